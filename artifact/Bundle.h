@@ -1,0 +1,101 @@
+//===- Bundle.h - A bundle in memory, as plain structs ----------*- C++ -*-===//
+//
+// What the compiler hands to the writer. It mirrors bundle.fbs field by field
+// and knows neither MLIR nor FlatBuffers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_ARTIFACT_BUNDLE_H
+#define NNV12_ARTIFACT_BUNDLE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nnv12::artifact {
+
+/// Element types, in the order of bundle.fbs (ElementType).
+enum class ElementType : uint8_t {
+  F32, F64, F16, BF16, I8, U8, I16, U16, I32, U32, I64, U64, Bool
+};
+
+/// Bytes of one element. A Bool is one byte, 0 or 1.
+inline uint64_t elementSize(ElementType type) {
+  static constexpr uint8_t sizes[] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 4, 8, 8, 1};
+  return sizes[static_cast<uint8_t>(type)];
+}
+
+enum class SegmentKind : uint8_t { Code, Weights };
+
+/// Bytes that go to a page-aligned place of the file. `data` is borrowed: it
+/// must live until the writer returns. A segment may be given in pieces so that
+/// no one has to copy all weights into one buffer: `pieces` are written one
+/// after another, each padded with zeros to `pieceAlignment`.
+struct Segment {
+  struct Piece {
+    const void *data;
+    uint64_t size;
+  };
+  SegmentKind kind;
+  std::vector<Piece> pieces;
+  uint64_t pieceAlignment = 64;
+};
+
+struct Tensor {
+  std::string name;
+  ElementType type;
+  std::vector<int64_t> shape;
+};
+
+enum class Space : uint8_t { Arena, Weights, Input, Output };
+
+struct Operand {
+  Space space;
+  uint32_t index; ///< segment, input or output number; 0 for the arena
+  uint64_t offset;
+  uint64_t size;
+};
+
+struct Operation {
+  std::string layer;
+  uint32_t kernel;
+  std::vector<Operand> operands; ///< written operands first
+  uint64_t tiles;
+};
+
+struct Kernel {
+  std::string name;
+  uint32_t entry;
+  uint32_t operands;
+  uint32_t outputs;
+  uint64_t scratch;
+};
+
+struct Program {
+  std::string target;
+  std::string architecture;
+  std::vector<std::string> features;
+  uint32_t code;
+  std::vector<Kernel> kernels;
+  std::vector<Operation> operations;
+  uint64_t arenaSize;
+};
+
+struct Bundle {
+  std::string model;
+  std::string producer;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<Segment> segments;
+  std::vector<Program> programs;
+};
+
+/// The one signature of every kernel. `operands` points to as many addresses as
+/// the kernel has operands, written ones first; tiles [begin, end) are computed;
+/// `scratch` is private to the calling thread, 64-byte aligned, of
+/// Kernel::scratch bytes.
+using KernelFn = void (*)(void *const *operands, int64_t begin, int64_t end,
+                          void *scratch);
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_BUNDLE_H
