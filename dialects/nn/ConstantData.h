@@ -1,0 +1,60 @@
+//===- ConstantData.h - Elements of constant tensors ------------*- C++ -*-===//
+//
+// Constants are DenseElementsAttr when small and resources (not hashed, not
+// copied) when large. Code that reads or makes them goes through here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_DIALECTS_NN_CONSTANTDATA_H
+#define NNV12_DIALECTS_NN_CONSTANTDATA_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
+
+#include <functional>
+#include <optional>
+
+namespace nnv12::nn {
+
+/// Makes a constant of dense `type` (no layout) from row-major elements, each
+/// storageElementSize bytes (i1: one byte, 0 or 1). The bytes are copied.
+mlir::ElementsAttr makeConstant(mlir::RankedTensorType type,
+                                llvm::ArrayRef<char> bytes);
+/// The same without a copy when the constant is large: `fill` writes the bytes
+/// of a fresh buffer.
+mlir::ElementsAttr
+makeConstant(mlir::RankedTensorType type,
+             llvm::function_ref<void(llvm::MutableArrayRef<char>)> fill);
+/// All elements the same: a double for floats, an int64_t for integers.
+mlir::ElementsAttr makeSplat(mlir::RankedTensorType type, double value);
+
+/// Row-major view of a constant. Splats are expanded on demand.
+class ConstantData {
+public:
+  /// nullopt if `attr` is no tensor constant of a supported element type.
+  static std::optional<ConstantData> get(mlir::Attribute attr);
+  /// Of the nn.constant that defines `value`, if one does.
+  static std::optional<ConstantData> get(mlir::Value value);
+
+  mlir::RankedTensorType type() const { return type_; }
+  int64_t size() const { return size_; }
+  /// The bytes, storageElementSize each, row-major.
+  llvm::ArrayRef<char> bytes() const { return bytes_; }
+  /// Element i as a double / an int64 (converted).
+  double asDouble(int64_t i) const;
+  int64_t asInt(int64_t i) const;
+  llvm::SmallVector<int64_t> asInts() const;
+  llvm::SmallVector<double> asDoubles() const;
+  /// The one value of a constant whose elements are all equal.
+  std::optional<double> splat() const;
+
+private:
+  mlir::RankedTensorType type_;
+  int64_t size_ = 0;
+  llvm::ArrayRef<char> bytes_;
+  std::shared_ptr<llvm::SmallVector<char, 0>> owned_; // expanded splats and i1
+};
+
+} // namespace nnv12::nn
+
+#endif // NNV12_DIALECTS_NN_CONSTANTDATA_H
