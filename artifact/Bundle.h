@@ -93,6 +93,10 @@ struct Bundle {
 /// the kernel has operands, written ones first; tiles [begin, end) are computed;
 /// `scratch` is private to the calling thread, 64-byte aligned, of
 /// Kernel::scratch bytes.
+/// The arena and the weights start at multiples of 64 bytes, so an operand there
+/// is aligned as its offset is; the caller's inputs and outputs are aligned to
+/// their element only. A kernel may use up to 256 KiB of stack. Denormals are
+/// flushed to zero while it runs. The arena's first contents are undefined.
 using KernelFn = void (*)(void *const *operands, int64_t begin, int64_t end,
                           void *scratch);
 

@@ -1,0 +1,37 @@
+//===- AtomicFile.h - A file that appears whole or not at all ---*- C++ -*-===//
+#ifndef NNV12_ARTIFACT_ATOMICFILE_H
+#define NNV12_ARTIFACT_ATOMICFILE_H
+
+#include "artifact/Fault.h"
+
+#include <cstddef>
+#include <string>
+
+namespace nnv12::artifact {
+
+/// Until commit() has succeeded, the path names what it named before. Where the
+/// file system knows O_TMPFILE, even a killed process leaves nothing behind.
+class AtomicFile {
+public:
+  AtomicFile() = default;
+  AtomicFile(const AtomicFile &) = delete;
+  AtomicFile &operator=(const AtomicFile &) = delete;
+  ~AtomicFile();
+
+  /// Refuses a path that names something other than a regular file; follows
+  /// symbolic links.
+  bool open(const char *path, Fault &fault);
+  bool write(const void *data, size_t size, Fault &fault);
+  /// Flushes to the disk and renames.
+  bool commit(Fault &fault);
+
+private:
+  std::string target;
+  std::string folder;
+  std::string temporary; ///< empty while the file has no name
+  int fd = -1;
+};
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_ATOMICFILE_H

@@ -1,0 +1,56 @@
+//===- Header.h - The first 256 bytes of a bundle ---------------*- C++ -*-===//
+#ifndef NNV12_ARTIFACT_HEADER_H
+#define NNV12_ARTIFACT_HEADER_H
+
+#include "artifact/Digest.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nnv12::artifact {
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "bundles and kernels are little-endian");
+
+/// First byte not ASCII, then line ends of both kinds: a transfer in text mode
+/// shows up as "not a bundle", as with PNG.
+constexpr uint8_t magic[8] = {0x8e, 'N', 'N', 'V', '\r', '\n', 0x1a, '\n'};
+
+/// The newest format that this source reads, and the one that it writes.
+constexpr uint32_t formatVersion = 1;
+
+/// Weights lie at multiples of the page size of most systems, code at multiples
+/// of the largest one (aarch64 may have 64 KiB pages), so that both can be
+/// mapped in place.
+constexpr uint64_t weightsAlignment = 4096;
+constexpr uint64_t codeAlignment = 65536;
+
+/// All integers are little-endian. `magic` and `version` keep their place in
+/// every future version.
+struct Header {
+  uint8_t magic[8];
+  uint32_t version;
+  uint32_t isSigned; ///< 1: `publicKey` and `signature` are set
+  uint64_t fileSize;
+  uint64_t metadataOffset;
+  uint64_t metadataSize;
+  uint8_t reserved[24]; ///< zero
+  /// Of the metadata, which in turn holds the digest of every segment.
+  Digest metadataDigest;
+  /// Whose signature it is. For messages only: a reader trusts the key that its
+  /// caller gave.
+  uint8_t publicKey[32];
+  /// Ed25519 over the bytes before it, so it covers the whole file.
+  uint8_t signature[64];
+  uint8_t reserved2[32]; ///< zero
+  /// Of the 224 bytes before it: tells damage from malice.
+  Digest headerDigest;
+};
+static_assert(sizeof(Header) == 256);
+static_assert(offsetof(Header, metadataDigest) == 64);
+static_assert(offsetof(Header, signature) == 128);
+static_assert(offsetof(Header, headerDigest) == 224);
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_HEADER_H

@@ -1,0 +1,79 @@
+//===- KeyFile.cpp - Ed25519 keys in text files ---------------------------===//
+#include "artifact/KeyFile.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace nnv12::artifact {
+
+static const char *prefixOf(KeyKind kind) {
+  return kind == KeyKind::Secret ? "nnv12-secret-key " : "nnv12-public-key ";
+}
+
+static int hexDigit(char c) {
+  if (c >= '0' && c <= '9')
+    return c - '0';
+  if (c >= 'a' && c <= 'f')
+    return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F')
+    return c - 'A' + 10;
+  return -1;
+}
+
+bool readKeyFile(const char *path, KeyKind kind, uint8_t key[32],
+                 Fault &fault) {
+  char text[128];
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+  int error = errno;
+  if (fd >= 0)
+    close(fd);
+  if (size < 0)
+    return fault.set(Fault::Io, "key: cannot read: %s", strerror(error));
+  text[size] = 0;
+
+  const char *prefix = prefixOf(kind);
+  size_t length = strlen(prefix);
+  bool good = strncmp(text, prefix, length) == 0;
+  const char *digits = text + length;
+  for (int i = 0; good && i < 32; ++i) {
+    int high = hexDigit(digits[2 * i]);
+    int low = high < 0 ? -1 : hexDigit(digits[2 * i + 1]);
+    good = low >= 0;
+    key[i] = static_cast<uint8_t>(high << 4 | low);
+  }
+  good = good && strspn(digits + 64, " \r\n") == strlen(digits + 64);
+  if (!good)
+    return fault.set(Fault::InvalidArgument,
+                     "key: not a key file, expected \"%s\" and 64 hexadecimal "
+                     "digits",
+                     prefix);
+  return true;
+}
+
+bool writeKeyFile(const char *path, KeyKind kind, const uint8_t key[32],
+                  Fault &fault) {
+  char text[128];
+  int size = snprintf(text, sizeof text, "%s", prefixOf(kind));
+  for (int i = 0; i < 32; ++i)
+    size += snprintf(text + size, sizeof text - size, "%02x", key[i]);
+  text[size++] = '\n';
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                kind == KeyKind::Secret ? 0600 : 0644);
+  if (fd < 0)
+    return fault.set(Fault::Io, "key: cannot create: %s", strerror(errno));
+  bool good = write(fd, text, size) == size && fsync(fd) == 0;
+  int error = errno;
+  close(fd);
+  if (!good) {
+    unlink(path);
+    return fault.set(Fault::Io, "key: cannot write: %s", strerror(error));
+  }
+  return true;
+}
+
+} // namespace nnv12::artifact

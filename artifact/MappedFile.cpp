@@ -1,0 +1,48 @@
+//===- MappedFile.cpp - A file mapped for reading -------------------------===//
+#include "artifact/MappedFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace nnv12::artifact {
+
+MappedFile::~MappedFile() {
+  if (bytes)
+    munmap(const_cast<uint8_t *>(bytes), length);
+  closeDescriptor();
+}
+
+void MappedFile::closeDescriptor() {
+  if (fd >= 0)
+    ::close(fd);
+  fd = -1;
+}
+
+bool MappedFile::open(const char *path, Fault &fault) {
+  // O_NONBLOCK: opening a FIFO by mistake must not hang.
+  fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0)
+    return fault.set(Fault::Io, "cannot open: %s", strerror(errno));
+  struct stat info;
+  if (fstat(fd, &info) != 0)
+    return fault.set(Fault::Io, "cannot stat: %s", strerror(errno));
+  if (!S_ISREG(info.st_mode))
+    return fault.set(Fault::Io, "found %s, expected a regular file",
+                     S_ISDIR(info.st_mode) ? "a folder" : "a special file");
+  length = static_cast<size_t>(info.st_size);
+  if (length == 0)
+    return true;
+  void *mapping = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (mapping == MAP_FAILED) {
+    length = 0;
+    return fault.set(Fault::Io, "cannot map: %s", strerror(errno));
+  }
+  bytes = static_cast<const uint8_t *>(mapping);
+  return true;
+}
+
+} // namespace nnv12::artifact

@@ -1,0 +1,36 @@
+//===- MappedFile.h - A file mapped for reading -----------------*- C++ -*-===//
+#ifndef NNV12_ARTIFACT_MAPPEDFILE_H
+#define NNV12_ARTIFACT_MAPPEDFILE_H
+
+#include "artifact/Fault.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nnv12::artifact {
+
+/// Owns the mapping and the descriptor. An empty file has null data.
+class MappedFile {
+public:
+  MappedFile() = default;
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+  ~MappedFile();
+
+  bool open(const char *path, Fault &fault);
+  /// The mapping stays.
+  void closeDescriptor();
+
+  const uint8_t *data() const { return bytes; }
+  size_t size() const { return length; }
+  int descriptor() const { return fd; }
+
+private:
+  const uint8_t *bytes = nullptr;
+  size_t length = 0;
+  int fd = -1;
+};
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_MAPPEDFILE_H

@@ -1,0 +1,370 @@
+//===- Verifier.cpp - Checks a bundle before anyone uses it ---------------===//
+#include "artifact/Verifier.h"
+
+#include "artifact/Bundle.h"
+#include "artifact/Sodium.h"
+
+#include <cinttypes>
+
+namespace nnv12::artifact {
+
+uint64_t elementSize(bundle::ElementType type) {
+  return elementSize(static_cast<ElementType>(type));
+}
+
+uint64_t byteSize(const bundle::Tensor *tensor) {
+  uint64_t bytes = elementSize(tensor->type());
+  for (int64_t extent : *tensor->shape())
+    bytes *= static_cast<uint64_t>(extent);
+  return bytes;
+}
+
+/// True when [offset, offset + size) lies inside `available` bytes.
+static bool fits(uint64_t offset, uint64_t size, uint64_t available) {
+  return offset <= available && size <= available - offset;
+}
+
+namespace {
+
+/// Walks the metadata. Each check returns false and sets the fault at the first
+/// thing that is wrong.
+class MetadataVerifier {
+public:
+  MetadataVerifier(const bundle::Bundle *bundle, uint64_t fileSize,
+                   Fault &fault)
+      : bundle(bundle), fileSize(fileSize), fault(fault) {}
+
+  bool verify() {
+    return verifyTensors(bundle->inputs(), "input") &&
+           verifyTensors(bundle->outputs(), "output") && verifySegments() &&
+           verifyPrograms();
+  }
+
+private:
+  using TensorList = flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>>;
+
+  bool verifyTensors(const TensorList *tensors, const char *what);
+  bool verifySegments();
+  bool verifyPrograms();
+  bool verifyProgram(const bundle::Program *program, unsigned number);
+  bool verifyKernel(const bundle::Program *program, unsigned number,
+                    unsigned index);
+  bool verifyOperation(const bundle::Program *program, unsigned number,
+                       unsigned index);
+  bool spaceSize(const bundle::Program *program, const bundle::Operand *operand,
+                 uint64_t &size);
+
+  const bundle::Bundle *bundle;
+  uint64_t fileSize;
+  Fault &fault;
+};
+
+} // namespace
+
+bool MetadataVerifier::verifyTensors(const TensorList *tensors,
+                                     const char *what) {
+  for (unsigned i = 0; i < tensors->size(); ++i) {
+    const bundle::Tensor *tensor = tensors->Get(i);
+    if (tensor->type() > bundle::ElementType_MAX)
+      return fault.set(Fault::BadBundle,
+                       "%s %u: type: found %u, expected at most %u", what, i,
+                       tensor->type(), bundle::ElementType_MAX);
+    if (tensor->shape()->size() > maxRank)
+      return fault.set(Fault::BadBundle,
+                       "%s %u: rank: found %u, expected at most %u", what, i,
+                       tensor->shape()->size(), maxRank);
+    // A zero extent does not excuse absurd ones: their product without it must
+    // be sane too, which also keeps strides from overflowing.
+    uint64_t bytes = elementSize(tensor->type());
+    for (int64_t extent : *tensor->shape()) {
+      if (extent < 0 || uint64_t(extent) > maxBytes)
+        return fault.set(Fault::BadBundle,
+                         "%s %u: shape: found an extent of %" PRId64
+                         ", expected 0 to 2^46",
+                         what, i, extent);
+      if (extent && bytes > maxBytes / uint64_t(extent))
+        return fault.set(Fault::BadBundle,
+                         "%s %u: shape: found more than 2^46 bytes", what, i);
+      bytes *= extent ? uint64_t(extent) : 1;
+    }
+  }
+  return true;
+}
+
+bool MetadataVerifier::verifySegments() {
+  for (unsigned i = 0; i < bundle->segments()->size(); ++i) {
+    const bundle::Segment *segment = bundle->segments()->Get(i);
+    if (segment->kind() > bundle::SegmentKind_MAX)
+      return fault.set(Fault::BadBundle,
+                       "segment %u: kind: found %u, expected at most %u", i,
+                       segment->kind(), bundle::SegmentKind_MAX);
+    uint64_t alignment = segment->kind() == bundle::SegmentKind_Code
+                             ? codeAlignment
+                             : weightsAlignment;
+    if (segment->offset() % alignment)
+      return fault.set(Fault::BadBundle,
+                       "segment %u: offset: found %" PRIu64
+                       ", expected a multiple of %" PRIu64,
+                       i, segment->offset(), alignment);
+    if (!fits(segment->offset(), segment->size(), fileSize))
+      return fault.set(Fault::BadBundle,
+                       "segment %u: found %" PRIu64 " bytes at %" PRIu64
+                       ", expected them inside the file's %" PRIu64,
+                       i, segment->size(), segment->offset(), fileSize);
+    if (segment->digest()->size() != sizeof(Digest))
+      return fault.set(Fault::BadBundle,
+                       "segment %u: digest: found %u bytes, expected %zu", i,
+                       segment->digest()->size(), sizeof(Digest));
+  }
+  return true;
+}
+
+bool MetadataVerifier::verifyPrograms() {
+  if (bundle->programs()->size() == 0)
+    return fault.set(Fault::BadBundle,
+                     "programs: found none, expected at least one");
+  for (unsigned i = 0; i < bundle->programs()->size(); ++i)
+    if (!verifyProgram(bundle->programs()->Get(i), i))
+      return false;
+  return true;
+}
+
+bool MetadataVerifier::verifyProgram(const bundle::Program *program,
+                                     unsigned number) {
+  uint32_t code = program->code();
+  if (code >= bundle->segments()->size() ||
+      bundle->segments()->Get(code)->kind() != bundle::SegmentKind_Code)
+    return fault.set(Fault::BadBundle,
+                     "program %u: code: found %u, expected a code segment",
+                     number, code);
+  if (program->arena_size() > maxBytes)
+    return fault.set(Fault::BadBundle,
+                     "program %u: arena: found %" PRIu64
+                     " bytes, expected at most 2^46",
+                     number, program->arena_size());
+  for (unsigned i = 0; i < program->kernels()->size(); ++i)
+    if (!verifyKernel(program, number, i))
+      return false;
+  for (unsigned i = 0; i < program->operations()->size(); ++i)
+    if (!verifyOperation(program, number, i))
+      return false;
+  return true;
+}
+
+bool MetadataVerifier::verifyKernel(const bundle::Program *program,
+                                    unsigned number, unsigned index) {
+  const bundle::Kernel *kernel = program->kernels()->Get(index);
+  uint64_t codeSize = bundle->segments()->Get(program->code())->size();
+  if (kernel->entry() >= codeSize)
+    return fault.set(Fault::BadBundle,
+                     "program %u: kernel %u: entry: found %u, expected less "
+                     "than the code's %" PRIu64 " bytes",
+                     number, index, kernel->entry(), codeSize);
+  // The only instruction alignment that matters to us; x86-64 has none.
+  if (kernel->entry() % 4 && program->architecture()->size() == 7 &&
+      memcmp(program->architecture()->data(), "aarch64", 7) == 0)
+    return fault.set(Fault::BadBundle,
+                     "program %u: kernel %u: entry: found %u, expected a "
+                     "multiple of 4",
+                     number, index, kernel->entry());
+  if (kernel->outputs() > kernel->operands())
+    return fault.set(Fault::BadBundle,
+                     "program %u: kernel %u: outputs: found %u, expected at "
+                     "most its %u operands",
+                     number, index, kernel->outputs(), kernel->operands());
+  if (kernel->scratch() > maxScratch)
+    return fault.set(Fault::BadBundle,
+                     "program %u: kernel %u: scratch: found %" PRIu64
+                     " bytes, expected at most 2^30",
+                     number, index, kernel->scratch());
+  return true;
+}
+
+/// How many bytes there are behind the operand's space and index.
+bool MetadataVerifier::spaceSize(const bundle::Program *program,
+                                 const bundle::Operand *operand,
+                                 uint64_t &size) {
+  uint32_t index = operand->index();
+  switch (operand->space()) {
+  case bundle::Space_Arena:
+    size = program->arena_size();
+    return index == 0;
+  case bundle::Space_Weights:
+    if (index >= bundle->segments()->size() ||
+        bundle->segments()->Get(index)->kind() != bundle::SegmentKind_Weights)
+      return false;
+    size = bundle->segments()->Get(index)->size();
+    return true;
+  case bundle::Space_Input:
+    if (index >= bundle->inputs()->size())
+      return false;
+    size = byteSize(bundle->inputs()->Get(index));
+    return true;
+  case bundle::Space_Output:
+    if (index >= bundle->outputs()->size())
+      return false;
+    size = byteSize(bundle->outputs()->Get(index));
+    return true;
+  }
+  return false;
+}
+
+bool MetadataVerifier::verifyOperation(const bundle::Program *program,
+                                       unsigned number, unsigned index) {
+  const bundle::Operation *operation = program->operations()->Get(index);
+  if (operation->kernel() >= program->kernels()->size())
+    return fault.set(Fault::BadBundle,
+                     "program %u: operation %u: kernel: found %u, expected "
+                     "less than %u",
+                     number, index, operation->kernel(),
+                     program->kernels()->size());
+  const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
+  if (operation->operands()->size() != kernel->operands())
+    return fault.set(Fault::BadBundle,
+                     "program %u: operation %u: operands: found %u, expected "
+                     "the kernel's %u",
+                     number, index, operation->operands()->size(),
+                     kernel->operands());
+  if (operation->tiles() > maxTiles)
+    return fault.set(Fault::BadBundle,
+                     "program %u: operation %u: tiles: found %" PRIu64
+                     ", expected at most 2^31",
+                     number, index, operation->tiles());
+  for (unsigned i = 0; i < operation->operands()->size(); ++i) {
+    const bundle::Operand *operand = operation->operands()->Get(i);
+    if (operand->space() > bundle::Space_MAX)
+      return fault.set(Fault::BadBundle,
+                       "program %u: operation %u: operand %u: space: found %u, "
+                       "expected at most %u",
+                       number, index, i, operand->space(), bundle::Space_MAX);
+    const char *space = bundle::EnumNameSpace(operand->space());
+    if (i < kernel->outputs() && operand->space() != bundle::Space_Arena &&
+        operand->space() != bundle::Space_Output)
+      return fault.set(Fault::BadBundle,
+                       "program %u: operation %u: operand %u: found a write to "
+                       "%s, expected Arena or Output",
+                       number, index, i, space);
+    uint64_t size;
+    if (!spaceSize(program, operand, size))
+      return fault.set(Fault::BadBundle,
+                       "program %u: operation %u: operand %u: found %s %u, "
+                       "which does not exist",
+                       number, index, i, space, operand->index());
+    if (!fits(operand->offset(), operand->size(), size))
+      return fault.set(Fault::BadBundle,
+                       "program %u: operation %u: operand %u: found %" PRIu64
+                       " bytes at %" PRIu64
+                       ", expected them inside the %" PRIu64 " of %s %u",
+                       number, index, i, operand->size(), operand->offset(),
+                       size, space, operand->index());
+  }
+  return true;
+}
+
+const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
+                                     uint64_t fileSize, Fault &fault) {
+  auto *bytes = static_cast<const uint8_t *>(metadata);
+  // FlatBuffers asserts, in debug builds, on more than 2 GiB.
+  if (size >= FLATBUFFERS_MAX_BUFFER_SIZE) {
+    fault.set(Fault::BadBundle, "metadata: found %zu bytes, expected less than "
+                                "2^31",
+              size);
+    return nullptr;
+  }
+  flatbuffers::Verifier verifier(bytes, size, /*max_depth=*/16,
+                                 /*max_tables=*/1u << 24);
+  if (size < 8 || !bundle::BundleBufferHasIdentifier(bytes) ||
+      !bundle::VerifyBundleBuffer(verifier)) {
+    fault.set(Fault::BadBundle,
+              "metadata: not a well-formed FlatBuffer of bundle.fbs");
+    return nullptr;
+  }
+  const bundle::Bundle *bundle = bundle::GetBundle(bytes);
+  if (!MetadataVerifier(bundle, fileSize, fault).verify())
+    return nullptr;
+  return bundle;
+}
+
+static bool isZero(const uint8_t *bytes, size_t size) {
+  for (size_t i = 0; i < size; ++i)
+    if (bytes[i])
+      return false;
+  return true;
+}
+
+static bool verifyHeader(const void *data, size_t size, Header &header,
+                         Fault &fault) {
+  if (size == 0)
+    return fault.set(Fault::BadBundle, "file: empty, expected a bundle");
+  if (memcmp(data, magic, size < sizeof magic ? size : sizeof magic) != 0)
+    return fault.set(Fault::BadBundle,
+                     "magic: not a bundle (foreign file, or one damaged by a "
+                     "transfer in text mode)");
+  if (size < sizeof(Header))
+    return fault.set(Fault::BadBundle,
+                     "header: found %zu bytes, expected %zu (truncated)", size,
+                     sizeof(Header));
+  memcpy(&header, data, sizeof header);
+  // The version comes before the rest: another version may have other rules.
+  if (header.version == 0 || header.version > formatVersion)
+    return fault.set(Fault::Unsupported,
+                     "format version: found %u, expected 1 to %u",
+                     header.version, formatVersion);
+  if (digestOf(data, offsetof(Header, headerDigest)) != header.headerDigest)
+    return fault.set(Fault::BadBundle, "header: digest does not match (damaged)");
+  if (header.fileSize != size)
+    return fault.set(Fault::BadBundle,
+                     "file size: found %zu, expected %" PRIu64 "%s", size,
+                     header.fileSize,
+                     size < header.fileSize ? " (truncated)" : "");
+  if (!fits(header.metadataOffset, header.metadataSize, size) ||
+      header.metadataOffset < sizeof(Header) || header.metadataOffset % 64)
+    return fault.set(Fault::BadBundle,
+                     "metadata: found %" PRIu64 " bytes at %" PRIu64
+                     ", expected them behind the header, 64-byte aligned and "
+                     "inside the file's %zu",
+                     header.metadataSize, header.metadataOffset, size);
+  if (header.isSigned > 1 || !isZero(header.reserved, sizeof header.reserved) ||
+      !isZero(header.reserved2, sizeof header.reserved2))
+    return fault.set(Fault::BadBundle, "header: reserved bytes are not zero");
+  return true;
+}
+
+const bundle::Bundle *verifyBundle(const void *data, size_t size,
+                                   Fault &fault) {
+  Header header;
+  if (!verifyHeader(data, size, header, fault))
+    return nullptr;
+  auto *metadata =
+      static_cast<const uint8_t *>(data) + header.metadataOffset;
+  if (digestOf(metadata, header.metadataSize) != header.metadataDigest) {
+    fault.set(Fault::BadBundle, "metadata: digest does not match (damaged)");
+    return nullptr;
+  }
+  return verifyMetadata(metadata, header.metadataSize, size, fault);
+}
+
+bool verifySegment(const bundle::Bundle *bundle, uint32_t index,
+                   const void *bytes, Fault &fault) {
+  const bundle::Segment *segment = bundle->segments()->Get(index);
+  Digest digest = digestOf(bytes, segment->size());
+  if (memcmp(digest.bytes, segment->digest()->data(), sizeof digest) != 0)
+    return fault.set(Fault::Untrusted,
+                     "segment %u (%s): digest does not match (damaged)", index,
+                     bundle::EnumNameSegmentKind(segment->kind()));
+  return true;
+}
+
+bool verifyHeaderSignature(const void *data, const uint8_t publicKey[32],
+                           Fault &fault) {
+  Header header;
+  memcpy(&header, data, sizeof header);
+  if (!header.isSigned)
+    return fault.set(Fault::Untrusted,
+                     "signature: found none, expected one by the given public "
+                     "key");
+  return verifySignature(header.signature, &header,
+                         offsetof(Header, signature), publicKey, fault);
+}
+
+} // namespace nnv12::artifact

@@ -1,0 +1,56 @@
+//===- Verifier.h - Checks a bundle before anyone uses it -------*- C++ -*-===//
+//
+// After verifyBundle(), every index, offset and size in the metadata may be
+// used without further checks. What is *not* promised:
+//   - that the weights are the ones that were written (verifySegment tells);
+//   - that the code does what the metadata says: it is trusted as far as its
+//     digest, and the signature when there is one, can be;
+//   - anything when the bytes change underneath, as when a process overwrites
+//     a mapped file in place. The writer never does: it renames.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_ARTIFACT_VERIFIER_H
+#define NNV12_ARTIFACT_VERIFIER_H
+
+#include "artifact/Fault.h"
+#include "artifact/Header.h"
+#include "bundle_generated.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nnv12::artifact {
+
+/// Limits that no sensible bundle meets; they keep later sums from overflowing.
+constexpr uint64_t maxBytes = uint64_t(1) << 46;
+constexpr uint64_t maxTiles = uint64_t(1) << 31;
+constexpr uint64_t maxScratch = uint64_t(1) << 30;
+constexpr uint32_t maxRank = 64;
+
+/// Checks header, metadata digest and metadata of the file image at `data`,
+/// which must be 64-byte aligned. Returns the metadata, in place, or null.
+/// Reads no segment.
+const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault);
+
+/// Checks the metadata alone, against a file of `fileSize` bytes.
+const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
+                                     uint64_t fileSize, Fault &fault);
+
+/// Checks the digest of segment `index`; `bytes` is where its bytes are, which
+/// may be another place than the file image (a mapping, a copy).
+bool verifySegment(const bundle::Bundle *bundle, uint32_t index,
+                   const void *bytes, Fault &fault);
+
+/// Checks that the header of a verified file image is signed by `publicKey`.
+bool verifyHeaderSignature(const void *data, const uint8_t publicKey[32],
+                           Fault &fault);
+
+/// Bytes of one element of a verified type.
+uint64_t elementSize(bundle::ElementType type);
+
+/// Bytes of a verified tensor.
+uint64_t byteSize(const bundle::Tensor *tensor);
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_VERIFIER_H

@@ -1,0 +1,208 @@
+//===- Writer.cpp - Writes a bundle to a file -----------------------------===//
+#include "artifact/Writer.h"
+
+#include "artifact/AtomicFile.h"
+#include "artifact/KeyFile.h"
+#include "artifact/Sodium.h"
+#include "artifact/Verifier.h"
+
+#include <algorithm>
+
+namespace nnv12::artifact {
+
+namespace fb = flatbuffers;
+
+static uint64_t alignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+namespace {
+/// Where a segment lies in the file.
+struct Place {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  Digest digest = {};
+};
+} // namespace
+
+static constexpr uint8_t zeros[codeAlignment] = {};
+
+/// Calls `sink(data, size)` for the bytes of a segment in order, padding
+/// included; stops at the first call that returns false.
+template <typename Sink>
+static bool forEachChunk(const Segment &segment, Sink sink) {
+  for (const Segment::Piece &piece : segment.pieces) {
+    if (!sink(piece.data, piece.size))
+      return false;
+    uint64_t padding = alignUp(piece.size, segment.pieceAlignment) - piece.size;
+    while (padding) {
+      uint64_t n = std::min<uint64_t>(padding, sizeof zeros);
+      if (!sink(zeros, n))
+        return false;
+      padding -= n;
+    }
+  }
+  return true;
+}
+
+static Place measure(const Segment &segment) {
+  Place place;
+  Hasher hasher;
+  forEachChunk(segment, [&](const void *data, uint64_t size) {
+    hasher.update(data, size);
+    place.size += size;
+    return true;
+  });
+  place.digest = hasher.finish();
+  return place;
+}
+
+static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
+                                              const Program &program) {
+  std::vector<fb::Offset<bundle::Kernel>> kernels;
+  for (const Kernel &kernel : program.kernels)
+    kernels.push_back(bundle::CreateKernelDirect(
+        builder, kernel.name.c_str(), kernel.entry, kernel.operands,
+        kernel.outputs, kernel.scratch));
+  std::vector<fb::Offset<bundle::Operation>> operations;
+  for (const Operation &operation : program.operations) {
+    std::vector<bundle::Operand> operands;
+    for (const Operand &operand : operation.operands)
+      operands.emplace_back(static_cast<bundle::Space>(operand.space),
+                            operand.index, operand.offset, operand.size);
+    operations.push_back(bundle::CreateOperationDirect(
+        builder, operation.layer.c_str(), operation.kernel, &operands,
+        operation.tiles));
+  }
+  std::vector<fb::Offset<fb::String>> features;
+  for (const std::string &feature : program.features)
+    features.push_back(builder.CreateString(feature));
+  return bundle::CreateProgramDirect(
+      builder, program.target.c_str(), program.architecture.c_str(), &features,
+      program.code, &kernels, &operations, program.arenaSize);
+}
+
+static std::vector<fb::Offset<bundle::Tensor>>
+addTensors(fb::FlatBufferBuilder &builder, const std::vector<Tensor> &tensors) {
+  std::vector<fb::Offset<bundle::Tensor>> result;
+  for (const Tensor &tensor : tensors)
+    result.push_back(bundle::CreateTensorDirect(
+        builder, tensor.name.c_str(),
+        static_cast<bundle::ElementType>(tensor.type), &tensor.shape));
+  return result;
+}
+
+static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
+                          const std::vector<Place> &places) {
+  builder.Clear();
+  // Fields equal to their default are stored too, so that the size does not
+  // depend on the offsets, which depend on the size.
+  builder.ForceDefaults(true);
+  auto inputs = addTensors(builder, source.inputs);
+  auto outputs = addTensors(builder, source.outputs);
+  std::vector<fb::Offset<bundle::Segment>> segments;
+  for (size_t i = 0; i < places.size(); ++i) {
+    auto digest = builder.CreateVector(places[i].digest.bytes, sizeof(Digest));
+    segments.push_back(bundle::CreateSegment(
+        builder, static_cast<bundle::SegmentKind>(source.segments[i].kind),
+        places[i].offset, places[i].size, digest));
+  }
+  std::vector<fb::Offset<bundle::Program>> programs;
+  for (const Program &program : source.programs)
+    programs.push_back(addProgram(builder, program));
+  bundle::FinishBundleBuffer(
+      builder, bundle::CreateBundleDirect(
+                   builder, source.model.c_str(), source.producer.c_str(),
+                   &inputs, &outputs, &segments, &programs));
+}
+
+/// Assigns offsets; returns the size of the file.
+static uint64_t place(const Bundle &source, uint64_t metadataSize,
+                      std::vector<Place> &places) {
+  uint64_t end = sizeof(Header) + metadataSize;
+  for (size_t i = 0; i < places.size(); ++i) {
+    bool isCode = source.segments[i].kind == SegmentKind::Code;
+    places[i].offset = alignUp(end, isCode ? codeAlignment : weightsAlignment);
+    end = places[i].offset + places[i].size;
+  }
+  return end;
+}
+
+static bool writeAll(AtomicFile &file, const Header &header,
+                     const fb::FlatBufferBuilder &metadata,
+                     const Bundle &source, const std::vector<Place> &places,
+                     Fault &fault) {
+  uint64_t position = 0;
+  auto put = [&](const void *data, uint64_t size) {
+    position += size;
+    return file.write(data, size, fault);
+  };
+  if (!put(&header, sizeof header) ||
+      !put(metadata.GetBufferPointer(), metadata.GetSize()))
+    return false;
+  for (size_t i = 0; i < places.size(); ++i)
+    if (!put(zeros, places[i].offset - position) ||
+        !forEachChunk(source.segments[i], put))
+      return false;
+  return true;
+}
+
+static bool write(const Bundle &source, const char *path,
+                  const std::string &signingKeyPath, std::string &culprit,
+                  Fault &fault) {
+  std::vector<Place> places;
+  for (const Segment &segment : source.segments) {
+    if (segment.pieceAlignment == 0)
+      return fault.set(Fault::InvalidArgument,
+                       "segment %zu: piece alignment: found 0, expected at "
+                       "least 1",
+                       places.size());
+    places.push_back(measure(segment));
+  }
+  fb::FlatBufferBuilder metadata;
+  buildMetadata(metadata, source, places);
+  uint64_t fileSize = place(source, metadata.GetSize(), places);
+  buildMetadata(metadata, source, places);
+  if (!verifyMetadata(metadata.GetBufferPointer(), metadata.GetSize(), fileSize,
+                      fault))
+    return false;
+
+  Header header = {};
+  memcpy(header.magic, magic, sizeof magic);
+  header.version = formatVersion;
+  header.fileSize = fileSize;
+  header.metadataOffset = sizeof header;
+  header.metadataSize = metadata.GetSize();
+  header.metadataDigest =
+      digestOf(metadata.GetBufferPointer(), metadata.GetSize());
+  if (!signingKeyPath.empty()) {
+    uint8_t seed[32];
+    culprit = signingKeyPath;
+    if (!readKeyFile(signingKeyPath.c_str(), KeyKind::Secret, seed, fault))
+      return false;
+    header.isSigned = 1;
+    // The key's own bytes are signed too: learn them first.
+    if (!signWithSeed(seed, nullptr, 0, header.publicKey, nullptr, fault) ||
+        !signWithSeed(seed, &header, offsetof(Header, signature),
+                      header.publicKey, header.signature, fault))
+      return false;
+    culprit = path;
+  }
+  header.headerDigest = digestOf(&header, offsetof(Header, headerDigest));
+
+  AtomicFile file;
+  return file.open(path, fault) &&
+         writeAll(file, header, metadata, source, places, fault) &&
+         file.commit(fault);
+}
+
+std::string writeBundle(const Bundle &bundle, const std::string &path,
+                        const std::string &signingKeyPath) {
+  Fault fault;
+  std::string culprit = path;
+  if (write(bundle, path.c_str(), signingKeyPath, culprit, fault))
+    return {};
+  return culprit + ": " + fault.text;
+}
+
+} // namespace nnv12::artifact
