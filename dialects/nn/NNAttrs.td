@@ -69,11 +69,17 @@ def NN_FunctionAttr : AttrDef<NN_Dialect, "Function"> {
   let mnemonic = "fn";
   let summary = "a unary kind with its parameters, e.g. #nn.fn<leaky_relu [0.1]>";
   let parameters = (ins EnumParameter<NN_UnaryKind>:$kind,
-                        OptionalArrayRefParameter<"double">:$params);
-  let assemblyFormat = "`<` $kind (`[` $params^ `]`)? `>`";
-  let builders = [AttrBuilder<(ins "UnaryKind":$kind), [{
-    return $_get($_ctxt, kind, llvm::ArrayRef<double>());
+                        OptionalParameter<"::mlir::DenseF64ArrayAttr">:$values);
+  let assemblyFormat = "`<` $kind ($values^)? `>`";
+  let builders = [AttrBuilder<(ins "UnaryKind":$kind, CArg<"llvm::ArrayRef<double>", "{}">:$params), [{
+    return $_get($_ctxt, kind, params.empty() ? ::mlir::DenseF64ArrayAttr()
+                                              : ::mlir::DenseF64ArrayAttr::get($_ctxt, params));
   }]>];
+  let extraClassDeclaration = [{
+    llvm::ArrayRef<double> getParams() const {
+      return getValues() ? getValues().asArrayRef() : llvm::ArrayRef<double>();
+    }
+  }];
 }
 
 def NN_LayoutAttr : AttrDef<NN_Dialect, "Layout", [

@@ -11,7 +11,8 @@ namespace nnv12::nn {
 /// Builds the layer `OpTy`, infers its result types when `types` is empty,
 /// verifies it, and folds it. Unlike `OpTy::create`, a mistake in operands or
 /// attributes (that is, in the user's model) gives a diagnostic at `loc` and
-/// failure, never an abort. On success the results are those of the layer or the
+/// failure, never an abort. An absent optional operand is a null value; for a
+/// layer with optional operands in the middle (conv, matmul, recurrent…), give all of them. On success the results are those of the layer or the
 /// constants it folded to.
 mlir::FailureOr<mlir::SmallVector<mlir::Value>>
 tryCreate(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef opName,

@@ -1,0 +1,189 @@
+//===- ConstantData.cpp - Elements of constant tensors --------------------===//
+
+#include "dialects/nn/ConstantData.h"
+
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::nn;
+
+/// Constants above this many bytes are resources.
+static constexpr int64_t kLargeBytes = 1024;
+
+static int64_t elementCount(RankedTensorType type) {
+  int64_t n = 1;
+  for (int64_t d : type.getShape())
+    n *= d;
+  return n;
+}
+
+static ElementsAttr makeSmall(RankedTensorType type, ArrayRef<char> bytes) {
+  if (bytes.empty())
+    return DenseElementsAttr::get(type, ArrayRef<Attribute>());
+  if (!type.getElementType().isInteger(1))
+    return DenseElementsAttr::getFromRawBuffer(type, bytes);
+  SmallVector<bool> bits;
+  for (char c : bytes)
+    bits.push_back(c != 0);
+  return DenseElementsAttr::get(type, ArrayRef<bool>(bits));
+}
+
+ElementsAttr nn::makeConstant(RankedTensorType type, ArrayRef<char> bytes) {
+  return makeConstant(type, [&](MutableArrayRef<char> target) {
+    if (!bytes.empty())
+      std::memcpy(target.data(), bytes.data(), target.size());
+  });
+}
+
+ElementsAttr
+nn::makeConstant(RankedTensorType type,
+                 llvm::function_ref<void(MutableArrayRef<char>)> fill) {
+  type = withLayout(type, "");
+  int64_t bytes =
+      elementCount(type) * storageElementSize(type.getElementType());
+  // Bools stay dense (as bits); everything else that is large is a blob.
+  if (bytes <= kLargeBytes || type.getElementType().isInteger(1)) {
+    SmallVector<char> small(bytes);
+    fill(small);
+    return makeSmall(type, small);
+  }
+  AsmResourceBlob blob = HeapAsmResourceBlob::allocate(bytes, 64);
+  fill(blob.getMutableData());
+  return DenseResourceElementsAttr::get(type, "constant", std::move(blob));
+}
+
+ElementsAttr nn::makeSplat(RankedTensorType type, double value) {
+  type = withLayout(type, "");
+  Type element = type.getElementType();
+  Attribute attr;
+  if (auto f = dyn_cast<FloatType>(element))
+    attr = FloatAttr::get(f, value);
+  else
+    attr = IntegerAttr::get(
+        element, APInt(element.getIntOrFloatBitWidth(),
+                       static_cast<uint64_t>(static_cast<int64_t>(value)),
+                       /*isSigned=*/true, /*implicitTrunc=*/true));
+  if (type.getNumElements() == 0)
+    return DenseElementsAttr::get(type, ArrayRef<Attribute>());
+  return DenseElementsAttr::get(type, attr);
+}
+
+std::optional<ConstantData> ConstantData::get(Attribute attr) {
+  auto elements = dyn_cast_or_null<ElementsAttr>(attr);
+  if (!elements)
+    return std::nullopt;
+  auto type = dyn_cast<RankedTensorType>(elements.getShapedType());
+  if (!type || !type.hasStaticShape() ||
+      !type.getElementType().isIntOrFloat())
+    return std::nullopt;
+  ConstantData data;
+  data.type_ = withLayout(type, "");
+  data.size_ = elementCount(type);
+  size_t elementSize = storageElementSize(type.getElementType());
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(attr)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob ||
+        blob->getData().size() != static_cast<size_t>(data.size_) * elementSize)
+      return std::nullopt;
+    data.bytes_ = blob->getData();
+    return data;
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(attr);
+  if (!dense)
+    return std::nullopt;
+  ArrayRef<char> raw = dense.getRawData();
+  bool bits = type.getElementType().isInteger(1);
+  if (!bits && (!dense.isSplat() || data.size_ <= 1)) {
+    data.bytes_ = raw;
+    return data;
+  }
+  data.owned_ = std::make_shared<SmallVector<char, 0>>();
+  data.owned_->resize_for_overwrite(data.size_ * elementSize);
+  char *target = data.owned_->data();
+  if (bits) {
+    for (bool bit : dense.getValues<bool>())
+      *target++ = bit;
+  } else {
+    for (int64_t i = 0; i < data.size_; ++i)
+      std::memcpy(target + i * elementSize, raw.data(), elementSize);
+  }
+  data.bytes_ = *data.owned_;
+  return data;
+}
+
+std::optional<ConstantData> ConstantData::get(Value value) {
+  auto constant = value ? value.getDefiningOp<ConstantOp>() : ConstantOp();
+  return constant ? get(constant.getValue()) : std::nullopt;
+}
+
+template <typename T> static T read(ArrayRef<char> bytes, int64_t i) {
+  T value;
+  std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+  return value;
+}
+
+double ConstantData::asDouble(int64_t i) const {
+  Type element = type_.getElementType();
+  if (element.isF32())
+    return read<float>(bytes_, i);
+  if (element.isF64())
+    return read<double>(bytes_, i);
+  if (auto f = dyn_cast<FloatType>(element)) {
+    APFloat value(f.getFloatSemantics(),
+                  APInt(f.getWidth(), f.getWidth() == 8
+                                          ? read<uint8_t>(bytes_, i)
+                                          : read<uint16_t>(bytes_, i)));
+    return value.convertToDouble();
+  }
+  return element.isUnsignedInteger() ? static_cast<double>(static_cast<uint64_t>(asInt(i)))
+                                     : static_cast<double>(asInt(i));
+}
+
+int64_t ConstantData::asInt(int64_t i) const {
+  Type element = type_.getElementType();
+  if (isa<FloatType>(element))
+    return static_cast<int64_t>(asDouble(i));
+  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+  switch (storageElementSize(element)) {
+  case 1:
+    return isUnsigned ? int64_t(read<uint8_t>(bytes_, i)) : read<int8_t>(bytes_, i);
+  case 2:
+    return isUnsigned ? int64_t(read<uint16_t>(bytes_, i)) : read<int16_t>(bytes_, i);
+  case 4:
+    return isUnsigned ? int64_t(read<uint32_t>(bytes_, i)) : read<int32_t>(bytes_, i);
+  default:
+    return read<int64_t>(bytes_, i);
+  }
+}
+
+SmallVector<int64_t> ConstantData::asInts() const {
+  SmallVector<int64_t> values(size_);
+  for (int64_t i = 0; i < size_; ++i)
+    values[i] = asInt(i);
+  return values;
+}
+
+SmallVector<double> ConstantData::asDoubles() const {
+  SmallVector<double> values(size_);
+  for (int64_t i = 0; i < size_; ++i)
+    values[i] = asDouble(i);
+  return values;
+}
+
+std::optional<double> ConstantData::splat() const {
+  if (size_ == 0)
+    return std::nullopt;
+  size_t elementSize = storageElementSize(type_.getElementType());
+  for (int64_t i = 1; i < size_; ++i)
+    if (std::memcmp(bytes_.data(), bytes_.data() + i * elementSize, elementSize))
+      return std::nullopt;
+  return asDouble(0);
+}

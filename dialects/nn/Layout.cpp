@@ -1,0 +1,171 @@
+//===- Layout.cpp - What a layout tag means -------------------------------===//
+
+#include "dialects/nn/Layout.h"
+
+#include "dialects/nn/NNDialect.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace nnv12::nn;
+
+std::optional<Layout> Layout::parse(StringRef tag, ArrayRef<int64_t> shape) {
+  struct Block {
+    unsigned dim;
+    int64_t size;
+  };
+  SmallVector<Block> outer, inner;
+  SmallVector<int64_t> blockOf(shape.size(), 1);
+  SmallVector<bool> seen(shape.size(), false), blocked(shape.size(), false);
+  for (size_t i = 0; i < tag.size();) {
+    if (!llvm::isDigit(tag[i])) {
+      char c = tag[i++];
+      unsigned dim = llvm::toLower(c) - 'a';
+      if (!llvm::isAlpha(c) || dim >= shape.size() || seen[dim] ||
+          !inner.empty())
+        return std::nullopt;
+      seen[dim] = true;
+      blocked[dim] = llvm::isUpper(c);
+      outer.push_back({dim, 0});
+      continue;
+    }
+    int64_t size = 0;
+    while (i < tag.size() && llvm::isDigit(tag[i]) && size < 4096)
+      size = size * 10 + (tag[i++] - '0');
+    if (i == tag.size() || size < 2 || size > 4096)
+      return std::nullopt;
+    unsigned dim = tag[i++] - 'a';
+    if (dim >= shape.size() || !blocked[dim] || blockOf[dim] != 1)
+      return std::nullopt;
+    blockOf[dim] = size;
+    inner.push_back({dim, size});
+  }
+  if (llvm::is_contained(seen, false))
+    return std::nullopt;
+  for (unsigned d = 0; d < shape.size(); ++d)
+    if (blocked[d] != (blockOf[d] != 1))
+      return std::nullopt;
+
+  Layout layout;
+  layout.shape_.assign(shape.begin(), shape.end());
+  for (Block &o : outer)
+    layout.axes_.push_back({o.dim,
+                            (int64_t)llvm::divideCeil(shape[o.dim], blockOf[o.dim]),
+                            0, blockOf[o.dim]});
+  for (Block &i : inner)
+    layout.axes_.push_back({i.dim, i.size, 0, 1});
+  for (Axis &axis : llvm::reverse(layout.axes_)) {
+    axis.stride = layout.size_;
+    layout.size_ *= axis.extent;
+  }
+  return layout;
+}
+
+Layout Layout::dense(ArrayRef<int64_t> shape) {
+  Layout layout;
+  layout.shape_.assign(shape.begin(), shape.end());
+  for (unsigned d = 0; d < shape.size(); ++d)
+    layout.axes_.push_back({d, shape[d], 0, 1});
+  for (Axis &axis : llvm::reverse(layout.axes_)) {
+    axis.stride = layout.size_;
+    layout.size_ *= axis.extent;
+  }
+  return layout;
+}
+
+Layout Layout::of(RankedTensorType type) {
+  if (auto attr = dyn_cast_or_null<LayoutAttr>(type.getEncoding()))
+    if (auto layout = parse(attr.getTag(), type.getShape()))
+      return *layout;
+  return dense(type.getShape());
+}
+
+int64_t Layout::block(unsigned dim) const {
+  for (const Axis &axis : axes_)
+    if (axis.dim == dim)
+      return axis.step; // the outer axis comes first
+  return 1;
+}
+
+bool Layout::isPadded() const {
+  return llvm::any_of(llvm::enumerate(shape_), [&](auto it) {
+    return it.value() % block(it.index()) != 0;
+  });
+}
+
+int64_t Layout::offset(ArrayRef<int64_t> index) const {
+  int64_t result = 0;
+  for (const Axis &axis : axes_) {
+    int64_t b = block(axis.dim);
+    int64_t i = index[axis.dim];
+    // The outer axis of a blocked dimension counts blocks, the inner one the rest.
+    result += axis.stride * (axis.step == b ? i / b : i % b);
+  }
+  return result;
+}
+
+RankedTensorType nnv12::nn::withLayout(RankedTensorType type, StringRef tag) {
+  Attribute encoding =
+      tag.empty() ? Attribute() : Attribute(LayoutAttr::get(type.getContext(), tag));
+  return RankedTensorType::get(type.getShape(), type.getElementType(), encoding);
+}
+
+StringRef nnv12::nn::layoutTag(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    if (auto attr = dyn_cast_or_null<LayoutAttr>(tensor.getEncoding()))
+      return attr.getTag();
+  return "";
+}
+
+int64_t nnv12::nn::storageElementSize(Type elementType) {
+  return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
+}
+
+int64_t nnv12::nn::storageSize(RankedTensorType type) {
+  return Layout::of(type).size() * storageElementSize(type.getElementType());
+}
+
+/// Copies along axis `a` of the physical array. `index` holds, per dimension,
+/// the logical index reached so far.
+static void packAxis(ArrayRef<Layout::Axis> axes, unsigned a, size_t elementSize,
+                     ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
+                     SmallVectorImpl<int64_t> &index, const char *source,
+                     char *target) {
+  const Layout::Axis &axis = axes[a];
+  int64_t start = index[axis.dim];
+  int64_t moved = 0;
+  bool last = a + 1 == axes.size();
+  for (int64_t i = 0; i < axis.extent; ++i, moved += axis.step) {
+    if (start + moved >= shape[axis.dim])
+      break; // padding stays zero
+    const char *s = source + moved * strides[axis.dim] * elementSize;
+    char *t = target + i * axis.stride * elementSize;
+    if (last) {
+      std::memcpy(t, s, elementSize);
+      continue;
+    }
+    index[axis.dim] = start + moved;
+    packAxis(axes, a + 1, elementSize, shape, strides, index, s, t);
+  }
+  index[axis.dim] = start;
+}
+
+void nnv12::nn::pack(RankedTensorType type, const char *source, char *target) {
+  Layout layout = Layout::of(type);
+  size_t elementSize = storageElementSize(type.getElementType());
+  if (layoutTag(type).empty()) {
+    std::memcpy(target, source, layout.size() * elementSize);
+    return;
+  }
+  std::memset(target, 0, layout.size() * elementSize);
+  if (layout.size() == 0)
+    return;
+  SmallVector<int64_t> strides(type.getRank(), 1), index(type.getRank(), 0);
+  for (int64_t d = type.getRank() - 2; d >= 0; --d)
+    strides[d] = strides[d + 1] * type.getDimSize(d + 1);
+  packAxis(layout.axes(), 0, elementSize, type.getShape(), strides, index,
+           source, target);
+}

@@ -1,0 +1,655 @@
+//===- NNInference.cpp - Result types of layers ---------------------------===//
+//
+// Shape and element type of results from operands and attributes. Messages say
+// what was found and what was expected: they reach the author of an ONNX model.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace nnv12::nn;
+
+using Types = SmallVectorImpl<Type>;
+using Shape = SmallVector<int64_t>;
+using OptLoc = std::optional<Location>;
+
+static RankedTensorType ranked(Value v) {
+  return dyn_cast_or_null<RankedTensorType>(v ? v.getType() : Type());
+}
+
+static std::string str(ArrayRef<int64_t> shape) {
+  std::string s = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    s += (i ? ", " : "") + std::to_string(shape[i]);
+  return s + "]";
+}
+
+/// Adds a dense result; refuses what could not be addressed.
+static LogicalResult result(OptLoc loc, Types &types, ArrayRef<int64_t> shape,
+                            Type element) {
+  int64_t count = 1;
+  for (int64_t d : shape) {
+    if (d < 0)
+      return emitOptionalError(loc, "found result shape ", str(shape),
+                               ", expected no negative dimension");
+    if (llvm::MulOverflow(count, d, count) || count > (int64_t(1) << 37))
+      return emitOptionalError(loc, "found result shape ", str(shape),
+                               ", expected at most 2^37 elements");
+  }
+  types.push_back(RankedTensorType::get(shape, element));
+  return success();
+}
+
+static LogicalResult sameAsInput(OptLoc loc, Types &types, Value input) {
+  auto t = ranked(input);
+  return result(loc, types, t.getShape(), t.getElementType());
+}
+
+static LogicalResult checkAxis(OptLoc loc, int64_t axis, int64_t rank) {
+  if (axis >= 0 && axis < rank)
+    return success();
+  return emitOptionalError(loc, "found axis ", axis, ", expected 0 to ",
+                           rank - 1);
+}
+
+static FailureOr<Shape> broadcast(OptLoc loc, ArrayRef<Value> values) {
+  Shape out;
+  for (Value v : values) {
+    ArrayRef<int64_t> s = ranked(v).getShape();
+    if (s.size() > out.size())
+      out.insert(out.begin(), s.size() - out.size(), 1);
+    for (size_t i = 0; i < s.size(); ++i) {
+      int64_t &o = out[out.size() - s.size() + i];
+      if (s[i] == o || s[i] == 1)
+        continue;
+      if (o != 1)
+        return emitOptionalError(loc, "found shape ", str(s),
+                                 ", expected one that broadcasts with ",
+                                 str(out));
+      o = s[i];
+    }
+  }
+  return out;
+}
+
+#define INFER(Op)                                                              \
+  LogicalResult Op::inferReturnTypes(MLIRContext *context, OptLoc loc,         \
+                                     Op::Adaptor op, Types &types)
+
+//===----------------------------------------------------------------------===//
+// Element-wise
+//===----------------------------------------------------------------------===//
+
+INFER(UnaryOp) {
+  auto t = ranked(op.getInput());
+  UnaryKind kind = op.getFunction().getKind();
+  bool boolean = kind == UnaryKind::is_nan || kind == UnaryKind::is_inf;
+  return result(loc, types, t.getShape(),
+                boolean ? IntegerType::get(context, 1) : t.getElementType());
+}
+
+INFER(BinaryOp) {
+  auto l = ranked(op.getLhs()), r = ranked(op.getRhs());
+  if (l.getElementType() != r.getElementType())
+    return emitOptionalError(loc, "found element types ", l.getElementType(),
+                             " and ", r.getElementType(), ", expected the same");
+  auto shape = broadcast(loc, {op.getLhs(), op.getRhs()});
+  if (failed(shape))
+    return failure();
+  bool compares = op.getKind() >= BinaryKind::equal &&
+                  op.getKind() <= BinaryKind::logical_xor;
+  return result(loc, types, *shape,
+                compares ? IntegerType::get(context, 1) : l.getElementType());
+}
+
+INFER(SelectOp) {
+  auto c = ranked(op.getCondition()), l = ranked(op.getLhs()),
+       r = ranked(op.getRhs());
+  if (!c.getElementType().isInteger(1))
+    return emitOptionalError(loc, "found a condition of ", c.getElementType(),
+                             ", expected bool");
+  if (l.getElementType() != r.getElementType())
+    return emitOptionalError(loc, "found element types ", l.getElementType(),
+                             " and ", r.getElementType(), ", expected the same");
+  auto shape = broadcast(loc, {op.getCondition(), op.getLhs(), op.getRhs()});
+  if (failed(shape))
+    return failure();
+  return result(loc, types, *shape, l.getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Data movement
+//===----------------------------------------------------------------------===//
+
+INFER(TransposeOp) {
+  auto t = ranked(op.getInput());
+  ArrayRef<int64_t> perm = op.getPerm();
+  Shape sorted(perm), shape;
+  llvm::sort(sorted);
+  for (int64_t i = 0; i < (int64_t)sorted.size(); ++i)
+    if (sorted[i] != i)
+      sorted.clear();
+  if ((int64_t)sorted.size() != t.getRank() || perm.size() != sorted.size())
+    return emitOptionalError(loc, "found perm ", str(perm),
+                             ", expected a permutation of ", t.getRank(),
+                             " dimensions");
+  for (int64_t p : perm)
+    shape.push_back(t.getDimSize(p));
+  return result(loc, types, shape, t.getElementType());
+}
+
+INFER(SliceOp) {
+  auto t = ranked(op.getInput());
+  size_t rank = t.getRank();
+  if (op.getStarts().size() != rank || op.getSizes().size() != rank ||
+      op.getSteps().size() != rank)
+    return emitOptionalError(loc, "found a slice of ", op.getStarts().size(),
+                             " dimensions, expected ", rank);
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t start = op.getStarts()[d], size = op.getSizes()[d],
+            step = op.getSteps()[d], extent = t.getDimSize(d), last;
+    if (size == 0)
+      continue;
+    if (size < 0 || step == 0 ||
+        llvm::MulOverflow(size - 1, step, last) ||
+        llvm::AddOverflow(last, start, last) || start < 0 || last < 0 ||
+        start >= extent || last >= extent)
+      return emitOptionalError(loc, "found slice start ", start, ", size ",
+                               size, ", step ", step, " in dimension ", d,
+                               ", expected it inside ", extent, " elements");
+  }
+  return result(loc, types, op.getSizes(), t.getElementType());
+}
+
+INFER(ConcatOp) {
+  if (op.getInputs().empty())
+    return emitOptionalError(loc, "found no input, expected at least one");
+  auto first = ranked(op.getInputs().front());
+  if (failed(checkAxis(loc, op.getAxis(), first.getRank())))
+    return failure();
+  Shape shape(first.getShape());
+  shape[op.getAxis()] = 0;
+  for (Value v : op.getInputs()) {
+    auto t = ranked(v);
+    bool fits = t.getRank() == first.getRank() &&
+                t.getElementType() == first.getElementType();
+    for (int64_t d = 0; fits && d < t.getRank(); ++d)
+      fits = d == (int64_t)op.getAxis() || t.getDimSize(d) == shape[d];
+    if (!fits)
+      return emitOptionalError(loc, "found an input of type ", t,
+                               ", expected one that joins ", first,
+                               " along axis ", op.getAxis());
+    if (llvm::AddOverflow(shape[op.getAxis()], t.getDimSize(op.getAxis()),
+                          shape[op.getAxis()]))
+      return emitOptionalError(loc, "found a dimension too large");
+  }
+  return result(loc, types, shape, first.getElementType());
+}
+
+INFER(PadOp) {
+  auto t = ranked(op.getInput());
+  if ((int64_t)op.getLow().size() != t.getRank() ||
+      (int64_t)op.getHigh().size() != t.getRank())
+    return emitOptionalError(loc, "found pads for ", op.getLow().size(),
+                             " dimensions, expected ", t.getRank());
+  Shape shape;
+  for (int64_t d = 0; d < t.getRank(); ++d) {
+    int64_t low = op.getLow()[d], high = op.getHigh()[d], n = t.getDimSize(d);
+    int64_t limit = op.getMode() == PadMode::reflect ? n - 1
+                    : op.getMode() == PadMode::constant ? INT32_MAX
+                    : n > 0                             ? INT32_MAX
+                                                        : 0;
+    if (low < 0 || high < 0 || low > limit || high > limit)
+      return emitOptionalError(loc, "found pads ", low, " and ", high,
+                               " for dimension ", d, " of ", n,
+                               " elements, expected 0 to ", limit);
+    shape.push_back(low + n + high);
+  }
+  if (Value v = op.getValue())
+    if (ranked(v).getNumElements() != 1 ||
+        ranked(v).getElementType() != t.getElementType())
+      return emitOptionalError(loc, "found a pad value of type ", v.getType(),
+                               ", expected one ", t.getElementType());
+  return result(loc, types, shape, t.getElementType());
+}
+
+static LogicalResult checkIndices(OptLoc loc, Value indices) {
+  Type e = ranked(indices).getElementType();
+  if (e.isInteger(32) || e.isInteger(64))
+    return success();
+  return emitOptionalError(loc, "found indices of ", e,
+                           ", expected int32 or int64");
+}
+
+INFER(GatherOp) {
+  auto t = ranked(op.getInput()), i = ranked(op.getIndices());
+  int64_t axis = op.getAxis();
+  if (failed(checkAxis(loc, axis, t.getRank())) ||
+      failed(checkIndices(loc, op.getIndices())))
+    return failure();
+  if (t.getDimSize(axis) == 0 && i.getNumElements() != 0)
+    return emitOptionalError(loc, "found an empty axis ", axis,
+                             ", expected elements to gather");
+  Shape shape(t.getShape().take_front(axis));
+  llvm::append_range(shape, i.getShape());
+  llvm::append_range(shape, t.getShape().drop_front(axis + 1));
+  return result(loc, types, shape, t.getElementType());
+}
+
+/// Indices of the elementwise gather and scatter: same rank, not larger than
+/// the input but along the axis.
+static LogicalResult checkElementIndices(OptLoc loc, RankedTensorType t,
+                                         Value indices, int64_t axis) {
+  auto i = ranked(indices);
+  if (failed(checkAxis(loc, axis, t.getRank())) ||
+      failed(checkIndices(loc, indices)))
+    return failure();
+  bool fits = i.getRank() == t.getRank();
+  for (int64_t d = 0; fits && d < t.getRank(); ++d)
+    fits = d == axis ? t.getDimSize(d) > 0 || i.getNumElements() == 0
+                     : i.getDimSize(d) <= t.getDimSize(d);
+  if (!fits)
+    return emitOptionalError(loc, "found indices of shape ", str(i.getShape()),
+                             ", expected them inside ", str(t.getShape()),
+                             " but for axis ", axis);
+  return success();
+}
+
+INFER(GatherElementsOp) {
+  auto t = ranked(op.getInput());
+  if (failed(checkElementIndices(loc, t, op.getIndices(), op.getAxis())))
+    return failure();
+  return result(loc, types, ranked(op.getIndices()).getShape(),
+                t.getElementType());
+}
+
+INFER(ScatterElementsOp) {
+  auto t = ranked(op.getInput()), u = ranked(op.getUpdates());
+  if (failed(checkElementIndices(loc, t, op.getIndices(), op.getAxis())))
+    return failure();
+  if (u.getShape() != ranked(op.getIndices()).getShape() ||
+      u.getElementType() != t.getElementType())
+    return emitOptionalError(loc, "found updates of type ", u,
+                             ", expected the indices' shape and ",
+                             t.getElementType());
+  return sameAsInput(loc, types, op.getInput());
+}
+
+/// Checks the index tuples of the ND gather and scatter; returns their length.
+static FailureOr<int64_t> tupleLength(OptLoc loc, RankedTensorType t,
+                                      Value indices, int64_t batchDims) {
+  auto i = ranked(indices);
+  if (failed(checkIndices(loc, indices)))
+    return failure();
+  int64_t length = i.getRank() ? i.getShape().back() : 0;
+  bool fits = i.getRank() >= 1 && batchDims >= 0 && batchDims < i.getRank() &&
+              batchDims + length <= t.getRank();
+  for (int64_t d = 0; fits && d < batchDims; ++d)
+    fits = i.getDimSize(d) == t.getDimSize(d);
+  for (int64_t d = 0; fits && d < length; ++d)
+    fits = t.getDimSize(batchDims + d) > 0 || i.getNumElements() == 0;
+  if (!fits)
+    return emitOptionalError(loc, "found indices of shape ", str(i.getShape()),
+                             " with ", batchDims,
+                             " batch dimensions, expected index tuples into ",
+                             str(t.getShape()));
+  return length;
+}
+
+INFER(GatherNDOp) {
+  auto t = ranked(op.getInput()), i = ranked(op.getIndices());
+  int64_t batch = op.getBatchDims();
+  auto length = tupleLength(loc, t, op.getIndices(), batch);
+  if (failed(length))
+    return failure();
+  Shape shape(i.getShape().drop_back());
+  llvm::append_range(shape, t.getShape().drop_front(batch + *length));
+  return result(loc, types, shape, t.getElementType());
+}
+
+INFER(ScatterNDOp) {
+  auto t = ranked(op.getInput()), i = ranked(op.getIndices()),
+       u = ranked(op.getUpdates());
+  auto length = tupleLength(loc, t, op.getIndices(), 0);
+  if (failed(length))
+    return failure();
+  Shape shape(i.getShape().drop_back());
+  llvm::append_range(shape, t.getShape().drop_front(*length));
+  if (u.getShape() != ArrayRef<int64_t>(shape) ||
+      u.getElementType() != t.getElementType())
+    return emitOptionalError(loc, "found updates of type ", u,
+                             ", expected shape ", str(shape), " of ",
+                             t.getElementType());
+  return sameAsInput(loc, types, op.getInput());
+}
+
+INFER(ReverseSequenceOp) {
+  auto t = ranked(op.getInput()), l = ranked(op.getLengths());
+  int64_t batch = op.getBatchAxis(), time = op.getTimeAxis();
+  if (failed(checkAxis(loc, batch, t.getRank())) ||
+      failed(checkAxis(loc, time, t.getRank())) ||
+      failed(checkIndices(loc, op.getLengths())))
+    return failure();
+  if (batch == time || l.getRank() != 1 || l.getDimSize(0) != t.getDimSize(batch))
+    return emitOptionalError(loc, "found lengths of shape ", str(l.getShape()),
+                             ", expected one for each of ",
+                             t.getDimSize(batch), " batches");
+  return sameAsInput(loc, types, op.getInput());
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and what goes along an axis
+//===----------------------------------------------------------------------===//
+
+INFER(ReduceOp) {
+  auto t = ranked(op.getInput());
+  Shape shape(t.getShape());
+  SmallVector<bool> reduced(t.getRank(), false);
+  for (int64_t axis : op.getAxes()) {
+    if (failed(checkAxis(loc, axis, t.getRank())))
+      return failure();
+    if (reduced[axis])
+      return emitOptionalError(loc, "found axis ", axis,
+                               " twice, expected it once");
+    reduced[axis] = true;
+    shape[axis] = 1;
+  }
+  if (!op.getKeepDims()) {
+    shape.clear();
+    for (int64_t d = 0; d < t.getRank(); ++d)
+      if (!reduced[d])
+        shape.push_back(t.getDimSize(d));
+  }
+  return result(loc, types, shape, t.getElementType());
+}
+
+INFER(ArgReduceOp) {
+  auto t = ranked(op.getInput());
+  if (failed(checkAxis(loc, op.getAxis(), t.getRank())))
+    return failure();
+  if (op.getKind() != ReduceKind::max && op.getKind() != ReduceKind::min)
+    return emitOptionalError(loc, "found kind ", stringifyReduceKind(op.getKind()),
+                             ", expected max or min");
+  if (t.getDimSize(op.getAxis()) == 0)
+    return emitOptionalError(loc, "found an empty axis ", op.getAxis());
+  Shape shape(t.getShape());
+  if (op.getKeepDims())
+    shape[op.getAxis()] = 1;
+  else
+    shape.erase(shape.begin() + op.getAxis());
+  return result(loc, types, shape, IntegerType::get(context, 64));
+}
+
+INFER(CumSumOp) {
+  if (failed(checkAxis(loc, op.getAxis(), ranked(op.getInput()).getRank())))
+    return failure();
+  return sameAsInput(loc, types, op.getInput());
+}
+
+INFER(TopKOp) {
+  auto t = ranked(op.getInput());
+  int64_t k = op.getK();
+  if (failed(checkAxis(loc, op.getAxis(), t.getRank())))
+    return failure();
+  if (k < 0 || k > t.getDimSize(op.getAxis()))
+    return emitOptionalError(loc, "found k ", k, ", expected 0 to ",
+                             t.getDimSize(op.getAxis()));
+  Shape shape(t.getShape());
+  shape[op.getAxis()] = k;
+  if (failed(result(loc, types, shape, t.getElementType())))
+    return failure();
+  return result(loc, types, shape, IntegerType::get(context, 64));
+}
+
+static LogicalResult checkFloat(OptLoc loc, Value v) {
+  if (isa<FloatType>(ranked(v).getElementType()))
+    return success();
+  return emitOptionalError(loc, "found elements of ", ranked(v).getElementType(),
+                           ", expected floats");
+}
+
+INFER(SoftmaxOp) {
+  if (failed(checkAxis(loc, op.getAxis(), ranked(op.getInput()).getRank())) ||
+      failed(checkFloat(loc, op.getInput())))
+    return failure();
+  return sameAsInput(loc, types, op.getInput());
+}
+
+INFER(NormalizeOp) {
+  if (failed(checkAxis(loc, op.getAxis(), ranked(op.getInput()).getRank())) ||
+      failed(checkFloat(loc, op.getInput())))
+    return failure();
+  return sameAsInput(loc, types, op.getInput());
+}
+
+//===----------------------------------------------------------------------===//
+// Windows: convolution and pooling
+//===----------------------------------------------------------------------===//
+
+/// Output extents of a sliding window over `input`'s spatial dimensions.
+static FailureOr<Shape> windows(OptLoc loc, RankedTensorType input,
+                                ArrayRef<int64_t> kernel,
+                                ArrayRef<int64_t> strides,
+                                ArrayRef<int64_t> dilations,
+                                ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
+  int64_t spatial = input.getRank() - 2;
+  for (ArrayRef<int64_t> a : {kernel, strides, dilations, low, high})
+    if (spatial < 1 || (int64_t)a.size() != spatial)
+      return emitOptionalError(loc, "found an input of rank ", input.getRank(),
+                               " and a window attribute of ", a.size(),
+                               " values, expected rank - 2 values");
+  Shape out;
+  for (int64_t d = 0; d < spatial; ++d) {
+    constexpr int64_t limit = int64_t(1) << 31;
+    for (int64_t v : {kernel[d], strides[d], dilations[d]})
+      if (v < 1 || v > limit)
+        return emitOptionalError(loc, "found kernel ", kernel[d], ", stride ",
+                                 strides[d], ", dilation ", dilations[d],
+                                 ", expected positive numbers");
+    if (low[d] < 0 || high[d] < 0 || low[d] > limit || high[d] > limit)
+      return emitOptionalError(loc, "found pads ", low[d], " and ", high[d],
+                               ", expected no negative ones");
+    int64_t extent = input.getDimSize(2 + d) + low[d] + high[d];
+    int64_t window = (kernel[d] - 1) * dilations[d] + 1;
+    if (extent < window)
+      return emitOptionalError(loc, "found a window of ", window,
+                               " over dimension ", 2 + d, " of ", extent,
+                               " padded elements, expected it to fit");
+    out.push_back((extent - window) / strides[d] + 1);
+  }
+  return out;
+}
+
+static Type linearResult(MLIRContext *context, Type element) {
+  return isa<FloatType>(element) ? element : IntegerType::get(context, 32);
+}
+
+static LogicalResult checkBias(OptLoc loc, Value bias, int64_t channels) {
+  if (!bias)
+    return success();
+  auto b = ranked(bias);
+  if (b.getRank() == 1 && b.getDimSize(0) == channels)
+    return success();
+  return emitOptionalError(loc, "found a bias of shape ", str(b.getShape()),
+                           ", expected [", channels, "]");
+}
+
+static LogicalResult checkResidual(OptLoc loc, Value residual, Type result) {
+  if (!residual || equalIgnoringLayout(residual.getType(), result))
+    return success();
+  return emitOptionalError(loc, "found a residual of type ", residual.getType(),
+                           ", expected ", result);
+}
+
+INFER(ConvOp) {
+  auto t = ranked(op.getInput()), w = ranked(op.getWeights());
+  int64_t groups = op.getGroups();
+  if (t.getRank() < 3 || w.getRank() != t.getRank())
+    return emitOptionalError(loc, "found input ", str(t.getShape()),
+                             " and weights ", str(w.getShape()),
+                             ", expected the same rank of at least 3");
+  if (groups < 1 || w.getDimSize(0) % groups ||
+      llvm::MulOverflow(w.getDimSize(1), groups, groups) ||
+      t.getDimSize(1) != groups)
+    return emitOptionalError(loc, "found ", t.getDimSize(1),
+                             " input channels, weights ", str(w.getShape()),
+                             " and ", op.getGroups(),
+                             " groups, expected channels = weights[1] * groups");
+  if (isa<FloatType>(t.getElementType()) != isa<FloatType>(w.getElementType()))
+    return emitOptionalError(loc, "found input of ", t.getElementType(),
+                             " and weights of ", w.getElementType());
+  auto out = windows(loc, t, w.getShape().drop_front(2), op.getStrides(),
+                     op.getDilations(), op.getPadsLow(), op.getPadsHigh());
+  if (failed(out) || failed(checkBias(loc, op.getBias(), w.getDimSize(0))))
+    return failure();
+  Shape shape{t.getDimSize(0), w.getDimSize(0)};
+  llvm::append_range(shape, *out);
+  if (failed(result(loc, types, shape, linearResult(context, t.getElementType()))))
+    return failure();
+  return checkResidual(loc, op.getResidual(), types.back());
+}
+
+INFER(ConvTransposeOp) {
+  auto t = ranked(op.getInput()), w = ranked(op.getWeights());
+  int64_t groups = op.getGroups(), spatial = t.getRank() - 2, channels;
+  if (spatial < 1 || w.getRank() != t.getRank() || groups < 1 ||
+      t.getDimSize(1) != w.getDimSize(0) || t.getDimSize(1) % groups ||
+      llvm::MulOverflow(w.getDimSize(1), groups, channels))
+    return emitOptionalError(loc, "found input ", str(t.getShape()),
+                             ", weights ", str(w.getShape()), " and ", groups,
+                             " groups, expected channels = weights[0]");
+  for (ArrayRef<int64_t> a : {op.getStrides(), op.getDilations(), op.getPadsLow(),
+                              op.getPadsHigh(), op.getOutputPadding()})
+    if ((int64_t)a.size() != spatial)
+      return emitOptionalError(loc, "found a window attribute of ", a.size(),
+                               " values, expected ", spatial);
+  Shape shape{t.getDimSize(0), channels};
+  for (int64_t d = 0; d < spatial; ++d) {
+    constexpr int64_t limit = int64_t(1) << 31;
+    for (int64_t v : {op.getStrides()[d], op.getDilations()[d]})
+      if (v < 1 || v > limit)
+        return emitOptionalError(loc, "found stride or dilation ", v,
+                                 ", expected a positive number");
+    for (int64_t v :
+         {op.getPadsLow()[d], op.getPadsHigh()[d], op.getOutputPadding()[d]})
+      if (v < -limit || v > limit)
+        return emitOptionalError(loc, "found a pad of ", v);
+    int64_t extent = op.getStrides()[d] * (t.getDimSize(2 + d) - 1) +
+                     op.getOutputPadding()[d] +
+                     op.getDilations()[d] * (w.getDimSize(2 + d) - 1) + 1 -
+                     op.getPadsLow()[d] - op.getPadsHigh()[d];
+    if (extent < 1)
+      return emitOptionalError(loc, "found an output of ", extent,
+                               " elements in dimension ", 2 + d,
+                               ", expected at least one");
+    shape.push_back(extent);
+  }
+  if (failed(checkBias(loc, op.getBias(), channels)) ||
+      failed(result(loc, types, shape, t.getElementType())))
+    return failure();
+  return checkResidual(loc, op.getResidual(), types.back());
+}
+
+INFER(MatMulOp) {
+  auto l = ranked(op.getLhs()), r = ranked(op.getRhs());
+  if (l.getRank() < 2 || r.getRank() < 2)
+    return emitOptionalError(loc, "found ranks ", l.getRank(), " and ",
+                             r.getRank(), ", expected at least 2");
+  if (isa<FloatType>(l.getElementType())
+          ? l.getElementType() != r.getElementType()
+          : isa<FloatType>(r.getElementType()))
+    return emitOptionalError(loc, "found element types ", l.getElementType(),
+                             " and ", r.getElementType(), ", expected the same");
+  auto dims = [](RankedTensorType t, bool transposed) {
+    ArrayRef<int64_t> s = t.getShape().take_back(2);
+    return transposed ? std::pair(s[1], s[0]) : std::pair(s[0], s[1]);
+  };
+  auto [m, k] = dims(l, op.getTransposeLhs());
+  auto [k2, n] = dims(r, op.getTransposeRhs());
+  if (k != k2)
+    return emitOptionalError(loc, "found inner dimensions ", k, " and ", k2,
+                             ", expected the same");
+  ArrayRef<int64_t> lb = l.getShape().drop_back(2), rb = r.getShape().drop_back(2);
+  Shape shape(std::max(lb.size(), rb.size()), 1);
+  for (ArrayRef<int64_t> s : {lb, rb})
+    for (size_t i = 0; i < s.size(); ++i) {
+      int64_t &o = shape[shape.size() - s.size() + i];
+      if (s[i] != 1 && o != 1 && s[i] != o)
+        return emitOptionalError(loc, "found shapes ", str(l.getShape()), " and ",
+                                 str(r.getShape()),
+                                 ", expected batch dimensions that broadcast");
+      if (s[i] != 1)
+        o = s[i];
+    }
+  shape.push_back(m);
+  shape.push_back(n);
+  if (failed(result(loc, types, shape, linearResult(context, l.getElementType()))))
+    return failure();
+  if (Value bias = op.getBias()) {
+    ArrayRef<int64_t> b = ranked(bias).getShape();
+    bool fits = b.size() <= shape.size();
+    for (size_t i = 0; fits && i < b.size(); ++i)
+      fits = b[i] == 1 || b[i] == shape[shape.size() - b.size() + i];
+    if (!fits)
+      return emitOptionalError(loc, "found a bias of shape ", str(b),
+                               ", expected one that broadcasts to ", str(shape));
+  }
+  return checkResidual(loc, op.getResidual(), types.back());
+}
+
+INFER(PoolOp) {
+  auto t = ranked(op.getInput());
+  auto out = windows(loc, t, op.getKernel(), op.getStrides(), op.getDilations(),
+                     op.getPadsLow(), op.getPadsHigh());
+  if (failed(out))
+    return failure();
+  Shape shape(t.getShape().take_front(2));
+  llvm::append_range(shape, *out);
+  return result(loc, types, shape, t.getElementType());
+}
+
+INFER(MaxPoolIndicesOp) {
+  auto t = ranked(op.getInput());
+  auto out = windows(loc, t, op.getKernel(), op.getStrides(), op.getDilations(),
+                     op.getPadsLow(), op.getPadsHigh());
+  if (failed(out))
+    return failure();
+  Shape shape(t.getShape().take_front(2));
+  llvm::append_range(shape, *out);
+  return result(loc, types, shape, IntegerType::get(context, 64));
+}
+
+//===----------------------------------------------------------------------===//
+// Sampling
+//===----------------------------------------------------------------------===//
+
+INFER(GridSampleOp) {
+  auto t = ranked(op.getInput()), g = ranked(op.getGrid());
+  if (t.getRank() != 4 || g.getRank() != 4 || g.getDimSize(3) != 2 ||
+      t.getDimSize(0) != g.getDimSize(0))
+    return emitOptionalError(loc, "found input ", str(t.getShape()),
+                             " and grid ", str(g.getShape()),
+                             ", expected [N, C, H, W] and [N, H, W, 2]");
+  return result(loc, types,
+                {t.getDimSize(0), t.getDimSize(1), g.getDimSize(1), g.getDimSize(2)},
+                t.getElementType());
+}
+
+INFER(RoiAlignOp) {
+  auto t = ranked(op.getInput()), r = ranked(op.getRois()),
+       b = ranked(op.getBatchIndices());
+  if (t.getRank() != 4 || r.getRank() != 2 || r.getDimSize(1) != 4 ||
+      b.getRank() != 1 || b.getDimSize(0) != r.getDimSize(0) ||
+      failed(checkIndices(loc, op.getBatchIndices())))
+    return emitOptionalError(loc, "found input ", str(t.getShape()), ", rois ",
+                             str(r.getShape()), ", batch indices ",
+                             str(b.getShape()),
+                             ", expected [N, C, H, W], [R, 4], [R]");
+  return result(loc, types,
+                {r.getDimSize(0), t.getDimSize(1), (int64_t)op.getOutputHeight(),
+                 (int64_t)op.getOutputWidth()},
+                t.getElementType());
+}

@@ -1,0 +1,155 @@
+//===- NNOps.cpp - Verifiers and assembly of layers -----------------------===//
+
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace nnv12::nn;
+
+#define GET_OP_CLASSES
+#include "dialects/nn/NNOps.cpp.inc"
+
+LogicalResult ConstantOp::verify() {
+  if (equalIgnoringLayout(getValue().getShapedType(), getType()))
+    return success();
+  return emitOpError() << "found a value of type " << getValue().getShapedType()
+                       << ", expected " << getType();
+}
+
+LogicalResult AdaptOp::verify() {
+  if (equalIgnoringLayout(getInput().getType(), getType()))
+    return success();
+  return emitOpError("found types that differ in more than their layout");
+}
+
+LogicalResult CastOp::verify() {
+  if (getInput().getType().getShape() == getType().getShape())
+    return success();
+  return emitOpError("found shapes that differ, expected the same");
+}
+
+LogicalResult ReshapeOp::verify() {
+  auto in = getInput().getType(), out = getType();
+  if (in.getElementType() == out.getElementType() &&
+      in.getNumElements() == out.getNumElements())
+    return success();
+  return emitOpError() << "found " << in << " to " << out
+                       << ", expected the same number and type of elements";
+}
+
+LogicalResult BroadcastOp::verify() {
+  auto in = getInput().getType(), out = getType();
+  int64_t front = out.getRank() - in.getRank();
+  bool fits = front >= 0 && in.getElementType() == out.getElementType();
+  for (int64_t d = 0; fits && d < in.getRank(); ++d)
+    fits = in.getDimSize(d) == 1 || in.getDimSize(d) == out.getDimSize(front + d);
+  if (fits)
+    return success();
+  return emitOpError() << "found " << in << " to " << out
+                       << ", expected dimensions of size one to grow";
+}
+
+LogicalResult ResizeOp::verify() {
+  auto in = getInput().getType(), out = getType();
+  if (in.getRank() != out.getRank() ||
+      (int64_t)getScales().size() != in.getRank())
+    return emitOpError() << "found " << getScales().size() << " scales for " << in
+                         << " to " << out << ", expected one for each dimension";
+  if (getRoi() && (int64_t)getRoi()->size() != 2 * in.getRank())
+    return emitOpError() << "found " << getRoi()->size() << " roi values, expected "
+                         << 2 * in.getRank();
+  if (in.getNumElements() == 0 && out.getNumElements() != 0)
+    return emitOpError("found an empty input, expected elements");
+  return success();
+}
+
+LogicalResult RecurrentOp::verify() {
+  auto gates = getGates().getType(), r = getRecurrentWeights().getType();
+  int64_t multiple = getKind() == RecurrentKind::lstm  ? 4
+                     : getKind() == RecurrentKind::gru ? 3
+                                                       : 1;
+  if (gates.getRank() != 3 || r.getRank() != 2 ||
+      r.getDimSize(0) != multiple * r.getDimSize(1) ||
+      gates.getDimSize(2) != r.getDimSize(0))
+    return emitOpError() << "found gates " << gates << " and recurrent weights "
+                         << r << ", expected [T, B, " << multiple
+                         << "*H] and [" << multiple << "*H, H]";
+  int64_t t = gates.getDimSize(0), b = gates.getDimSize(1), h = r.getDimSize(1);
+  auto is = [](Value v, ArrayRef<int64_t> shape) {
+    return !v || cast<RankedTensorType>(v.getType()).getShape() == shape;
+  };
+  if (!is(getRecurrentBias(), {h}) || !is(getInitialH(), {b, h}) ||
+      !is(getInitialC(), {b, h}) || !is(getPeepholes(), {3 * h}) ||
+      !is(getLengths(), {b}) || !is(getAll(), {t, b, h}) ||
+      !is(getLastH(), {b, h}) || !is(getLastC(), {b, h}))
+    return emitOpError() << "found operands or results that do not fit " << t
+                         << " steps, batch " << b << ", hidden size " << h;
+  size_t functions = getKind() == RecurrentKind::lstm  ? 3
+                     : getKind() == RecurrentKind::gru ? 2
+                                                       : 1;
+  if (getActivations().size() != functions ||
+      !llvm::all_of(getActivations(), llvm::IsaPred<FunctionAttr>))
+    return emitOpError() << "found " << getActivations().size()
+                         << " activations, expected " << functions;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// nn.fuse (%arg = %value, …) : types -> type { … }
+//===----------------------------------------------------------------------===//
+
+ParseResult FuseOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  auto one = [&]() -> ParseResult {
+    return failure(parser.parseArgument(arguments.emplace_back()) ||
+                   parser.parseEqual() ||
+                   parser.parseOperand(operands.emplace_back()));
+  };
+  SmallVector<Type> types;
+  Type output;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, one) ||
+      parser.parseOptionalAttrDict(result.attributes) || parser.parseColon())
+    return failure();
+  auto type = [&]() -> ParseResult {
+    return parser.parseType(types.emplace_back());
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, type) ||
+      parser.parseArrow() || parser.parseType(output) ||
+      parser.resolveOperands(operands, types, loc, result.operands))
+    return failure();
+  for (auto [argument, t] : llvm::zip(arguments, types))
+    argument.type = t;
+  result.addTypes(output);
+  return parser.parseRegion(*result.addRegion(), arguments);
+}
+
+void FuseOp::print(OpAsmPrinter &p) {
+  p << " (";
+  llvm::interleaveComma(llvm::zip(getBody().getArguments(), getInputs()), p,
+                        [&](auto pair) {
+                          p.printOperand(std::get<0>(pair));
+                          p << " = ";
+                          p.printOperand(std::get<1>(pair));
+                        });
+  p << ")";
+  p.printOptionalAttrDict((*this)->getAttrs());
+  p << " : (";
+  llvm::interleaveComma(getInputs().getTypes(), p);
+  p << ") -> " << getOutput().getType() << " ";
+  p.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult FuseOp::verify() {
+  Block &block = getBody().front();
+  if (!llvm::equal(block.getArgumentTypes(), getInputs().getTypes()))
+    return emitOpError("found block arguments that differ from the operands");
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getValues().size() != 1 ||
+      yield.getValues()[0].getType() != getType())
+    return emitOpError("expected to yield one value of the result's type");
+  return success();
+}
