@@ -1,0 +1,188 @@
+//===- Backend.cpp - From a module of kernels to machine code -------------===//
+
+#include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/FlatLink.h"
+#include "compiler/codegen/cpu/Lowering.h"
+
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace nnv12::codegen;
+using mlir::failed;
+using mlir::failure;
+using mlir::FailureOr;
+using mlir::LogicalResult;
+using mlir::ModuleOp;
+using mlir::success;
+
+namespace {
+
+void initializeTargets() {
+  static bool once = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+    return true;
+  }();
+  (void)once;
+}
+
+std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target,
+                                                   std::string &error) {
+  initializeTargets();
+  llvm::Triple triple(target.triple);
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return nullptr;
+  llvm::TargetOptions options;
+  // Only what a kernel says with fma is contracted: results must not depend on
+  // what the optimiser happens to see.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+}
+
+/// No function of a C library exists for kernels, not even memset.
+llvm::TargetLibraryInfoImpl noLibrary(const llvm::Triple &triple) {
+  llvm::TargetLibraryInfoImpl info(triple);
+  info.disableAllFunctions();
+  return info;
+}
+
+void setAttributes(llvm::Module &module, const Target &target) {
+  std::string vectorBits = std::to_string(target.vectorLanes * 32);
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    function.addFnAttr("no-builtins");
+    if (target.architecture == "x86-64") {
+      function.addFnAttr("prefer-vector-width", vectorBits);
+      function.addFnAttr("min-legal-vector-width", vectorBits);
+    }
+    if (!target.tuneCpu.empty())
+      function.addFnAttr("tune-cpu", target.tuneCpu);
+    if (!function.hasLocalLinkage())
+      function.setVisibility(llvm::GlobalValue::ProtectedVisibility);
+    else if (function.getName().ends_with(kernelBodySuffix))
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+    else // micro-kernels are shared: inlining would multiply them
+      function.addFnAttr(llvm::Attribute::NoInline);
+  }
+}
+
+/// O1, without the vectorisers and the unroller: kernels are written unrolled
+/// and vectorised already.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
+  tuning.LoopInterleaving = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  functions.registerPass([&] {
+    return llvm::TargetLibraryAnalysis(noLibrary(module.getTargetTriple()));
+  });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1)
+      .run(module, modules);
+}
+
+/// Lowers, translates and optimises.
+std::unique_ptr<llvm::Module> toLLVM(ModuleOp module, const Target &target,
+                                     llvm::TargetMachine &machine,
+                                     llvm::LLVMContext &context) {
+  if (failed(lowerToLLVMDialect(module)))
+    return nullptr;
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  auto result = mlir::translateModuleToLLVMIR(module, context, "kernels");
+  if (!result) {
+    module.emitError("kernels cannot be translated to LLVM IR");
+    return nullptr;
+  }
+  result->setTargetTriple(machine.getTargetTriple());
+  result->setDataLayout(machine.createDataLayout());
+  result->setPICLevel(llvm::PICLevel::SmallPIC);
+  setAttributes(*result, target);
+  optimize(*result, machine);
+  return result;
+}
+
+LogicalResult emitFile(ModuleOp module, llvm::Module &code,
+                       llvm::TargetMachine &machine, llvm::CodeGenFileType type,
+                       llvm::raw_pwrite_stream &os) {
+  llvm::legacy::PassManager passes;
+  passes.add(new llvm::TargetLibraryInfoWrapperPass(
+      noLibrary(machine.getTargetTriple())));
+  if (machine.addPassesToEmitFile(passes, os, nullptr, type))
+    return module.emitError("LLVM cannot emit code for ")
+           << machine.getTargetTriple().str();
+  passes.run(code);
+  return success();
+}
+
+} // namespace
+
+FailureOr<CodeBlob> nnv12::codegen::compileModule(ModuleOp module,
+                                                  const Target &target) {
+  std::string error;
+  auto machine = createMachine(target, error);
+  if (!machine)
+    return module.emitError(error), failure();
+  llvm::LLVMContext context;
+  auto code = toLLVM(module, target, *machine, context);
+  if (!code)
+    return failure();
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream os(object);
+  if (failed(emitFile(module, *code, *machine, llvm::CodeGenFileType::ObjectFile, os)))
+    return failure();
+  return linkFlat(module, target, object);
+}
+
+LogicalResult nnv12::codegen::printModule(ModuleOp module, const Target &target,
+                                          CodeText kind, llvm::raw_ostream &os) {
+  std::string error;
+  auto machine = createMachine(target, error);
+  if (!machine)
+    return module.emitError(error);
+  llvm::LLVMContext context;
+  auto code = toLLVM(module, target, *machine, context);
+  if (!code)
+    return failure();
+  if (kind == CodeText::LLVM) {
+    code->print(os, nullptr);
+    return success();
+  }
+  llvm::SmallVector<char, 0> text;
+  llvm::raw_svector_ostream buffer(text);
+  if (failed(emitFile(module, *code, *machine, llvm::CodeGenFileType::AssemblyFile, buffer)))
+    return failure();
+  os << buffer.str();
+  return success();
+}

@@ -1,0 +1,42 @@
+//===- Backend.h - From a module of kernels to machine code -----*- C++ -*-===//
+//
+// MLIR passes, LLVM, and lld in this process: what comes out is one flat piece of
+// code without relocations, writable data or undefined symbols, which works at
+// any address that is a multiple of 4 KiB.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_CPU_BACKEND_H
+#define NNV12_COMPILER_CODEGEN_CPU_BACKEND_H
+
+#include "compiler/codegen/cpu/Target.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <map>
+
+namespace nnv12::codegen {
+
+/// On the function that holds a kernel's body: the symbol of its entry point.
+constexpr llvm::StringLiteral kernelEntryAttribute = "entry";
+constexpr llvm::StringLiteral kernelBodySuffix = ".body";
+
+/// The code of one target.
+struct CodeBlob {
+  std::vector<char> bytes;
+  /// Offset of each entry point by its symbol.
+  std::map<std::string, uint32_t> entries;
+};
+
+/// Compiles a module that KernelBuilder made. The module is lowered in place and
+/// of no use afterwards. The same module gives the same bytes. Errors are
+/// reported at the module's location.
+mlir::FailureOr<CodeBlob> compileModule(mlir::ModuleOp module, const Target &target);
+
+/// The same module as text, for a reader.
+enum class CodeText { LLVM, Assembly };
+mlir::LogicalResult printModule(mlir::ModuleOp module, const Target &target,
+                                CodeText kind, llvm::raw_ostream &os);
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_CPU_BACKEND_H

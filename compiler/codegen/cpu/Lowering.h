@@ -1,0 +1,16 @@
+//===- Lowering.h - Kernels to the LLVM dialect -----------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_CODEGEN_CPU_LOWERING_H
+#define NNV12_COMPILER_CODEGEN_CPU_LOWERING_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace nnv12::codegen {
+
+/// Lowers vector/scf/arith/math/memref/func to the LLVM dialect, so that no
+/// operation is left that LLVM would turn into a call of a library function
+/// wherever MLIR knows how to expand it, and adds each kernel's entry point.
+mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module);
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_CPU_LOWERING_H

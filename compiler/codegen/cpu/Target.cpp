@@ -1,0 +1,78 @@
+//===- Target.cpp - The CPU targets ---------------------------------------===//
+
+#include "compiler/codegen/cpu/Target.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace nnv12::codegen;
+
+namespace {
+
+const std::vector<std::string> v3Features = {
+    "cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2", "avx",
+    "avx2", "bmi",    "bmi2", "f16c", "fma",   "lzcnt",  "movbe"};
+const std::vector<std::string> v4OnlyFeatures = {
+    "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"};
+
+std::vector<std::string> v4Features() {
+  std::vector<std::string> all = v3Features;
+  all.insert(all.end(), v4OnlyFeatures.begin(), v4OnlyFeatures.end());
+  return all;
+}
+
+/// The targets, per architecture the best one first.
+const std::vector<Target> &targets() {
+  static const std::vector<Target> table = {
+      {"x86-64-v4", "x86-64", "x86_64-unknown-linux-gnu", "x86-64-v4", "", "",
+       v4Features(), /*vectorLanes=*/16, /*vectorRegisters=*/32,
+       /*multiplyByElement=*/false, /*hasMasks=*/true},
+      {"x86-64-v3", "x86-64", "x86_64-unknown-linux-gnu", "x86-64-v3", "", "",
+       v3Features, /*vectorLanes=*/8, /*vectorRegisters=*/16,
+       /*multiplyByElement=*/false, /*hasMasks=*/true},
+      {"aarch64", "aarch64", "aarch64-unknown-linux-gnu", "generic", "cortex-a76",
+       "+neon", {"neon"}, /*vectorLanes=*/4, /*vectorRegisters=*/32,
+       /*multiplyByElement=*/true, /*hasMasks=*/false},
+  };
+  return table;
+}
+
+std::optional<Target> hostTarget() {
+  llvm::Triple host(llvm::sys::getProcessTriple());
+  auto features = llvm::sys::getHostCPUFeatures();
+  for (const Target &target : targets()) {
+    if (llvm::Triple(target.triple).getArch() != host.getArch())
+      continue;
+    if (!llvm::all_of(target.required, [&](const std::string &name) {
+          return features.lookup(name);
+        }))
+      continue;
+    Target result = target;
+    llvm::StringRef cpu = llvm::sys::getHostCPUName();
+    if (!cpu.empty() && cpu != "generic")
+      result.tuneCpu = cpu.str();
+    return result;
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Target> Target::byName(llvm::StringRef name) {
+  if (name == "host")
+    return hostTarget();
+  for (const Target &target : targets())
+    if (target.name == name)
+      return target;
+  return std::nullopt;
+}
+
+std::string Target::names() {
+  std::vector<std::string> all = {"host"};
+  for (const Target &target : targets())
+    all.push_back(target.name);
+  return llvm::join(all, ", ");
+}

@@ -1,0 +1,22 @@
+//===- Registry.cpp - All routines ----------------------------------------===//
+
+#include "compiler/codegen/cpu/Routine.h"
+
+namespace nnv12::codegen {
+
+// One line a routine here and one below, the preferred ones first.
+
+llvm::ArrayRef<const Routine *> routines() {
+  static const llvm::SmallVector<const Routine *> all = {
+  };
+  return all;
+}
+
+const Routine *routineFor(mlir::Operation *layer) {
+  for (const Routine *routine : routines())
+    if (routine->matches(layer))
+      return routine;
+  return nullptr;
+}
+
+} // namespace nnv12::codegen
