@@ -1,0 +1,251 @@
+//===- Api.cpp - The C API over the runtime's classes ---------------------===//
+#include "runtime/LoadedBundle.h"
+#include "runtime/Session.h"
+#include "runtime/include/nnv12.h"
+
+using namespace nnv12;
+using namespace nnv12::runtime;
+using artifact::Fault;
+
+static_assert(int(Fault::InvalidArgument) == NNV12_INVALID_ARGUMENT);
+static_assert(int(Fault::Io) == NNV12_IO);
+static_assert(int(Fault::BadBundle) == NNV12_BAD_BUNDLE);
+static_assert(int(Fault::Unsupported) == NNV12_UNSUPPORTED);
+static_assert(int(Fault::Untrusted) == NNV12_UNTRUSTED);
+static_assert(int(Fault::OutOfMemory) == NNV12_OUT_OF_MEMORY);
+static_assert(int(Fault::Busy) == NNV12_BUSY);
+static_assert(int(bundle::ElementType_Bool) == NNV12_BOOL);
+static_assert(sizeof(size_t) == 8, "byte sizes go up to 2^46");
+
+/// Hands a fault to the caller: path in front, one line whatever names a file
+/// may hold.
+static nnv12_status report(const Fault &fault, const char *path,
+                           nnv12_error *error) {
+  auto status = static_cast<nnv12_status>(fault.code);
+  if (!error)
+    return status;
+  error->status = status;
+  snprintf(error->message, sizeof error->message, "%.500s%s%s",
+           path ? path : "", path ? ": " : "", fault.text);
+  for (char *c = error->message; *c; ++c)
+    if (static_cast<unsigned char>(*c) < 0x20 || *c == 0x7f)
+      *c = '?';
+  return status;
+}
+
+static nnv12_status reportArgument(const char *text, nnv12_error *error) {
+  Fault fault;
+  fault.set(Fault::InvalidArgument, "%s", text);
+  return report(fault, nullptr, error);
+}
+
+/// Copies the part of a caller's struct that the caller knows over defaults.
+template <typename Struct>
+static bool readStruct(const Struct *given, Struct &result) {
+  result.struct_size = sizeof(Struct);
+  if (!given)
+    return true;
+  if (given->struct_size < sizeof(size_t))
+    return false;
+  size_t known =
+      given->struct_size < sizeof(Struct) ? given->struct_size : sizeof(Struct);
+  memcpy(static_cast<void *>(&result), given, known);
+  return true;
+}
+
+/// Fills the part of a caller's struct that the caller knows.
+template <typename Struct>
+static void writeStruct(const Struct &value, Struct *result) {
+  size_t known = result->struct_size < sizeof(Struct) ? result->struct_size
+                                                      : sizeof(Struct);
+  if (known > sizeof(size_t))
+    memcpy(reinterpret_cast<char *>(result) + sizeof(size_t),
+           reinterpret_cast<const char *>(&value) + sizeof(size_t),
+           known - sizeof(size_t));
+}
+
+/// What opening from a path and from memory have in common.
+template <typename Open>
+static nnv12_status openBundle(const nnv12_open_options *options,
+                               const char *path, nnv12_bundle **bundle,
+                               nnv12_error *error, Open open) {
+  if (!bundle)
+    return reportArgument("bundle: found NULL", error);
+  *bundle = nullptr;
+  nnv12_open_options known = NNV12_OPEN_OPTIONS_INIT;
+  if (!readStruct(options, known))
+    return reportArgument("options: struct_size is not set", error);
+  auto *result = create<nnv12_bundle>();
+  if (!result) {
+    Fault fault;
+    fault.set(Fault::OutOfMemory, "no memory to open the bundle");
+    return report(fault, path, error);
+  }
+  Fault fault;
+  if (!open(*result, known, fault)) {
+    result->release();
+    return report(fault, path, error);
+  }
+  *bundle = result;
+  return NNV12_OK;
+}
+
+extern "C" {
+
+#define NNV12_STRING2(x) #x
+#define NNV12_STRING(x) NNV12_STRING2(x)
+
+const char *nnv12_version(void) {
+  return NNV12_STRING(NNV12_VERSION_MAJOR) "." NNV12_STRING(
+      NNV12_VERSION_MINOR) "." NNV12_STRING(NNV12_VERSION_PATCH);
+}
+
+const char *nnv12_status_name(nnv12_status status) {
+  static constexpr const char *names[] = {
+      "ok",          "invalid argument", "input/output error", "bad bundle",
+      "unsupported", "untrusted",        "out of memory",      "busy"};
+  auto index = static_cast<unsigned>(status);
+  return index < sizeof names / sizeof *names ? names[index] : "unknown status";
+}
+
+const char *nnv12_type_name(nnv12_type type) {
+  static constexpr const char *names[] = {"f32", "f64", "f16", "bf16", "i8",
+                                          "u8",  "i16", "u16", "i32",  "u32",
+                                          "i64", "u64", "bool"};
+  auto index = static_cast<unsigned>(type);
+  return index < sizeof names / sizeof *names ? names[index] : "unknown type";
+}
+
+nnv12_status nnv12_bundle_open(const char *path,
+                               const nnv12_open_options *options,
+                               nnv12_bundle **bundle, nnv12_error *error) {
+  if (!path)
+    return reportArgument("path: found NULL", error);
+  return openBundle(options, path, bundle, error,
+                    [&](nnv12_bundle &result, const nnv12_open_options &known,
+                        Fault &fault) {
+                      return result.open(path, known, fault);
+                    });
+}
+
+nnv12_status nnv12_bundle_open_memory(const void *data, size_t size,
+                                      const nnv12_open_options *options,
+                                      nnv12_bundle **bundle,
+                                      nnv12_error *error) {
+  return openBundle(options, nullptr, bundle, error,
+                    [&](nnv12_bundle &result, const nnv12_open_options &known,
+                        Fault &fault) {
+                      return result.openMemory(data, size, known, fault);
+                    });
+}
+
+void nnv12_bundle_close(nnv12_bundle *bundle) {
+  if (bundle)
+    bundle->release();
+}
+
+uint32_t nnv12_bundle_num_inputs(const nnv12_bundle *bundle) {
+  return static_cast<uint32_t>(bundle->inputs().size());
+}
+
+uint32_t nnv12_bundle_num_outputs(const nnv12_bundle *bundle) {
+  return static_cast<uint32_t>(bundle->outputs().size());
+}
+
+const nnv12_tensor_info *nnv12_bundle_input(const nnv12_bundle *bundle,
+                                            uint32_t index) {
+  return index < bundle->inputs().size() ? &bundle->inputs()[index] : nullptr;
+}
+
+const nnv12_tensor_info *nnv12_bundle_output(const nnv12_bundle *bundle,
+                                             uint32_t index) {
+  return index < bundle->outputs().size() ? &bundle->outputs()[index] : nullptr;
+}
+
+void nnv12_bundle_get_info(const nnv12_bundle *bundle,
+                           nnv12_bundle_info *info) {
+  const bundle::Bundle *metadata = bundle->metadata();
+  const bundle::Program *program = bundle->chosenProgram();
+  nnv12_bundle_info result = {};
+  result.model = metadata->model() ? metadata->model()->c_str() : "";
+  result.producer = metadata->producer() ? metadata->producer()->c_str() : "";
+  result.target = program->target()->c_str();
+  result.file_size = bundle->imageSize();
+  result.code_size = metadata->segments()->Get(program->code())->size();
+  for (const bundle::Segment *segment : *metadata->segments())
+    if (segment->kind() == bundle::SegmentKind_Weights)
+      result.weights_size += segment->size();
+  result.arena_size = program->arena_size();
+  result.scratch_size = bundle->scratchSize();
+  result.num_operations = program->operations()->size();
+  result.num_kernels = program->kernels()->size();
+  result.is_signed = bundle->isSigned();
+  result.code_is_mapped = bundle->codeIsMapped();
+  writeStruct(result, info);
+}
+
+nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
+                                        uint32_t index,
+                                        nnv12_operation_info *info) {
+  const bundle::Program *program = bundle->chosenProgram();
+  if (index >= program->operations()->size())
+    return NNV12_INVALID_ARGUMENT;
+  const bundle::Operation *operation = program->operations()->Get(index);
+  nnv12_operation_info result = {};
+  result.layer = operation->layer()->c_str();
+  result.kernel =
+      program->kernels()->Get(operation->kernel())->name()->c_str();
+  result.tiles = operation->tiles();
+  writeStruct(result, info);
+  return NNV12_OK;
+}
+
+nnv12_status nnv12_session_create(nnv12_bundle *bundle,
+                                  const nnv12_session_options *options,
+                                  nnv12_session **session,
+                                  nnv12_error *error) {
+  if (!session)
+    return reportArgument("session: found NULL", error);
+  *session = nullptr;
+  if (!bundle)
+    return reportArgument("bundle: found NULL", error);
+  nnv12_session_options known = NNV12_SESSION_OPTIONS_INIT;
+  if (!readStruct(options, known))
+    return reportArgument("options: struct_size is not set", error);
+  Fault fault;
+  auto *result = create<nnv12_session>();
+  if (!result) {
+    fault.set(Fault::OutOfMemory, "no memory for a session");
+    return report(fault, nullptr, error);
+  }
+  if (!result->create(*bundle, known, fault)) {
+    destroy(result);
+    return report(fault, nullptr, error);
+  }
+  *session = result;
+  return NNV12_OK;
+}
+
+void nnv12_session_close(nnv12_session *session) { destroy(session); }
+
+uint32_t nnv12_session_threads(const nnv12_session *session) {
+  return session->threads();
+}
+
+nnv12_status nnv12_session_run(nnv12_session *session,
+                               const nnv12_input *inputs, uint32_t num_inputs,
+                               const nnv12_output *outputs,
+                               uint32_t num_outputs, nnv12_error *error) {
+  if (!session)
+    return reportArgument("session: found NULL", error);
+  Fault fault;
+  if (!session->run(inputs, num_inputs, outputs, num_outputs, fault))
+    return report(fault, nullptr, error);
+  return NNV12_OK;
+}
+
+void nnv12_session_set_profile(nnv12_session *session, uint64_t *nanoseconds) {
+  session->setProfile(nanoseconds);
+}
+
+} // extern "C"

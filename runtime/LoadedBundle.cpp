@@ -1,0 +1,174 @@
+//===- LoadedBundle.cpp - A verified bundle, ready for sessions -----------===//
+#include "runtime/LoadedBundle.h"
+
+#include "runtime/CpuFeatures.h"
+
+#include <cstddef>
+
+using namespace nnv12;
+using namespace nnv12::runtime;
+using artifact::Fault;
+
+namespace {
+
+/// Text of bounded length, built piece by piece.
+class Line {
+public:
+  __attribute__((format(printf, 2, 3))) void append(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text + used, sizeof text - used, format, args);
+    va_end(args);
+    if (n > 0)
+      used += static_cast<size_t>(n);
+    if (used >= sizeof text)
+      used = sizeof text - 1;
+  }
+  const char *c_str() const { return text; }
+
+private:
+  char text[400] = {};
+  size_t used = 0;
+};
+
+} // namespace
+
+void nnv12_bundle::release() {
+  if (owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    destroy(this);
+}
+
+bool nnv12_bundle::open(const char *path, const nnv12_open_options &options,
+                        Fault &fault) {
+  bool good = file.open(path, fault) && load(file.data(), file.size(),
+                                             file.descriptor(), options, fault);
+  file.closeDescriptor();
+  return good;
+}
+
+bool nnv12_bundle::openMemory(const void *data, size_t size,
+                              const nnv12_open_options &options, Fault &fault) {
+  if (!data && size)
+    return fault.set(Fault::InvalidArgument, "data: found NULL");
+  if (reinterpret_cast<uintptr_t>(data) % 64)
+    return fault.set(Fault::InvalidArgument,
+                     "data: found address %p, expected a multiple of 64", data);
+  return load(data, size, -1, options, fault);
+}
+
+bool nnv12_bundle::load(const void *data, size_t size, int descriptor,
+                        const nnv12_open_options &options, Fault &fault) {
+  bytes = static_cast<const uint8_t *>(data);
+  length = size;
+  bundle = artifact::verifyBundle(data, size, fault);
+  if (!bundle)
+    return false;
+  if (options.public_key &&
+      !artifact::verifyHeaderSignature(data, options.public_key, fault))
+    return false;
+  return chooseProgram(options.target, fault) && loadCode(descriptor, fault) &&
+         (!options.verify_weights || verifyWeights(fault)) &&
+         describeTensors(fault);
+}
+
+static bool equal(const flatbuffers::String *a, const char *b) {
+  return a->size() == strlen(b) && memcmp(a->data(), b, a->size()) == 0;
+}
+
+/// The first feature that this CPU lacks, or null.
+static const flatbuffers::String *missingFeature(const bundle::Program *program) {
+  for (const flatbuffers::String *feature : *program->features())
+    if (!hostHasFeature(feature->c_str(), feature->size()))
+      return feature;
+  return nullptr;
+}
+
+bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
+  Line reasons;
+  bool known = false;
+  for (const bundle::Program *candidate : *bundle->programs()) {
+    const char *name = candidate->target()->c_str();
+    if (target && !equal(candidate->target(), target))
+      continue;
+    known = true;
+    if (!equal(candidate->architecture(), hostArchitecture())) {
+      reasons.append("; %s is for %s", name,
+                     candidate->architecture()->c_str());
+      continue;
+    }
+    if (const flatbuffers::String *feature = missingFeature(candidate)) {
+      reasons.append("; %s needs %s", name, feature->c_str());
+      continue;
+    }
+    program = candidate;
+    return true;
+  }
+  if (known)
+    return fault.set(Fault::Unsupported,
+                     "target: none of the bundle's runs on this %s CPU%s",
+                     hostArchitecture(), reasons.c_str());
+  for (const bundle::Program *candidate : *bundle->programs())
+    reasons.append("%s%s", *reasons.c_str() ? ", " : "",
+                   candidate->target()->c_str());
+  return fault.set(Fault::Unsupported, "target: found no %s, expected one of %s",
+                   target, reasons.c_str());
+}
+
+bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
+  const bundle::Segment *segment = bundle->segments()->Get(program->code());
+  mappedInPlace = descriptor >= 0 &&
+                  codeMapping.map(descriptor, segment->offset(), segment->size());
+  if (!mappedInPlace &&
+      !codeMapping.copy(bytes + segment->offset(), segment->size(), fault))
+    return false;
+  // Of the bytes that will run, not of the ones that they were copied from.
+  return artifact::verifySegment(bundle, program->code(), codeMapping.data(),
+                                 fault);
+}
+
+bool nnv12_bundle::verifyWeights(Fault &fault) {
+  for (uint32_t i = 0; i < bundle->segments()->size(); ++i) {
+    const bundle::Segment *segment = bundle->segments()->Get(i);
+    if (segment->kind() == bundle::SegmentKind_Weights &&
+        !artifact::verifySegment(bundle, i, bytes + segment->offset(), fault))
+      return false;
+  }
+  return true;
+}
+
+static bool
+describe(const flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>> *tensors,
+         Array<nnv12_tensor_info> &infos) {
+  if (!infos.allocate(tensors->size()))
+    return false;
+  for (uint32_t i = 0; i < tensors->size(); ++i) {
+    const bundle::Tensor *tensor = tensors->Get(i);
+    infos[i].name = tensor->name()->c_str();
+    infos[i].type = static_cast<nnv12_type>(tensor->type());
+    infos[i].rank = tensor->shape()->size();
+    infos[i].shape = tensor->shape()->data();
+    infos[i].byte_size = artifact::byteSize(tensor);
+  }
+  return true;
+}
+
+bool nnv12_bundle::describeTensors(Fault &fault) {
+  if (describe(bundle->inputs(), inputInfos) &&
+      describe(bundle->outputs(), outputInfos))
+    return true;
+  return fault.set(Fault::OutOfMemory, "no memory to open the bundle");
+}
+
+bool nnv12_bundle::isSigned() const {
+  uint32_t flag;
+  memcpy(&flag, bytes + offsetof(artifact::Header, isSigned), sizeof flag);
+  return flag != 0;
+}
+
+uint64_t nnv12_bundle::scratchSize() const {
+  uint64_t largest = 0;
+  for (const bundle::Kernel *kernel : *program->kernels())
+    if (kernel->scratch() > largest)
+      largest = kernel->scratch();
+  return largest;
+}

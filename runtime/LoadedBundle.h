@@ -1,0 +1,64 @@
+//===- LoadedBundle.h - A verified bundle, ready for sessions ---*- C++ -*-===//
+#ifndef NNV12_RUNTIME_LOADEDBUNDLE_H
+#define NNV12_RUNTIME_LOADEDBUNDLE_H
+
+#include "artifact/MappedFile.h"
+#include "artifact/Verifier.h"
+#include "runtime/CodeMapping.h"
+#include "runtime/Memory.h"
+#include "runtime/include/nnv12.h"
+
+#include <atomic>
+
+/// Immutable once it is open, hence shared by threads and sessions without
+/// locks. Counted: the caller's handle is one owner, each session another.
+struct nnv12_bundle {
+public:
+  bool open(const char *path, const nnv12_open_options &options,
+            nnv12::artifact::Fault &fault);
+  bool openMemory(const void *data, size_t size,
+                  const nnv12_open_options &options,
+                  nnv12::artifact::Fault &fault);
+
+  void retain() { owners.fetch_add(1, std::memory_order_relaxed); }
+  void release();
+
+  const uint8_t *image() const { return bytes; }
+  size_t imageSize() const { return length; }
+  const nnv12::bundle::Bundle *metadata() const { return bundle; }
+  /// The program that runs, and its code.
+  const nnv12::bundle::Program *chosenProgram() const { return program; }
+  const uint8_t *code() const { return codeMapping.data(); }
+  bool codeIsMapped() const { return mappedInPlace; }
+  bool isSigned() const;
+  /// The largest scratch that a kernel of the program asks for.
+  uint64_t scratchSize() const;
+
+  const nnv12::runtime::Array<nnv12_tensor_info> &inputs() const {
+    return inputInfos;
+  }
+  const nnv12::runtime::Array<nnv12_tensor_info> &outputs() const {
+    return outputInfos;
+  }
+
+private:
+  bool load(const void *data, size_t size, int descriptor,
+            const nnv12_open_options &options, nnv12::artifact::Fault &fault);
+  bool chooseProgram(const char *target, nnv12::artifact::Fault &fault);
+  bool loadCode(int descriptor, nnv12::artifact::Fault &fault);
+  bool verifyWeights(nnv12::artifact::Fault &fault);
+  bool describeTensors(nnv12::artifact::Fault &fault);
+
+  std::atomic<uint32_t> owners{1};
+  nnv12::artifact::MappedFile file; ///< empty when opened from memory
+  const uint8_t *bytes = nullptr;
+  size_t length = 0;
+  const nnv12::bundle::Bundle *bundle = nullptr;
+  const nnv12::bundle::Program *program = nullptr;
+  nnv12::runtime::CodeMapping codeMapping;
+  bool mappedInPlace = false;
+  nnv12::runtime::Array<nnv12_tensor_info> inputInfos;
+  nnv12::runtime::Array<nnv12_tensor_info> outputInfos;
+};
+
+#endif // NNV12_RUNTIME_LOADEDBUNDLE_H

@@ -1,0 +1,274 @@
+/*===- nnv12.h - The C API of the nnv12 runtime -------------------*- C -*-===*\
+|*                                                                            *|
+|* Open a bundle, make a session, run it:                                     *|
+|*                                                                            *|
+|*   nnv12_error error;                                                       *|
+|*   nnv12_bundle *bundle;                                                    *|
+|*   nnv12_session *session;                                                  *|
+|*   if (nnv12_bundle_open("model.nnv", NULL, &bundle, &error) != NNV12_OK || *|
+|*       nnv12_session_create(bundle, NULL, &session, &error) != NNV12_OK) {  *|
+|*     fprintf(stderr, "%s\n", error.message);                                *|
+|*     exit(1);                                                               *|
+|*   }                                                                        *|
+|*   nnv12_input in = {pixels, sizeof pixels};                                *|
+|*   nnv12_output out = {scores, sizeof scores};                              *|
+|*   nnv12_session_run(session, &in, 1, &out, 1, &error);                     *|
+|*   nnv12_session_close(session);                                            *|
+|*   nnv12_bundle_close(bundle);                                              *|
+|*                                                                            *|
+|* Ownership. Who creates a handle closes it. A session keeps its bundle      *|
+|* alive, so the two may be closed in any order. Strings, shapes and tensor   *|
+|* descriptions belong to the bundle and live until it and all its sessions   *|
+|* are closed. Buffers belong to the caller; run borrows them while it runs.  *|
+|*                                                                            *|
+|* Threads. A bundle is read-only: any number of threads may use it at once,  *|
+|* and any number of sessions may share it. Different sessions may run at the *|
+|* same time. One session runs one inference at a time: a second call while   *|
+|* the first runs returns NNV12_BUSY and does nothing. Closing a session      *|
+|* while it runs is a mistake that is not detected.                           *|
+|*                                                                            *|
+|* What is not promised:                                                      *|
+|*   - a bundle that is overwritten or cut in place while it is open may end  *|
+|*     the process with SIGBUS. Replace bundles by renaming, as nnv12c does;  *|
+|*   - the code of a bundle runs with the rights of the process. Digests tell *|
+|*     damage, not malice: for bundles from elsewhere set a public key;       *|
+|*   - input and output buffers of one run that overlap give wrong numbers;   *|
+|*   - a session does not survive fork() in the child: make a new one there;  *|
+|*   - results are the same for the same bundle, CPU and inputs, whatever the *|
+|*     number of threads; another CPU may take another program of the bundle  *|
+|*     and differ in the last bits;                                           *|
+|*   - subnormal numbers are flushed to zero, in inputs too.                  *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+#ifndef NNV12_H
+#define NNV12_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define NNV12_API __attribute__((visibility("default")))
+#else
+#define NNV12_API
+#endif
+
+/** The version of this header; compare with nnv12_version(). Within one major
+ *  version, a program that was built with an older header runs with a newer
+ *  library: structs grow at their end, and their struct_size says how much of
+ *  them the caller knows. */
+#define NNV12_VERSION_MAJOR 0
+#define NNV12_VERSION_MINOR 1
+#define NNV12_VERSION_PATCH 0
+
+/** "0.1.0": the version of the library. */
+NNV12_API const char *nnv12_version(void);
+
+/*===- Errors -------------------------------------------------------------===*/
+
+typedef enum nnv12_status {
+  NNV12_OK = 0,
+  NNV12_INVALID_ARGUMENT = 1, /**< the caller's mistake */
+  NNV12_IO = 2,               /**< the system could not open, read or map */
+  NNV12_BAD_BUNDLE = 3,       /**< malformed, truncated or foreign bytes */
+  NNV12_UNSUPPORTED = 4,      /**< not for this runtime or this CPU */
+  NNV12_UNTRUSTED = 5,        /**< a digest or the signature does not match */
+  NNV12_OUT_OF_MEMORY = 6,
+  NNV12_BUSY = 7 /**< the session runs already, on another thread */
+} nnv12_status;
+
+/** Filled in by the call that fails; untouched by one that succeeds. Memory of
+ *  the caller; every function takes NULL for it as well. */
+typedef struct nnv12_error {
+  nnv12_status status;
+  /** One line without a line end: what was found and what was expected. Starts
+   *  with the path when the fault lies in a file. */
+  char message[1020];
+} nnv12_error;
+
+/** The name of a status, such as "bad bundle". */
+NNV12_API const char *nnv12_status_name(nnv12_status status);
+
+/*===- Bundles ------------------------------------------------------------===*/
+
+/** A verified, mapped bundle. */
+typedef struct nnv12_bundle nnv12_bundle;
+
+/** Start from NNV12_OPEN_OPTIONS_INIT. */
+typedef struct nnv12_open_options {
+  size_t struct_size;
+  /** 32 bytes: the Ed25519 public key that must have signed the bundle, or NULL
+   *  to take unsigned ones. Needs libsodium at run time, which is loaded then
+   *  and only then; without it the call fails with NNV12_UNSUPPORTED. */
+  const uint8_t *public_key;
+  /** Not zero: check the digest of the weights as well, which reads all of
+   *  them. Without it damaged weights give wrong numbers, and nothing worse.
+   *  Code and plan are always checked. */
+  int verify_weights;
+  /** Take this target's program (as in `nnv12c --target`) and no other; NULL
+   *  takes the best one that this CPU can run. For tests and measurements. */
+  const char *target;
+} nnv12_open_options;
+
+#define NNV12_OPEN_OPTIONS_INIT                                                \
+  { sizeof(nnv12_open_options), NULL, 0, NULL }
+
+/** Maps and verifies the bundle at `path`. `options` may be NULL. On failure
+ *  `*bundle` is NULL. The file may be unlinked or renamed over afterwards. */
+NNV12_API nnv12_status nnv12_bundle_open(const char *path,
+                                         const nnv12_open_options *options,
+                                         nnv12_bundle **bundle,
+                                         nnv12_error *error);
+
+/** The same for a bundle in memory. `data` must be 64-byte aligned, and must
+ *  stay, unchanged, until the bundle and all its sessions are closed: weights
+ *  are used in place. The code is copied. */
+NNV12_API nnv12_status nnv12_bundle_open_memory(
+    const void *data, size_t size, const nnv12_open_options *options,
+    nnv12_bundle **bundle, nnv12_error *error);
+
+/** Closes the handle. Sessions of it keep working. NULL is allowed. */
+NNV12_API void nnv12_bundle_close(nnv12_bundle *bundle);
+
+typedef enum nnv12_type {
+  NNV12_F32,
+  NNV12_F64,
+  NNV12_F16,
+  NNV12_BF16,
+  NNV12_I8,
+  NNV12_U8,
+  NNV12_I16,
+  NNV12_U16,
+  NNV12_I32,
+  NNV12_U32,
+  NNV12_I64,
+  NNV12_U64,
+  NNV12_BOOL /**< one byte, 0 or 1 */
+} nnv12_type;
+
+/** "f32", "i64", "bool"... */
+NNV12_API const char *nnv12_type_name(nnv12_type type);
+
+/** An input or output. The library alone makes these. */
+typedef struct nnv12_tensor_info {
+  const char *name; /**< as in the ONNX model, UTF-8 */
+  nnv12_type type;
+  uint32_t rank;
+  const int64_t *shape; /**< `rank` extents; all fixed at compile time */
+  size_t byte_size;     /**< what a buffer must have: dense, row-major */
+} nnv12_tensor_info;
+
+NNV12_API uint32_t nnv12_bundle_num_inputs(const nnv12_bundle *bundle);
+NNV12_API uint32_t nnv12_bundle_num_outputs(const nnv12_bundle *bundle);
+
+/** In the model's order. NULL when there is no such one. */
+NNV12_API const nnv12_tensor_info *
+nnv12_bundle_input(const nnv12_bundle *bundle, uint32_t index);
+NNV12_API const nnv12_tensor_info *
+nnv12_bundle_output(const nnv12_bundle *bundle, uint32_t index);
+
+/** What the bundle is and which program of it was chosen. */
+typedef struct nnv12_bundle_info {
+  size_t struct_size;      /**< set by the caller: sizeof(nnv12_bundle_info) */
+  const char *model;       /**< the model's name, "" when it has none */
+  const char *producer;    /**< what wrote the bundle */
+  const char *target;      /**< the chosen program's target */
+  uint64_t file_size;      /**< bytes */
+  uint64_t code_size;      /**< of the chosen program, bytes */
+  uint64_t weights_size;   /**< bytes */
+  uint64_t arena_size;     /**< bytes that each session allocates */
+  uint64_t scratch_size;   /**< bytes that each thread of a session allocates */
+  uint32_t num_operations; /**< in the chosen program */
+  uint32_t num_kernels;    /**< in the chosen program */
+  int is_signed;           /**< the bundle carries a signature */
+  int code_is_mapped;      /**< 0: the code had to be copied (noexec, memory) */
+} nnv12_bundle_info;
+
+NNV12_API void nnv12_bundle_get_info(const nnv12_bundle *bundle,
+                                     nnv12_bundle_info *info);
+
+/** One step of the chosen program. */
+typedef struct nnv12_operation_info {
+  size_t struct_size; /**< set by the caller */
+  const char *layer;  /**< the layer's name in the model */
+  const char *kernel; /**< the kernel's name */
+  uint64_t tiles;     /**< independent pieces that threads share */
+} nnv12_operation_info;
+
+/** NNV12_INVALID_ARGUMENT when there is no operation `index`. */
+NNV12_API nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
+                                                  uint32_t index,
+                                                  nnv12_operation_info *info);
+
+/*===- Sessions -----------------------------------------------------------===*/
+
+/** Memory and threads for one inference at a time. */
+typedef struct nnv12_session nnv12_session;
+
+/** Start from NNV12_SESSION_OPTIONS_INIT. */
+typedef struct nnv12_session_options {
+  size_t struct_size;
+  /** How many threads compute, the one that calls run included; at most 64.
+   *  0: as many as the process may use CPUs. The session starts the others,
+   *  with all signals blocked, and keeps them until it is closed; they sleep
+   *  while nothing runs. */
+  uint32_t threads;
+  /** Not zero: pin each thread that the session starts to a CPU of its own. The
+   *  calling thread is never pinned. */
+  int pin_threads;
+} nnv12_session_options;
+
+#define NNV12_SESSION_OPTIONS_INIT                                             \
+  { sizeof(nnv12_session_options), 0, 0 }
+
+/** Allocates all that run will need. `options` may be NULL. On failure
+ *  `*session` is NULL. */
+NNV12_API nnv12_status nnv12_session_create(
+    nnv12_bundle *bundle, const nnv12_session_options *options,
+    nnv12_session **session, nnv12_error *error);
+
+/** Ends the session's threads and frees its memory. NULL is allowed. */
+NNV12_API void nnv12_session_close(nnv12_session *session);
+
+/** How many threads compute, the caller of run included. */
+NNV12_API uint32_t nnv12_session_threads(const nnv12_session *session);
+
+/** Buffers of the caller. `size` must be the tensor's byte_size, `data` aligned
+ *  to its element; `data` may be NULL when `size` is 0. */
+typedef struct nnv12_input {
+  const void *data;
+  size_t size;
+} nnv12_input;
+
+typedef struct nnv12_output {
+  void *data;
+  size_t size;
+} nnv12_output;
+
+/** Computes all outputs from all inputs, in the model's order. Allocates
+ *  nothing, and returns when the outputs are complete. On failure the outputs
+ *  are untouched. Sets the CPU's floating-point modes for the time of the call
+ *  and restores them. */
+NNV12_API nnv12_status nnv12_session_run(nnv12_session *session,
+                                         const nnv12_input *inputs,
+                                         uint32_t num_inputs,
+                                         const nnv12_output *outputs,
+                                         uint32_t num_outputs,
+                                         nnv12_error *error);
+
+/** From now on each run writes how long each operation took, in nanoseconds, to
+ *  `nanoseconds[0 .. num_operations)`, memory of the caller that must stay
+ *  until the session is closed or this is called again; NULL turns it off,
+ *  which is how a session starts, and costs nothing then. Not to be called
+ *  while the session runs. */
+NNV12_API void nnv12_session_set_profile(nnv12_session *session,
+                                         uint64_t *nanoseconds);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NNV12_H */

@@ -1,0 +1,178 @@
+//===- nnv12.hpp - C++ wrapper of the C API ---------------------*- C++ -*-===//
+//
+// RAII around nnv12.h, C++17, header only. Everything said there about
+// ownership, threads and what is not promised holds here. Errors are thrown as
+// nnv12::Error; with -fno-exceptions they end the process with the message.
+//
+//   nnv12::Bundle bundle("model.nnv");
+//   nnv12::Session session(bundle);
+//   session.run({{pixels.data(), pixels.size() * sizeof(float)}},
+//               {{scores.data(), scores.size() * sizeof(float)}});
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_HPP
+#define NNV12_HPP
+
+#include "nnv12.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace nnv12 {
+
+/// A failed call.
+class Error : public std::runtime_error {
+public:
+  explicit Error(const nnv12_error &error)
+      : std::runtime_error(error.message), code(error.status) {}
+  nnv12_status status() const { return code; }
+
+private:
+  nnv12_status code;
+};
+
+namespace detail {
+inline void check(nnv12_status status, const nnv12_error &error) {
+  if (status == NNV12_OK)
+    return;
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+  throw Error(error);
+#else
+  std::fprintf(stderr, "nnv12: %s\n", error.message);
+  std::abort();
+#endif
+}
+
+struct CloseBundle {
+  void operator()(nnv12_bundle *bundle) const { nnv12_bundle_close(bundle); }
+};
+struct CloseSession {
+  void operator()(nnv12_session *session) const {
+    nnv12_session_close(session);
+  }
+};
+} // namespace detail
+
+/// Options of Bundle; the fields are those of nnv12_open_options.
+struct OpenOptions {
+  const uint8_t *publicKey = nullptr;
+  bool verifyWeights = false;
+  const char *target = nullptr;
+};
+
+/// An open bundle. Movable, not copyable.
+class Bundle {
+public:
+  explicit Bundle(const std::string &path, const OpenOptions &options = {}) {
+    nnv12_open_options c = convert(options);
+    nnv12_bundle *raw = nullptr;
+    nnv12_error error;
+    detail::check(nnv12_bundle_open(path.c_str(), &c, &raw, &error), error);
+    handle.reset(raw);
+  }
+
+  /// `data` is borrowed: see nnv12_bundle_open_memory.
+  Bundle(const void *data, size_t size, const OpenOptions &options = {}) {
+    nnv12_open_options c = convert(options);
+    nnv12_bundle *raw = nullptr;
+    nnv12_error error;
+    detail::check(nnv12_bundle_open_memory(data, size, &c, &raw, &error),
+                  error);
+    handle.reset(raw);
+  }
+
+  uint32_t numInputs() const { return nnv12_bundle_num_inputs(get()); }
+  uint32_t numOutputs() const { return nnv12_bundle_num_outputs(get()); }
+  /// `index` must be less than numInputs() (numOutputs()).
+  const nnv12_tensor_info &input(uint32_t index) const {
+    return *nnv12_bundle_input(get(), index);
+  }
+  const nnv12_tensor_info &output(uint32_t index) const {
+    return *nnv12_bundle_output(get(), index);
+  }
+  nnv12_bundle_info info() const {
+    nnv12_bundle_info info = {};
+    info.struct_size = sizeof info;
+    nnv12_bundle_get_info(get(), &info);
+    return info;
+  }
+  /// `index` must be less than info().num_operations.
+  nnv12_operation_info operation(uint32_t index) const {
+    nnv12_operation_info info = {};
+    info.struct_size = sizeof info;
+    nnv12_bundle_get_operation(get(), index, &info);
+    return info;
+  }
+
+  nnv12_bundle *get() const { return handle.get(); }
+
+private:
+  static nnv12_open_options convert(const OpenOptions &options) {
+    nnv12_open_options c = NNV12_OPEN_OPTIONS_INIT;
+    c.public_key = options.publicKey;
+    c.verify_weights = options.verifyWeights;
+    c.target = options.target;
+    return c;
+  }
+
+  std::unique_ptr<nnv12_bundle, detail::CloseBundle> handle;
+};
+
+/// Options of Session; the fields are those of nnv12_session_options.
+struct SessionOptions {
+  uint32_t threads = 0;
+  bool pinThreads = false;
+};
+
+/// Runs a bundle. Movable, not copyable. Keeps the bundle's contents alive.
+class Session {
+public:
+  explicit Session(const Bundle &bundle, const SessionOptions &options = {}) {
+    nnv12_session_options c = NNV12_SESSION_OPTIONS_INIT;
+    c.threads = options.threads;
+    c.pin_threads = options.pinThreads;
+    nnv12_session *raw = nullptr;
+    nnv12_error error;
+    detail::check(nnv12_session_create(bundle.get(), &c, &raw, &error), error);
+    handle.reset(raw);
+  }
+
+  /// Allocates nothing unless it fails.
+  void run(const nnv12_input *inputs, uint32_t numInputs,
+           const nnv12_output *outputs, uint32_t numOutputs) {
+    nnv12_error error;
+    detail::check(nnv12_session_run(get(), inputs, numInputs, outputs,
+                                    numOutputs, &error),
+                  error);
+  }
+  void run(std::initializer_list<nnv12_input> inputs,
+           std::initializer_list<nnv12_output> outputs) {
+    run(inputs.begin(), static_cast<uint32_t>(inputs.size()), outputs.begin(),
+        static_cast<uint32_t>(outputs.size()));
+  }
+  void run(const std::vector<nnv12_input> &inputs,
+           const std::vector<nnv12_output> &outputs) {
+    run(inputs.data(), static_cast<uint32_t>(inputs.size()), outputs.data(),
+        static_cast<uint32_t>(outputs.size()));
+  }
+
+  uint32_t threads() const { return nnv12_session_threads(get()); }
+  /// See nnv12_session_set_profile.
+  void setProfile(uint64_t *nanoseconds) {
+    nnv12_session_set_profile(get(), nanoseconds);
+  }
+
+  nnv12_session *get() const { return handle.get(); }
+
+private:
+  std::unique_ptr<nnv12_session, detail::CloseSession> handle;
+};
+
+} // namespace nnv12
+
+#endif // NNV12_HPP
