@@ -7,7 +7,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/nn/NNAttrs.td"
 
-def NN_Tensor : TensorOf<[AnyFloat, AnyInteger], [HasStaticShapePred],
+def NN_Tensor : RankedTensorOf<[AnyFloat, AnyInteger], [HasStaticShapePred],
                          "tensor of static shape">;
 
 class NN_Op<string mnemonic, list<Trait> traits = []>

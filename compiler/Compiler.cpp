@@ -1,0 +1,258 @@
+//===- Compiler.cpp - From an ONNX file to a bundle -----------------------===//
+
+#include "compiler/Compiler.h"
+
+#include "artifact/Writer.h"
+#include "compiler/codegen/cpu/Backend.h"
+#include "compiler/emit/KernelTable.h"
+#include "compiler/emit/StoragePlan.h"
+#include "dialects/nn/NNDialect.h"
+#include "passes/Passes.h"
+#include "passes/Pipelines.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Chrono.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace nnv12;
+
+void nnv12::loadDialects(MLIRContext &context) {
+  context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
+                      func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+                      memref::MemRefDialect, nn::NNDialect, scf::SCFDialect,
+                      vector::VectorDialect>();
+}
+
+namespace {
+/// Says on destruction how long a stage took.
+class Stage {
+public:
+  Stage(const CompileOptions &options, StringRef name)
+      : enabled(options.timing), name(name),
+        start(std::chrono::steady_clock::now()) {}
+  ~Stage() {
+    if (enabled)
+      llvm::errs() << llvm::formatv(
+          "{0,-12} {1,9:f1} ms\n", name,
+          std::chrono::duration<double, std::milli>(
+              std::chrono::steady_clock::now() - start)
+              .count());
+  }
+
+private:
+  bool enabled;
+  StringRef name;
+  std::chrono::steady_clock::time_point start;
+};
+} // namespace
+
+static std::optional<artifact::ElementType> elementType(Type type) {
+  using E = artifact::ElementType;
+  if (type.isF32())
+    return E::F32;
+  if (type.isF64())
+    return E::F64;
+  if (type.isF16())
+    return E::F16;
+  if (type.isBF16())
+    return E::BF16;
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return std::nullopt;
+  bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+  case 1:
+    return E::Bool;
+  case 8:
+    return isUnsigned ? E::U8 : E::I8;
+  case 16:
+    return isUnsigned ? E::U16 : E::I16;
+  case 32:
+    return isUnsigned ? E::U32 : E::I32;
+  case 64:
+    return isUnsigned ? E::U64 : E::I64;
+  default:
+    return std::nullopt;
+  }
+}
+
+static LogicalResult
+describe(func::FuncOp main, TypeRange types,
+         llvm::function_ref<StringAttr(unsigned)> name, StringRef what,
+         std::vector<artifact::Tensor> &tensors) {
+  for (auto [i, type] : llvm::enumerate(types)) {
+    auto tensor = cast<RankedTensorType>(type);
+    auto element = elementType(tensor.getElementType());
+    if (!element)
+      return main.emitError() << what << " " << i << ": found elements of "
+                              << tensor.getElementType()
+                              << ", expected a type that a bundle can hold";
+    StringAttr attr = name(i);
+    tensors.push_back({attr ? attr.str() : (what + "_" + llvm::Twine(i)).str(),
+                       *element,
+                       {tensor.getShape().begin(), tensor.getShape().end()}});
+  }
+  return success();
+}
+
+static OwningOpRef<ModuleOp> load(const CompileOptions &options,
+                                  MLIRContext &context) {
+  if (llvm::sys::path::extension(options.input) == ".mlir")
+    return parseSourceFile<ModuleOp>(options.input, &context);
+  return importOnnx(options.input, options.import, context);
+}
+
+/// Brings the model into the form that kernels are generated from.
+static LogicalResult lower(ModuleOp module) {
+  PassManager pm(module->getName());
+  buildSimplifyPipeline(pm);
+  pm.addNestedPass<func::FuncOp>(createAssignLayouts());
+  pm.addNestedPass<func::FuncOp>(createFuseElementwise());
+  if (failed(pm.run(module)))
+    return failure();
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main)
+    return module.emitError("found no function @main");
+  insertOutputCopies(main);
+  return success();
+}
+
+static LogicalResult writeText(const CompileOptions &options, MLIRContext &context,
+                               llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) {
+  std::error_code error;
+  llvm::ToolOutputFile file(options.output, error, llvm::sys::fs::OF_Text);
+  if (error)
+    return emitError(UnknownLoc::get(&context))
+           << options.output << ": " << error.message();
+  if (failed(print(file.os())))
+    return failure();
+  file.os().flush();
+  if (file.os().has_error()) {
+    error = file.os().error();
+    file.os().clear_error();
+    return emitError(UnknownLoc::get(&context))
+           << options.output << ": " << error.message();
+  }
+  file.keep();
+  return success();
+}
+
+LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context) {
+  loadDialects(context);
+  std::vector<codegen::Target> targets;
+  for (const std::string &name : options.targets) {
+    auto target = codegen::Target::byName(name);
+    if (!target)
+      return emitError(UnknownLoc::get(&context))
+             << "--target: found '" << name << "', expected one of "
+             << codegen::Target::names();
+    if (llvm::none_of(targets, [&](auto &t) { return t.name == target->name; }))
+      targets.push_back(std::move(*target));
+  }
+
+  OwningOpRef<ModuleOp> module;
+  {
+    Stage stage(options, "import");
+    module = load(options, context);
+    if (!module)
+      return failure();
+  }
+  {
+    Stage stage(options, "simplify");
+    if (failed(lower(*module)))
+      return failure();
+  }
+  if (options.emit == Emit::NN)
+    return writeText(options, context, [&](llvm::raw_ostream &os) {
+      OpPrintingFlags flags;
+      flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);
+      module->print(os, flags);
+      return success();
+    });
+
+  auto main = module->lookupSymbol<func::FuncOp>("main");
+  artifact::Bundle bundle;
+  if (auto name = (*module)->getAttrOfType<StringAttr>("nn.model"))
+    bundle.model = name.str();
+  bundle.producer = "nnv12c " NNV12_VERSION;
+  if (failed(describe(
+          main, main.getArgumentTypes(),
+          [&](unsigned i) { return main.getArgAttrOfType<StringAttr>(i, "nn.name"); },
+          "input", bundle.inputs)) ||
+      failed(describe(
+          main, main.getResultTypes(),
+          [&](unsigned i) { return main.getResultAttrOfType<StringAttr>(i, "nn.name"); },
+          "output", bundle.outputs)))
+    return failure();
+
+  WeightTable weights;
+  std::vector<codegen::CodeBlob> blobs;
+  const uint32_t weightsSegment = targets.size(); // after the code
+  for (const codegen::Target &target : targets) {
+    codegen::KernelBuilder builder(context, target);
+    FailureOr<KernelTable> kernels = failure();
+    {
+      Stage stage(options, "kernels");
+      kernels = KernelTable::build(main, builder);
+      if (failed(kernels))
+        return failure();
+    }
+    OwningOpRef<ModuleOp> owned(builder.module);
+    if (options.emit != Emit::Bundle)
+      return writeText(options, context, [&](llvm::raw_ostream &os) {
+        return codegen::printModule(*owned, target,
+                                    options.emit == Emit::LLVM
+                                        ? codegen::CodeText::LLVM
+                                        : codegen::CodeText::Assembly,
+                                    os);
+      });
+    PlannedProgram planned;
+    {
+      Stage stage(options, "plan");
+      planned = planProgram(main, *kernels, weights, weightsSegment);
+    }
+    Stage stage(options, "code");
+    auto blob = codegen::compileModule(*owned, target);
+    if (failed(blob))
+      return failure();
+    artifact::Program program;
+    program.target = target.name;
+    program.architecture = target.architecture;
+    program.features = target.required;
+    program.code = blobs.size();
+    for (const KernelTable::Kernel &kernel : kernels->kernels())
+      program.kernels.push_back(
+          {kernel.name, blob->entries.at(kernel.symbol), kernel.operands,
+           kernel.outputs, static_cast<uint64_t>(kernel.info.scratchBytes)});
+    program.operations = std::move(planned.operations);
+    program.arenaSize = planned.arenaSize;
+    bundle.programs.push_back(std::move(program));
+    blobs.push_back(std::move(*blob));
+  }
+
+  Stage stage(options, "write");
+  for (const codegen::CodeBlob &blob : blobs)
+    bundle.segments.push_back({artifact::SegmentKind::Code,
+                               {{blob.bytes.data(), blob.bytes.size()}}});
+  if (weights.size())
+    bundle.segments.push_back({artifact::SegmentKind::Weights, weights.pieces(),
+                               WeightTable::alignment});
+  std::string error =
+      artifact::writeBundle(bundle, options.output, options.signingKey);
+  if (!error.empty())
+    return emitError(UnknownLoc::get(&context)) << error;
+  return success();
+}

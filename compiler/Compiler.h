@@ -1,0 +1,36 @@
+//===- Compiler.h - From an ONNX file to a bundle ---------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_COMPILER_H
+#define NNV12_COMPILER_COMPILER_H
+
+#include "compiler/import/Import.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include <string>
+#include <vector>
+
+namespace nnv12 {
+
+enum class Emit { NN, LLVM, Assembly, Bundle };
+
+struct CompileOptions {
+  std::string input;
+  std::string output; ///< "-" is standard output, for text
+  ImportOptions import;
+  /// Names that codegen::Target::byName takes, the preferred one first.
+  std::vector<std::string> targets = {"host"};
+  Emit emit = Emit::Bundle;
+  std::string signingKey; ///< file, empty for none
+  bool timing = false;    ///< print the time of each stage to stderr
+};
+
+/// Loads every dialect that the compiler uses.
+void loadDialects(mlir::MLIRContext &context);
+
+/// Compiles one model. On failure one error diagnostic has been emitted in
+/// `context` and the output is as it was.
+mlir::LogicalResult compile(const CompileOptions &options,
+                            mlir::MLIRContext &context);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_COMPILER_H

@@ -1,0 +1,145 @@
+//===- nnv12c.cpp - The compiler's command line ---------------------------===//
+
+#include "compiler/Compiler.h"
+#include "compiler/codegen/cpu/Target.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+
+using namespace mlir;
+using namespace nnv12;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("nnv12c options");
+
+static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL.onnx"),
+                                  cl::cat(category));
+static cl::opt<std::string> output("o", cl::desc("Where to write (default: the model's name with .nnv)"),
+                                   cl::value_desc("OUT.nnv"), cl::cat(category));
+static cl::list<std::string> shapes(
+    "shape",
+    cl::desc("Shape of a model input with dynamic dimensions, or the size of a named "
+             "dimension (NAME=SIZE)"),
+    cl::value_desc("NAME=1x3x224x224"), cl::cat(category));
+static cl::list<std::string> constants(
+    "constant",
+    cl::desc("Value of a model input, known now; it is then no input of the bundle. "
+             "For inputs that determine shapes"),
+    cl::value_desc("NAME=FILE.npy"), cl::cat(category));
+static cl::list<std::string> targets(
+    "target", cl::CommaSeparated,
+    cl::desc("CPUs to compile for: host, x86-64-v3, x86-64-v4, aarch64; several give "
+             "one bundle with code for each over the same weights, best first"),
+    cl::value_desc("LIST"), cl::cat(category));
+static cl::opt<unsigned> threads(
+    "threads", cl::init(0), cl::desc("Threads that the bundle will mostly be run with"),
+    cl::value_desc("N"), cl::cat(category));
+static cl::opt<Emit> emitKind(
+    "emit", cl::init(Emit::Bundle), cl::desc("What to write"),
+    cl::values(clEnumValN(Emit::NN, "nn", "layers after all passes, as MLIR"),
+               clEnumValN(Emit::LLVM, "llvm", "LLVM IR of the kernels"),
+               clEnumValN(Emit::Assembly, "asm", "assembly of the kernels"),
+               clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")),
+    cl::cat(category));
+static cl::opt<std::string> signingKey(
+    "sign", cl::desc("Sign the bundle with this Ed25519 key"),
+    cl::value_desc("KEY"), cl::cat(category));
+static cl::opt<bool> timing("timing", cl::desc("Print the time of each stage"),
+                            cl::cat(category));
+static cl::opt<bool> listOps("list-ops",
+                             cl::desc("Print the supported ONNX operators and exit"),
+                             cl::cat(category));
+
+static int fail(const llvm::Twine &message) {
+  llvm::errs() << "nnv12c: " << message << "\n";
+  return 1;
+}
+
+/// NAME=REST, at the last '=' so that names may hold one.
+static bool split(StringRef text, StringRef &name, StringRef &rest) {
+  std::tie(name, rest) = text.rsplit('=');
+  return text.contains('=') && !name.empty() && !rest.empty();
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "nnv12c " << NNV12_VERSION << "\n";
+  });
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Compiles an ONNX model into one bundle of native code and packed weights.\n\n"
+      "  nnv12c model.onnx -o model.nnv\n"
+      "  nnv12c model.onnx --shape x=1x3x48x192 --target x86-64-v3,aarch64 -o model.nnv\n"
+      "  nnv12c model.onnx --emit nn -o -\n");
+  if (listOps) {
+    printOpsTable(llvm::outs());
+    return 0;
+  }
+  if (input.empty())
+    return fail("found no model, expected MODEL.onnx (see --help)");
+
+  CompileOptions options;
+  options.input = input;
+  options.output = output;
+  if (options.output.empty())
+    options.output =
+        emitKind == Emit::Bundle
+            ? (StringRef(options.input).rsplit('.').first + ".nnv").str()
+            : "-";
+  options.emit = emitKind;
+  options.signingKey = signingKey;
+  options.timing = timing;
+  if (!targets.empty())
+    options.targets.assign(targets.begin(), targets.end());
+
+  StringRef name, rest;
+  for (const std::string &shape : shapes) {
+    std::vector<int64_t> dims;
+    if (!split(shape, name, rest))
+      return fail("--shape: found '" + shape + "', expected NAME=1x3x224x224");
+    SmallVector<StringRef> parts;
+    if (rest != "scalar")
+      rest.split(parts, 'x');
+    for (StringRef part : parts) {
+      int64_t dim;
+      if (part.getAsInteger(10, dim) || dim < 0)
+        return fail("--shape: found '" + shape + "', expected NAME=1x3x224x224");
+      dims.push_back(dim);
+    }
+    options.import.shapes.push_back({name.str(), dims});
+  }
+  for (const std::string &constant : constants) {
+    if (!split(constant, name, rest))
+      return fail("--constant: found '" + constant + "', expected NAME=FILE.npy");
+    options.import.constants.push_back({name.str(), rest.str()});
+  }
+
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  // One line for each fault; what is no error is not for the user.
+  bool reported = false;
+  context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error || reported)
+      return success();
+    reported = true;
+    std::string text = diagnostic.str();
+    if (!StringRef(text).contains(options.input) &&
+        !isa<UnknownLoc>(diagnostic.getLocation())) {
+      std::string where;
+      llvm::raw_string_ostream os(where);
+      diagnostic.getLocation().print(os);
+      text = options.input + ": " + where + ": " + text;
+    }
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    fail(text);
+    return success();
+  });
+  if (succeeded(compile(options, context)))
+    return 0;
+  if (!reported)
+    fail(options.input + ": could not be compiled");
+  return 1;
+}
