@@ -72,8 +72,8 @@ bool AtomicFile::write(const void *data, size_t size, Fault &fault) {
   return true;
 }
 
-bool AtomicFile::commit(Fault &fault) {
-  if (fsync(fd) != 0)
+bool AtomicFile::commit(Fault &fault, Durability durability) {
+  if (durability == Durability::Full && fsync(fd) != 0)
     return failed("cannot write", fault);
   if (temporary.empty()) {
     std::string name = nextTemporary(target);
@@ -91,6 +91,8 @@ bool AtomicFile::commit(Fault &fault) {
   if (rename(temporary.c_str(), target.c_str()) != 0)
     return failed("cannot rename", fault);
   temporary.clear();
+  if (durability == Durability::None)
+    return true;
   // The new name must survive a power cut as well. The file is complete either
   // way, so a folder that cannot be synced is no failure.
   int folderFd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -22,8 +22,10 @@ public:
   /// symbolic links.
   bool open(const char *path, Fault &fault);
   bool write(const void *data, size_t size, Fault &fault);
-  /// Flushes to the disk and renames.
-  bool commit(Fault &fault);
+  /// Whether a power cut may still lose or empty the file after commit().
+  enum class Durability { Full, None };
+  /// Flushes to the disk, if so asked, and renames.
+  bool commit(Fault &fault, Durability durability = Durability::Full);
 
 private:
   std::string target;

@@ -1,0 +1,199 @@
+//===- Image.cpp - Photos as model inputs ---------------------------------===//
+#include "tools/common/Image.h"
+
+#include "tools/common/Report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#ifdef NNV12_HAVE_STB
+#define STB_IMAGE_IMPLEMENTATION
+#define STB_IMAGE_RESIZE_IMPLEMENTATION
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <stb/stb_image.h>
+#include <stb/stb_image_resize.h>
+#pragma GCC diagnostic pop
+#endif
+
+namespace nnv12::tools {
+
+void ImageOptions::addTo(Options &options) {
+  options.real("scale", "X", scale,
+               "Images: each pixel, 0 to 255, is multiplied by this first. "
+               "Default 1/255.");
+  options.reals("mean", "R,G,B", mean,
+                "Images: then subtracted, per channel. Default 0.");
+  options.reals("std", "R,G,B", std,
+                "Images: then divided by, per channel. Default 1.");
+  options.flag("bgr", bgr,
+               "Images: the model takes blue, green, red. --mean and --std are "
+               "in the model's order.");
+  options.choice("fit", {"stretch", "crop", "pad"}, fit,
+                 "Images: how to come to the input's height and width. stretch "
+                 "changes proportions; crop fills the input and cuts what stands "
+                 "out at both sides; pad shows all and leaves the rest black. "
+                 "Default stretch.");
+  options.choice("layout", {"auto", "nchw", "nhwc"}, layout,
+                 "Images: order of the input's dimensions. auto takes where "
+                 "there are 1 or 3 channels, nchw when both could be.");
+}
+
+namespace {
+
+/// Where height, width and channels of an input are.
+struct Geometry {
+  int height = 0, width = 0, channels = 0;
+  bool channelsFirst = true;
+};
+
+/// A rectangle of an image.
+struct Window {
+  int x = 0, y = 0, width = 0, height = 0;
+};
+
+} // namespace
+
+#ifndef NNV12_HAVE_STB
+
+std::string readImage(const std::string &path, const nnv12_tensor_info &,
+                      const ImageOptions &, Tensor &) {
+  return path + ": format: found no .npy file, and this build reads no images "
+                "(it was built without stb: Debian package libstb-dev)";
+}
+
+#else
+
+static bool isChannels(int64_t extent) { return extent == 1 || extent == 3; }
+
+static std::string findGeometry(const nnv12_tensor_info &input,
+                                const std::string &layout, Geometry &geometry) {
+  // A leading batch of one may be there or not.
+  const int64_t *shape = input.shape;
+  uint32_t rank = input.rank;
+  if (rank == 4 && shape[0] == 1) {
+    ++shape;
+    --rank;
+  }
+  bool first = rank == 3 && isChannels(shape[0]) && layout != "nhwc";
+  bool last = rank == 3 && isChannels(shape[2]) && layout != "nchw";
+  if (!first && !last)
+    return "shape: found " + shapeText(input.shape, input.rank) +
+           ", expected one image of 1 or 3 channels";
+  geometry.channelsFirst = first;
+  int64_t height = shape[first ? 1 : 0], width = shape[first ? 2 : 1];
+  if (height < 1 || width < 1 || height > 65536 || width > 65536)
+    return "shape: found " + shapeText(input.shape, input.rank) +
+           ", expected a height and width of 1 to 65536";
+  geometry.height = static_cast<int>(height);
+  geometry.width = static_cast<int>(width);
+  geometry.channels = static_cast<int>(shape[first ? 0 : 2]);
+  return {};
+}
+
+/// Which part of the source goes to which part of the target.
+static void placeImage(const std::string &fit, int width, int height,
+                       const Geometry &geometry, Window &source,
+                       Window &target) {
+  source = {0, 0, width, height};
+  target = {0, 0, geometry.width, geometry.height};
+  double wanted = double(geometry.width) / geometry.height;
+  double found = double(width) / height;
+  auto round = [](double x) { return std::max(1, int(std::lround(x))); };
+  if (fit == "crop" && found > wanted) {
+    source.width = round(height * wanted);
+    source.x = (width - source.width) / 2;
+  } else if (fit == "crop") {
+    source.height = round(width / wanted);
+    source.y = (height - source.height) / 2;
+  } else if (fit == "pad" && found > wanted) {
+    target.height = round(geometry.width / found);
+    target.y = (geometry.height - target.height) / 2;
+  } else if (fit == "pad") {
+    target.width = round(geometry.height * found);
+    target.x = (geometry.width - target.width) / 2;
+  }
+}
+
+static double perChannel(const std::vector<double> &values, int channel) {
+  return values[values.size() == 1 ? 0 : channel];
+}
+
+static std::string checkOptions(const ImageOptions &options,
+                                const nnv12_tensor_info &input, int channels) {
+  auto fits = [&](const std::vector<double> &values) {
+    return values.size() == 1 || values.size() == size_t(channels);
+  };
+  if (!fits(options.mean) || !fits(options.std))
+    return "--mean, --std: found " + std::to_string(options.mean.size()) +
+           " and " + std::to_string(options.std.size()) +
+           " numbers, expected 1 or " + std::to_string(channels);
+  for (double value : options.std)
+    if (value == 0)
+      return "--std: found 0";
+  switch (input.type) {
+  case NNV12_F32:
+  case NNV12_F64:
+  case NNV12_F16:
+  case NNV12_BF16:
+  case NNV12_U8:
+    return {};
+  default:
+    return std::string("type: found an input of ") +
+           nnv12_type_name(input.type) + ", expected floats or u8 for an image";
+  }
+}
+
+std::string readImage(const std::string &path, const nnv12_tensor_info &input,
+                      const ImageOptions &options, Tensor &tensor) {
+  Geometry geometry;
+  std::string error = findGeometry(input, options.layout, geometry);
+  if (error.empty())
+    error = checkOptions(options, input, geometry.channels);
+  if (!error.empty())
+    return path + ": " + error;
+
+  int width, height, ignored, channels = geometry.channels;
+  std::unique_ptr<stbi_uc, void (*)(void *)> pixels(
+      stbi_load(path.c_str(), &width, &height, &ignored, channels),
+      stbi_image_free);
+  if (!pixels)
+    return path + ": format: neither .npy nor an image that can be read (" +
+           stbi_failure_reason() + ")";
+
+  Window source, target;
+  placeImage(options.fit, width, height, geometry, source, target);
+  std::vector<uint8_t> resized(size_t(geometry.width) * geometry.height *
+                               channels);
+  int row = geometry.width * channels;
+  if (!stbir_resize_uint8(
+          pixels.get() + (size_t(source.y) * width + source.x) * channels,
+          source.width, source.height, width * channels,
+          resized.data() + size_t(target.y) * row + target.x * channels,
+          target.width, target.height, row, channels))
+    return path + ": cannot resize";
+
+  tensor.type = input.type;
+  tensor.shape.assign(input.shape, input.shape + input.rank);
+  tensor.data = Buffer(input.byte_size);
+  size_t plane = size_t(geometry.width) * geometry.height;
+  for (int c = 0; c < channels; ++c) {
+    int from = options.bgr ? channels - 1 - c : c;
+    double mean = perChannel(options.mean, c), std = perChannel(options.std, c);
+    for (size_t i = 0; i < plane; ++i) {
+      double value = resized[i * channels + from];
+      if (input.type != NNV12_U8)
+        value = (value * options.scale - mean) / std;
+      size_t index = geometry.channelsFirst ? c * plane + i : i * channels + c;
+      setElement(input.type, tensor.data.data(), index, value);
+    }
+  }
+  return {};
+}
+
+#endif
+
+} // namespace nnv12::tools

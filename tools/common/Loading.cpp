@@ -1,0 +1,180 @@
+//===- Loading.cpp - Opens bundles and gathers their inputs ---------------===//
+#include "tools/common/Loading.h"
+
+#include "artifact/KeyFile.h"
+#include "tools/common/Npy.h"
+#include "tools/common/Report.h"
+
+#include <algorithm>
+#include <random>
+
+namespace nnv12::tools {
+
+void LoadOptions::addTo(Options &options) {
+  options.text("target", "NAME", target,
+               "Run this target's program of the bundle (as given to nnv12c "
+               "--target) instead of the best one for this CPU.");
+  options.text("public-key", "FILE", publicKey,
+               "Refuse the bundle unless it is signed by this key, a .pub file "
+               "of nnv12-keygen. Needs libsodium.");
+  options.flag("verify-weights", verifyWeights,
+               "Check the digest of the weights too, which reads all of them.");
+}
+
+Bundle openBundle(const std::string &path, const LoadOptions &options) {
+  OpenOptions open;
+  uint8_t key[32];
+  if (!options.publicKey.empty()) {
+    artifact::Fault fault;
+    if (!artifact::readKeyFile(options.publicKey.c_str(),
+                               artifact::KeyKind::Public, key, fault))
+      fail(options.publicKey + ": " + fault.text);
+    open.publicKey = key;
+  }
+  open.verifyWeights = options.verifyWeights;
+  open.target = options.target.empty() ? nullptr : options.target.c_str();
+  try {
+    return Bundle(path, open);
+  } catch (const Error &error) {
+    fail(error.what());
+  }
+}
+
+Session openSession(const std::string &path, const Bundle &bundle,
+                    unsigned threads) {
+  try {
+    SessionOptions options;
+    options.threads = threads;
+    return Session(bundle, options);
+  } catch (const Error &error) {
+    fail(path + ": " + error.what());
+  }
+}
+
+void InputOptions::addTo(Options &options) {
+  options.list("input", "NAME=FILE", inputs,
+               "What the input NAME is: a .npy file of its type and shape, or "
+               "an image. NAME= may be left out when there is one input.");
+  options.flag("random", random,
+               "Fill the inputs that have no file with random numbers: 0 to 1 "
+               "for floats, 0 and 1 for others.");
+  options.number("seed", "N", seed, 0, ~0u,
+                 "Where --random starts; the same numbers for the same N. "
+                 "Default 1.");
+  image.addTo(options);
+}
+
+static void fillRandom(const nnv12_tensor_info &info, std::mt19937 &generator,
+                       Tensor &tensor) {
+  tensor.type = info.type;
+  tensor.shape.assign(info.shape, info.shape + info.rank);
+  tensor.data = Buffer(info.byte_size);
+  bool isFloat = info.type <= NNV12_BF16;
+  for (size_t i = 0; i < info.byte_size / elementSize(info.type); ++i) {
+    double value = generator() / 4294967296.0;
+    setElement(info.type, tensor.data.data(), i,
+               isFloat ? value : value >= 0.5);
+  }
+}
+
+static void loadFile(const std::string &file, const nnv12_tensor_info &info,
+                     const ImageOptions &image, Tensor &tensor) {
+  bool npy = isNpy(file) || (file.size() > 4 &&
+                             file.compare(file.size() - 4, 4, ".npy") == 0);
+  std::string error = npy ? readNpy(file, info.type, tensor)
+                          : readImage(file, info, image, tensor);
+  if (!error.empty())
+    fail(error);
+  std::string input = std::string(" of input '") + info.name + "'";
+  if (tensor.type != info.type)
+    fail(file + ": type: found " + nnv12_type_name(tensor.type) + ", expected " +
+         nnv12_type_name(info.type) + input);
+  if (tensor.shape.size() != info.rank ||
+      !std::equal(tensor.shape.begin(), tensor.shape.end(), info.shape))
+    fail(file + ": shape: found " + shapeText(tensor.shape) + ", expected " +
+         shapeText(info.shape, info.rank) + input);
+}
+
+static std::string listInputs(const Bundle &bundle) {
+  std::string text;
+  for (uint32_t i = 0; i < bundle.numInputs(); ++i)
+    text += std::string(i ? ", '" : "'") + bundle.input(i).name + "' (" +
+            describe(bundle.input(i)) + ")";
+  return text.empty() ? "none" : text;
+}
+
+/// Splits NAME=FILE. Names may hold '=' as well, so the model's names decide.
+static uint32_t findInput(const Bundle &bundle, const std::string &bundlePath,
+                          const std::string &argument, std::string &file) {
+  for (uint32_t i = 0; i < bundle.numInputs(); ++i) {
+    std::string prefix = std::string(bundle.input(i).name) + "=";
+    if (argument.compare(0, prefix.size(), prefix) == 0) {
+      file = argument.substr(prefix.size());
+      return i;
+    }
+  }
+  if (bundle.numInputs() == 1 && argument.find('=') == std::string::npos) {
+    file = argument;
+    return 0;
+  }
+  fail(bundlePath + ": --input: found '" + argument +
+       "', expected NAME=FILE with one of the inputs " + listInputs(bundle));
+}
+
+std::vector<Tensor> loadInputs(const std::string &bundlePath,
+                               const Bundle &bundle,
+                               const InputOptions &options,
+                               const std::string &caseDir) {
+  std::vector<std::string> files(bundle.numInputs());
+  for (const std::string &argument : options.inputs) {
+    std::string file;
+    uint32_t index = findInput(bundle, bundlePath, argument, file);
+    if (!files[index].empty())
+      fail(bundlePath + ": --input: found '" +
+           bundle.input(index).name + "' twice");
+    files[index] = file;
+  }
+  std::mt19937 generator(options.seed);
+  std::vector<Tensor> tensors(bundle.numInputs());
+  for (uint32_t i = 0; i < bundle.numInputs(); ++i) {
+    const nnv12_tensor_info &info = bundle.input(i);
+    if (files[i].empty() && !caseDir.empty() && !options.random)
+      files[i] = caseDir + "/input_" + std::to_string(i) + ".npy";
+    if (!files[i].empty())
+      loadFile(files[i], info, options.image, tensors[i]);
+    else if (options.random)
+      fillRandom(info, generator, tensors[i]);
+    else
+      fail(bundlePath + ": input '" + info.name + "': found no --input " +
+           "for it, expected one for each of " + listInputs(bundle) +
+           " (or --random)");
+  }
+  return tensors;
+}
+
+std::vector<nnv12_input> asInputs(const std::vector<Tensor> &tensors) {
+  std::vector<nnv12_input> inputs;
+  for (const Tensor &tensor : tensors)
+    inputs.push_back({tensor.data.data(), tensor.data.size()});
+  return inputs;
+}
+
+std::vector<Tensor> makeOutputs(const Bundle &bundle) {
+  std::vector<Tensor> tensors(bundle.numOutputs());
+  for (uint32_t i = 0; i < bundle.numOutputs(); ++i) {
+    const nnv12_tensor_info &info = bundle.output(i);
+    tensors[i].type = info.type;
+    tensors[i].shape.assign(info.shape, info.shape + info.rank);
+    tensors[i].data = Buffer(info.byte_size);
+  }
+  return tensors;
+}
+
+std::vector<nnv12_output> asOutputs(std::vector<Tensor> &tensors) {
+  std::vector<nnv12_output> outputs;
+  for (Tensor &tensor : tensors)
+    outputs.push_back({tensor.data.data(), tensor.data.size()});
+  return outputs;
+}
+
+} // namespace nnv12::tools

@@ -1,0 +1,51 @@
+//===- Loading.h - Opens bundles and gathers their inputs -------*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_LOADING_H
+#define NNV12_TOOLS_COMMON_LOADING_H
+
+#include "runtime/include/nnv12.hpp"
+#include "tools/common/Image.h"
+#include "tools/common/Options.h"
+#include "tools/common/Tensor.h"
+
+namespace nnv12::tools {
+
+/// The options that every tool has for opening a bundle.
+struct LoadOptions {
+  std::string target;
+  std::string publicKey;
+  bool verifyWeights = false;
+
+  void addTo(Options &options);
+};
+
+/// Ends the process when the bundle cannot be opened.
+Bundle openBundle(const std::string &path, const LoadOptions &options);
+Session openSession(const std::string &path, const Bundle &bundle,
+                    unsigned threads);
+
+/// Where inputs come from.
+struct InputOptions {
+  std::vector<std::string> inputs; ///< NAME=FILE, or FILE for the only one
+  bool random = false;
+  unsigned seed = 1;
+  ImageOptions image;
+
+  void addTo(Options &options);
+};
+
+/// One tensor an input, in the model's order. An input that --input does not
+/// name is read from `caseDir`/input_I.npy when `caseDir` is not empty. Ends the
+/// process when one is missing or does not fit.
+std::vector<Tensor> loadInputs(const std::string &bundlePath,
+                               const Bundle &bundle,
+                               const InputOptions &options,
+                               const std::string &caseDir);
+
+/// The buffers as the runtime takes them.
+std::vector<nnv12_input> asInputs(const std::vector<Tensor> &tensors);
+std::vector<Tensor> makeOutputs(const Bundle &bundle);
+std::vector<nnv12_output> asOutputs(std::vector<Tensor> &tensors);
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_COMMON_LOADING_H

@@ -1,0 +1,69 @@
+//===- Options.h - Command lines of the runtime's tools ---------*- C++ -*-===//
+//
+// Small, because these tools ship with the runtime and link neither LLVM nor
+// anything else. `--name VALUE`, `--name=VALUE` and, as LLVM's tools do, one
+// dash instead of two.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TOOLS_COMMON_OPTIONS_H
+#define NNV12_TOOLS_COMMON_OPTIONS_H
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace nnv12::tools {
+
+class Options {
+public:
+  /// `overview` says what the tool does; `examples` shows it.
+  Options(const char *tool, const char *overview, const char *examples)
+      : tool(tool), overview(overview), examples(examples) {}
+
+  void flag(const char *name, bool &value, const char *help);
+  void text(const char *name, const char *meta, std::string &value,
+            const char *help);
+  /// May be given any number of times.
+  void list(const char *name, const char *meta, std::vector<std::string> &value,
+            const char *help);
+  void number(const char *name, const char *meta, unsigned &value,
+              unsigned least, unsigned most, const char *help);
+  void real(const char *name, const char *meta, double &value,
+            const char *help);
+  /// Comma-separated reals.
+  void reals(const char *name, const char *meta, std::vector<double> &value,
+             const char *help);
+  /// One of `choices`.
+  void choice(const char *name, std::vector<const char *> choices,
+              std::string &value, const char *help);
+  /// The one argument without a dash. Required.
+  void positional(const char *meta, std::string &value);
+
+  /// Ends the process on --help, --version and mistakes.
+  void parse(int argc, char **argv);
+
+private:
+  struct Option {
+    std::string name;
+    std::string meta; ///< empty: takes no value
+    std::string help;
+    /// Empty, or "expected ...".
+    std::function<std::string(const std::string &)> set;
+  };
+
+  void add(const char *name, std::string meta, std::string help,
+           std::function<std::string(const std::string &)> set);
+  void printHelp() const;
+
+  const char *tool, *overview, *examples;
+  std::vector<Option> options;
+  std::string positionalMeta;
+  std::string *positionalValue = nullptr;
+};
+
+/// Parses all of `text` as a finite number.
+bool parseReal(const std::string &text, double &value);
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_COMMON_OPTIONS_H

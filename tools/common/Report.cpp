@@ -1,0 +1,31 @@
+//===- Report.cpp - How the tools report faults ---------------------------===//
+#include "tools/common/Report.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace nnv12::tools {
+
+static const char *toolName = "nnv12";
+
+void setToolName(const char *name) { toolName = name; }
+
+void fail(const std::string &message) {
+  // What was printed so far belongs before the error.
+  fflush(stdout);
+  std::string line = message;
+  for (char &c : line)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = '?';
+  fprintf(stderr, "%s: %s\n", toolName, line.c_str());
+  exit(1);
+}
+
+void finishOutput() {
+  if (fflush(stdout) != 0 || ferror(stdout))
+    fail(std::string("standard output: cannot write: ") + strerror(errno));
+}
+
+} // namespace nnv12::tools

@@ -1,0 +1,20 @@
+//===- Report.h - How the tools report faults -------------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_REPORT_H
+#define NNV12_TOOLS_COMMON_REPORT_H
+
+#include <string>
+
+namespace nnv12::tools {
+
+void setToolName(const char *name);
+
+/// Prints "TOOL: MESSAGE" as one line on standard error and exits with 1.
+[[noreturn]] void fail(const std::string &message);
+
+/// Flushes standard output; a failure to write it (full disk, closed pipe) is
+/// an error of the tool. For the end of main().
+void finishOutput();
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_COMMON_REPORT_H

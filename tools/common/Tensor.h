@@ -1,0 +1,56 @@
+//===- Tensor.h - A tensor in a tool's memory -------------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_TENSOR_H
+#define NNV12_TOOLS_COMMON_TENSOR_H
+
+#include "runtime/include/nnv12.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nnv12::tools {
+
+/// Bytes that begin at a multiple of 64.
+class Buffer {
+public:
+  Buffer() = default;
+  explicit Buffer(size_t size);
+
+  uint8_t *data() { return bytes.get(); }
+  const uint8_t *data() const { return bytes.get(); }
+  size_t size() const { return length; }
+
+private:
+  struct Free {
+    void operator()(uint8_t *p) const;
+  };
+  std::unique_ptr<uint8_t, Free> bytes;
+  size_t length = 0;
+};
+
+struct Tensor {
+  nnv12_type type = NNV12_F32;
+  std::vector<int64_t> shape;
+  Buffer data;
+};
+
+size_t elementSize(nnv12_type type);
+
+/// "1x3x224x224", or "scalar".
+std::string shapeText(const int64_t *shape, size_t rank);
+std::string shapeText(const std::vector<int64_t> &shape);
+
+/// "f32 1x3x224x224".
+std::string describe(const nnv12_tensor_info &info);
+
+/// Element `index` of data of this type, as a number.
+double elementAt(nnv12_type type, const void *data, size_t index);
+
+/// Stores `value`, rounded and clamped to the type.
+void setElement(nnv12_type type, void *data, size_t index, double value);
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_COMMON_TENSOR_H

@@ -1,0 +1,240 @@
+//===- nnv12-run.cpp - Runs a bundle once ---------------------------------===//
+#include "tools/common/Clock.h"
+#include "tools/common/Compare.h"
+#include "tools/common/Loading.h"
+#include "tools/common/Npy.h"
+#include "tools/common/Profile.h"
+#include "tools/common/Report.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <sys/stat.h>
+
+using namespace nnv12;
+using namespace nnv12::tools;
+
+static constexpr char overview[] =
+    "runs a bundle once: reads its inputs, computes, and writes, compares or "
+    "explains the outputs";
+
+static constexpr char examples[] =
+    R"(  nnv12-run model.nnv --input x=x.npy --output-dir out
+      writes out/output_0.npy, out/output_1.npy... in the model's order
+  nnv12-run model.nnv --input photo.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 \
+            --labels imagenet.txt --top 3
+      says what is on a photo
+  nnv12-run model.nnv --expect case
+      takes case/input_0.npy..., compares with case/output_0.npy...; exits with 1 if they differ
+  nnv12-run model.nnv --random --threads 2 --profile
+      where the time goes, layer by layer
+)";
+
+namespace {
+struct RunOptions {
+  std::string bundle;
+  std::string outputDir;
+  std::string expect;
+  std::string labels;
+  double tolerance = 1e-4;
+  unsigned threads = 0;
+  unsigned top = 5;
+  bool profile = false;
+  bool time = false;
+  LoadOptions load;
+  InputOptions input;
+};
+} // namespace
+
+static RunOptions parseOptions(int argc, char **argv) {
+  RunOptions result;
+  Options options("nnv12-run", overview, examples);
+  options.positional("BUNDLE.nnv", result.bundle);
+  result.input.addTo(options);
+  options.text("output-dir", "DIR", result.outputDir,
+               "Write each output to DIR/output_I.npy. DIR is made if it does "
+               "not exist.");
+  options.text("expect", "DIR", result.expect,
+               "Compare each output with DIR/output_I.npy, print the largest "
+               "absolute and relative error, and exit with 1 if one is outside "
+               "of the tolerance. Inputs without --input come from "
+               "DIR/input_I.npy.");
+  options.real("tolerance", "X", result.tolerance,
+               "For --expect: |a-b| may be X * max|b| + 1e-5. Default 1e-4.");
+  options.text("labels", "FILE", result.labels,
+               "Print the first output as a classification: one line of FILE "
+               "is the name of one class.");
+  options.number("top", "K", result.top, 1, 1000000,
+                 "For --labels: how many classes to print. Default 5.");
+  options.number("threads", "N", result.threads, 0, 64,
+                 "How many threads compute; 0, the default: one for each CPU.");
+  options.flag("time", result.time, "Print how long each stage took.");
+  options.flag("profile", result.profile,
+               "Print how long each layer took, in a second run, with caches "
+               "warm.");
+  result.load.addTo(options);
+  options.parse(argc, argv);
+  return result;
+}
+
+static void printSummary(const Bundle &bundle,
+                         const std::vector<Tensor> &outputs) {
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    const nnv12_tensor_info &info = bundle.output(i);
+    size_t count = outputs[i].data.size() / elementSize(info.type);
+    double least = INFINITY, most = -INFINITY, sum = 0;
+    for (size_t k = 0; k < count; ++k) {
+      double value = elementAt(info.type, outputs[i].data.data(), k);
+      least = std::min(least, value);
+      most = std::max(most, value);
+      sum += value;
+    }
+    printf("output_%u '%s' %s", i, info.name, describe(info).c_str());
+    if (count)
+      printf(": min %g, max %g, mean %g", least, most,
+             sum / static_cast<double>(count));
+    printf("\n");
+  }
+}
+
+static void writeOutputs(const std::string &dir, const Bundle &bundle,
+                         const std::vector<Tensor> &outputs) {
+  if (mkdir(dir.c_str(), 0777) != 0 && errno != EEXIST)
+    fail(dir + ": cannot create: " + strerror(errno));
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    std::string error =
+        writeNpy(dir + "/output_" + std::to_string(i) + ".npy",
+                 bundle.output(i), outputs[i].data.data());
+    if (!error.empty())
+      fail(error);
+  }
+}
+
+/// Returns whether all outputs are within the tolerance.
+static bool compareOutputs(const RunOptions &options, const Bundle &bundle,
+                           const std::vector<Tensor> &outputs) {
+  bool good = true;
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    const nnv12_tensor_info &info = bundle.output(i);
+    std::string file =
+        options.expect + "/output_" + std::to_string(i) + ".npy";
+    Tensor expected;
+    std::string error = readNpy(file, info.type, expected);
+    if (!error.empty())
+      fail(error);
+    if (expected.type != info.type)
+      fail(file + ": type: found " + nnv12_type_name(info.type) +
+           ", expected " + nnv12_type_name(expected.type));
+    if (expected.shape != outputs[i].shape)
+      fail(file + ": shape: found " + shapeText(outputs[i].shape) +
+           ", expected " + shapeText(expected.shape));
+    Difference difference = compare(outputs[i], expected, options.tolerance);
+    printf("output_%u '%s' %s: largest error %.3g absolute, %.3g relative: %s",
+           i, info.name, describe(info).c_str(), difference.absolute,
+           difference.relative, difference.within ? "ok" : "differs");
+    if (!difference.within)
+      printf(" (element %zu: found %.9g, expected %.9g)", difference.index,
+             difference.found, difference.expected);
+    printf("\n");
+    good &= difference.within;
+  }
+  return good;
+}
+
+static std::vector<std::string> readLabels(const std::string &path) {
+  FILE *file = fopen(path.c_str(), "r");
+  if (!file)
+    fail(path + ": cannot open: " + strerror(errno));
+  std::vector<std::string> labels(1);
+  for (int c; (c = fgetc(file)) != EOF;) {
+    if (c == '\n')
+      labels.emplace_back();
+    else if (c != '\r')
+      labels.back() += static_cast<char>(c);
+  }
+  fclose(file);
+  if (labels.back().empty())
+    labels.pop_back();
+  return labels;
+}
+
+static void printClasses(const RunOptions &options, const Bundle &bundle,
+                         const Tensor &scores) {
+  std::vector<std::string> labels = readLabels(options.labels);
+  size_t count = scores.data.size() / elementSize(scores.type);
+  if (labels.size() != count)
+    fail(options.labels + ": labels: found " + std::to_string(labels.size()) +
+         ", expected the " + std::to_string(count) + " of output '" +
+         bundle.output(0).name + "'");
+  std::vector<double> values(count);
+  for (size_t i = 0; i < count; ++i)
+    values[i] = elementAt(scores.type, scores.data.data(), i);
+  double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  double least = *std::min_element(values.begin(), values.end());
+  // Scores that are no probabilities yet are made some.
+  if (least < 0 || std::fabs(sum - 1) > 0.01) {
+    double most = *std::max_element(values.begin(), values.end());
+    sum = 0;
+    for (double &value : values)
+      sum += value = std::exp(value - most);
+    for (double &value : values)
+      value /= sum;
+  }
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  size_t top = std::min<size_t>(options.top, count);
+  std::partial_sort(order.begin(), order.begin() + top, order.end(),
+                    [&](size_t a, size_t b) { return values[a] > values[b]; });
+  for (size_t i = 0; i < top; ++i)
+    printf("%6.2f %%  %s\n", 100 * values[order[i]], labels[order[i]].c_str());
+}
+
+int main(int argc, char **argv) {
+  RunOptions options = parseOptions(argc, argv);
+  double start = milliseconds();
+  Bundle bundle = openBundle(options.bundle, options.load);
+  double opened = milliseconds();
+  Session session = openSession(options.bundle, bundle, options.threads);
+  double created = milliseconds();
+  std::vector<Tensor> inputs =
+      loadInputs(options.bundle, bundle, options.input, options.expect);
+  std::vector<Tensor> outputs = makeOutputs(bundle);
+  std::vector<nnv12_input> in = asInputs(inputs);
+  std::vector<nnv12_output> out = asOutputs(outputs);
+  if (!options.labels.empty() && outputs.empty())
+    fail(options.bundle + ": outputs: found none, expected one for --labels");
+  double loaded = milliseconds();
+  try {
+    session.run(in, out);
+  } catch (const Error &error) {
+    fail(options.bundle + ": " + error.what());
+  }
+  double ran = milliseconds();
+
+  bool good = true;
+  if (!options.outputDir.empty())
+    writeOutputs(options.outputDir, bundle, outputs);
+  if (!options.labels.empty())
+    printClasses(options, bundle, outputs[0]);
+  if (!options.expect.empty())
+    good = compareOutputs(options, bundle, outputs);
+  else if (options.labels.empty() && options.outputDir.empty())
+    printSummary(bundle, outputs);
+  if (options.time)
+    printf("open %.3f ms, session %.3f ms, read inputs %.3f ms, first run %.3f "
+           "ms (%s, %u threads)\n",
+           opened - start, created - opened, loaded - created, ran - loaded,
+           bundle.info().target, session.threads());
+  if (options.profile) {
+    std::vector<uint64_t> times(bundle.info().num_operations);
+    session.setProfile(times.data());
+    session.run(in, out);
+    session.setProfile(nullptr);
+    printProfile(bundle, times);
+  }
+  finishOutput();
+  return good ? 0 : 1;
+}
