@@ -1,0 +1,23 @@
+# The lit suite: IR, passes and tools. Run as the ctest `lit`.
+import os
+
+import lit.formats
+
+config.name = "nnv12"
+config.test_format = lit.formats.ShTest(execute_external=True)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["unit", "fuzz", "data", "conformance", "models"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.nnv12_build, "test")
+
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.nnv12_build, "bin"), config.llvm_tools, os.environ["PATH"]])
+config.substitutions.append(("%source", config.nnv12_source))
+config.substitutions.append(("%python", config.python))
+# A tool must say no in one line and leave with 1: `%refuses COMMAND | FileCheck`.
+config.substitutions.append(
+    ("%refuses", os.path.join(config.test_source_root, "refuses.sh")))
+if config.nnv12_compiler:
+    config.available_features.add("compiler")
+else:
+    config.suffixes = [".test"]
