@@ -63,7 +63,8 @@ nn::tryCreate(OpBuilder &b, Location loc, StringRef opName, ValueRange operands,
   }
   SmallVector<Value> folded;
   SmallVector<Operation *> constants;
-  if (succeeded(b.tryFold(op, folded, &constants))) {
+  // A fold without results changed the layer in place: it stays.
+  if (succeeded(b.tryFold(op, folded, &constants)) && !folded.empty()) {
     op->erase();
     return folded;
   }

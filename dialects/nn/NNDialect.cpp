@@ -13,6 +13,35 @@ using namespace nnv12::nn;
 #include "dialects/nn/NNDialect.cpp.inc"
 #include "dialects/nn/NNEnums.cpp.inc"
 
+// The parameters of a function: nothing, or [1.0, 2.0].
+static ParseResult parseOptionalNumbers(AsmParser &parser,
+                                        DenseF64ArrayAttr &values) {
+  values = DenseF64ArrayAttr();
+  SmallVector<double> numbers;
+  bool present = false;
+  auto parseNumber = [&]() -> ParseResult {
+    present = true;
+    return parser.parseFloat(numbers.emplace_back());
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalSquare,
+                                     parseNumber))
+    return failure();
+  if (present)
+    values = DenseF64ArrayAttr::get(parser.getContext(), numbers);
+  return success();
+}
+
+static void printOptionalNumbers(AsmPrinter &printer,
+                                 DenseF64ArrayAttr values) {
+  if (!values)
+    return;
+  printer << '[';
+  llvm::interleaveComma(values.asArrayRef(), printer, [&](double value) {
+    printer.printFloat(APFloat(value)); // hexadecimal where not finite
+  });
+  printer << ']';
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/nn/NNAttrs.cpp.inc"
 
@@ -35,14 +64,13 @@ Operation *NNDialect::materializeConstant(OpBuilder &b, Attribute value,
   return ConstantOp::create(b, loc, type, elements);
 }
 
-LogicalResult LayoutAttr::verifyEncoding(
-    ArrayRef<int64_t> shape, Type elementType,
-    function_ref<InFlightDiagnostic()> emitError) const {
+LogicalResult
+LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                           function_ref<InFlightDiagnostic()> emitError) const {
   if (Layout::parse(getTag(), shape))
     return success();
-  return emitError() << "layout '" << getTag()
-                     << "' does not name each of " << shape.size()
-                     << " dimensions once";
+  return emitError() << "layout '" << getTag() << "' does not name each of "
+                     << shape.size() << " dimensions once";
 }
 
 bool nnv12::nn::equalIgnoringLayout(TypeRange lhs, TypeRange rhs) {

@@ -8,6 +8,24 @@
 using namespace mlir;
 using namespace nnv12::nn;
 
+// A constant's type is its value's; only a layout makes them differ:
+//   dense<1.0> : tensor<2x16xf32> -> tensor<2x16xf32, #nn.layout<"aB16b">>
+static ParseResult parseTypedValue(OpAsmParser &parser, ElementsAttr &value,
+                                   Type &type) {
+  if (parser.parseAttribute(value))
+    return failure();
+  type = value.getShapedType();
+  return succeeded(parser.parseOptionalArrow()) ? parser.parseType(type)
+                                                : success();
+}
+
+static void printTypedValue(OpAsmPrinter &printer, Operation *,
+                            ElementsAttr value, Type type) {
+  printer << value;
+  if (type != value.getShapedType())
+    printer << " -> " << type;
+}
+
 #define GET_OP_CLASSES
 #include "dialects/nn/NNOps.cpp.inc"
 

@@ -38,7 +38,7 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike]> {
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "attr-dict $value `:` type($output)";
+  let assemblyFormat = "attr-dict custom<TypedValue>($value, type($output))";
   let hasFolder = 1;
   let hasVerifier = 1;
 }
@@ -69,7 +69,7 @@ def NN_YieldOp : NN_Op<"yield", [Terminator, HasParent<"FuseOp">]> {
   let summary = "what a fuse computes";
   let arguments = (ins Variadic<NN_Tensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ /* yields nothing yet */ }]>];
 }
 
 //===----------------------------------------------------------------------===//

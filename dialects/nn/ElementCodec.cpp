@@ -1,0 +1,173 @@
+//===- ElementCodec.cpp - Element types as doubles and integers -----------===//
+#include "dialects/nn/ElementCodec.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+using namespace nnv12::nn;
+
+namespace {
+/// The bits of a double rounded to a narrower IEEE-like format, ties to even.
+uint16_t roundToBits(double value, int exponentBits, int mantissaBits) {
+  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  int maxExponent = (1 << exponentBits) - 1, bias = maxExponent / 2;
+  uint16_t infinity = static_cast<uint16_t>(maxExponent << mantissaBits);
+  if (std::isnan(value))
+    return sign | infinity | static_cast<uint16_t>(1 << (mantissaBits - 1));
+  double magnitude = std::fabs(value);
+  if (std::isinf(magnitude))
+    return sign | infinity;
+  if (magnitude == 0)
+    return sign;
+  int exponent = std::max(std::ilogb(magnitude), 1 - bias);
+  // In units of the last place; a carry into the next binade comes out right
+  // because the exponent field lies above the mantissa field.
+  auto units = static_cast<uint64_t>(
+      std::nearbyint(std::scalbn(magnitude, mantissaBits - exponent)));
+  uint64_t bits =
+      (static_cast<uint64_t>(exponent + bias - 1) << mantissaBits) + units;
+  return sign | (bits >= infinity ? infinity : static_cast<uint16_t>(bits));
+}
+
+double valueOfBits(uint16_t bits, int exponentBits, int mantissaBits) {
+  int maxExponent = (1 << exponentBits) - 1, bias = maxExponent / 2;
+  int exponent = (bits >> mantissaBits) & maxExponent;
+  int mantissa = bits & ((1 << mantissaBits) - 1);
+  double magnitude;
+  if (exponent == maxExponent)
+    magnitude = mantissa ? std::numeric_limits<double>::quiet_NaN()
+                         : std::numeric_limits<double>::infinity();
+  else if (exponent == 0)
+    magnitude = std::scalbn(mantissa, 1 - bias - mantissaBits);
+  else
+    magnitude = std::scalbn(mantissa + (1 << mantissaBits),
+                            exponent - bias - mantissaBits);
+  return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+template <typename Int> Int clampToInt(double value) {
+  if (std::isnan(value))
+    return 0;
+  value = std::trunc(value);
+  if (value <= static_cast<double>(std::numeric_limits<Int>::min()))
+    return std::numeric_limits<Int>::min();
+  // The largest 64-bit value is no double: compare with the power above it.
+  if (value >= std::ldexp(1.0, std::numeric_limits<Int>::digits))
+    return std::numeric_limits<Int>::max();
+  return static_cast<Int>(value);
+}
+
+// What a type is stored as and how one element converts.
+template <typename T> struct Plain {
+  using Storage = T;
+  static constexpr auto domain = std::is_floating_point_v<T>
+                                     ? ElementCodec::Float
+                                 : std::is_signed_v<T> ? ElementCodec::Signed
+                                                       : ElementCodec::Unsigned;
+  static double toDouble(T v) { return static_cast<double>(v); }
+  static int64_t toInt(T v) {
+    if constexpr (std::is_floating_point_v<T>)
+      return clampToInt<int64_t>(v);
+    else
+      return static_cast<int64_t>(v);
+  }
+  static T fromDouble(double v) {
+    if constexpr (std::is_floating_point_v<T>)
+      return static_cast<T>(v);
+    else
+      return clampToInt<T>(v);
+  }
+  static T fromInt(int64_t v) { return static_cast<T>(v); }
+};
+
+struct Bool {
+  using Storage = uint8_t;
+  static constexpr auto domain = ElementCodec::Unsigned;
+  static double toDouble(uint8_t v) { return v != 0; }
+  static int64_t toInt(uint8_t v) { return v != 0; }
+  static uint8_t fromDouble(double v) { return v != 0; }
+  static uint8_t fromInt(int64_t v) { return v != 0; }
+};
+
+template <int exponentBits, int mantissaBits> struct Float16 {
+  using Storage = uint16_t;
+  static constexpr auto domain = ElementCodec::Float;
+  static double toDouble(uint16_t v) {
+    return valueOfBits(v, exponentBits, mantissaBits);
+  }
+  static int64_t toInt(uint16_t v) { return clampToInt<int64_t>(toDouble(v)); }
+  static uint16_t fromDouble(double v) {
+    return roundToBits(v, exponentBits, mantissaBits);
+  }
+  static uint16_t fromInt(int64_t v) {
+    return fromDouble(static_cast<double>(v));
+  }
+};
+
+template <typename Type, typename Value,
+          Value (*convert)(typename Type::Storage)>
+void load(const char *from, int64_t stride, int64_t n, Value *to) {
+  using Storage = typename Type::Storage;
+  for (int64_t i = 0; i < n; ++i) {
+    Storage element;
+    std::memcpy(&element,
+                from + i * stride * static_cast<int64_t>(sizeof(Storage)),
+                sizeof(Storage));
+    to[i] = convert(element);
+  }
+}
+
+template <typename Type, typename Value,
+          typename Type::Storage (*convert)(Value)>
+void store(const Value *from, int64_t n, char *to) {
+  using Storage = typename Type::Storage;
+  for (int64_t i = 0; i < n; ++i) {
+    Storage element = convert(from[i]);
+    std::memcpy(to + i * sizeof(Storage), &element, sizeof(Storage));
+  }
+}
+
+template <typename Type> const ElementCodec *codec() {
+  static const ElementCodec instance = {Type::domain,
+                                        sizeof(typename Type::Storage),
+                                        load<Type, double, Type::toDouble>,
+                                        load<Type, int64_t, Type::toInt>,
+                                        store<Type, double, Type::fromDouble>,
+                                        store<Type, int64_t, Type::fromInt>};
+  return &instance;
+}
+} // namespace
+
+const ElementCodec *ElementCodec::get(mlir::Type type) {
+  if (type.isF32())
+    return codec<Plain<float>>();
+  if (type.isF64())
+    return codec<Plain<double>>();
+  if (type.isF16())
+    return codec<Float16<5, 10>>();
+  if (type.isBF16())
+    return codec<Float16<8, 7>>();
+  auto integer = llvm::dyn_cast<mlir::IntegerType>(type);
+  if (!integer)
+    return nullptr;
+  bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+  case 1:
+    return codec<Bool>();
+  case 8:
+    return isUnsigned ? codec<Plain<uint8_t>>() : codec<Plain<int8_t>>();
+  case 16:
+    return isUnsigned ? codec<Plain<uint16_t>>() : codec<Plain<int16_t>>();
+  case 32:
+    return isUnsigned ? codec<Plain<uint32_t>>() : codec<Plain<int32_t>>();
+  case 64:
+    return isUnsigned ? codec<Plain<uint64_t>>() : codec<Plain<int64_t>>();
+  default:
+    return nullptr;
+  }
+}

@@ -1,0 +1,302 @@
+//===- NNFolders.cpp - What a layer folds to ------------------------------===//
+//
+// fold() of the nn operations: the value of a layer on constants, and what
+// needs no constants: a layer that changes nothing is its operand, two layers
+// of one kind in a row are one. Nothing here may change a result by a single
+// bit other than in the payload of a NaN.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/nn/ConstantEval.h"
+#include "dialects/nn/NNDialect.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::nn;
+
+static RankedTensorType tensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Whether neither value has a layout of its own. Layers compose only then:
+/// later, a layer between two layouts is there on purpose.
+static bool areDense(ValueRange values) {
+  return llvm::all_of(
+      values, [](Value value) { return !tensorType(value).getEncoding(); });
+}
+
+template <typename OpTy> static OpTy denseProducer(Operation *op) {
+  auto producer = op->getOperand(0).template getDefiningOp<OpTy>();
+  return producer && areDense({producer.getInput(), op->getOperand(0),
+                               op->getResult(0)})
+             ? producer
+             : OpTy();
+}
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValueAttr(); }
+
+OpFoldResult AdaptOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  // Constants are held in logical order whatever the layout of their type.
+  if (adaptor.getInput())
+    return adaptor.getInput();
+  if (auto producer = getInput().getDefiningOp<AdaptOp>())
+    if (producer.getInput().getType() == getType())
+      return producer.getInput();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Element-wise
+//===----------------------------------------------------------------------===//
+
+OpFoldResult UnaryOp::fold(FoldAdaptor adaptor) {
+  FunctionAttr function = getFunction();
+  UnaryKind kind = function.getKind();
+  ArrayRef<double> params = function.getParams();
+  bool sameType = getInput().getType() == getType();
+  if (kind == UnaryKind::identity && sameType)
+    return getInput();
+  // x * 1 + -0.0 is x; x * 1 + 0.0 turns -0.0 into 0.0.
+  if (kind == UnaryKind::affine && sameType && params.size() == 2 &&
+      params[0] == 1 && params[1] == 0 &&
+      (std::signbit(params[1]) ||
+       isa<IntegerType>(tensorType(getInput()).getElementType())))
+    return getInput();
+  if (auto producer = getInput().getDefiningOp<UnaryOp>()) {
+    UnaryKind inner = producer.getFunction().getKind();
+    bool isInvolution = kind == UnaryKind::neg ||
+                        kind == UnaryKind::logical_not ||
+                        kind == UnaryKind::bitwise_not;
+    if (isInvolution && inner == kind &&
+        producer.getInput().getType() == getType())
+      return producer.getInput();
+    bool isIdempotent = kind == UnaryKind::abs || kind == UnaryKind::relu ||
+                        kind == UnaryKind::floor || kind == UnaryKind::ceil ||
+                        kind == UnaryKind::round || kind == UnaryKind::sign ||
+                        kind == UnaryKind::clip;
+    if (isIdempotent && producer.getFunction() == function && sameType)
+      return getInput();
+  }
+  auto input = ConstantOperand::get(adaptor.getInput());
+  return input ? evalUnary(function, *input, getType()) : ElementsAttr();
+}
+
+/// Whether `x KIND constant` (`constant KIND x` if `isLhs`) is x, bit by bit.
+static bool isNeutral(BinaryKind kind, const ConstantOperand &constant,
+                      bool isLhs) {
+  if (constant.type().getNumElements() == 0 || !constant.allEqual())
+    return false;
+  double value = constant.doubleAt(0);
+  bool isFloat = constant.codec().domain == ElementCodec::Float;
+  bool isBool = constant.type().getElementType().isInteger(1);
+  switch (kind) {
+  case BinaryKind::add:
+    return value == 0 && (!isFloat || std::signbit(value));
+  case BinaryKind::sub:
+    return !isLhs && value == 0 && (!isFloat || !std::signbit(value));
+  case BinaryKind::mul:
+    return value == 1;
+  case BinaryKind::div:
+  case BinaryKind::pow:
+    return !isLhs && value == 1;
+  case BinaryKind::bitwise_or:
+  case BinaryKind::bitwise_xor:
+    return value == 0;
+  case BinaryKind::logical_or:
+  case BinaryKind::logical_xor:
+    return isBool && value == 0;
+  case BinaryKind::logical_and:
+    return isBool && value == 1;
+  case BinaryKind::shift_left:
+  case BinaryKind::shift_right:
+    return !isLhs && value == 0;
+  default:
+    return false;
+  }
+}
+
+OpFoldResult BinaryOp::fold(FoldAdaptor adaptor) {
+  auto lhs = ConstantOperand::get(adaptor.getLhs());
+  auto rhs = ConstantOperand::get(adaptor.getRhs());
+  BinaryKind kind = getKind();
+  if (lhs && rhs)
+    return evalBinary(kind, *lhs, *rhs, getType());
+  if (rhs && getLhs().getType() == getType() && isNeutral(kind, *rhs, false))
+    return getLhs();
+  if (lhs && getRhs().getType() == getType() && isNeutral(kind, *lhs, true))
+    return getRhs();
+  bool isIdempotent = kind == BinaryKind::min || kind == BinaryKind::max ||
+                      kind == BinaryKind::bitwise_and ||
+                      kind == BinaryKind::bitwise_or;
+  if (isIdempotent && getLhs() == getRhs() && getLhs().getType() == getType())
+    return getLhs();
+  return {};
+}
+
+OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
+  if (getLhs() == getRhs() && getLhs().getType() == getType())
+    return getLhs();
+  auto condition = ConstantOperand::get(adaptor.getCondition());
+  if (!condition)
+    return {};
+  if (condition->type().getNumElements() > 0 && condition->allEqual()) {
+    Value chosen = condition->intAt(0) ? getLhs() : getRhs();
+    if (chosen.getType() == getType())
+      return chosen;
+  }
+  auto lhs = ConstantOperand::get(adaptor.getLhs());
+  auto rhs = ConstantOperand::get(adaptor.getRhs());
+  return lhs && rhs ? evalSelect(*condition, *lhs, *rhs, getType())
+                    : ElementsAttr();
+}
+
+OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  auto input = ConstantOperand::get(adaptor.getInput());
+  return input ? evalCast(*input, getType()) : ElementsAttr();
+}
+
+//===----------------------------------------------------------------------===//
+// Data movement
+//===----------------------------------------------------------------------===//
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  if (adaptor.getInput())
+    return evalReshape(adaptor.getInput(), getType());
+  if (auto producer = denseProducer<ReshapeOp>(*this)) {
+    if (producer.getInput().getType() == getType())
+      return producer.getInput();
+    getInputMutable().assign(producer.getInput());
+    return getResult();
+  }
+  return {};
+}
+
+static bool isIdentityPermutation(ArrayRef<int64_t> perm) {
+  for (auto [i, p] : llvm::enumerate(perm))
+    if (static_cast<int64_t>(i) != p)
+      return false;
+  return true;
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
+  if (isIdentityPermutation(getPerm()) && getInput().getType() == getType())
+    return getInput();
+  if (auto input = ConstantOperand::get(adaptor.getInput()))
+    return evalTranspose(getPerm(), *input, getType());
+  auto producer = denseProducer<TransposeOp>(*this);
+  if (!producer)
+    return {};
+  SmallVector<int64_t> perm;
+  for (int64_t dim : getPerm())
+    perm.push_back(producer.getPerm()[dim]);
+  if (isIdentityPermutation(perm))
+    return producer.getInput();
+  getInputMutable().assign(producer.getInput());
+  setPerm(perm);
+  return getResult();
+}
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  if (auto input = ConstantOperand::get(adaptor.getInput()))
+    return evalBroadcast(*input, getType());
+  if (auto producer = denseProducer<BroadcastOp>(*this)) {
+    getInputMutable().assign(producer.getInput());
+    return getResult();
+  }
+  return {};
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  bool isWhole = getInput().getType() == getType() &&
+                 llvm::all_of(getStarts(), [](int64_t v) { return v == 0; }) &&
+                 llvm::all_of(getSteps(), [](int64_t v) { return v == 1; });
+  if (isWhole)
+    return getInput();
+  if (auto input = ConstantOperand::get(adaptor.getInput()))
+    return evalSlice(getStarts(), getSteps(), *input, getType());
+  auto producer = denseProducer<SliceOp>(*this);
+  if (!producer)
+    return {};
+  SmallVector<int64_t> starts, steps;
+  for (size_t i = 0; i < getStarts().size(); ++i) {
+    starts.push_back(producer.getStarts()[i] +
+                     getStarts()[i] * producer.getSteps()[i]);
+    steps.push_back(getSteps()[i] * producer.getSteps()[i]);
+  }
+  getInputMutable().assign(producer.getInput());
+  setStarts(starts);
+  setSteps(steps);
+  return getResult();
+}
+
+OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
+  SmallVector<Value> nonEmpty = llvm::filter_to_vector(
+      getInputs(), [](Value v) { return tensorType(v).getNumElements() > 0; });
+  if (nonEmpty.size() == 1 && nonEmpty.front().getType() == getType())
+    return nonEmpty.front();
+  SmallVector<ConstantOperand> constants;
+  for (Attribute attr : adaptor.getInputs()) {
+    auto constant = ConstantOperand::get(attr);
+    if (!constant)
+      break;
+    constants.push_back(*constant);
+  }
+  if (!constants.empty() && constants.size() == getInputs().size())
+    return evalConcat(getAxis(), constants, getType());
+  if (!nonEmpty.empty() && nonEmpty.size() < getInputs().size()) {
+    getInputsMutable().assign(nonEmpty);
+    return getResult();
+  }
+  return {};
+}
+
+OpFoldResult PadOp::fold(FoldAdaptor adaptor) {
+  auto isZero = [](int64_t v) { return v == 0; };
+  if (llvm::all_of(getLow(), isZero) && llvm::all_of(getHigh(), isZero) &&
+      getInput().getType() == getType())
+    return getInput();
+  auto input = ConstantOperand::get(adaptor.getInput());
+  if (!input || getMode() != PadMode::constant)
+    return {};
+  auto value = ConstantOperand::get(adaptor.getValue());
+  if (getValue() && !value)
+    return {};
+  return evalPad(getLow(), *input, value ? &*value : nullptr, getType());
+}
+
+OpFoldResult GatherOp::fold(FoldAdaptor adaptor) {
+  auto input = ConstantOperand::get(adaptor.getInput());
+  auto indices = ConstantOperand::get(adaptor.getIndices());
+  return input && indices ? evalGather(getAxis(), *input, *indices, getType())
+                          : ElementsAttr();
+}
+
+OpFoldResult ScatterNDOp::fold(FoldAdaptor adaptor) {
+  auto input = ConstantOperand::get(adaptor.getInput());
+  auto indices = ConstantOperand::get(adaptor.getIndices());
+  auto updates = ConstantOperand::get(adaptor.getUpdates());
+  if (!input || !indices || !updates ||
+      getReduction() != ScatterReduction::none)
+    return {};
+  return evalScatterND(*input, *indices, *updates, getType());
+}
+
+OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
+  // Axes of size one, kept: any kind of reduction of one element is that.
+  ArrayRef<int64_t> shape = tensorType(getInput()).getShape();
+  if (getInput().getType() == getType() &&
+      llvm::all_of(getAxes(), [&](int64_t axis) { return shape[axis] == 1; }))
+    return getInput();
+  auto input = ConstantOperand::get(adaptor.getInput());
+  return input ? evalReduce(getKind(), getAxes(), *input, getType())
+               : ElementsAttr();
+}
