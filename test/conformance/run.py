@@ -1,0 +1,208 @@
+#!/usr/bin/python3
+"""Runs ONNX's backend test cases through nnv12c and nnv12-run.
+
+Each case is one model with inputs and expected outputs. What must be known when a
+model is compiled (a Reshape's shape, an If's condition…) is bound with
+`nnv12c --constant`; everything else is given to nnv12-run. Outputs are compared as
+ONNX's own runner does: floating-point with rtol 1e-3 and atol 1e-7, the rest exactly.
+
+expected_failures.txt lists the cases that do not pass yet, with the reason. It may
+only shrink: a case on it that passes is an error, as is one off it that fails.
+"""
+import argparse
+import collections
+import os
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tools/lib"))
+from nnv12tools import Tools, ToolError, call  # noqa: E402
+
+RTOL, ATOL = 1e-3, 1e-7
+LISTED = HERE / "expected_failures.txt"
+FOLDERS = ("node", "simple", "pytorch-converted", "pytorch-operator")
+
+# Operands whose value decides the shape of a result, or which part of the graph is
+# used: they must be known at compile time. Numbers count the node's inputs.
+ALL = range(16)
+STATIC_OPERANDS = {
+    "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "Col2Im": [1, 2],
+    "Compress": [1], "ConstantOfShape": [0], "CumSum": [1], "DFT": [1, 2],
+    "Dropout": [1, 2], "Expand": [1], "HammingWindow": [0], "HannWindow": [0],
+    "If": [0], "Loop": [0, 1], "MaxUnpool": [2], "MelWeightMatrix": ALL,
+    "NonZero": [0], "OneHot": [1], "Pad": [1, 3], "Range": [0, 1, 2],
+    "Reshape": [1], "Resize": [1, 2, 3], "STFT": [1, 3], "Slice": [1, 2, 3, 4],
+    "Split": [1], "Squeeze": [1], "Tile": [1], "TopK": [1], "Trilu": [1],
+    "Unsqueeze": [1], "Upsample": [1],
+    **{f"Reduce{kind}": [1] for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean",
+                                         "Min", "Prod", "Sum", "SumSquare")},
+}
+# Results that depend on the shapes of the inputs alone.
+SHAPE_ONLY = {"Shape", "Size"}
+
+
+def static_values(graph):
+    """Names of the values that must be known at compile time."""
+    producer = {o: n for n in graph.node for o in n.output}
+    pending = [n.input[i] for n in graph.node
+               for i in STATIC_OPERANDS.get(n.op_type, ()) if i < len(n.input)]
+    found = set()
+    while pending:
+        name = pending.pop()
+        if not name or name in found:
+            continue
+        found.add(name)
+        node = producer.get(name)
+        if node is not None and node.op_type not in SHAPE_ONLY:
+            pending += node.input
+    return found
+
+
+def load(value, file):
+    """The array of a test's input or output file."""
+    kind = value.type.WhichOneof("value")
+    if kind != "tensor_type":
+        raise ToolError(f"'{value.name}' is a {kind[:-5]}, not a tensor")
+    tensor = onnx.TensorProto()
+    tensor.ParseFromString(file.read_bytes())
+    array = numpy_helper.to_array(tensor)
+    if array.dtype == object:
+        raise ToolError(f"'{value.name}' holds strings")
+    return array
+
+
+def compare(name, actual, expected):
+    if actual.dtype != expected.dtype:
+        raise ToolError(f"output '{name}' is {actual.dtype}, not {expected.dtype}")
+    if actual.shape != expected.shape:
+        raise ToolError(f"output '{name}' has shape {actual.shape}, not {expected.shape}")
+    if np.issubdtype(expected.dtype, np.inexact):
+        good = np.isclose(actual, expected, rtol=RTOL, atol=ATOL, equal_nan=True)
+    else:
+        good = actual == expected
+    if not good.all():
+        at = tuple(int(i) for i in np.argwhere(~good)[0])
+        raise ToolError(f"output '{name}'{list(at)} is {actual[at]}, not {expected[at]} "
+                        f"({good.size - good.sum()} of {good.size} differ)")
+
+
+def run_case(tools, case, work):
+    """Raises ToolError where the case does not pass."""
+    model = onnx.load(str(case / "model.onnx"))
+    stored = {t.name for t in model.graph.initializer}
+    values = [v for v in model.graph.input if v.name not in stored]
+    static = static_values(model.graph)
+    for data in sorted(case.glob("test_data_set_*")):
+        shapes, constants, inputs = [], [], []
+        for i, value in enumerate(values):
+            file = data / f"input_{i}.pb"
+            if not file.exists():
+                continue  # an optional input that the test leaves out
+            array = load(value, file)
+            saved = work / f"input_{i}.npy"
+            np.save(saved, array)
+            if value.name in static:
+                constants.append((value.name, saved))
+                continue
+            inputs.append((value.name, saved))
+            shape = value.type.tensor_type.shape
+            if any(not d.HasField("dim_value") for d in shape.dim):
+                shapes.append((value.name, array.shape))
+        expected = [load(v, data / f"output_{i}.pb") for i, v in enumerate(model.graph.output)]
+        bundle = work / "model.nnv"
+        tools.compile(case / "model.onnx", bundle, shapes, constants, timeout=120)
+        tools.run(bundle, inputs, [f"--output-dir={work}"], timeout=120)
+        for i, value in enumerate(model.graph.output):
+            compare(value.name, np.load(work / f"output_{i}.npy"), expected[i])
+
+
+def outcome(tools, case):
+    """None where the case passes, else why it does not, in one line."""
+    with tempfile.TemporaryDirectory(prefix="nnv12-case-") as work:
+        try:
+            run_case(tools, case, Path(work))
+        except ToolError as error:
+            return str(error).replace(f"{case}/", "").replace(f"{work}/", "")
+        except Exception as error:  # a fault of this script must not stop the others
+            return f"{type(error).__name__}: {error}"
+
+
+def read_list(path):
+    listed = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        if line.strip() and not line.startswith("#"):
+            name, _, reason = line.partition(":")
+            listed[name.strip()] = reason.strip()
+    return listed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    Tools.add_arguments(parser)
+    parser.add_argument("--data", type=Path, default=Path("/usr/share/libonnx-testdata/data"),
+                        help="folder of the cases (Debian's libonnx-testdata)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time")
+    parser.add_argument("--at-least", type=int, default=0, help="how many must pass")
+    parser.add_argument("--stride", type=int, default=1, help="every Nth case only")
+    parser.add_argument("--verbose", action="store_true", help="say why each expected failure fails")
+    parser.add_argument("--skip-without-data", action="store_true",
+                        help="exit 77 where the cases are not installed")
+    parser.add_argument("cases", nargs="*", help="names of cases (all)")
+    args = parser.parse_args()
+
+    if not args.data.is_dir():
+        print(f"no cases in {args.data}; install libonnx-testdata")
+        return 77 if args.skip_without_data else 1
+    cases = sorted(c for f in FOLDERS for c in (args.data / f).iterdir())
+    if args.cases:
+        cases = [c for c in cases if c.name in args.cases]
+    cases = cases[::args.stride]
+    whole = not args.cases and args.stride == 1
+
+    tools = Tools.of(args)
+    call([tools.compiler_dir / "nnv12c", "--version"])
+    start = time.monotonic()
+    with ThreadPoolExecutor(args.jobs) as pool:
+        faults = dict(zip((f"{c.parent.name}/{c.name}" for c in cases),
+                          pool.map(lambda c: outcome(tools, c), cases)))
+
+    listed = read_list(LISTED)
+    failed = {n: f for n, f in faults.items() if f}
+    wrong = 0
+    for name, fault in failed.items():
+        if name not in listed:
+            wrong += 1
+            print(f"FAIL {name}: {fault}")
+        elif "CRASH" in fault:
+            wrong += 1
+            print(f"FAIL {name}: listed, but no tool may crash: {fault}")
+        elif args.verbose:
+            print(f"expected {name} ({listed[name]}): {fault}")
+    for name, reason in listed.items():
+        if name in faults and name not in failed or whole and name not in faults:
+            wrong += 1
+            print(f"FAIL {name}: passes or is gone; remove it from {LISTED.name}")
+        elif not reason:
+            wrong += 1
+            print(f"FAIL {name}: no reason given in {LISTED.name}")
+    passed = len(faults) - len(failed)
+    print(f"conformance: {passed} of {len(faults)} cases pass, {len(failed)} do not "
+          f"({sum(n in listed for n in failed)} of these expected), "
+          f"{time.monotonic() - start:.0f} s")
+    if args.at_least > passed:
+        wrong += 1
+        print(f"FAIL: at least {args.at_least} must pass")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+"""Compiles whole models and compares their outputs with ONNX Runtime's.
+
+Always the models under data/; with models beside the repository (../shared, or where
+NNV12_SHARED says) those too, and its zoo, whose answers are asked of ONNX Runtime once
+and kept in the build folder. Each model runs at one and at two threads. The comparison
+is that of `nnv12-run --expect`.
+"""
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tools/lib"))
+import nnv12tools  # noqa: E402
+from nnv12tools import Tools, ToolError  # noqa: E402
+
+
+def gather(args):
+    """Cases, and a line for each group of them that cannot run here."""
+    cases, skipped = nnv12tools.own_cases(), []
+    shared = None if args.own else nnv12tools.shared_folder()
+    if shared:
+        cases += nnv12tools.shared_cases(shared)
+        try:
+            cases += nnv12tools.zoo_cases(shared, args.work / "zoo", nnv12tools.find_peers())
+        except (ToolError, OSError) as error:
+            skipped.append(f"zoo: {error}")
+    elif not args.own:
+        skipped.append("models beside the repository: no ../shared, and NNV12_SHARED not set")
+    if args.cases:
+        cases = [c for c in cases if c.name in args.cases]
+    return cases, skipped
+
+
+def run_case(tools, case, work, threads):
+    bundle = work / f"{case.name}.nnv"
+    start = time.monotonic()
+    tools.compile(case.model, bundle, case.shapes)
+    took = time.monotonic() - start
+    # No call(): what the tool prints on failure is the report.
+    for count in threads:
+        done = subprocess.run(
+            [str(a) for a in tools.run_command(
+                bundle, case.inputs, [f"--expect={case.folder}", f"--threads={count}"])],
+            capture_output=True, text=True)
+        if done.returncode:
+            raise ToolError(f"{count} threads: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    bundle.unlink()
+    return took
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    Tools.add_arguments(parser)
+    parser.add_argument("--work", type=Path, default=nnv12tools.ROOT / "build",
+                        help="folder for bundles and the filled zoo (build)")
+    parser.add_argument("--threads", type=int, action="append", help="threads to run with (1 and 2)")
+    parser.add_argument("--own", action="store_true", help="only the repository's own models")
+    parser.add_argument("cases", nargs="*", help="names of cases (all)")
+    args = parser.parse_args()
+
+    args.work = args.work.resolve()
+    tools = Tools.of(args)
+    cases, skipped = gather(args)
+    bundles = args.work / "model-tests"
+    bundles.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for case in cases:
+        try:
+            took = run_case(tools, case, bundles, args.threads or [1, 2])
+            print(f"pass {case.name} (compiled in {took:.1f} s)", flush=True)
+        except ToolError as error:
+            failed += 1
+            print(f"FAIL {case.name}: {error}", flush=True)
+    for line in skipped:
+        print(f"skipped {line}")
+    print(f"models: {len(cases) - failed} passed, {failed} failed, {len(skipped)} groups skipped")
+    return 1 if failed or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

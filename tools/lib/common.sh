@@ -1,0 +1,83 @@
+# What tools/check, tools/demo and their like share: packages, configuring, building.
+# Sourced by bash scripts that stand in tools/; changes to the top of the project.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+# Debian 12 packages by what needs them. MLIR 22 comes from bookworm-security.
+packages_build=(
+  ccache cmake flatbuffers-compiler g++ libflatbuffers-dev liblld-22-dev
+  libmlir-22-dev libonnx-dev libprotobuf-dev libsodium-dev libstb-dev
+  llvm-22-dev llvm-22-tools mlir-22-tools ninja-build nlohmann-json3-dev
+  pkg-config protobuf-compiler zlib1g-dev
+)
+packages_test=(
+  clang g++-aarch64-linux-gnu libclang-rt-14-dev libgtest-dev libonnx-testdata
+  python3 python3-numpy python3-onnx qemu-user
+)
+# Only the comparison with ONNX Runtime wants Node.js; any installed one will do.
+packages_peers=(nodejs npm)
+
+# Debian's Python, which is the one that sees python3-onnx and python3-numpy.
+python=/usr/bin/python3
+
+jobs=${NNV12_JOBS:-$(nproc)}
+export CCACHE_SLOPPINESS=pch_defines,time_macros
+
+say() { printf '\n== %s\n' "$*"; }
+fail() { printf '%s: error: %s\n' "$0" "$*" >&2; exit 1; }
+
+# as_root COMMAND...: through sudo where the caller is not root.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"
+  elif command -v sudo >/dev/null; then sudo "$@"
+  else fail "'$*' needs root, and there is no sudo; run it yourself and try again"
+  fi
+}
+
+# install_packages PACKAGE...: those that are missing, nothing where none is.
+install_packages() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
+      missing+=("$package")
+  done
+  [ ${#missing[@]} = 0 ] && return
+  say "Installing ${missing[*]}"
+  as_root apt-get update -q
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
+
+# configure PRESET [CMAKE_OPTION...]: a build folder of CMakePresets.json.
+configure() { cmake --preset "$@"; }
+
+# build FOLDER [TARGET...]: all targets where none is named.
+build() {
+  local folder=$1 targets=()
+  shift
+  [ $# = 0 ] || targets=(--target "$@")
+  cmake --build "$folder" --parallel "$jobs" "${targets[@]}"
+}
+
+# Where models and media beside the repository lie, or nothing. NNV12_SHARED names
+# another place; an empty value says that there is none.
+shared_folder() {
+  local folder=${NNV12_SHARED-$PWD/../shared}
+  [ -n "$folder" ] && [ -d "$folder/models" ] && (cd "$folder" && pwd) || true
+}
+
+# peers: onnxruntime-node of the pinned version in build/peers; prints node_modules.
+onnxruntime_version=1.30.0
+peers() {
+  local modules=$PWD/build/peers/node_modules
+  local have
+  have=$(sed -n 's/^ *"version": "\(.*\)",*$/\1/p' "$modules/onnxruntime-node/package.json" 2>/dev/null || true)
+  if [ "$have" != "$onnxruntime_version" ]; then
+    command -v node >/dev/null && command -v npm >/dev/null || install_packages "${packages_peers[@]}" >&2
+    mkdir -p build/peers
+    echo '{"private": true}' > build/peers/package.json
+    (cd build/peers && npm install --ignore-scripts --no-audit --no-fund --loglevel=error \
+      "onnxruntime-node@$onnxruntime_version") >&2
+  fi
+  echo "$modules"
+}
