@@ -25,13 +25,26 @@ class _SessionOptions(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("threads", c.c_uint32), ("pin_threads", c.c_int)]
 
 
+class _BundleInfo(c.Structure):
+    _fields_ = ([("struct_size", c.c_size_t)] +
+                [(name, c.c_char_p) for name in ("model", "producer", "target")] +
+                [(name, c.c_uint64) for name in ("file_size", "code_size", "weights_size",
+                                                 "arena_size", "scratch_size")] +
+                [(name, c.c_uint32) for name in ("num_operations", "num_kernels")] +
+                [(name, c.c_int) for name in ("is_signed", "code_is_mapped")])
+
+
 class _Buffer(c.Structure):
     _fields_ = [("data", c.c_void_p), ("size", c.c_size_t)]
 
 
+def _empty(info):
+    return np.zeros(info.shape[:info.rank], TYPES[info.type])
+
+
 class Session:
     """One bundle, opened and run with the given threads. `inputs`: pairs of name and
-    .npy file. Raises RuntimeError with the library's message."""
+    .npy file, or None for zeros. Raises RuntimeError with the library's message."""
 
     def __init__(self, library, bundle, inputs, threads):
         self.lib = c.CDLL(str(library))
@@ -44,15 +57,14 @@ class Session:
         options = _SessionOptions(c.sizeof(_SessionOptions), threads, 0)
         self._check(self.lib.nnv12_session_create(self.bundle, c.byref(options),
                                                   c.byref(self.session), c.byref(self.error)))
-        given = dict(inputs)
+        given = dict(inputs or ())
         self.inputs = []
         for info in self._tensors("input"):
-            array = np.load(given[info.name.decode()])
+            array = _empty(info) if inputs is None else np.load(given[info.name.decode()])
             if array.nbytes != info.byte_size:
                 raise RuntimeError(f"{Path(bundle).name}: input '{info.name.decode()}' has another size")
             self.inputs.append(np.ascontiguousarray(array))
-        self.outputs = [np.empty(info.shape[:info.rank], TYPES[info.type])
-                        for info in self._tensors("output")]
+        self.outputs = [_empty(info) for info in self._tensors("output")]
         self._arguments = [self.session]
         for arrays in (self.inputs, self.outputs):
             buffers = (_Buffer * max(len(arrays), 1))(*(_Buffer(a.ctypes.data, a.nbytes) for a in arrays))
@@ -68,6 +80,16 @@ class Session:
         if status:
             raise RuntimeError(self.error.message.decode())
 
+    def described_inputs(self):
+        """Pairs of an input's name and its array."""
+        return [(i.name.decode(), a) for i, a in zip(self._tensors("input"), self.inputs)]
+
+    def info(self, name):
+        """A field of nnv12_bundle_info."""
+        info = _BundleInfo(c.sizeof(_BundleInfo))
+        self.lib.nnv12_bundle_get_info(self.bundle, c.byref(info))
+        return getattr(info, name)
+
     def run(self, count):
         """Runs `count` times; the nanoseconds of each."""
         run, arguments, clock = self.lib.nnv12_session_run, self._arguments, time.perf_counter_ns
@@ -82,3 +104,17 @@ class Session:
     def close(self):
         self.lib.nnv12_session_close(self.session)
         self.lib.nnv12_bundle_close(self.bundle)
+
+
+def open_times(library, bundle, count):
+    """Nanoseconds of each of `count` times opening and verifying a bundle."""
+    lib, error, handle, times = c.CDLL(str(library)), _Error(), c.c_void_p(), []
+    path = str(bundle).encode()
+    for _ in range(count):
+        start = time.perf_counter_ns()
+        status = lib.nnv12_bundle_open(path, None, c.byref(handle), c.byref(error))
+        times.append(time.perf_counter_ns() - start)
+        if status:
+            raise RuntimeError(error.message.decode())
+        lib.nnv12_bundle_close(handle)
+    return times
