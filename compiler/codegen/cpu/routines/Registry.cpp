@@ -5,9 +5,13 @@
 namespace nnv12::codegen {
 
 // One line a routine here and one below, the preferred ones first.
+const Routine *convFirstRoutine();
+const Routine *convDirectRoutine();
 
 llvm::ArrayRef<const Routine *> routines() {
   static const llvm::SmallVector<const Routine *> all = {
+      convFirstRoutine(),
+      convDirectRoutine(),
   };
   return all;
 }

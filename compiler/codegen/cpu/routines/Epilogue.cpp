@@ -1,0 +1,59 @@
+//===- Epilogue.cpp - What follows a sum of products ----------------------===//
+
+#include "compiler/codegen/cpu/routines/Epilogue.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+
+static void appendName(std::string &name, nn::FunctionAttr function) {
+  if (!function)
+    return;
+  name += '_';
+  name += nn::stringifyUnaryKind(function.getKind());
+  llvm::raw_string_ostream os(name);
+  for (double p : function.getParams()) {
+    os << '_';
+    os.write_hex(llvm::bit_cast<uint64_t>(p));
+  }
+}
+
+std::string Epilogue::suffix() const {
+  std::string name;
+  if (bias)
+    name += "_bias";
+  appendName(name, activation);
+  if (residual)
+    name += "_residual";
+  if (residualActivation)
+    name += "_then";
+  appendName(name, residualActivation);
+  return name;
+}
+
+static Value emitFunction(KernelBuilder &k, nn::FunctionAttr f, Value x) {
+  auto select = [&](arith::CmpFPredicate predicate, Value y) -> Value {
+    Value keep = arith::CmpFOp::create(k.b, predicate, x, y);
+    return arith::SelectOp::create(k.b, keep, x, y);
+  };
+  if (f.getKind() == nn::UnaryKind::relu)
+    return select(arith::CmpFPredicate::OGT, k.fconst(0, x.getType()));
+  if (f.getKind() == nn::UnaryKind::clip) {
+    x = select(arith::CmpFPredicate::OGT, k.fconst(f.getParams()[0], x.getType()));
+    return select(arith::CmpFPredicate::OLT, k.fconst(f.getParams()[1], x.getType()));
+  }
+  return x;
+}
+
+Value Epilogue::apply(KernelBuilder &k, Value sum,
+                      llvm::function_ref<Value()> loadResidual) const {
+  if (activation)
+    sum = emitFunction(k, activation, sum);
+  if (residual)
+    sum = arith::AddFOp::create(k.b, sum, loadResidual());
+  if (residualActivation)
+    sum = emitFunction(k, residualActivation, sum);
+  return sum;
+}

@@ -1,0 +1,163 @@
+//===- PanelGrid.cpp - Tiles and loops around the panel kernel ------------===//
+
+#include "compiler/codegen/cpu/routines/PanelGrid.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+using llvm::divideCeil;
+
+/// About half of a usual second-level cache, in bytes.
+static constexpr int64_t cacheBytes = 640 * 1024;
+/// A runtime tile should be worth handing to a thread.
+static constexpr double tileMultiplyAdds = 150e3;
+static constexpr int64_t enoughTiles = 8;
+
+/// Cost of all micro-kernel calls of a plane with this tile.
+static double planeCost(const Target &target, const PanelGrid &grid, int64_t rows,
+                        int64_t cols, int64_t panels) {
+  double sum = 0;
+  auto parts = [](int64_t total, int64_t size) {
+    return std::array<std::pair<int64_t, int64_t>, 2>{
+        {{total / size, size}, {total % size ? 1 : 0, total % size}}};
+  };
+  for (auto [nr, r] : parts(grid.rows, rows))
+    for (auto [nc, c] : parts(grid.cols, cols))
+      for (auto [np, p] : parts(grid.panels, panels))
+        if (nr && nc && np)
+          sum += double(nr * nc * np) * tileCost(target, r * c, p);
+  return sum;
+}
+
+static PanelTile chooseTile(const Target &target, const PanelGrid &grid) {
+  PanelTile best;
+  double bestCost = std::numeric_limits<double>::max();
+  for (int64_t panels = 1; panels <= std::min<int64_t>(grid.panels, 8); ++panels) {
+    int64_t positions = maxPositions(target, panels);
+    for (int64_t cols = 1; cols <= std::min(grid.cols, positions); ++cols)
+      for (int64_t rows = 1; rows * cols <= positions && rows <= grid.rows; ++rows) {
+        // Many rows of few columns mean many input streams.
+        if (grid.cols > 1 && rows > 4)
+          break;
+        double cost = planeCost(target, grid, rows, cols, panels);
+        if (cost < bestCost * 0.999) {
+          bestCost = cost;
+          best.rows = rows;
+          best.cols = cols;
+          best.panels = panels;
+        }
+      }
+  }
+  return best;
+}
+
+void PanelGrid::plan(const Target &target, const Costs &costs) {
+  tile = chooseTile(target, *this);
+  int64_t rowGroups = divideCeil(rows, tile.rows);
+  int64_t panelGroups = divideCeil(panels, tile.panels);
+  // Row blocks whose input stays in the cache.
+  int64_t groupBytes = std::max<int64_t>(1, costs.inputRowBytes * tile.rows);
+  int64_t blockGroups = std::clamp<int64_t>(cacheBytes / groupBytes, 1, rowGroups);
+  rowBlocks = divideCeil(rowGroups, blockGroups);
+  panelChunks = 1;
+  int64_t wanted = std::clamp<int64_t>(int64_t(costs.multiplyAdds / tileMultiplyAdds),
+                                       1, enoughTiles);
+  int64_t inputBytes = costs.inputRowBytes * rows;
+  // Cut what is cheaper to read twice: row blocks share the weights, panel chunks
+  // the input.
+  bool preferPanels = costs.weightBytes > inputBytes * (costs.copiesInput ? 2 : 1);
+  while (tiles() < wanted) {
+    bool canRows = rowBlocks * 2 <= rowGroups, canPanels = panelChunks * 2 <= panelGroups;
+    if (canPanels && (preferPanels || !canRows))
+      panelChunks *= 2;
+    else if (canRows)
+      rowBlocks *= 2;
+    else
+      break;
+  }
+  rowBlock = divideCeil(rowGroups, rowBlocks) * tile.rows;
+  rowBlocks = divideCeil(rows, rowBlock);
+  panelChunk = divideCeil(panelGroups, panelChunks) * tile.panels;
+  panelChunks = divideCeil(panels, panelChunk);
+}
+
+void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
+                             const PanelGrid &grid, const PanelBlock &block) {
+  const PanelTile &tile = grid.tile;
+  // A tile of `t` whose first position is (row, col) of the block.
+  auto call = [&](PanelTile t, Index panel, Index row, Index col) {
+    PanelCall at = block.at;
+    at.weights = k.add(at.weights, k.mul(panel, at.weightPanel));
+    at.bias = k.add(at.bias, k.mul(panel, panelWidth));
+    at.in = k.add(at.in, k.add(k.mul(row, shape.inRow), k.mul(col, shape.inCol)));
+    at.out = k.add(k.add(at.out, k.mul(panel, at.outPanel)),
+                   k.add(k.mul(row, shape.outRow), k.mul(col, shape.outCol)));
+    callPanelKernel(k, shape, t, block.memory, at);
+  };
+  auto columns = [&](PanelTile t, Index panel, Index row) {
+    int64_t whole = grid.cols / tile.cols, rest = grid.cols % tile.cols;
+    k.repeat(whole, [&](Index i) { call(t, panel, row, k.mul(i, tile.cols)); });
+    if (rest) {
+      t.cols = rest;
+      call(t, panel, row, whole * tile.cols);
+    }
+  };
+  auto panelGroup = [&](PanelTile t, Index panel) {
+    int64_t rest = grid.rows % tile.rows;
+    if (grid.rows < tile.rows) {
+      t.rows = rest;
+      return columns(t, panel, 0);
+    }
+    Index whole = k.sub(block.rows, tile.rows - 1);
+    k.loop(0, whole, tile.rows, [&](Value row) { columns(t, panel, row); });
+    if (rest == 0)
+      return;
+    // Only the last block has rows left over.
+    Index done = k.mul(k.div(block.rows, tile.rows), tile.rows);
+    k.ifThen(k.less(done, block.rows), [&] {
+      t.rows = rest;
+      columns(t, panel, done);
+    });
+  };
+  // All groups are whole but the last one of the layer, which may have fewer
+  // panels or a panel of fewer lanes.
+  int64_t rest = grid.panels % tile.panels;
+  bool hasOdd = rest || grid.lastLanes != panelWidth;
+  int64_t even = hasOdd ? grid.panels - (rest ? rest : tile.panels) : grid.panels;
+  Index last = k.add(block.firstPanel, grid.panelChunk);
+  PanelTile odd = tile;
+  odd.panels = rest ? rest : tile.panels;
+  odd.lastLanes = grid.lastLanes;
+  if (even > 0)
+    k.loop(block.firstPanel, k.min(last, even), tile.panels,
+           [&](Value panel) { panelGroup(tile, panel); });
+  if (!hasOdd)
+    return;
+  if (grid.panelChunks == 1)
+    return panelGroup(odd, even);
+  k.ifThen(k.less(even, last), [&] { panelGroup(odd, even); });
+}
+
+void codegen::emitPanelTiles(
+    KernelBuilder &k, const PanelGrid &grid, Value begin, Value end,
+    llvm::function_ref<void(Index, Index, Index, Value, Index)> body) {
+  k.loop(begin, end, 1, [&](Value t) {
+    Index chunk = k.rem(t, grid.panelChunks);
+    Index position = k.div(t, grid.panelChunks);
+    Index row = k.mul(k.rem(position, grid.rowBlocks), grid.rowBlock);
+    Index batch = k.div(position, grid.rowBlocks);
+    Index rows = grid.rowBlocks == 1
+                     ? Index(grid.rows)
+                     : k.min(grid.rowBlock, k.sub(grid.rows, row));
+    Value isFirst = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, t, begin);
+    Value isChunk0 = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, k.val(chunk),
+                                           k.constant(0));
+    Value isNew = arith::OrIOp::create(k.b, isFirst, isChunk0);
+    body(batch, row, rows, isNew, k.mul(chunk, grid.panelChunk));
+  });
+}

@@ -1,0 +1,70 @@
+//===- PanelGrid.h - Tiles and loops around the panel kernel ----*- C++ -*-===//
+//
+// A layer of sums of products is a grid of runtime tiles
+//
+//   batch × row block × panel chunk          (the chunk changes fastest)
+//
+// and a runtime tile is these loops around the micro-kernel:
+//
+//   for panel group in chunk     its weights stay in the caches
+//     for row group in block     the block's input stays in L2
+//       for column group
+//         micro-kernel
+//
+// "Rows" and "columns" are those of the output; a 1x1 convolution and a matrix
+// product have one column and as many rows as pixels.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELGRID_H
+#define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELGRID_H
+
+#include "compiler/codegen/cpu/routines/PanelKernel.h"
+
+namespace nnv12::codegen {
+
+struct PanelGrid {
+  // The layer.
+  int64_t batches = 1, rows = 1, cols = 1;
+  int64_t panels = 1;
+  int64_t lastLanes = panelWidth; ///< of the last panel
+  // Chosen by plan().
+  PanelTile tile;
+  int64_t rowBlock = 1, rowBlocks = 1;
+  int64_t panelChunk = 1, panelChunks = 1; ///< panels of a chunk, a multiple of tile.panels
+
+  /// Sizes that the plan weighs, in bytes.
+  struct Costs {
+    double multiplyAdds = 0; ///< of the whole layer
+    int64_t weightBytes = 0; ///< of one batch
+    int64_t inputRowBytes = 0;  ///< input that one more output row needs
+    bool copiesInput = false;   ///< each runtime tile may copy its rows first
+  };
+  void plan(const Target &target, const Costs &costs);
+  int64_t tiles() const { return batches * rowBlocks * panelChunks; }
+};
+
+/// Where the operands of one row block begin.
+struct PanelBlock {
+  PanelMemory memory;
+  PanelCall at;     ///< of its first row, column and panel
+  Index firstPanel; ///< panels [firstPanel, …) of the chunk
+  Index rows;       ///< rows in this block
+};
+
+/// The loops inside one runtime tile. `inRow`, `outRow` of the shape and the
+/// grid's tile say how positions advance.
+void emitPanelBlock(KernelBuilder &k, const PanelShape &shape, const PanelGrid &grid,
+                    const PanelBlock &block);
+
+/// The runtime tiles [begin, end). `body` gets the batch, the first row and the
+/// number of rows of each, whether the rows differ from those of the tile before
+/// (an i1: what serves all panels is prepared then), and the first panel.
+void emitPanelTiles(
+    KernelBuilder &k, const PanelGrid &grid, mlir::Value begin, mlir::Value end,
+    llvm::function_ref<void(Index batch, Index row, Index rows, mlir::Value isNew,
+                            Index firstPanel)>
+        body);
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELGRID_H

@@ -1,0 +1,249 @@
+//===- PanelKernel.cpp - The micro-kernel of sums of products -------------===//
+
+#include "compiler/codegen/cpu/routines/PanelKernel.h"
+
+#include "llvm/ADT/Twine.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+
+int64_t codegen::maxPositions(const Target &target, int64_t panels) {
+  int64_t vectors = panels * panelWidth / target.vectorLanes;
+  // Besides the accumulators: the weights of one step, and the inputs, which
+  // AVX-512 takes from memory, AVX2 from one register and NEON, by element, from
+  // one register a position.
+  if (target.multiplyByElement)
+    return (target.vectorRegisters - std::min<int64_t>(vectors, 4) - 1) / (vectors + 1);
+  int64_t inputs = target.vectorLanes == 16 ? 0 : 1;
+  return (target.vectorRegisters - 1 - vectors - inputs + (inputs ? 0 : -1)) / vectors;
+}
+
+double codegen::tileCost(const Target &target, int64_t positions, int64_t panels) {
+  int64_t vectors = panels * panelWidth / target.vectorLanes;
+  double multiply = double(positions * vectors);
+  double loads = double(vectors + positions * (target.multiplyByElement ? 0.25 : 1));
+  // Two multiply-adds a cycle of latency four need eight in flight.
+  return std::max({multiply, loads, 8.0}) + 1.0;
+}
+
+namespace {
+
+/// Writes the body of one micro-kernel.
+class Emitter {
+public:
+  Emitter(KernelBuilder &k, const PanelShape &shape, const PanelTile &tile)
+      : k(k), s(shape), t(tile), vectors(panelWidth / k.VL),
+        width(t.panels * vectors), accumulators(t.rows * t.cols * width) {
+    // Bodies of more than a few hundred multiply-adds overflow the decoded
+    // instruction cache, short ones pay for the loop.
+    unroll = 16;
+    while (unroll > 4 && unroll * accumulators > 128)
+      unroll /= 2;
+  }
+
+  void emit(ValueRange args);
+
+private:
+  /// Columns of vector j (of all panels) that exist.
+  int64_t lanes(int64_t j) const {
+    if (j / vectors != t.panels - 1)
+      return k.VL;
+    return std::clamp<int64_t>(t.lastLanes - j % vectors * k.VL, 0, k.VL);
+  }
+  Index position(int64_t p, int64_t row, int64_t col) const {
+    return Index(p / t.cols * row + p % t.cols * col);
+  }
+  Value loadWeights(Index at, int64_t j);
+  Values steps(Values acc, Index in, Index weights, int64_t count);
+  Values channels(Values acc, Index in, Index weights, int64_t count);
+  Values kernelRow(Values acc, Index in, Index weights, int64_t channels);
+  Values window(Values acc, Index in, Index weights, int64_t channels);
+
+  KernelBuilder &k;
+  const PanelShape &s;
+  const PanelTile &t;
+  int64_t vectors, width, accumulators, unroll;
+  PanelMemory memory;
+  PanelCall a;
+};
+
+Value Emitter::loadWeights(Index at, int64_t j) {
+  Index offset = k.add(k.add(at, k.mul(a.weightPanel, j / vectors)), j % vectors * k.VL);
+  if (s.plainWeights)
+    return k.loadPart(memory.weights, offset, k.VL, lanes(j));
+  return k.load(memory.weights, offset, k.VL);
+}
+
+/// `count` channels in a straight line.
+Values Emitter::steps(Values acc, Index in, Index weights, int64_t count) {
+  int64_t positions = t.rows * t.cols;
+  bool byElement = k.target.multiplyByElement && s.inChannel == 1 && count % 4 == 0;
+  bool prefetch = !k.target.multiplyByElement && !s.plainWeights;
+  Values quads(positions);
+  for (int64_t u = 0; u < count; ++u) {
+    Values w;
+    for (int64_t j = 0; j < width; ++j)
+      w.push_back(loadWeights(k.add(weights, u * s.weightChannel), j));
+    if (prefetch) // sixteen steps ahead; a panel's step is one cache line
+      for (int64_t panel = 0; panel < t.panels; ++panel)
+        k.prefetch(memory.weights,
+                   k.add(k.add(weights, k.mul(a.weightPanel, panel)),
+                         (u + 16) * s.weightChannel));
+    for (int64_t p = 0; p < positions; ++p) {
+      Index at = k.add(in, k.add(position(p, s.inRow, s.inCol), u * s.inChannel));
+      Value x;
+      if (byElement) {
+        if (u % 4 == 0)
+          quads[p] = k.load(memory.in, at, 4);
+        x = k.extract(quads[p], u % 4);
+      } else {
+        x = k.load(memory.in, at);
+      }
+      x = k.broadcast(x, k.VL);
+      for (int64_t j = 0; j < width; ++j)
+        acc[p * width + j] = k.fma(x, w[j], acc[p * width + j]);
+    }
+  }
+  return acc;
+}
+
+Values Emitter::channels(Values acc, Index in, Index weights, int64_t count) {
+  int64_t chunk = std::min(unroll, count), chunks = count / chunk;
+  if (chunks == 1)
+    acc = steps(acc, in, weights, chunk);
+  else
+    acc = k.loop(0, chunks * chunk, chunk, acc, [&](Value c, ValueRange carried) {
+      return steps(Values(carried), k.add(in, k.mul(c, s.inChannel)),
+                   k.add(weights, k.mul(c, s.weightChannel)), chunk);
+    });
+  int64_t done = chunks * chunk;
+  if (done < count)
+    acc = steps(acc, k.add(in, done * s.inChannel),
+                k.add(weights, done * s.weightChannel), count - done);
+  return acc;
+}
+
+Values Emitter::kernelRow(Values acc, Index in, Index weights, int64_t count) {
+  // Few columns, or columns of one step each, in a straight line.
+  if (s.kernelCols <= 3 || count * s.kernelCols * accumulators <= 400) {
+    for (int64_t x = 0; x < s.kernelCols; ++x)
+      acc = channels(acc, k.add(in, x * s.kernelCol), k.add(weights, x * s.weightCol), count);
+    return acc;
+  }
+  return k.loop(0, s.kernelCols, 1, acc, [&](Value x, ValueRange carried) {
+    return channels(Values(carried), k.add(in, k.mul(x, s.kernelCol)),
+                    k.add(weights, k.mul(x, s.weightCol)), count);
+  });
+}
+
+Values Emitter::window(Values acc, Index in, Index weights, int64_t count) {
+  if (s.kernelRows == 1)
+    return kernelRow(acc, in, weights, count);
+  acc.push_back(k.val(in));
+  acc.push_back(k.val(weights));
+  acc = k.loop(0, s.kernelRows, 1, acc, [&](Value, ValueRange carried) {
+    Values inner(carried.drop_back(2));
+    Value row = carried[accumulators], rowWeights = carried[accumulators + 1];
+    inner = kernelRow(inner, row, rowWeights, count);
+    inner.push_back(k.val(k.add(row, a.kernelRow)));
+    inner.push_back(k.val(k.add(rowWeights, s.weightRow)));
+    return inner;
+  });
+  acc.resize(accumulators);
+  return acc;
+}
+
+void Emitter::emit(ValueRange args) {
+  size_t next = 0;
+  memory.in = args[next++];
+  memory.weights = args[next++];
+  memory.out = args[next++];
+  if (s.epilogue.bias)
+    memory.bias = args[next++];
+  if (s.epilogue.residual)
+    memory.residual = args[next++];
+  for (Index *index : {&a.in, &a.weights, &a.out, &a.bias, &a.blocks, &a.inBlock,
+                       &a.kernelRow, &a.weightPanel, &a.outPanel})
+    *index = args[next++];
+
+  Values initial;
+  for (int64_t j = 0; j < width; ++j) {
+    Index at = k.add(a.bias, j * k.VL);
+    initial.push_back(!s.epilogue.bias ? k.fconst(0, k.vec(k.VL))
+                                       : k.loadPart(memory.bias, at, k.VL, lanes(j)));
+  }
+  Values acc;
+  for (int64_t p = 0; p < t.rows * t.cols; ++p)
+    acc.append(initial.begin(), initial.end());
+
+  acc.push_back(k.val(a.in));
+  acc.push_back(k.val(a.weights));
+  acc = k.loop(0, a.blocks, 1, acc, [&](Value, ValueRange carried) {
+    Values inner(carried.drop_back(2));
+    Value in = carried[accumulators], weights = carried[accumulators + 1];
+    inner = window(inner, in, weights, s.channelBlock);
+    inner.push_back(k.val(k.add(in, a.inBlock)));
+    inner.push_back(k.val(k.add(weights, s.weightBlock)));
+    return inner;
+  });
+  Value in = acc[accumulators], weights = acc[accumulators + 1];
+  acc.resize(accumulators);
+  if (s.channelTail)
+    acc = window(acc, in, weights, s.channelTail);
+
+  for (int64_t p = 0; p < t.rows * t.cols; ++p)
+    for (int64_t j = 0; j < width; ++j) {
+      if (lanes(j) == 0)
+        continue;
+      Index at = k.add(k.add(a.out, position(p, s.outRow, s.outCol)),
+                       k.add(k.mul(a.outPanel, j / vectors), j % vectors * k.VL));
+      Value result = s.epilogue.apply(k, acc[p * width + j], [&] {
+        return k.loadPart(memory.residual, at, k.VL, lanes(j));
+      });
+      k.storePart(result, memory.out, at, lanes(j));
+    }
+}
+
+/// A name that tells all that the micro-kernel depends on.
+std::string nameOf(const PanelShape &s, const PanelTile &t) {
+  std::string name;
+  llvm::raw_string_ostream os(name);
+  os << "panel_" << t.rows << 'x' << t.cols << 'x' << t.panels;
+  if (t.lastLanes != panelWidth)
+    os << "_l" << t.lastLanes;
+  os << "_k" << s.kernelRows << 'x' << s.kernelCols;
+  if (t.cols > 1)
+    os << "_c" << s.inCol << '_' << s.outCol;
+  if (t.rows > 1)
+    os << "_r" << s.inRow << '_' << s.outRow;
+  if (s.kernelCols > 1)
+    os << "_x" << s.kernelCol << '_' << s.weightCol;
+  if (s.kernelRows > 1)
+    os << "_y" << s.weightRow;
+  os << "_b" << s.channelBlock << '_' << s.channelTail << '_' << s.inChannel << '_'
+     << s.weightChannel << '_' << s.weightBlock;
+  if (s.plainWeights)
+    os << "_plain";
+  os << s.epilogue.suffix();
+  return name;
+}
+
+} // namespace
+
+void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
+                              const PanelTile &tile, const PanelMemory &memory,
+                              const PanelCall &args) {
+  Values memories = {memory.in, memory.weights, memory.out};
+  if (shape.epilogue.bias)
+    memories.push_back(memory.bias);
+  if (shape.epilogue.residual)
+    memories.push_back(memory.residual);
+  llvm::SmallVector<Type> types(memories.size(), k.b.getF32Type());
+  auto function = k.microKernel(nameOf(shape, tile), types, 9, [&](ValueRange args) {
+    Emitter(k, shape, tile).emit(args);
+  });
+  k.call(function, memories,
+         {args.in, args.weights, args.out, args.bias, args.blocks, args.inBlock,
+          args.kernelRow, args.weightPanel, args.outPanel});
+}

@@ -1,0 +1,75 @@
+//===- WindowShape.h - Sizes of a layer with a sliding window ---*- C++ -*-===//
+#ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINDOWSHAPE_H
+#define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINDOWSHAPE_H
+
+#include "dialects/nn/NNDialect.h"
+
+namespace nnv12::codegen {
+
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+inline bool isF32(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType().isF32();
+}
+/// Whether all operands and results are f32.
+inline bool isAllF32(mlir::Operation *layer) {
+  return llvm::all_of(layer->getOperands(), isF32) && llvm::all_of(layer->getResults(), isF32);
+}
+
+/// Sizes of a layer whose window slides over one or two spatial dimensions; one
+/// dimension is a height of one.
+struct WindowShape {
+  int64_t batch, channels, height, width;
+  int64_t outChannels, outHeight, outWidth;
+  int64_t kernelRows, kernelCols, strideRows, strideCols, dilationRows, dilationCols;
+  int64_t top, left, bottom, right; ///< padding
+
+  /// Of a conv, conv_transpose or pool of rank 3 or 4; `kernel` is the window.
+  template <typename Op>
+  WindowShape(Op op, llvm::ArrayRef<int64_t> kernel) {
+    llvm::ArrayRef<int64_t> in = shapeOf(op->getOperand(0)), out = shapeOf(op->getResult(0));
+    bool flat = in.size() == 3;
+    auto row = [&](llvm::ArrayRef<int64_t> v, int64_t none) { return flat ? none : v[0]; };
+    batch = in[0], channels = in[1], height = flat ? 1 : in[2], width = in.back();
+    outChannels = out[1], outHeight = flat ? 1 : out[2], outWidth = out.back();
+    kernelRows = row(kernel, 1), kernelCols = kernel.back();
+    strideRows = row(op.getStrides(), 1), strideCols = op.getStrides().back();
+    dilationRows = row(op.getDilations(), 1), dilationCols = op.getDilations().back();
+    top = row(op.getPadsLow(), 0), left = op.getPadsLow().back();
+    bottom = row(op.getPadsHigh(), 0), right = op.getPadsHigh().back();
+  }
+  /// Input rows that `outRows` output rows span.
+  int64_t inputRows(int64_t outRows) const {
+    return (outRows - 1) * strideRows + (kernelRows - 1) * dilationRows + 1;
+  }
+  int64_t inputCols(int64_t outCols) const {
+    return (outCols - 1) * strideCols + (kernelCols - 1) * dilationCols + 1;
+  }
+  /// Whether some window reaches outside the input.
+  bool isPadded() const {
+    return top > 0 || left > 0 || inputRows(outHeight) - top > height ||
+           inputCols(outWidth) - left > width;
+  }
+};
+
+/// "aBcd16b" for rank 4, "aBc16b" for rank 3, and so on: the first dimension, the
+/// second in blocks of 16, the rest.
+inline std::string blockedTag(int64_t rank) {
+  std::string tag = "aB";
+  for (int64_t d = 2; d < rank; ++d)
+    tag += char('a' + d);
+  return tag + "16b";
+}
+/// Weights as panels of 16 output channels for blocks of 16 input channels:
+/// "ABcd16b16a" for rank 4.
+inline std::string panelTag(int64_t rank) {
+  std::string tag = "AB";
+  for (int64_t d = 2; d < rank; ++d)
+    tag += char('a' + d);
+  return tag + "16b16a";
+}
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINDOWSHAPE_H

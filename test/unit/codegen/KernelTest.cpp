@@ -1,0 +1,406 @@
+//===- KernelTest.cpp - Compiles and runs the kernel of one layer ---------===//
+
+#include "KernelTest.h"
+
+#include "artifact/Bundle.h"
+#include "compiler/codegen/cpu/Backend.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace nnv12;
+using namespace nnv12::test;
+using codegen::KernelBuilder;
+using codegen::Target;
+using mlir::RankedTensorType;
+
+Bytes test::toBytes(const std::vector<float> &values) {
+  Bytes bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<float> test::toFloats(const Bytes &bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  return values;
+}
+
+std::vector<float> test::randomFloats(size_t count, unsigned seed) {
+  std::vector<float> values(count);
+  uint32_t state = seed * 2654435761u + 12345u;
+  for (float &value : values) {
+    state = state * 1664525u + 1013904223u;
+    value = float(int32_t(state) >> 8) / 8388608.0f;
+  }
+  return values;
+}
+
+static RankedTensorType tensor(mlir::Type type) {
+  return llvm::cast<RankedTensorType>(type);
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+/// The only layer of @main.
+static mlir::Operation *findLayer(mlir::ModuleOp module) {
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    for (mlir::Operation &op : function.getBody().front())
+      if (llvm::isa<nn::NNDialect>(op.getDialect()) && !llvm::isa<nn::ConstantOp>(op))
+        return &op;
+  return nullptr;
+}
+
+static void setLayouts(const codegen::Routine &routine, mlir::Operation *layer) {
+  codegen::LayoutRequest request = routine.layouts(layer);
+  auto set = [](mlir::Value value, const std::optional<std::string> &tag) {
+    if (tag)
+      value.setType(nn::withLayout(tensor(value.getType()), *tag));
+  };
+  for (auto [value, tag] : llvm::zip(layer->getOperands(), request.operands))
+    set(value, tag);
+  for (auto [value, tag] : llvm::zip(layer->getResults(), request.results))
+    set(value, tag);
+}
+
+static const codegen::Routine *pick(mlir::Operation *layer, llvm::StringRef name) {
+  if (name.empty())
+    return codegen::routineFor(layer);
+  for (const codegen::Routine *routine : codegen::routines())
+    if (routine->name() == name && routine->matches(layer))
+      return routine;
+  return nullptr;
+}
+
+std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
+                                                  llvm::StringRef targetName,
+                                                  std::string &error,
+                                                  llvm::StringRef routineName) {
+  std::unique_ptr<LayerKernel> result(new LayerKernel);
+  result->context_ = std::make_unique<mlir::MLIRContext>(
+      mlir::MLIRContext::Threading::DISABLED);
+  mlir::MLIRContext &context = *result->context_;
+  context.loadDialect<nn::NNDialect, mlir::func::FuncDialect>();
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+    error += d.str() + "\n";
+    return mlir::success();
+  });
+  auto target = Target::byName(targetName);
+  if (!target)
+    return error += "no such target", nullptr;
+  result->target_ = *target;
+  result->source_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!result->source_)
+    return nullptr;
+  result->layer_ = findLayer(*result->source_);
+  if (!result->layer_)
+    return error += "no layer in the text", nullptr;
+  result->routine_ = pick(result->layer_, routineName);
+  if (!result->routine_)
+    return error += "no routine matches", nullptr;
+  setLayouts(*result->routine_, result->layer_);
+
+  KernelBuilder builder(context, *target);
+  mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
+  result->info_ = result->routine_->emit(builder, result->layer_, "kernel");
+  if (mlir::failed(mlir::verify(*module)))
+    return error += "emitted module is invalid", nullptr;
+  auto blob = codegen::compileModule(*module, *target);
+  if (mlir::failed(blob))
+    return nullptr;
+  auto entry = blob->entries.find("kernel");
+  if (entry == blob->entries.end())
+    return error += "no entry point", nullptr;
+  result->entry_ = entry->second;
+  result->code_ = std::move(blob->bytes);
+  size_t size = result->code_.size();
+  void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return error += "no memory", nullptr;
+  std::memcpy(memory, result->code_.data(), size);
+  mprotect(memory, size, PROT_READ | PROT_EXEC);
+  result->mapped_ = memory;
+  return result;
+}
+
+LayerKernel::~LayerKernel() {
+  if (mapped_)
+    munmap(mapped_, code_.size());
+}
+
+std::string LayerKernel::assembly(llvm::StringRef text, llvm::StringRef targetName,
+                                  llvm::StringRef routineName) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<nn::NNDialect, mlir::func::FuncDialect>();
+  auto target = Target::byName(targetName);
+  auto source = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!target || !source)
+    return "";
+  mlir::Operation *layer = findLayer(*source);
+  const codegen::Routine *routine = pick(layer, routineName);
+  if (!routine)
+    return "";
+  setLayouts(*routine, layer);
+  KernelBuilder builder(context, *target);
+  mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
+  (void)routine->emit(builder, layer, "kernel");
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  (void)codegen::printModule(*module, *target, codegen::CodeText::Assembly, os);
+  return result;
+}
+
+static std::string qemu() {
+  auto path = llvm::sys::findProgramByName("qemu-aarch64");
+  return path && *NNV12_AARCH64_LOADER && llvm::sys::fs::exists(NNV12_AARCH64_LOADER)
+             ? *path
+             : "";
+}
+
+bool LayerKernel::canRun() const {
+  if (target_.architecture == "aarch64")
+    return !qemu().empty();
+  auto features = llvm::sys::getHostCPUFeatures();
+  return llvm::all_of(target_.required,
+                      [&](const std::string &name) { return features.lookup(name); });
+}
+
+//===----------------------------------------------------------------------===//
+// Execution
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Memory whose last byte is followed by an unreadable page.
+class Guarded {
+public:
+  /// Where `aligned`, the address is a multiple of 64 and up to 63 bytes beyond
+  /// the end can be touched.
+  Guarded(size_t size, bool aligned, int fill) : size(size) {
+    size_t page = sysconf(_SC_PAGESIZE);
+    size_t used = aligned ? (size + 63) / 64 * 64 : size;
+    size_t pages = (used + page - 1) / page * page;
+    total = pages + page;
+    base = static_cast<char *>(mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (base == MAP_FAILED) {
+      std::perror("mmap");
+      std::exit(1);
+    }
+    mprotect(base + pages, page, PROT_NONE);
+    data = base + pages - used;
+    std::memset(base, fill, pages);
+  }
+  Guarded(Guarded &&other)
+      : data(other.data), size(other.size), base(other.base), total(other.total) {
+    other.base = nullptr;
+  }
+  ~Guarded() {
+    if (base)
+      munmap(base, total);
+  }
+  char *data;
+  size_t size;
+
+private:
+  char *base;
+  size_t total;
+};
+
+} // namespace
+
+/// Writes something finite into the padding that a blocked layout has.
+static void fillPadding(RankedTensorType type, Bytes &bytes) {
+  if (!type.getElementType().isF32())
+    return;
+  std::vector<float> ones(type.getNumElements(), 1.0f);
+  Bytes isData(bytes.size());
+  nn::pack(type, reinterpret_cast<const char *>(ones.data()), isData.data());
+  for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+    float used, garbage = 1234.5f;
+    std::memcpy(&used, &isData[i], 4);
+    if (used == 0)
+      std::memcpy(&bytes[i], &garbage, 4);
+  }
+}
+
+std::vector<Bytes>
+LayerKernel::packOperands(const std::vector<Bytes> &operands) const {
+  std::vector<Bytes> packed;
+  for (auto [i, value] : llvm::enumerate(layer_->getOperands())) {
+    RankedTensorType type = tensor(value.getType());
+    size_t dense = type.getNumElements() * nn::storageElementSize(type.getElementType());
+    if (i >= operands.size() || operands[i].size() != dense) {
+      std::fprintf(stderr, "operand %zu: %zu bytes expected\n", size_t(i), dense);
+      std::exit(1);
+    }
+    Bytes bytes(nn::storageSize(type));
+    nn::pack(type, operands[i].data(), bytes.data());
+    // Constants are padded with zeros, activations with anything finite.
+    if (i == 0)
+      fillPadding(type, bytes);
+    packed.push_back(std::move(bytes));
+  }
+  return packed;
+}
+
+static Bytes unpack(RankedTensorType type, const char *memory) {
+  int64_t element = nn::storageElementSize(type.getElementType());
+  nn::Layout layout = nn::Layout::of(type);
+  Bytes dense(type.getNumElements() * element);
+  std::vector<int64_t> index(type.getRank(), 0);
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    std::memcpy(&dense[i * element], memory + layout.offset(index) * element, element);
+    for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+      if (++index[d] < type.getDimSize(d))
+        break;
+      index[d] = 0;
+    }
+  }
+  return dense;
+}
+
+std::vector<Bytes> LayerKernel::run(const std::vector<Bytes> &operands) {
+  std::vector<Bytes> packed = packOperands(operands);
+  if (target_.architecture == "aarch64")
+    return runQemu(std::move(packed));
+  std::vector<Guarded> memory;
+  for (mlir::Value result : layer_->getResults())
+    memory.emplace_back(nn::storageSize(tensor(result.getType())), false, 0x7f);
+  for (const Bytes &bytes : packed) {
+    memory.emplace_back(bytes.size(), false, 0x7f);
+    std::memcpy(memory.back().data, bytes.data(), bytes.size());
+  }
+  std::vector<void *> table;
+  for (Guarded &m : memory)
+    table.push_back(m.data);
+  Guarded scratch(info_.scratchBytes, true, 0xff); // NaN
+  auto kernel = reinterpret_cast<artifact::KernelFn>(static_cast<char *>(mapped_) + entry_);
+  int64_t tiles = info_.tiles, cut = tiles / 3;
+  kernel(table.data(), cut, tiles, scratch.data);
+  kernel(table.data(), 0, cut, scratch.data);
+  std::vector<Bytes> outputs;
+  for (auto [i, result] : llvm::enumerate(layer_->getResults()))
+    outputs.push_back(unpack(tensor(result.getType()), memory[i].data));
+  return outputs;
+}
+
+/// The file that aarch64_loader.c reads: header, operand sizes, code, operands;
+/// it writes the result operands to another file.
+std::vector<Bytes> LayerKernel::runQemu(std::vector<Bytes> packed) {
+  std::vector<int64_t> sizes;
+  for (mlir::Value result : layer_->getResults())
+    sizes.push_back(nn::storageSize(tensor(result.getType())));
+  size_t results = sizes.size();
+  for (const Bytes &bytes : packed)
+    sizes.push_back(bytes.size());
+  llvm::SmallString<128> in, out;
+  if (llvm::sys::fs::createTemporaryFile("kernel", "in", in) ||
+      llvm::sys::fs::createTemporaryFile("kernel", "out", out))
+    std::exit(1);
+  {
+    std::error_code error;
+    llvm::raw_fd_ostream os(in, error);
+    int64_t header[] = {int64_t(code_.size()), entry_, info_.tiles,
+                        info_.scratchBytes, int64_t(results), int64_t(sizes.size())};
+    os.write(reinterpret_cast<char *>(header), sizeof header);
+    os.write(reinterpret_cast<char *>(sizes.data()), sizes.size() * 8);
+    os.write(code_.data(), code_.size());
+    for (const Bytes &bytes : packed)
+      os.write(bytes.data(), bytes.size());
+  }
+  std::string program = qemu();
+  int rc = llvm::sys::ExecuteAndWait(program, {program, NNV12_AARCH64_LOADER, in, out});
+  if (rc != 0) {
+    std::fprintf(stderr, "qemu-aarch64 loader: exit code %d\n", rc);
+    std::exit(1);
+  }
+  auto buffer = llvm::MemoryBuffer::getFile(out, false, false);
+  llvm::sys::fs::remove(in);
+  llvm::sys::fs::remove(out);
+  std::vector<Bytes> outputs;
+  const char *at = (*buffer)->getBufferStart();
+  for (size_t i = 0; i < results; at += sizes[i++])
+    outputs.push_back(unpack(tensor(layer_->getResult(i).getType()), at));
+  return outputs;
+}
+
+double LayerKernel::time(const std::vector<Bytes> &operands, int threads, double budget) {
+  std::vector<Guarded> memory, scratch;
+  for (mlir::Value result : layer_->getResults())
+    memory.emplace_back(nn::storageSize(tensor(result.getType())), true, 0);
+  for (const Bytes &bytes : packOperands(operands)) {
+    memory.emplace_back(bytes.size(), true, 0);
+    std::memcpy(memory.back().data, bytes.data(), bytes.size());
+  }
+  std::vector<void *> table;
+  for (Guarded &m : memory)
+    table.push_back(m.data);
+  for (int t = 0; t < threads; ++t)
+    scratch.emplace_back(info_.scratchBytes + 64, true, 0);
+  auto kernel = reinterpret_cast<artifact::KernelFn>(static_cast<char *>(mapped_) + entry_);
+  using clock = std::chrono::steady_clock;
+  double best = std::numeric_limits<double>::max();
+  auto start = clock::now();
+  auto since = [](clock::time_point t) {
+    return std::chrono::duration<double>(clock::now() - t).count();
+  };
+  for (int i = 0; i < 3 || since(start) < budget; ++i) {
+    auto t0 = clock::now();
+    std::vector<std::thread> workers;
+    for (int t = 1; t < threads; ++t)
+      workers.emplace_back([&, t] {
+        kernel(table.data(), info_.tiles * t / threads,
+               info_.tiles * (t + 1) / threads, scratch[t].data);
+      });
+    kernel(table.data(), 0, info_.tiles / threads, scratch[0].data);
+    for (std::thread &worker : workers)
+      worker.join();
+    best = std::min(best, since(t0));
+  }
+  return best;
+}
+
+std::vector<Bytes> test::runLayer(llvm::StringRef text, const std::vector<Bytes> &inputs,
+                                  llvm::StringRef target, llvm::StringRef routine) {
+  std::string error;
+  auto kernel = LayerKernel::compile(text, target, error, routine);
+  if (!kernel) {
+    std::fprintf(stderr, "%s\nin %s\n", error.c_str(), text.str().c_str());
+    std::exit(1);
+  }
+  return kernel->run(inputs);
+}
+
+std::vector<std::string> test::testTargets() {
+  std::vector<std::string> result;
+  auto features = llvm::sys::getHostCPUFeatures();
+  for (llvm::StringRef name : {"x86-64-v3", "x86-64-v4", "aarch64"}) {
+    auto target = Target::byName(name);
+    bool runs = target->architecture == "aarch64"
+                    ? !qemu().empty()
+                    : llvm::all_of(target->required, [&](const std::string &feature) {
+                        return features.lookup(feature);
+                      });
+    if (runs)
+      result.push_back(name.str());
+  }
+  return result;
+}
