@@ -9,7 +9,7 @@
 // CHECK: %[[Z:.*]] = nn.adapt %[[Y]] : {{.*}} -> tensor<1x32x8x8xf32>
 // CHECK: return %[[Z]]
 func.func @conv(%x: tensor<1x16x8x8xf32>) -> tensor<1x32x8x8xf32> {
-  %w = nn.constant dense<0.5> : tensor<32x16x1x1xf32> : tensor<32x16x1x1xf32>
+  %w = nn.constant dense<0.5> : tensor<32x16x1x1xf32>
   %y = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x16x8x8xf32>, tensor<32x16x1x1xf32> -> tensor<1x32x8x8xf32>
   return %y : tensor<1x32x8x8xf32>
 }
@@ -25,8 +25,8 @@ func.func @conv(%x: tensor<1x16x8x8xf32>) -> tensor<1x32x8x8xf32> {
 // CHECK: nn.adapt
 // CHECK-NEXT: return
 func.func @chain(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> {
-  %w = nn.constant dense<0.5> : tensor<32x32x1x1xf32> : tensor<32x32x1x1xf32>
-  %s = nn.constant dense<2.0> : tensor<1x32x1x1xf32> : tensor<1x32x1x1xf32>
+  %w = nn.constant dense<0.5> : tensor<32x32x1x1xf32>
+  %s = nn.constant dense<2.0> : tensor<1x32x1x1xf32>
   %y = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x32x8x8xf32>, tensor<32x32x1x1xf32> -> tensor<1x32x8x8xf32>
   %m = nn.binary mul %y, %s : tensor<1x32x8x8xf32>, tensor<1x32x1x1xf32> -> tensor<1x32x8x8xf32>
   %u = nn.unary %m <sin> : tensor<1x32x8x8xf32> -> tensor<1x32x8x8xf32>

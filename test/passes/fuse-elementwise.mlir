@@ -14,7 +14,7 @@
 // TWO: nn.unary
 // TWO: nn.fuse
 func.func @chain(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  %c = nn.constant dense<2.0> : tensor<f32> : tensor<f32>
+  %c = nn.constant dense<2.0> : tensor<f32>
   %e = nn.unary %x <exp> : tensor<4x8xf32> -> tensor<4x8xf32>
   %m = nn.binary mul %e, %c : tensor<4x8xf32>, tensor<f32> -> tensor<4x8xf32>
   %s = nn.binary add %m, %y : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
