@@ -87,6 +87,7 @@ struct Bundle {
   std::vector<Tensor> outputs;
   std::vector<Segment> segments;
   std::vector<Program> programs;
+  uint32_t threads = 0; ///< of a session that is not told; 0: one a CPU
 };
 
 /// The one signature of every kernel. `operands` points to as many addresses as

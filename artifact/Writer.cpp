@@ -113,7 +113,7 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
   bundle::FinishBundleBuffer(
       builder, bundle::CreateBundleDirect(
                    builder, source.model.c_str(), source.producer.c_str(),
-                   &inputs, &outputs, &segments, &programs));
+                   &inputs, &outputs, &segments, &programs, source.threads));
 }
 
 /// Assigns offsets; returns the size of the file.

@@ -188,6 +188,7 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
   if (auto name = (*module)->getAttrOfType<StringAttr>("nn.model"))
     bundle.model = name.str();
   bundle.producer = "nnv12c " NNV12_VERSION;
+  bundle.threads = options.threads;
   if (failed(describe(
           main, main.getArgumentTypes(),
           [&](unsigned i) { return main.getArgAttrOfType<StringAttr>(i, "nn.name"); },

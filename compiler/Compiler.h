@@ -19,6 +19,7 @@ struct CompileOptions {
   /// Names that codegen::Target::byName takes, the preferred one first.
   std::vector<std::string> targets = {"host"};
   Emit emit = Emit::Bundle;
+  unsigned threads = 0;   ///< of a session that is not told otherwise; 0: one a CPU
   std::string signingKey; ///< file, empty for none
   bool timing = false;    ///< print the time of each stage to stderr
 };

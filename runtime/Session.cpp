@@ -26,7 +26,10 @@ bool nnv12_session::create(nnv12_bundle &source,
                      "threads: found %u, expected at most %u", threads,
                      maxThreads);
   if (threads == 0) {
-    threads = availableCpus();
+    uint32_t cpus = availableCpus();
+    threads = source.metadata()->threads();
+    if (threads == 0 || threads > cpus)
+      threads = cpus;
     if (threads > maxThreads)
       threads = maxThreads;
   }

@@ -733,7 +733,8 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_INPUTS = 8,
     VT_OUTPUTS = 10,
     VT_SEGMENTS = 12,
-    VT_PROGRAMS = 14
+    VT_PROGRAMS = 14,
+    VT_THREADS = 16
   };
   /// Name of the model and of what wrote the file, for people.
   const flatbuffers::String *model() const {
@@ -754,6 +755,10 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>> *programs() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>> *>(VT_PROGRAMS);
   }
+  /// How many threads a session takes unless told otherwise; 0: one a CPU.
+  uint32_t threads() const {
+    return GetField<uint32_t>(VT_THREADS, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffset(verifier, VT_MODEL) &&
@@ -772,6 +777,7 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffsetRequired(verifier, VT_PROGRAMS) &&
            verifier.VerifyVector(programs()) &&
            verifier.VerifyVectorOfTables(programs()) &&
+           VerifyField<uint32_t>(verifier, VT_THREADS, 4) &&
            verifier.EndTable();
   }
 };
@@ -798,6 +804,9 @@ struct BundleBuilder {
   void add_programs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>>> programs) {
     fbb_.AddOffset(Bundle::VT_PROGRAMS, programs);
   }
+  void add_threads(uint32_t threads) {
+    fbb_.AddElement<uint32_t>(Bundle::VT_THREADS, threads, 0);
+  }
   explicit BundleBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -820,8 +829,10 @@ inline flatbuffers::Offset<Bundle> CreateBundle(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> inputs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> outputs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Segment>>> segments = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>>> programs = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>>> programs = 0,
+    uint32_t threads = 0) {
   BundleBuilder builder_(_fbb);
+  builder_.add_threads(threads);
   builder_.add_programs(programs);
   builder_.add_segments(segments);
   builder_.add_outputs(outputs);
@@ -838,7 +849,8 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *inputs = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *outputs = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Segment>> *segments = nullptr,
-    const std::vector<flatbuffers::Offset<nnv12::bundle::Program>> *programs = nullptr) {
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Program>> *programs = nullptr,
+    uint32_t threads = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Tensor>>(*inputs) : 0;
@@ -852,7 +864,8 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
       inputs__,
       outputs__,
       segments__,
-      programs__);
+      programs__,
+      threads);
 }
 
 inline const nnv12::bundle::Bundle *GetBundle(const void *buf) {

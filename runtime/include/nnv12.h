@@ -212,7 +212,8 @@ typedef struct nnv12_session nnv12_session;
 typedef struct nnv12_session_options {
   size_t struct_size;
   /** How many threads compute, the one that calls run included; at most 64.
-   *  0: as many as the process may use CPUs. The session starts the others,
+   *  0: as many as the bundle was compiled for (nnv12c --threads), but not
+   *  more than the process may use CPUs; without that, one a CPU. The session starts the others,
    *  with all signals blocked, and keeps them until it is closed; they sleep
    *  while nothing runs. */
   uint32_t threads;

@@ -34,7 +34,7 @@ static cl::list<std::string> targets(
              "one bundle with code for each over the same weights, best first"),
     cl::value_desc("LIST"), cl::cat(category));
 static cl::opt<unsigned> threads(
-    "threads", cl::init(0), cl::desc("Threads that the bundle will mostly be run with"),
+    "threads", cl::init(0), cl::desc("Threads of a session that is not told otherwise (default: one a CPU)"),
     cl::value_desc("N"), cl::cat(category));
 static cl::opt<Emit> emitKind(
     "emit", cl::init(Emit::Bundle), cl::desc("What to write"),
@@ -92,6 +92,7 @@ int main(int argc, char **argv) {
             : "-";
   options.emit = emitKind;
   options.signingKey = signingKey;
+  options.threads = threads;
   options.timing = timing;
   if (!targets.empty())
     options.targets.assign(targets.begin(), targets.end());
