@@ -24,9 +24,9 @@ using namespace nnv12::test;
 namespace cl = llvm::cl;
 
 static cl::opt<std::string> file(cl::Positional, cl::desc("<cases>"), cl::init("-"));
-static cl::opt<std::string> targetName("target", cl::init("host"), cl::desc("target"));
+static cl::opt<std::string> targetName("for", cl::init("host"), cl::desc("target"));
 static cl::opt<std::string> routineName("routine", cl::desc("routine to take"));
-static cl::opt<int> threads("threads", cl::init(1), cl::desc("threads"));
+static cl::opt<int> threads("workers", cl::init(1), cl::desc("threads"));
 static cl::opt<double> budget("budget", cl::init(0.3), cl::desc("seconds a case"));
 static cl::opt<bool> printAssembly("S", cl::desc("print the assembly instead"));
 

@@ -6,12 +6,16 @@ namespace nnv12::codegen {
 
 // One line a routine here and one below, the preferred ones first.
 const Routine *convFirstRoutine();
+const Routine *convDepthwiseRoutine();
 const Routine *convDirectRoutine();
+const Routine *poolRoutine();
 
 llvm::ArrayRef<const Routine *> routines() {
   static const llvm::SmallVector<const Routine *> all = {
       convFirstRoutine(),
+      convDepthwiseRoutine(),
       convDirectRoutine(),
+      poolRoutine(),
   };
   return all;
 }

@@ -1,0 +1,221 @@
+//===- ConvDepthwise.cpp - Convolution with few channels a group ----------===//
+//
+// conv.depthwise.nChw16c: groups of 1, 2, 4 or 8 input and as many output
+// channels (1 is depthwise). Input and result in blocks of 16 channels, weights
+// [O/16][channel of group][kh][kw][16 o].
+//
+//   for tile = (image, channel block, row block)
+//     for output row, column tile: micro-kernel
+//       for vector of the block, channel of group, kernel row: multiply-add
+//         every input pixel of the row is loaded once and used for all columns
+//
+// Lane l needs channel i of its group, which is a shuffle of the pixel's channels
+// (none for depthwise). See SlidingWindow.h for the borders.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/routines/Epilogue.h"
+#include "compiler/codegen/cpu/routines/SlidingWindow.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+using llvm::divideCeil;
+
+namespace {
+
+constexpr int64_t block = SlidingWindow::block;
+
+WindowShape windowOf(nn::ConvOp op) {
+  return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
+}
+
+class Emitter {
+public:
+  Emitter(KernelBuilder &k, nn::ConvOp op)
+      : k(k), window(k.target, windowOf(op)), w(window.w),
+        group(w.channels / op.getGroups()), epilogue(Epilogue::of(op)) {}
+  KernelInfo emit(nn::ConvOp op, StringRef symbol);
+
+private:
+  std::string nameOf(const ColumnTile &tile, bool allRows) const;
+  Value input(Value in, Index pixel, int64_t vector, int64_t channel);
+  Values kernelRow(Values acc, Value in, Value weights, Index row, Index rowWeights,
+                   int64_t vector, int64_t channel, const ColumnTile &tile);
+  void microKernel(ValueRange args, const ColumnTile &tile, bool allRows);
+
+  KernelBuilder &k;
+  SlidingWindow window;
+  const WindowShape &w;
+  int64_t group;
+  Epilogue epilogue;
+};
+
+std::string Emitter::nameOf(const ColumnTile &tile, bool allRows) const {
+  std::string name;
+  llvm::raw_string_ostream os(name);
+  os << "depthwise_g" << group << "_k" << w.kernelRows << 'x' << w.kernelCols << "_s"
+     << w.strideCols << "_d" << w.dilationCols << '_' << w.dilationRows * w.width
+     << (allRows ? "_all_" : "_some_") << tile.name << epilogue.suffix();
+  return name;
+}
+
+/// Channel `channel` of each lane's group, for one vector of the block.
+Value Emitter::input(Value in, Index pixel, int64_t vector, int64_t channel) {
+  int64_t first = vector * k.VL;
+  if (group > k.VL) // all lanes are of one group
+    return k.broadcast(k.load(in, k.add(pixel, first / group * group + channel)), k.VL);
+  Value x = k.load(in, k.add(pixel, first), k.VL);
+  if (group == 1)
+    return x;
+  SmallVector<int64_t> lanes;
+  for (int64_t l = 0; l < k.VL; ++l)
+    lanes.push_back(l / group * group + channel);
+  return vector::ShuffleOp::create(k.b, x, x, lanes);
+}
+
+Values Emitter::kernelRow(Values acc, Value in, Value weights, Index row, Index rowWeights,
+                          int64_t vector, int64_t channel, const ColumnTile &tile) {
+  Values columns(w.kernelCols);
+  for (auto &[column, taps] : tile.columns) {
+    Value x = input(in, k.add(row, column * block), vector, channel);
+    for (ColumnTile::Tap tap : taps) {
+      Value &weight = columns[tap.kernelCol];
+      if (!weight)
+        weight = k.load(weights,
+                        k.add(rowWeights, tap.kernelCol * block + vector * k.VL), k.VL);
+      acc[tap.pixel] = k.fma(x, weight, acc[tap.pixel]);
+    }
+  }
+  return acc;
+}
+
+/// Arguments: in, weights, out, bias?, residual?, then the offsets of in, weights,
+/// out and bias, and the number of kernel rows. The offset of `in` is that of the
+/// first kernel row and of column 0 of the first pixel, which may be outside.
+void Emitter::microKernel(ValueRange args, const ColumnTile &tile, bool allRows) {
+  size_t next = 0;
+  Value in = args[next++], weights = args[next++], out = args[next++];
+  Value bias = epilogue.bias ? args[next++] : Value();
+  Value residual = epilogue.residual ? args[next++] : Value();
+  Value inAt = args[next], weightsAt = args[next + 1], outAt = args[next + 2],
+        biasAt = args[next + 3], kernelRows = args[next + 4];
+  int64_t rowStep = w.dilationRows * w.width * block;
+  int64_t rowWeights = w.kernelCols * block;
+  for (int64_t vector = 0; vector < block / k.VL; ++vector) {
+    Value initial = bias ? k.load(bias, Index(biasAt, vector * k.VL), k.VL)
+                         : k.fconst(0, k.vec(k.VL));
+    Values acc(tile.count, initial);
+    for (int64_t channel = 0; channel < group; ++channel) {
+      Index first(weightsAt, channel * w.kernelRows * rowWeights);
+      if (allRows) {
+        for (int64_t ky = 0; ky < w.kernelRows; ++ky)
+          acc = kernelRow(acc, in, weights, Index(inAt, ky * rowStep),
+                          k.add(first, ky * rowWeights), vector, channel, tile);
+        continue;
+      }
+      acc = k.loop(0, kernelRows, 1, acc, [&](Value ky, ValueRange carried) {
+        return kernelRow(Values(carried), in, weights, k.add(inAt, k.mul(ky, rowStep)),
+                         k.add(first, k.mul(ky, rowWeights)), vector, channel, tile);
+      });
+    }
+    for (int64_t p = 0; p < tile.count; ++p) {
+      Index at(outAt, p * block + vector * k.VL);
+      k.store(epilogue.apply(k, acc[p], [&] { return k.load(residual, at, k.VL); }), out, at);
+    }
+  }
+}
+
+KernelInfo Emitter::emit(nn::ConvOp op, StringRef symbol) {
+  int64_t blocks = divideCeil(w.channels, block);
+  KernelInfo info;
+  info.tiles = window.plan(w.batch * blocks, double(w.outHeight * w.outWidth *
+                                                    w.kernelRows * w.kernelCols * group));
+  if (epilogue.residual)
+    info.inPlaceOperands.push_back(op->getNumOperands() - 1);
+  // The straight-line form is for small windows.
+  bool straight = w.kernelRows * w.kernelCols * group * window.tileCols <= 400;
+
+  int64_t inPlane = w.height * w.width * block, outPlane = w.outHeight * w.outWidth * block;
+  int64_t weightBlock = group * w.kernelRows * w.kernelCols * block;
+  SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
+  k.kernel(symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
+    SmallVector<Value> memories = {operands[1], operands[2], operands[0]};
+    memories.append(operands.begin() + 3, operands.end());
+    SmallVector<Type> types(memories.size(), k.b.getF32Type());
+    window.forEachRow(k, begin, end, [&](Index plane, Index y) {
+      Index channelBlock = k.rem(k.val(plane), blocks);
+      KernelRows rows = window.kernelRows(k, y);
+      Index out = k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
+      auto row = [&](bool allRows) {
+        Index low = allRows ? Index(0) : rows.low;
+        Index firstRow = k.add(rows.top, k.mul(low, w.dilationRows));
+        Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
+                         k.mul(firstRow, w.width * block));
+        Index weights = k.add(k.mul(channelBlock, weightBlock),
+                              k.mul(low, w.kernelCols * block));
+        window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
+          auto function = k.microKernel(nameOf(tile, allRows), types, 5, [&](ValueRange args) {
+            microKernel(args, tile, allRows);
+          });
+          k.call(function, memories,
+                 {k.add(in, k.mul(first, w.strideCols * block)), weights,
+                  k.add(out, k.mul(first, block)), k.mul(channelBlock, block),
+                  k.sub(rows.high, rows.low)});
+        });
+      };
+      if (!straight)
+        return row(false);
+      Value all = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
+                                        k.val(k.sub(rows.high, rows.low)),
+                                        k.constant(w.kernelRows));
+      k.ifElse(
+          all, {}, [&] { return row(true), Values(); },
+          [&] { return row(false), Values(); });
+    });
+  });
+  return info;
+}
+
+class ConvDepthwise : public Routine {
+public:
+  StringRef name() const override { return "conv.depthwise.nChw16c"; }
+  bool matches(Operation *layer) const override {
+    auto op = dyn_cast<nn::ConvOp>(layer);
+    if (!op || !isAllF32(op))
+      return false;
+    ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getOutput());
+    int64_t group = in[1] / op.getGroups();
+    return (in.size() == 3 || in.size() == 4) && op.getGroups() > 1 && in[1] == out[1] &&
+           group < block && llvm::isPowerOf2_64(group);
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    auto op = cast<nn::ConvOp>(layer);
+    int64_t rank = shapeOf(op.getInput()).size();
+    LayoutRequest request;
+    request.operands = {blockedTag(rank), rank == 4 ? "Abcd16a" : "Abc16a"};
+    if (op.getBias())
+      request.operands.push_back("A16a");
+    if (op.getResidual())
+      request.operands.push_back(blockedTag(rank));
+    request.results = {blockedTag(rank)};
+    return request;
+  }
+  KernelInfo emit(KernelBuilder &k, Operation *layer, StringRef symbol) const override {
+    return Emitter(k, cast<nn::ConvOp>(layer)).emit(cast<nn::ConvOp>(layer), symbol);
+  }
+};
+
+} // namespace
+
+namespace nnv12::codegen {
+const Routine *convDepthwiseRoutine() {
+  static const ConvDepthwise routine;
+  return &routine;
+}
+} // namespace nnv12::codegen

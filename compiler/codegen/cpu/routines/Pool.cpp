@@ -1,0 +1,158 @@
+//===- Pool.cpp - Pooling in channel blocks -------------------------------===//
+//
+// pool.nChw16c: input and result in blocks of 16 channels.
+//
+//   for tile = (image and channel block, row block)
+//     for output row, column tile, vector of the block
+//       for kernel row: every input pixel is loaded once for all columns
+//
+// An average is the sum divided by how many elements count, which differs at the
+// borders: columns are known now, rows when the kernel runs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/routines/SlidingWindow.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+using llvm::divideCeil;
+
+namespace {
+
+constexpr int64_t block = SlidingWindow::block;
+
+class Emitter {
+public:
+  Emitter(KernelBuilder &k, nn::PoolOp op)
+      : k(k), isMax(op.getKind() == nn::PoolKind::max),
+        countPadding(op.getCountIncludePad()), high(countedHigh(op)),
+        window(k.target, WindowShape(op, op.getKernel()), high.back()), w(window.w) {}
+  KernelInfo emit(StringRef symbol);
+
+private:
+  static ArrayRef<int64_t> countedHigh(nn::PoolOp op) {
+    return op.getCountedPadsHigh() ? *op.getCountedPadsHigh() : op.getPadsHigh();
+  }
+  Value combine(Value acc, Value x);
+  void microKernel(ValueRange args, const ColumnTile &tile);
+
+  KernelBuilder &k;
+  bool isMax, countPadding;
+  ArrayRef<int64_t> high;
+  SlidingWindow window;
+  const WindowShape &w;
+};
+
+Value Emitter::combine(Value acc, Value x) {
+  if (!isMax)
+    return arith::AddFOp::create(k.b, acc, x);
+  Value larger = arith::CmpFOp::create(k.b, arith::CmpFPredicate::OGT, x, acc);
+  return arith::SelectOp::create(k.b, larger, x, acc);
+}
+
+/// Arguments: in, out, their offsets, the kernel rows inside the input, and those
+/// that count.
+void Emitter::microKernel(ValueRange args, const ColumnTile &tile) {
+  Value in = args[0], out = args[1], inAt = args[2], outAt = args[3], rows = args[4],
+        countedRows = args[5];
+  int64_t rowStep = w.dilationRows * w.width * block;
+  Type f32 = k.b.getF32Type();
+  Value rowCount = arith::UIToFPOp::create(
+      k.b, f32, arith::IndexCastOp::create(k.b, k.b.getI32Type(), countedRows));
+  for (int64_t vector = 0; vector < block / k.VL; ++vector) {
+    double none = isMax ? -std::numeric_limits<double>::infinity() : 0.0;
+    Values acc(tile.count, k.fconst(none, k.vec(k.VL)));
+    acc = k.loop(0, rows, 1, acc, [&](Value ky, ValueRange carried) {
+      Values acc(carried);
+      for (auto &[column, taps] : tile.columns) {
+        Value x = k.load(in, k.add(k.add(inAt, k.mul(ky, rowStep)),
+                                   column * block + vector * k.VL), k.VL);
+        for (ColumnTile::Tap tap : taps)
+          acc[tap.pixel] = combine(acc[tap.pixel], x);
+      }
+      return acc;
+    });
+    for (int64_t p = 0; p < tile.count; ++p) {
+      if (!isMax) {
+        int64_t cols = countPadding ? tile.counted[p] : tile.inside[p];
+        Value count = arith::MulFOp::create(k.b, rowCount, k.fconst(double(cols), f32));
+        acc[p] = arith::DivFOp::create(k.b, acc[p], k.broadcast(count, k.VL));
+      }
+      k.store(acc[p], out, Index(outAt, p * block + vector * k.VL));
+    }
+  }
+}
+
+KernelInfo Emitter::emit(StringRef symbol) {
+  int64_t planes = w.batch * divideCeil(w.channels, block);
+  KernelInfo info;
+  info.tiles = window.plan(planes, double(w.outHeight * w.outWidth * w.kernelRows *
+                                          w.kernelCols));
+  int64_t inPlane = w.height * w.width * block, outPlane = w.outHeight * w.outWidth * block;
+  int64_t countedBottom = high.size() == 1 ? 0 : high[0];
+  SmallVector<Type> types(2, k.b.getF32Type());
+  k.kernel(symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
+    window.forEachRow(k, begin, end, [&](Index plane, Index y) {
+      KernelRows rows = window.kernelRows(k, y);
+      Index inside = k.sub(rows.high, rows.low), counted = inside;
+      if (countPadding) {
+        Index below = k.max(0, k.sub(w.height + countedBottom, rows.top));
+        counted = k.min(k.div(k.add(below, w.dilationRows - 1), w.dilationRows),
+                        w.kernelRows);
+      }
+      Index firstRow = k.add(rows.top, k.mul(rows.low, w.dilationRows));
+      Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
+                       k.mul(firstRow, w.width * block));
+      Index out = k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
+      window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
+        std::string name = (isMax ? "pool_max_k" : countPadding ? "pool_average_all_k"
+                                                                : "pool_average_k") +
+                           std::to_string(w.kernelCols) + "_s" +
+                           std::to_string(w.strideCols) + "_d" +
+                           std::to_string(w.dilationCols) + "_" +
+                           std::to_string(w.dilationRows * w.width) + "_" + tile.name;
+        auto function = k.microKernel(name, types, 4, [&](ValueRange args) {
+          microKernel(args, tile);
+        });
+        k.call(function, {operands[1], operands[0]},
+               {k.add(in, k.mul(first, w.strideCols * block)),
+                k.add(out, k.mul(first, block)), inside, counted});
+      });
+    });
+  });
+  return info;
+}
+
+class Pool : public Routine {
+public:
+  StringRef name() const override { return "pool.nChw16c"; }
+  bool matches(Operation *layer) const override {
+    auto op = dyn_cast<nn::PoolOp>(layer);
+    if (!op || !isAllF32(op))
+      return false;
+    size_t rank = shapeOf(op.getInput()).size();
+    return rank == 3 || rank == 4;
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    std::string tag = blockedTag(shapeOf(layer->getOperand(0)).size());
+    return {{tag}, {tag}};
+  }
+  KernelInfo emit(KernelBuilder &k, Operation *layer, StringRef symbol) const override {
+    return Emitter(k, cast<nn::PoolOp>(layer)).emit(symbol);
+  }
+};
+
+} // namespace
+
+namespace nnv12::codegen {
+const Routine *poolRoutine() {
+  static const Pool routine;
+  return &routine;
+}
+} // namespace nnv12::codegen
