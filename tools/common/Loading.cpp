@@ -6,7 +6,6 @@
 #include "tools/common/Report.h"
 
 #include <algorithm>
-#include <random>
 
 namespace nnv12::tools {
 
@@ -64,14 +63,28 @@ void InputOptions::addTo(Options &options) {
   image.addTo(options);
 }
 
-static void fillRandom(const nnv12_tensor_info &info, std::mt19937 &generator,
+namespace {
+/// splitmix64: cheap, so that cold measurements see the model and not this.
+struct Generator {
+  uint64_t state;
+  /// 0 to 1, without 1.
+  double next() {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return double((z ^ z >> 31) >> 11) * 0x1p-53;
+  }
+};
+} // namespace
+
+static void fillRandom(const nnv12_tensor_info &info, Generator &generator,
                        Tensor &tensor) {
   tensor.type = info.type;
   tensor.shape.assign(info.shape, info.shape + info.rank);
   tensor.data = Buffer(info.byte_size);
   bool isFloat = info.type <= NNV12_BF16;
   for (size_t i = 0; i < info.byte_size / elementSize(info.type); ++i) {
-    double value = generator() / 4294967296.0;
+    double value = generator.next();
     setElement(info.type, tensor.data.data(), i,
                isFloat ? value : value >= 0.5);
   }
@@ -134,7 +147,7 @@ std::vector<Tensor> loadInputs(const std::string &bundlePath,
            bundle.input(index).name + "' twice");
     files[index] = file;
   }
-  std::mt19937 generator(options.seed);
+  Generator generator{options.seed};
   std::vector<Tensor> tensors(bundle.numInputs());
   for (uint32_t i = 0; i < bundle.numInputs(); ++i) {
     const nnv12_tensor_info &info = bundle.input(i);

@@ -130,6 +130,8 @@ void Options::printHelp() const {
     printf(" %s", positionalMeta.c_str());
   printf(" [options]\n\nOPTIONS:\n");
   for (const Option &option : options) {
+    if (option.help.empty())
+      continue;
     printf("  --%s%s%s\n", option.name.c_str(), option.meta.empty() ? "" : " ",
            option.meta.c_str());
     printWrapped(option.help, 8);

@@ -20,6 +20,7 @@ public:
   Options(const char *tool, const char *overview, const char *examples)
       : tool(tool), overview(overview), examples(examples) {}
 
+  // Options whose help is empty are for the tool's own use, and not shown.
   void flag(const char *name, bool &value, const char *help);
   void text(const char *name, const char *meta, std::string &value,
             const char *help);

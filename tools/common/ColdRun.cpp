@@ -1,0 +1,105 @@
+//===- ColdRun.cpp - Fresh processes with an empty page cache -------------===//
+#include "tools/common/ColdRun.h"
+
+#include "tools/common/Clock.h"
+#include "tools/common/Report.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace nnv12::tools {
+
+/// Which part of the first `size` bytes of the file is in memory.
+static double residency(int fd, size_t size) {
+  size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void *mapping = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (mapping == MAP_FAILED)
+    return 0;
+  std::vector<unsigned char> pages((size + page - 1) / page);
+  size_t resident = 0;
+  if (mincore(mapping, size, pages.data()) == 0)
+    for (unsigned char state : pages)
+      resident += state & 1;
+  munmap(mapping, size);
+  return double(resident) / double(pages.size());
+}
+
+double evict(const std::string &path, bool dropCaches) {
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  if (fd < 0 || fstat(fd, &info) != 0)
+    fail(path + ": cannot open: " + strerror(errno));
+  // Pages that were not written back yet stay.
+  fdatasync(fd);
+  if (dropCaches) {
+    static constexpr char file[] = "/proc/sys/vm/drop_caches";
+    int control = open(file, O_WRONLY | O_CLOEXEC);
+    if (control < 0 || write(control, "3", 1) != 1)
+      fail(std::string("--drop-caches: ") + file + ": " + strerror(errno));
+    close(control);
+  }
+  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  double result = residency(fd, static_cast<size_t>(info.st_size));
+  close(fd);
+  return result;
+}
+
+ColdReport runFresh(char **argv, double &process) {
+  int channel[2];
+  if (pipe(channel) != 0)
+    fail(std::string("cannot make a pipe: ") + strerror(errno));
+  fcntl(channel[0], F_SETFD, FD_CLOEXEC);
+  std::vector<char *> arguments;
+  for (char **a = argv; *a; ++a)
+    arguments.push_back(*a);
+  std::string option = "--report-to=" + std::to_string(channel[1]);
+  arguments.insert(arguments.begin() + 1, &option[0]);
+  arguments.push_back(nullptr);
+
+  pid_t child;
+  double start = milliseconds();
+  int error = posix_spawn(&child, "/proc/self/exe", nullptr, nullptr,
+                          arguments.data(), environ);
+  if (error)
+    fail(std::string("cannot start a process: ") + strerror(error));
+  int status;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    continue;
+  process = milliseconds() - start;
+  close(channel[1]);
+  ColdReport report;
+  ssize_t size = read(channel[0], &report, sizeof report);
+  close(channel[0]);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || size != sizeof report)
+    fail("cold run: the process failed with status " + std::to_string(status));
+  return report;
+}
+
+void sendReport(unsigned descriptor, const ColdReport &report) {
+  if (write(static_cast<int>(descriptor), &report, sizeof report) !=
+      sizeof report)
+    fail(std::string("cannot report: ") + strerror(errno));
+}
+
+uint64_t peakMemory() {
+  FILE *file = fopen("/proc/self/status", "r");
+  if (!file)
+    return 0;
+  char line[256];
+  unsigned long long kilobytes = 0;
+  while (fgets(line, sizeof line, file))
+    if (sscanf(line, "VmHWM: %llu", &kilobytes) == 1)
+      break;
+  fclose(file);
+  return kilobytes * 1024;
+}
+
+} // namespace nnv12::tools

@@ -1,0 +1,32 @@
+//===- ColdRun.h - Fresh processes with an empty page cache -----*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_COLDRUN_H
+#define NNV12_TOOLS_COMMON_COLDRUN_H
+
+#include <cstdint>
+#include <string>
+
+namespace nnv12::tools {
+
+/// What a fresh process says of itself. Times in milliseconds.
+struct ColdReport {
+  double open = 0, session = 0, firstRun = 0;
+  uint64_t peakBytes = 0;
+};
+
+/// Evicts the file's pages, or with `dropCaches` all pages of the system, from
+/// the page cache. Returns which part of the file is cached still, 0 to 1.
+double evict(const std::string &path, bool dropCaches);
+
+/// Starts this program again with the same arguments and `--report-to FD`, and
+/// waits. `process` is the time from its start to its end.
+ColdReport runFresh(char **argv, double &process);
+
+/// For the fresh process.
+void sendReport(unsigned descriptor, const ColdReport &report);
+
+/// The most memory that this process had at once (VmHWM), in bytes.
+uint64_t peakMemory();
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_COMMON_COLDRUN_H

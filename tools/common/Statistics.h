@@ -1,0 +1,28 @@
+//===- Statistics.h - Median, minimum and 95th percentile -------*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_STATISTICS_H
+#define NNV12_TOOLS_COMMON_STATISTICS_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace nnv12::tools {
+
+/// Of at least one sample. The percentile is the nearest rank: a value that
+/// occurred.
+struct Statistics {
+  double median, min, p95;
+
+  explicit Statistics(std::vector<double> samples) {
+    std::sort(samples.begin(), samples.end());
+    size_t n = samples.size();
+    median = n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
+    min = samples[0];
+    p95 = samples[static_cast<size_t>(std::ceil(0.95 * double(n))) - 1];
+  }
+};
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_COMMON_STATISTICS_H
