@@ -35,15 +35,19 @@ nn::tryCreate(OpBuilder &b, Location loc, StringRef opName, ValueRange operands,
 
   OperationState state(loc, name);
   state.addOperands(present);
-  state.propertiesAttr = dictionary;
+  bool hasProperties = name.getOpPropertyByteSize() != 0;
+  if (hasProperties)
+    state.propertiesAttr = dictionary;
   if (types.empty()) {
     // Properties in their native form, for inference.
     std::unique_ptr<char[]> storage(new char[name.getOpPropertyByteSize()]());
     OpaqueProperties properties(storage.get());
     name.initOpProperties(properties, OpaqueProperties(nullptr));
     auto error = [&] { return emitError(loc); };
-    LogicalResult set =
-        name.setOpPropertiesFromAttribute(name, properties, dictionary, error);
+    LogicalResult set = success();
+    if (hasProperties)
+      set = name.setOpPropertiesFromAttribute(name, properties, dictionary,
+                                              error);
     SmallVector<Type> inferred;
     LogicalResult result = failure();
     if (succeeded(set))

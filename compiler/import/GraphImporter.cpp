@@ -1,0 +1,437 @@
+//===- GraphImporter.cpp - Walks the nodes of an ONNX model ---------------===//
+
+#include "compiler/import/GraphImporter.h"
+
+#include "compiler/import/Onnx.h"
+#include "compiler/import/OpTable.h"
+#include "compiler/import/TensorData.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+/// How deep control flow and functions may be nested.
+static constexpr unsigned kMaxDepth = 64;
+
+GraphImporter::GraphImporter(const onnx::ModelProto &model, StringRef path,
+                             const ImportOptions &options, MLIRContext &context)
+    : model_(model), path_(path.str()),
+      directory_(llvm::sys::path::parent_path(path).str()), options_(options),
+      builder_(&context), fileLoc_(FileLineColLoc::get(&context, path, 0, 0)) {}
+
+//===----------------------------------------------------------------------===//
+// Faults
+//===----------------------------------------------------------------------===//
+
+static std::string nodeName(const onnx::NodeProto &proto, int index) {
+  if (!proto.name().empty())
+    return proto.name();
+  for (const std::string &output : proto.output())
+    if (!output.empty())
+      return output;
+  return "#" + std::to_string(index);
+}
+
+LayerBuilder GraphImporter::report(const Twine &what) {
+  return LayerBuilder(builder_, fileLoc_, (path_ + ": " + what).str(),
+                      options_.maxTensorBytes);
+}
+
+Location GraphImporter::nodeLoc(const onnx::NodeProto &proto, int index) {
+  return NameLoc::get(builder_.getStringAttr(nodeName(proto, index)), fileLoc_);
+}
+
+std::string GraphImporter::nodePrefix(const onnx::NodeProto &proto, int index) {
+  return path_ + ": node '" + nodeName(proto, index) + "' (" + proto.op_type() +
+         "): ";
+}
+
+LayerBuilder GraphImporter::reportNode(const onnx::NodeProto &proto,
+                                       int index) {
+  return LayerBuilder(builder_, nodeLoc(proto, index), nodePrefix(proto, index),
+                      options_.maxTensorBytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Model
+//===----------------------------------------------------------------------===//
+
+/// The same domain has two names.
+static StringRef canonicalDomain(StringRef domain) {
+  return domain == "ai.onnx" ? StringRef() : domain;
+}
+
+bool GraphImporter::checkModel() {
+  if (model_.ir_version() < 3 || model_.ir_version() > 11)
+    return report().fail("IR version " + Twine(model_.ir_version()), "3 to 11"),
+           false;
+  if (!model_.has_graph())
+    return report().fail("no graph", "a model with one"), false;
+  for (const onnx::OperatorSetIdProto &set : model_.opset_import())
+    modelFrame_.opsets[canonicalDomain(set.domain())] = set.version();
+  auto it = modelFrame_.opsets.find("");
+  if (it != modelFrame_.opsets.end() &&
+      (it->second < 1 || it->second > kLatestOpset))
+    return report().fail("operator set " + Twine(it->second) + " of ai.onnx",
+                         "7 to " + Twine(kLatestOpset)),
+           false;
+  return true;
+}
+
+OwningOpRef<ModuleOp> GraphImporter::run() {
+  if (!checkModel() || !importFunctions())
+    return {};
+  const onnx::GraphProto &graph = model_.graph();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(fileLoc_);
+  (*module)->setAttr("nn.model", builder_.getStringAttr(graph.name()));
+  builder_.setInsertionPointToEnd(module->getBody());
+  main_ = func::FuncOp::create(builder_, fileLoc_, "main",
+                               builder_.getFunctionType({}, {}));
+  block_ = main_.addEntryBlock();
+  builder_.setInsertionPointToEnd(block_);
+
+  Scope scope;
+  if (!addInitializers(graph, scope) || !importInputs(scope))
+    return {};
+  current_ = &scope;
+  if (!importNodes(graph.node(), scope, modelFrame_) || !bindOutputs())
+    return {};
+
+  // Drop what folding left behind.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block_)))
+    if (isa<nn::NNDialect>(op.getDialect()) && op.use_empty())
+      op.erase();
+  return module;
+}
+
+bool GraphImporter::bindOutputs() {
+  const onnx::GraphProto &graph = model_.graph();
+  if (graph.output_size() == 0)
+    return report().fail("a graph without outputs", "at least one"), false;
+  SmallVector<Value> results;
+  for (const onnx::ValueInfoProto &output : graph.output()) {
+    LayerBuilder b = report("output '" + output.name() + "': ");
+    std::optional<ImportValue> value = lookup(*current_, output.name());
+    if (!value)
+      return b.fail("a name that is not defined", "the output of a node"),
+             false;
+    if (value->kind != ImportValue::Tensor)
+      return b.fail("a sequence or optional", "a tensor"), false;
+    if (!value->tensor)
+      return false;
+    int32_t declared = output.type().tensor_type().elem_type();
+    Type element = elementType(declared, builder_.getContext());
+    if (declared && element != b.elem(value->tensor))
+      return b.fail(typeName(b.elem(value->tensor)), dataTypeName(declared)),
+             false;
+    results.push_back(value->tensor);
+  }
+  func::ReturnOp::create(builder_, fileLoc_, results);
+  SmallVector<Type> types(ValueRange(results).getTypes());
+  main_.setType(builder_.getFunctionType(block_->getArgumentTypes(), types));
+  for (auto [i, name] : llvm::enumerate(argumentNames_))
+    main_.setArgAttr(i, "nn.name", builder_.getStringAttr(name));
+  for (int i = 0; i < graph.output_size(); ++i)
+    main_.setResultAttr(i, "nn.name",
+                        builder_.getStringAttr(graph.output(i).name()));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+bool GraphImporter::addInitializers(const onnx::GraphProto &graph,
+                                    Scope &scope) {
+  for (const onnx::TensorProto &t : graph.initializer()) {
+    if (scope.definesHere(t.name()))
+      return report("initialiser '" + t.name() + "': ")
+                 .fail("the name twice", "each name once"),
+             false;
+    scope.initializers[t.name()] = &t;
+  }
+  for (const onnx::SparseTensorProto &t : graph.sparse_initializer()) {
+    const std::string &name = t.values().name();
+    if (scope.definesHere(name))
+      return report("initialiser '" + name + "': ")
+                 .fail("the name twice", "each name once"),
+             false;
+    scope.sparse[name] = &t;
+  }
+  return true;
+}
+
+Value GraphImporter::tensorConstant(const onnx::TensorProto &tensor,
+                                    LayerBuilder &b) {
+  auto [it, isNew] = decoded_.try_emplace(&tensor);
+  if (!isNew)
+    return it->second;
+  Value value = b.constant(decodeTensor(tensor, directory_, b));
+  decoded_[&tensor] = value;
+  // The elements are copied; weights must not take memory twice. Nothing reads
+  // a tensor again that decoded_ holds.
+  delete const_cast<onnx::TensorProto &>(tensor).release_raw_data();
+  return value;
+}
+
+std::optional<ImportValue> GraphImporter::lookup(const Scope &inner,
+                                                 StringRef name) {
+  for (const Scope *scope = &inner; scope; scope = scope->parent) {
+    auto value = scope->values.find(name);
+    if (value != scope->values.end())
+      return value->second;
+    if (const onnx::TensorProto *t = scope->initializers.lookup(name)) {
+      LayerBuilder b(builder_,
+                     NameLoc::get(builder_.getStringAttr(name), fileLoc_),
+                     path_ + ": initialiser '" + name.str() + "': ",
+                     options_.maxTensorBytes);
+      Value value = tensorConstant(*t, b);
+      fault_ |= b.failed();
+      return ImportValue(value);
+    }
+    if (const onnx::SparseTensorProto *t = scope->sparse.lookup(name)) {
+      Value &value = decoded_[t];
+      LayerBuilder b = report("initialiser '" + name + "': ");
+      if (!value)
+        value = b.constant(decodeSparse(*t, directory_, b));
+      fault_ |= b.failed();
+      return ImportValue(value);
+    }
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+bool GraphImporter::importNodes(const Nodes &nodes, Scope &scope,
+                                const Frame &frame) {
+  SmallVector<int> order;
+  if (!sortNodes(nodes, scope, order))
+    return false;
+  for (int i : order)
+    if (!importNode(nodes[i], i, scope, frame))
+      return false;
+  return true;
+}
+
+bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
+                               Scope &scope, const Frame &frame) {
+  if (++nodeCount_ > options_.maxNodes)
+    return reportNode(proto, index)
+               .fail("more than " + Twine(options_.maxNodes) +
+                         " nodes after inlining and unrolling",
+                     "fewer"),
+           false;
+  StringRef domain = canonicalDomain(proto.domain());
+  auto opset = frame.opsets.find(domain);
+  if (opset == frame.opsets.end()) {
+    auto fault = reportNode(proto, index);
+    if (domain.empty())
+      fault.fail("no operator set of ai.onnx imported",
+                 "one, 7 to " + Twine(kLatestOpset));
+    else
+      fault.fail("domain '" + domain + "', which the model does not import",
+                 "an imported one");
+    return false;
+  }
+
+  SmallVector<ImportValue> inputs;
+  SmallVector<bool> present;
+  for (const std::string &name : proto.input()) {
+    present.push_back(!name.empty());
+    inputs.emplace_back();
+    if (name.empty())
+      continue;
+    std::optional<ImportValue> value = lookup(scope, name);
+    if (!value)
+      return reportNode(proto, index)
+                 .fail("input '" + name + "', which nothing defines",
+                       "a graph input, an initialiser or a node's output"),
+             false;
+    if (fault_)
+      return false;
+    // An absent optional input of a function, passed on.
+    if (value->kind == ImportValue::Tensor && !value->tensor)
+      present.back() = false;
+    inputs.back() = std::move(*value);
+  }
+
+  Attributes attributes;
+  for (const onnx::AttributeProto &a : proto.attribute()) {
+    if (a.ref_attr_name().empty())
+      attributes[a.name()] = &a;
+    else if (const auto *actual = frame.attributes.lookup(a.ref_attr_name()))
+      attributes[a.name()] = actual;
+  }
+
+  Node node(*this, proto, attributes, std::move(inputs), std::move(present),
+            opset->second, nodeLoc(proto, index), nodePrefix(proto, index));
+  llvm::SaveAndRestore scopeHere(current_, const_cast<const Scope *>(&scope));
+  llvm::SaveAndRestore frameHere(currentFrame_, &frame);
+  std::string key = (domain + "::" + proto.op_type()).str();
+  bool ok = functions_.count(key)
+                ? importCall(node, *functions_.lookup(key), attributes)
+                : importOperator(node, domain);
+  if (!ok || node.failed())
+    return false;
+  for (int i = 0; i < proto.output_size(); ++i) {
+    const ImportValue &result = node.results()[i];
+    if (proto.output(i).empty())
+      continue;
+    if (result.kind == ImportValue::Tensor && !result.tensor) {
+      if (functions_.count(key)) // an optional output that the body left out
+        continue;
+      node.fail("output '" + proto.output(i) + "'", "only its other outputs");
+      return false;
+    }
+    scope.values[proto.output(i)] = result;
+  }
+  return true;
+}
+
+bool GraphImporter::importOperator(Node &node, StringRef domain) {
+  if (!domain.empty()) {
+    node.fail("an operator of domain '" + domain + "'",
+              "one of ai.onnx or a function of the model");
+    return false;
+  }
+  ArrayRef<const OpRow *> rows = findOp(node.op());
+  if (rows.empty()) {
+    node.fail("an unknown operator", "one of docs/ops.md");
+    return false;
+  }
+  for (const OpRow *row : rows) {
+    if (node.opset() < row->since || node.opset() > row->until)
+      continue;
+    if (row->types) {
+      for (unsigned i = 0; i < node.inputs(); ++i) {
+        if (!node.has(i) || node.value(i).kind != ImportValue::Tensor)
+          continue;
+        Type element = node.elem(node.in(i));
+        if (!(row->types & typeSetOf(element))) {
+          node.fail("input '" + node.inputName(i) + "' of " + typeName(element),
+                    typeSetNames(row->types));
+          return false;
+        }
+        break;
+      }
+    }
+    row->handler(node);
+    return !node.failed();
+  }
+  node.fail("it in operator set " + Twine(node.opset()),
+            Twine(rows.front()->since) + " to " + Twine(rows.back()->until));
+  return false;
+}
+
+SmallVector<ImportValue>
+GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
+                              ArrayRef<ImportValue> inputs) {
+  llvm::SaveAndRestore deeper(depth_, depth_ + 1);
+  if (depth_ > kMaxDepth) {
+    node.fail("nesting deeper than " + Twine(kMaxDepth), "less");
+    return {};
+  }
+  if (graph.input_size() != int(inputs.size())) {
+    node.fail("a body of " + Twine(graph.input_size()) + " inputs",
+              Twine(inputs.size()));
+    return {};
+  }
+  Scope scope;
+  scope.parent = current_;
+  bool ok = addInitializers(graph, scope);
+  for (auto [info, value] : llvm::zip(graph.input(), inputs))
+    scope.values[info.name()] = value;
+  SmallVector<ImportValue> results;
+  ok = ok && importNodes(graph.node(), scope, *currentFrame_);
+  for (int i = 0; ok && i < graph.output_size(); ++i) {
+    std::optional<ImportValue> value = lookup(scope, graph.output(i).name());
+    if (!value) {
+      node.fail("output '" + graph.output(i).name() +
+                    "' of its body, which nothing defines",
+                "a name in the body");
+      return {};
+    }
+    ok = !fault_;
+    results.push_back(std::move(*value));
+  }
+  if (ok)
+    return results;
+  node.abandon();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+bool GraphImporter::importFunctions() {
+  for (const onnx::FunctionProto &f : model_.functions()) {
+    std::string key = (canonicalDomain(f.domain()) + "::" + f.name()).str();
+    if (!functions_.try_emplace(key, &f).second)
+      return report("function '" + f.name() + "': ")
+                 .fail("it twice", "each function once"),
+             false;
+  }
+  return true;
+}
+
+/// FunctionProto.attribute_proto (attributes with defaults, IR version 9),
+/// which the protobuf classes of Debian's ONNX do not know yet.
+static constexpr int kAttributeProtoField = 11;
+
+bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
+                               const Attributes &attributes) {
+  llvm::SaveAndRestore deeper(depth_, depth_ + 1);
+  if (depth_ > kMaxDepth) {
+    node.fail("nesting deeper than " + Twine(kMaxDepth), "less");
+    return false;
+  }
+  if (int(node.inputs()) > function.input_size() ||
+      int(node.outputs()) > function.output_size()) {
+    node.fail("a call with " + Twine(node.inputs()) + " inputs and " +
+                  Twine(node.outputs()) + " outputs",
+              "at most " + Twine(function.input_size()) + " and " +
+                  Twine(function.output_size()));
+    return false;
+  }
+  Frame frame;
+  frame.attributes = attributes;
+  for (const onnx::OperatorSetIdProto &set : function.opset_import())
+    frame.opsets[canonicalDomain(set.domain())] = set.version();
+  if (frame.opsets.empty())
+    frame.opsets = modelFrame_.opsets;
+  const auto &unknown = function.unknown_fields();
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const auto &field = unknown.field(i);
+    if (field.number() != kAttributeProtoField ||
+        field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      continue;
+    auto attribute = std::make_unique<onnx::AttributeProto>();
+    if (attribute->ParseFromString(field.length_delimited()) &&
+        frame.attributes.try_emplace(attribute->name(), attribute.get()).second)
+      defaults_.push_back(std::move(attribute));
+  }
+
+  Scope scope;
+  for (int i = 0; i < function.input_size(); ++i)
+    scope.values[function.input(i)] =
+        node.has(i) ? node.value(i) : ImportValue();
+  if (!importNodes(function.node(), scope, frame))
+    return false;
+  for (unsigned i = 0; i < node.outputs(); ++i) {
+    std::optional<ImportValue> value = lookup(scope, function.output(i));
+    if (!value) {
+      node.fail("output '" + function.output(i) +
+                    "' of the function, which nothing defines",
+                "a name in its body");
+      return false;
+    }
+    node.out(i, std::move(*value));
+  }
+  return true;
+}

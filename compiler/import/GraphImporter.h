@@ -1,0 +1,121 @@
+//===- GraphImporter.h - Walks the nodes of an ONNX model -------*- C++ -*-===//
+#ifndef NNV12_COMPILER_IMPORT_GRAPHIMPORTER_H
+#define NNV12_COMPILER_IMPORT_GRAPHIMPORTER_H
+
+#include "compiler/import/Import.h"
+#include "compiler/import/Node.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <memory>
+
+namespace onnx {
+class FunctionProto;
+class ModelProto;
+class SparseTensorProto;
+class ValueInfoProto;
+} // namespace onnx
+
+namespace google::protobuf {
+template <typename T> class RepeatedPtrField;
+} // namespace google::protobuf
+
+namespace nnv12::importer {
+
+/// Names that a graph (or function body) and those around it define.
+struct Scope {
+  const Scope *parent = nullptr;
+  llvm::StringMap<ImportValue> values;
+  /// Decoded on first use.
+  llvm::StringMap<const onnx::TensorProto *> initializers;
+  llvm::StringMap<const onnx::SparseTensorProto *> sparse;
+
+  bool definesHere(llvm::StringRef name) const {
+    return values.contains(name) || initializers.contains(name) ||
+           sparse.contains(name);
+  }
+};
+
+/// What nodes see of the model or function that they stand in.
+struct Frame {
+  /// Operator set versions by domain ("" for ai.onnx).
+  llvm::StringMap<int64_t> opsets;
+  /// Attributes of the call, in a function.
+  Attributes attributes;
+};
+
+class GraphImporter {
+public:
+  using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+  GraphImporter(const onnx::ModelProto &model, llvm::StringRef path,
+                const ImportOptions &options, mlir::MLIRContext &context);
+
+  /// Null after a fault, which has been reported.
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+  mlir::OpBuilder &builder() { return builder_; }
+  const ImportOptions &options() const { return options_; }
+  const std::string &argumentName(unsigned i) const {
+    return argumentNames_[i];
+  }
+  llvm::StringRef directory() const { return directory_; }
+
+  /// Imports the graph of a control flow node with these inputs, in place.
+  /// The node's fault is set when one occurs inside.
+  llvm::SmallVector<ImportValue>
+  importSubgraph(Node &node, const onnx::GraphProto &graph,
+                 llvm::ArrayRef<ImportValue> inputs);
+  /// The constant for a tensor of an attribute or initialiser; one even if it
+  /// is met many times.
+  Value tensorConstant(const onnx::TensorProto &tensor, LayerBuilder &b);
+
+private:
+  bool checkModel();
+  bool importFunctions();
+  bool importInputs(Scope &scope);
+  bool addInitializers(const onnx::GraphProto &graph, Scope &scope);
+  bool importNodes(const Nodes &nodes, Scope &scope, const Frame &frame);
+  bool importNode(const onnx::NodeProto &proto, int index, Scope &scope,
+                  const Frame &frame);
+  bool importOperator(Node &node, llvm::StringRef domain);
+  bool importCall(Node &node, const onnx::FunctionProto &function,
+                  const Attributes &attributes);
+  /// Indices of nodes with every node after those it depends on.
+  bool sortNodes(const Nodes &nodes, const Scope &scope,
+                 llvm::SmallVectorImpl<int> &order);
+  /// nullopt if the name is not defined; after a fault in an initialiser, a
+  /// null tensor.
+  std::optional<ImportValue> lookup(const Scope &scope, llvm::StringRef name);
+  bool bindOutputs();
+
+  LayerBuilder report(const llvm::Twine &what = "");
+  LayerBuilder reportNode(const onnx::NodeProto &proto, int index);
+  mlir::Location nodeLoc(const onnx::NodeProto &proto, int index);
+  std::string nodePrefix(const onnx::NodeProto &proto, int index);
+
+  const onnx::ModelProto &model_;
+  std::string path_;
+  std::string directory_;
+  const ImportOptions &options_;
+  mlir::OpBuilder builder_;
+  mlir::Location fileLoc_;
+
+  mlir::func::FuncOp main_;
+  mlir::Block *block_ = nullptr;
+  llvm::SmallVector<std::string> argumentNames_;
+  Frame modelFrame_;
+  const Scope *current_ = nullptr;
+  const Frame *currentFrame_ = nullptr;
+  llvm::StringMap<const onnx::FunctionProto *> functions_;
+  std::vector<std::unique_ptr<onnx::AttributeProto>> defaults_;
+  llvm::DenseMap<const void *, Value> decoded_;
+  uint64_t nodeCount_ = 0;
+  unsigned depth_ = 0;
+  bool fault_ = false; ///< an initialiser could not be decoded
+};
+
+} // namespace nnv12::importer
+
+#endif // NNV12_COMPILER_IMPORT_GRAPHIMPORTER_H

@@ -1,0 +1,547 @@
+//===- LayerBuilder.cpp - Builds layers with a latched error --------------===//
+
+#include "compiler/import/LayerBuilder.h"
+
+#include "compiler/import/TypeSet.h"
+#include "dialects/nn/Layout.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+//===----------------------------------------------------------------------===//
+// Free helpers
+//===----------------------------------------------------------------------===//
+
+std::string importer::str(ArrayRef<int64_t> values) {
+  return "[" +
+         llvm::join(llvm::map_range(
+                        values, [](int64_t v) { return std::to_string(v); }),
+                    ", ") +
+         "]";
+}
+
+/// Converts like a cast in C but without undefined behaviour.
+static int64_t toInteger(double value) {
+  if (std::isnan(value))
+    return 0;
+  if (value >= 9223372036854775807.0)
+    return std::numeric_limits<int64_t>::max();
+  if (value <= -9223372036854775808.0)
+    return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(value);
+}
+
+static void storeInteger(Type element, char *target, int64_t value) {
+  if (element.isInteger(1))
+    value = value != 0;
+  std::memcpy(target, &value, nn::storageElementSize(element));
+}
+
+void importer::storeElement(Type element, char *target, double value) {
+  if (element.isF32()) {
+    float f = static_cast<float>(value);
+    std::memcpy(target, &f, sizeof f);
+  } else if (element.isF64()) {
+    std::memcpy(target, &value, sizeof value);
+  } else if (auto type = dyn_cast<FloatType>(element)) {
+    APFloat f(value);
+    bool lost;
+    f.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+    uint64_t bits = f.bitcastToAPInt().getZExtValue();
+    std::memcpy(target, &bits, nn::storageElementSize(element));
+  } else if (element.isInteger(1)) {
+    *target = value != 0;
+  } else if (element.isUnsignedInteger(64) && value >= 9223372036854775808.0) {
+    uint64_t u = value >= 18446744073709551615.0
+                     ? std::numeric_limits<uint64_t>::max()
+                     : static_cast<uint64_t>(value);
+    std::memcpy(target, &u, sizeof u);
+  } else {
+    storeInteger(element, target, toInteger(value));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Errors and types
+//===----------------------------------------------------------------------===//
+
+void LayerBuilder::fail(const Twine &message) {
+  if (failed_)
+    return;
+  failed_ = true;
+  emitError(loc_) << prefix_ << message;
+}
+
+void LayerBuilder::fail(const Twine &found, const Twine &expected) {
+  fail("found " + found + ", expected " + expected);
+}
+
+static RankedTensorType typeOf(Value v) {
+  return v ? dyn_cast<RankedTensorType>(v.getType()) : RankedTensorType();
+}
+
+Ints LayerBuilder::shape(Value v) const {
+  auto type = typeOf(v);
+  return type ? Ints(type.getShape()) : Ints();
+}
+int64_t LayerBuilder::rank(Value v) const {
+  auto type = typeOf(v);
+  return type ? type.getRank() : 0;
+}
+int64_t LayerBuilder::dim(Value v, int64_t i) const {
+  auto type = typeOf(v);
+  return type && i >= 0 && i < type.getRank() ? type.getDimSize(i) : 1;
+}
+int64_t LayerBuilder::size(Value v) const {
+  int64_t n = 1;
+  for (int64_t d : shape(v))
+    n *= d;
+  return n;
+}
+Type LayerBuilder::elem(Value v) const {
+  auto type = typeOf(v);
+  return type ? type.getElementType() : Float32Type::get(b.getContext());
+}
+bool LayerBuilder::isFloat(Value v) const { return isa<FloatType>(elem(v)); }
+bool LayerBuilder::isConstant(Value v) const {
+  return v && v.getDefiningOp<nn::ConstantOp>();
+}
+
+RankedTensorType LayerBuilder::type(ArrayRef<int64_t> shape, Type element) {
+  if (failed_)
+    return {};
+  uint64_t bytes = nn::storageElementSize(element);
+  bool overflow = false;
+  // A zero elsewhere must not hide an absurd size.
+  for (int64_t d : shape) {
+    if (d < 0) {
+      fail("a tensor of shape " + str(shape), "no negative dimension");
+      return {};
+    }
+    bool here = false;
+    bytes = llvm::SaturatingMultiply(bytes, uint64_t(d == 0 ? 1 : d), &here);
+    overflow |= here;
+  }
+  if (overflow || bytes > maxTensorBytes_) {
+    fail("a tensor of shape " + str(shape) + " (" + typeName(element) + ")",
+         "at most " + Twine(maxTensorBytes_) + " bytes");
+    return {};
+  }
+  return RankedTensorType::get(shape, element);
+}
+
+int64_t LayerBuilder::axis(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank) {
+    fail("axis " + Twine(axis), "an axis in [" + Twine(-rank) + ", " +
+                                    Twine(rank - 1) + "] for rank " +
+                                    Twine(rank));
+    return 0;
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+Ints LayerBuilder::axes(ArrayRef<int64_t> values, int64_t rank) {
+  Ints result;
+  llvm::SmallBitVector seen(rank);
+  for (int64_t v : values) {
+    int64_t a = axis(v, rank);
+    if (failed_)
+      return {};
+    if (seen[a]) {
+      fail("axes " + str(values), "each axis once");
+      return {};
+    }
+    seen[a] = true;
+    result.push_back(a);
+  }
+  return result;
+}
+
+bool LayerBuilder::expectRank(Value v, int64_t low, int64_t high,
+                              const char *what) {
+  if (failed_)
+    return false;
+  int64_t r = rank(v);
+  if (r >= low && r <= high)
+    return true;
+  fail(Twine(what) + " of rank " + Twine(r) + " " + str(shape(v)),
+       low == high
+           ? "rank " + Twine(low).str()
+           : "rank " + std::to_string(low) + " to " + std::to_string(high));
+  return false;
+}
+
+Ints LayerBuilder::broadcastShape(ArrayRef<int64_t> lhs,
+                                  ArrayRef<int64_t> rhs) {
+  Ints result(std::max(lhs.size(), rhs.size()));
+  for (size_t i = 0; i < result.size(); ++i) {
+    int64_t l = i < lhs.size() ? lhs[lhs.size() - 1 - i] : 1;
+    int64_t r = i < rhs.size() ? rhs[rhs.size() - 1 - i] : 1;
+    if (l != r && l != 1 && r != 1) {
+      fail("shapes " + str(lhs) + " and " + str(rhs),
+           "shapes that broadcast to each other");
+      return {};
+    }
+    result[result.size() - 1 - i] = l == 1 ? r : l;
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+Value LayerBuilder::constant(ElementsAttr value) {
+  if (failed_ || !value)
+    return {};
+  return nn::createConstant(b, loc_, value);
+}
+
+Value LayerBuilder::scalar(Type element, double value) {
+  return splat({}, element, value);
+}
+
+Value LayerBuilder::splat(ArrayRef<int64_t> shape, Type element, double value) {
+  RankedTensorType t = type(shape, element);
+  return t ? constant(nn::makeSplat(t, value)) : Value();
+}
+
+Value LayerBuilder::ints(ArrayRef<int64_t> values) {
+  return ints({int64_t(values.size())}, values);
+}
+
+Value LayerBuilder::ints(ArrayRef<int64_t> shape, ArrayRef<int64_t> values) {
+  RankedTensorType t = type(shape, i64());
+  if (!t)
+    return {};
+  return constant(nn::makeConstant(
+      t, ArrayRef<char>(reinterpret_cast<const char *>(values.data()),
+                        values.size() * sizeof(int64_t))));
+}
+
+Value LayerBuilder::doubles(ArrayRef<int64_t> shape, Type element,
+                            ArrayRef<double> values) {
+  return generate(shape, element, [&](int64_t i) { return values[i]; });
+}
+
+Value LayerBuilder::generate(ArrayRef<int64_t> shape, Type element,
+                             llvm::function_ref<double(int64_t)> value) {
+  RankedTensorType t = type(shape, element);
+  if (!t)
+    return {};
+  int64_t n = t.getNumElements(), width = nn::storageElementSize(element);
+  return constant(nn::makeConstant(t, [&](MutableArrayRef<char> target) {
+    for (int64_t i = 0; i < n; ++i)
+      storeElement(element, target.data() + i * width, value(i));
+  }));
+}
+
+std::optional<nn::ConstantData> LayerBuilder::data(Value v) const {
+  return v ? nn::ConstantData::get(v) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+Values LayerBuilder::create(StringRef name, ArrayRef<Value> operands,
+                            ArrayRef<NamedAttribute> attributes,
+                            TypeRange types, unsigned count) {
+  Values none(count);
+  if (failed_)
+    return none;
+  // The dialect's own message becomes ours, so that there is exactly one.
+  std::string message;
+  FailureOr<SmallVector<Value>> results = failure();
+  {
+    ScopedDiagnosticHandler handler(context(), [&](Diagnostic &diagnostic) {
+      if (message.empty() &&
+          diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        message = diagnostic.str();
+      return success();
+    });
+    results = nn::tryCreate(b, loc_, name, operands, attributes, types);
+  }
+  if (mlir::failed(results)) {
+    fail(message.empty() ? "cannot build " + Twine(name).str() : message);
+    return none;
+  }
+  for (Value v : *results) {
+    auto t = dyn_cast<RankedTensorType>(v.getType());
+    if (t && !type(t.getShape(), t.getElementType()))
+      return none;
+  }
+  return Values(results->begin(), results->end());
+}
+
+Value LayerBuilder::unary(UnaryKind k, Value x, ArrayRef<double> params) {
+  return create<nn::UnaryOp>({x}, {attr("function", function(k, params))});
+}
+
+Value LayerBuilder::binary(BinaryKind k, Value x, Value y) {
+  if (failed_)
+    return {};
+  if (elem(x) != elem(y)) {
+    fail("operands of " + typeName(elem(x)) + " and " + typeName(elem(y)),
+         "operands of one type");
+    return {};
+  }
+  Ints s = broadcastShape(shape(x), shape(y));
+  if (!type(s, elem(x)))
+    return {};
+  return create<nn::BinaryOp>({x, y}, {kind<nn::BinaryKindAttr>("kind", k)});
+}
+
+Value LayerBuilder::binary(BinaryKind k, Value x, double y) {
+  return binary(k, x, scalar(elem(x), y));
+}
+
+Value LayerBuilder::select(Value condition, Value x, Value y) {
+  if (failed_)
+    return {};
+  if (elem(x) != elem(y)) {
+    fail("operands of " + typeName(elem(x)) + " and " + typeName(elem(y)),
+         "operands of one type");
+    return {};
+  }
+  Ints s = broadcastShape(broadcastShape(shape(x), shape(y)), shape(condition));
+  if (!type(s, elem(x)))
+    return {};
+  return create<nn::SelectOp>({condition, x, y}, {});
+}
+
+Value LayerBuilder::cast(Value x, Type element) {
+  if (failed_ || elem(x) == element)
+    return x;
+  if (element.isInteger(1))
+    return logicalNot(binary(BinaryKind::equal, x, 0.0));
+  RankedTensorType t = type(shape(x), element);
+  return t ? create<nn::CastOp>({x}, {}, t) : Value();
+}
+
+Value LayerBuilder::reshape(Value x, ArrayRef<int64_t> newShape) {
+  if (failed_)
+    return {};
+  Ints s(newShape);
+  int64_t known = 1, infer = -1;
+  bool overflow = false;
+  for (auto [i, d] : llvm::enumerate(s)) {
+    if (d == -1 && infer < 0)
+      infer = i;
+    else if (d < 0 || llvm::MulOverflow(known, d, known))
+      overflow = true;
+  }
+  int64_t n = size(x);
+  if (!overflow && infer >= 0 && known != 0 && n % known == 0) {
+    s[infer] = n / known;
+    known = n;
+  } else if (!overflow && infer >= 0 && known == 0 && n == 0) {
+    s[infer] = 0;
+  } else if (infer >= 0) {
+    overflow = true;
+  }
+  if (overflow || known != n) {
+    fail("a reshape of " + str(shape(x)) + " to " + str(newShape),
+         "the same number of elements");
+    return {};
+  }
+  if (s == shape(x))
+    return x;
+  RankedTensorType t = type(s, elem(x));
+  return t ? create<nn::ReshapeOp>({x}, {}, t) : Value();
+}
+
+Value LayerBuilder::unsqueeze(Value x, ArrayRef<int64_t> at) {
+  if (failed_)
+    return {};
+  int64_t r = rank(x) + at.size();
+  Ints positions = axes(at, r);
+  if (failed_)
+    return {};
+  Ints old = shape(x), s(r, 0);
+  for (int64_t p : positions)
+    s[p] = 1;
+  llvm::SmallBitVector isNew(r);
+  for (int64_t p : positions)
+    isNew[p] = true;
+  for (int64_t i = 0, j = 0; i < r; ++i)
+    if (!isNew[i])
+      s[i] = old[j++];
+  return reshape(x, s);
+}
+
+Value LayerBuilder::transpose(Value x, ArrayRef<int64_t> perm) {
+  if (failed_)
+    return {};
+  Ints p = axes(perm, rank(x));
+  if (!failed_ && int64_t(p.size()) != rank(x))
+    fail("a permutation " + str(perm) + " of rank " + Twine(rank(x)),
+         "one axis a dimension");
+  if (failed_ || llvm::is_sorted(p))
+    return failed_ ? Value() : x;
+  return create<nn::TransposeOp>({x}, {list("perm", p)});
+}
+
+Value LayerBuilder::broadcast(Value x, ArrayRef<int64_t> s) {
+  if (failed_)
+    return {};
+  if (broadcastShape(shape(x), s) != Ints(s))
+    fail("shape " + str(shape(x)), "one that broadcasts to " + str(s));
+  RankedTensorType t = type(s, elem(x));
+  if (!t || Ints(s) == shape(x))
+    return t ? x : Value();
+  return create<nn::BroadcastOp>({x}, {}, t);
+}
+
+Value LayerBuilder::slice(Value x, ArrayRef<int64_t> starts,
+                          ArrayRef<int64_t> sizes, ArrayRef<int64_t> steps) {
+  if (failed_ || (Ints(sizes) == shape(x) &&
+                  llvm::all_of(steps, [](int64_t s) { return s == 1; })))
+    return x;
+  return create<nn::SliceOp>({x}, {list("starts", starts), list("sizes", sizes),
+                                   list("steps", steps)});
+}
+
+Value LayerBuilder::slice(Value x, int64_t axis, int64_t start, int64_t size,
+                          int64_t step) {
+  if (failed_)
+    return {};
+  Ints sizes = shape(x), starts(sizes.size(), 0), steps(sizes.size(), 1);
+  if (axis < 0 || axis >= int64_t(sizes.size()))
+    return fail("axis " + Twine(axis), "an axis of " + str(sizes)), Value();
+  starts[axis] = start;
+  sizes[axis] = size;
+  steps[axis] = step;
+  return slice(x, starts, sizes, steps);
+}
+
+Value LayerBuilder::concat(ArrayRef<Value> values, int64_t axis) {
+  if (failed_)
+    return {};
+  if (values.empty())
+    return fail("no tensors to concatenate", "at least one"), Value();
+  if (values.size() == 1)
+    return values[0];
+  Ints total = shape(values[0]);
+  if (axis < 0 || axis >= int64_t(total.size()))
+    return fail("axis " + Twine(axis), "an axis of " + str(total)), Value();
+  total[axis] = 0;
+  for (Value v : values) {
+    Ints s = shape(v), expected = total;
+    if (s.size() == total.size())
+      expected[axis] = s[axis];
+    if (s != expected || elem(v) != elem(values[0]))
+      return fail("operands " + str(shape(values[0])) + " " +
+                      typeName(elem(values[0])) + " and " + str(s) + " " +
+                      typeName(elem(v)),
+                  "shapes equal but for axis " + Twine(axis) +
+                      ", and one type"),
+             Value();
+    total[axis] += s[axis];
+    if (!type(total, elem(v)))
+      return {};
+  }
+  return create<nn::ConcatOp>(values, {attr("axis", axis)});
+}
+
+Value LayerBuilder::pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                        nn::PadMode mode, Value value) {
+  if (failed_)
+    return {};
+  Ints s = shape(x), l(low), h(high), starts(s.size(), 0), sizes = s;
+  Ints padded = s;
+  if (l.size() != s.size() || h.size() != s.size())
+    return fail("pads " + str(low) + ", " + str(high),
+                "two a dimension of " + str(s)),
+           Value();
+  bool any = false;
+  for (size_t i = 0; i < s.size(); ++i) {
+    if (std::max(std::abs(double(l[i])), std::abs(double(h[i]))) > 1e12)
+      return fail("pads " + str(low) + ", " + str(high), "smaller ones"),
+             Value();
+    if (l[i] < 0) {
+      starts[i] = -l[i];
+      sizes[i] += l[i];
+      l[i] = 0;
+    }
+    if (h[i] < 0) {
+      sizes[i] += h[i];
+      h[i] = 0;
+    }
+    if (sizes[i] < 0)
+      return fail("pads " + str(low) + ", " + str(high),
+                  "pads that leave something of " + str(s)),
+             Value();
+    padded[i] = sizes[i] + l[i] + h[i];
+    any |= l[i] || h[i];
+  }
+  x = slice(x, starts, sizes, Ints(s.size(), 1));
+  if (!any || !type(padded, elem(x)))
+    return failed_ ? Value() : x;
+  SmallVector<Value> operands{x};
+  if (value)
+    operands.push_back(reshape(value, {}));
+  return create<nn::PadOp>(operands, {list("low", l), list("high", h),
+                                      kind<nn::PadModeAttr>("mode", mode)});
+}
+
+Value LayerBuilder::gather(Value x, Value indices, int64_t axis) {
+  if (failed_)
+    return {};
+  Ints s = shape(x), idx = shape(indices), result;
+  for (int64_t i = 0; i < int64_t(s.size()); ++i)
+    if (i == axis)
+      result.append(idx);
+    else
+      result.push_back(s[i]);
+  if (!type(result, elem(x)))
+    return {};
+  return create<nn::GatherOp>({x, indices}, {attr("axis", axis)});
+}
+
+Value LayerBuilder::reduce(ReduceKind k, Value x, ArrayRef<int64_t> at,
+                           bool keepDims) {
+  if (failed_ || at.empty())
+    return x;
+  Ints sorted(at);
+  llvm::sort(sorted);
+  return create<nn::ReduceOp>({x}, {kind<nn::ReduceKindAttr>("kind", k),
+                                    list("axes", sorted),
+                                    flag("keep_dims", keepDims)});
+}
+
+Value LayerBuilder::argReduce(ReduceKind k, Value x, int64_t axis,
+                              bool keepDims, bool selectLast) {
+  return create<nn::ArgReduceOp>(
+      {x}, {kind<nn::ReduceKindAttr>("kind", k), attr("axis", axis),
+            flag("keep_dims", keepDims), flag("select_last", selectLast)});
+}
+
+Value LayerBuilder::softmax(Value x, int64_t axis, bool log) {
+  return create<nn::SoftmaxOp>({x}, {attr("axis", axis), flag("log", log)});
+}
+
+Value LayerBuilder::normalize(Value x, int64_t axis, double epsilon) {
+  return create<nn::NormalizeOp>(
+      {x}, {attr("axis", axis), number("epsilon", epsilon)});
+}
+
+Value LayerBuilder::matmul(Value lhs, Value rhs, Value bias, bool transposeLhs,
+                           bool transposeRhs) {
+  if (failed_)
+    return {};
+  return create<nn::MatMulOp>({lhs, rhs, bias, Value()},
+                              {flag("transpose_lhs", transposeLhs),
+                               flag("transpose_rhs", transposeRhs)});
+}

@@ -1,0 +1,226 @@
+//===- Node.cpp - A node as its operator's handler sees it ----------------===//
+
+#include "compiler/import/Node.h"
+
+#include "compiler/import/GraphImporter.h"
+#include "compiler/import/Onnx.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+using onnx::AttributeProto;
+
+ImportValue ImportValue::sequence(ArrayRef<Value> values) {
+  ImportValue result;
+  result.kind = Sequence;
+  for (Value v : values)
+    result.list.push_back(v);
+  return result;
+}
+
+Node::Node(GraphImporter &importer, const onnx::NodeProto &proto,
+           Attributes attributes, SmallVector<ImportValue> inputs,
+           SmallVector<bool> present, int64_t opset, Location loc,
+           std::string prefix)
+    : LayerBuilder(importer.builder(), loc, std::move(prefix),
+                   importer.options().maxTensorBytes),
+      importer_(importer), proto_(proto), attributes_(std::move(attributes)),
+      inputs_(std::move(inputs)), present_(std::move(present)),
+      results_(proto.output_size()), opset_(opset) {}
+
+StringRef Node::op() const { return proto_.op_type(); }
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+std::string Node::inputName(unsigned i) const {
+  return int(i) < proto_.input_size() ? proto_.input(i) : std::string();
+}
+
+Value Node::in(unsigned i) {
+  if (failed())
+    return {};
+  if (!has(i)) {
+    fail("no input " + Twine(i), "it to be given");
+    return {};
+  }
+  if (inputs_[i].kind != ImportValue::Tensor) {
+    fail("a sequence or optional as input '" + inputName(i) + "'", "a tensor");
+    return {};
+  }
+  return inputs_[i].tensor;
+}
+
+Values Node::variadic(unsigned first) {
+  Values values;
+  for (unsigned i = first; i < inputs(); ++i)
+    if (has(i))
+      values.push_back(in(i));
+  return values;
+}
+
+void Node::failNotConstant(Value value, const Twine &what) {
+  // Name the graph inputs on which the value depends: binding them helps.
+  llvm::SetVector<Value> work;
+  work.insert(value);
+  std::string advice;
+  for (size_t i = 0; i < work.size() && i < 1000; ++i) {
+    if (auto argument = dyn_cast<BlockArgument>(work[i])) {
+      std::string name = importer_.argumentName(argument.getArgNumber());
+      advice +=
+          (advice.empty() ? "" : " ") + ("--constant " + name + "=FILE.npy");
+    } else if (Operation *op = work[i].getDefiningOp()) {
+      for (Value operand : op->getOperands())
+        work.insert(operand);
+    }
+  }
+  fail(what + " that is known only at run time",
+       "a constant" + (advice.empty() ? "" : " (bind it with " + advice + ")"));
+}
+
+std::optional<nn::ConstantData> Node::constantInput(unsigned i,
+                                                    const char *what) {
+  Value v = in(i);
+  if (!v)
+    return std::nullopt;
+  auto constant = data(v);
+  if (!constant)
+    failNotConstant(v, "input '" + inputName(i) + "' (" + what + ")");
+  return constant;
+}
+
+Ints Node::intsInput(unsigned i, const char *what) {
+  auto constant = constantInput(i, what);
+  return constant ? constant->asInts() : Ints();
+}
+
+int64_t Node::intInput(unsigned i, const char *what) {
+  auto constant = constantInput(i, what);
+  if (constant && constant->size() != 1)
+    fail(Twine(what) + " of " + Twine(constant->size()) + " elements", "one");
+  return failed() ? 0 : constant->asInt(0);
+}
+
+double Node::floatInput(unsigned i, const char *what) {
+  auto constant = constantInput(i, what);
+  if (constant && constant->size() != 1)
+    fail(Twine(what) + " of " + Twine(constant->size()) + " elements", "one");
+  return failed() ? 0 : constant->asDouble(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const AttributeProto *Node::find(StringRef name) {
+  return attributes_.lookup(name);
+}
+
+// Old models leave the attribute's type out, so what counts is which field is
+// set.
+int64_t Node::intAttr(StringRef name, int64_t absent) {
+  const AttributeProto *a = find(name);
+  if (a && !a->has_i())
+    fail("attribute '" + name + "' of another type", "an integer");
+  return a && a->has_i() ? a->i() : absent;
+}
+
+int64_t Node::intAttr(StringRef name) {
+  if (!hasAttr(name))
+    fail("no attribute '" + name + "'", "it to be given");
+  return intAttr(name, 0);
+}
+
+double Node::floatAttr(StringRef name, double absent) {
+  const AttributeProto *a = find(name);
+  if (a && !a->has_f())
+    fail("attribute '" + name + "' of another type", "a float");
+  return a && a->has_f() ? a->f() : absent;
+}
+
+std::string Node::stringAttr(StringRef name, StringRef absent) {
+  const AttributeProto *a = find(name);
+  if (a && !a->has_s())
+    fail("attribute '" + name + "' of another type", "a string");
+  return a && a->has_s() ? a->s() : absent.str();
+}
+
+Ints Node::intsAttr(StringRef name, ArrayRef<int64_t> absent) {
+  const AttributeProto *a = find(name);
+  if (!a)
+    return Ints(absent);
+  if (!a->ints_size() && (a->has_i() || a->has_f() || a->has_s() || a->has_t()))
+    fail("attribute '" + name + "' of another type", "integers");
+  return Ints(a->ints().begin(), a->ints().end());
+}
+
+Doubles Node::floatsAttr(StringRef name, ArrayRef<double> absent) {
+  const AttributeProto *a = find(name);
+  if (!a)
+    return Doubles(absent);
+  if (!a->floats_size() && (a->has_i() || a->has_f() || a->has_s()))
+    fail("attribute '" + name + "' of another type", "floats");
+  return Doubles(a->floats().begin(), a->floats().end());
+}
+
+SmallVector<std::string> Node::stringsAttr(StringRef name) {
+  const AttributeProto *a = find(name);
+  if (!a)
+    return {};
+  return SmallVector<std::string>(a->strings().begin(), a->strings().end());
+}
+
+const onnx::TensorProto *Node::tensorAttr(StringRef name) {
+  const AttributeProto *a = find(name);
+  if (a && !a->has_t())
+    fail("attribute '" + name + "' of another type", "a tensor");
+  return a && a->has_t() ? &a->t() : nullptr;
+}
+
+const onnx::GraphProto *Node::graphAttr(StringRef name) {
+  const AttributeProto *a = find(name);
+  if (!a || !a->has_g())
+    fail("no graph in attribute '" + name + "'", "one");
+  return a && a->has_g() ? &a->g() : nullptr;
+}
+
+unsigned Node::choice(StringRef name, StringRef absent,
+                      ArrayRef<StringRef> choices) {
+  std::string value = stringAttr(name, absent);
+  for (unsigned i = 0; i < choices.size(); ++i)
+    if (choices[i] == value)
+      return i;
+  fail("attribute '" + name + "' = '" + value + "'",
+       "one of " + llvm::join(choices, ", "));
+  return 0;
+}
+
+std::optional<Ints> Node::intsAttrOrInput(StringRef name, unsigned i,
+                                          int64_t inputSince) {
+  if (opset_ < inputSince) {
+    if (!hasAttr(name))
+      return std::nullopt;
+    return intsAttr(name);
+  }
+  if (!has(i))
+    return std::nullopt;
+  return intsInput(i, name.str().c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+bool Node::wants(unsigned i) const {
+  return int(i) < proto_.output_size() && !proto_.output(i).empty();
+}
+
+void Node::out(unsigned i, ImportValue value) {
+  if (failed() || i >= results_.size())
+    return;
+  results_[i] = std::move(value);
+}

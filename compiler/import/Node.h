@@ -1,0 +1,119 @@
+//===- Node.h - A node as its operator's handler sees it --------*- C++ -*-===//
+#ifndef NNV12_COMPILER_IMPORT_NODE_H
+#define NNV12_COMPILER_IMPORT_NODE_H
+
+#include "compiler/import/LayerBuilder.h"
+#include "compiler/import/TypeSet.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <vector>
+
+namespace onnx {
+class AttributeProto;
+class GraphProto;
+class NodeProto;
+class TensorProto;
+} // namespace onnx
+
+namespace nnv12::importer {
+
+class GraphImporter;
+
+/// What a name of an ONNX graph stands for while importing. Sequences and
+/// optionals exist only at compile time: as lists of tensors.
+struct ImportValue {
+  enum Kind { Tensor, Sequence, Optional };
+  Kind kind = Tensor;
+  Value tensor;
+  /// Elements of a sequence; none or one of an optional.
+  std::vector<ImportValue> list;
+
+  ImportValue() = default;
+  ImportValue(Value v) : tensor(v) {}
+  static ImportValue sequence(llvm::ArrayRef<Value> values);
+};
+
+/// Attributes by name; inside a function, references are resolved.
+using Attributes = llvm::StringMap<const onnx::AttributeProto *>;
+
+class Node : public LayerBuilder {
+public:
+  Node(GraphImporter &importer, const onnx::NodeProto &proto,
+       Attributes attributes, llvm::SmallVector<ImportValue> inputs,
+       llvm::SmallVector<bool> present, int64_t opset, mlir::Location loc,
+       std::string prefix);
+
+  llvm::StringRef op() const;
+  /// Version of the operator set that the op's domain has here.
+  int64_t opset() const { return opset_; }
+  GraphImporter &importer() { return importer_; }
+  const onnx::NodeProto &proto() const { return proto_; }
+  mlir::OpBuilder &builder() { return b; }
+
+  //===--- Inputs ---------------------------------------------------------===//
+
+  unsigned inputs() const { return inputs_.size(); }
+  /// Whether optional input i is given.
+  bool has(unsigned i) const { return i < present_.size() && present_[i]; }
+  /// A tensor; a fault if it is not given, or no tensor.
+  Value in(unsigned i);
+  /// Null if it is not given.
+  Value optional(unsigned i) { return has(i) ? in(i) : Value(); }
+  /// All given inputs from `first`.
+  Values variadic(unsigned first = 0);
+  const ImportValue &value(unsigned i) const { return inputs_[i]; }
+  std::string inputName(unsigned i) const;
+  /// An input that must be known now; else a fault that names `what` and the
+  /// graph inputs to bind.
+  std::optional<nn::ConstantData> constantInput(unsigned i, const char *what);
+  Ints intsInput(unsigned i, const char *what);
+  /// The only element of such an input.
+  int64_t intInput(unsigned i, const char *what);
+  double floatInput(unsigned i, const char *what);
+  /// The fault for `value` not being known at compile time.
+  void failNotConstant(Value value, const llvm::Twine &what);
+
+  //===--- Attributes -----------------------------------------------------===//
+
+  const onnx::AttributeProto *find(llvm::StringRef name);
+  bool hasAttr(llvm::StringRef name) { return find(name) != nullptr; }
+  int64_t intAttr(llvm::StringRef name, int64_t absent);
+  /// A fault if absent.
+  int64_t intAttr(llvm::StringRef name);
+  double floatAttr(llvm::StringRef name, double absent);
+  std::string stringAttr(llvm::StringRef name, llvm::StringRef absent);
+  Ints intsAttr(llvm::StringRef name, llvm::ArrayRef<int64_t> absent = {});
+  Doubles floatsAttr(llvm::StringRef name, llvm::ArrayRef<double> absent = {});
+  llvm::SmallVector<std::string> stringsAttr(llvm::StringRef name);
+  const onnx::TensorProto *tensorAttr(llvm::StringRef name);
+  const onnx::GraphProto *graphAttr(llvm::StringRef name);
+  /// Index of the attribute's value in `choices`, a fault if it is none.
+  unsigned choice(llvm::StringRef name, llvm::StringRef absent,
+                  llvm::ArrayRef<llvm::StringRef> choices);
+  /// The attribute `name` before opset `inputSince`, from then on input i;
+  /// nullopt if absent.
+  std::optional<Ints> intsAttrOrInput(llvm::StringRef name, unsigned i,
+                                      int64_t inputSince);
+
+  //===--- Outputs --------------------------------------------------------===//
+
+  unsigned outputs() const { return results_.size(); }
+  /// Whether output i has a name, that is, can be used.
+  bool wants(unsigned i) const;
+  void out(unsigned i, ImportValue value);
+  void out(Value value) { out(0, value); }
+  llvm::ArrayRef<ImportValue> results() const { return results_; }
+
+private:
+  GraphImporter &importer_;
+  const onnx::NodeProto &proto_;
+  Attributes attributes_;
+  llvm::SmallVector<ImportValue> inputs_;
+  llvm::SmallVector<bool> present_;
+  llvm::SmallVector<ImportValue> results_;
+  int64_t opset_;
+};
+
+} // namespace nnv12::importer
+
+#endif // NNV12_COMPILER_IMPORT_NODE_H

@@ -1,0 +1,65 @@
+//===- OpTable.cpp - Which ONNX operators are imported, and how -----------===//
+
+#include "compiler/import/OpTable.h"
+
+#include "compiler/import/Import.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace nnv12;
+using namespace nnv12::importer;
+
+static constexpr OpRows (*kFamilies[])() = {
+    constantOps, controlOps,   convOps,   elementwiseOps, imageOps,
+    indexOps,    lossOps,      matrixOps, normOps,        poolOps,
+    quantizeOps, recurrentOps, reduceOps, refusedOps,     sequenceOps,
+    shapeOps,    signalOps};
+
+using Table = llvm::StringMap<llvm::SmallVector<const OpRow *, 2>>;
+
+static const Table &table() {
+  static const Table table = [] {
+    Table t;
+    for (OpRows (*family)() : kFamilies)
+      for (const OpRow &row : family())
+        t[row.name].push_back(&row);
+    for (auto &entry : t)
+      llvm::sort(entry.second, [](const OpRow *l, const OpRow *r) {
+        return l->since < r->since;
+      });
+    return t;
+  }();
+  return table;
+}
+
+llvm::ArrayRef<const OpRow *> importer::findOp(llvm::StringRef name) {
+  auto it = table().find(name);
+  if (it == table().end())
+    return {};
+  return it->second;
+}
+
+void nnv12::printOpsTable(llvm::raw_ostream &os) {
+  os << "# ONNX operators\n\n"
+        "Written by `nnv12c --list-ops`; do not edit. Domain `ai.onnx`, "
+        "operator "
+        "sets 7 to "
+     << kLatestOpset
+     << " (older ones where they mean the same).\n"
+        "*Types* are the element types that the first tensor input may "
+        "have.\n\n"
+        "| operator | operator sets | types | limits |\n|---|---|---|---|\n";
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const auto &entry : table())
+    names.push_back(entry.first());
+  llvm::sort(names);
+  for (llvm::StringRef name : names) {
+    for (const OpRow *row : findOp(name)) {
+      os << "| " << name << " | " << row->since;
+      if (row->until != row->since)
+        os << "–" << row->until;
+      os << " | " << (row->types == kAll ? "all" : typeSetNames(row->types))
+         << " | " << row->note << " |\n";
+    }
+  }
+}

@@ -1,0 +1,56 @@
+//===- OpTable.h - Which ONNX operators are imported, and how ---*- C++ -*-===//
+//
+// Each operator family has a file in ops/ that ends in its rows. A row serves
+// an operator in a range of operator set versions; docs/ops.md is printed from
+// them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_IMPORT_OPTABLE_H
+#define NNV12_COMPILER_IMPORT_OPTABLE_H
+
+#include "compiler/import/Node.h"
+#include "compiler/import/TypeSet.h"
+
+namespace nnv12::importer {
+
+/// Newest operator set that is known.
+inline constexpr int kLatestOpset = 23;
+
+struct OpRow {
+  const char *name;
+  int since;
+  int until;
+  /// Element types accepted for the first tensor input; 0 where the operator
+  /// has no such input or checks by itself.
+  TypeSet types;
+  void (*handler)(Node &);
+  /// What is refused or limited, for the table.
+  const char *note = "";
+};
+
+using OpRows = llvm::ArrayRef<OpRow>;
+
+OpRows constantOps();
+OpRows controlOps();
+OpRows convOps();
+OpRows elementwiseOps();
+OpRows imageOps();
+OpRows indexOps();
+OpRows lossOps();
+OpRows matrixOps();
+OpRows normOps();
+OpRows poolOps();
+OpRows quantizeOps();
+OpRows recurrentOps();
+OpRows reduceOps();
+OpRows refusedOps();
+OpRows sequenceOps();
+OpRows shapeOps();
+OpRows signalOps();
+
+/// All rows of an operator, oldest first; empty for an unknown one.
+llvm::ArrayRef<const OpRow *> findOp(llvm::StringRef name);
+
+} // namespace nnv12::importer
+
+#endif // NNV12_COMPILER_IMPORT_OPTABLE_H

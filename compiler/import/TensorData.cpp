@@ -1,0 +1,379 @@
+//===- TensorData.cpp - Constants from ONNX tensors and files -------------===//
+
+#include "compiler/import/TensorData.h"
+
+#include "compiler/import/Onnx.h"
+#include "dialects/nn/Layout.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+using Bytes = MutableArrayRef<char>;
+
+//===----------------------------------------------------------------------===//
+// External data
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where a tensor's bytes lie in another file.
+struct ExternalSlice {
+  std::string path;
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+} // namespace
+
+/// Finds and checks the slice; a fault if it does not hold `bytes` bytes.
+static std::optional<ExternalSlice>
+findExternal(const onnx::TensorProto &tensor, StringRef directory,
+             uint64_t bytes, LayerBuilder &b) {
+  ExternalSlice slice;
+  std::string location;
+  slice.length = bytes;
+  for (const onnx::StringStringEntryProto &entry : tensor.external_data()) {
+    StringRef value(entry.value());
+    if (entry.key() == "location") {
+      location = value.str();
+    } else if (entry.key() == "offset" || entry.key() == "length") {
+      uint64_t number;
+      if (value.getAsInteger(10, number)) {
+        b.fail("external data " + entry.key() + " '" + value + "'",
+               "a number of bytes");
+        return std::nullopt;
+      }
+      (entry.key() == "offset" ? slice.offset : slice.length) = number;
+    }
+  }
+  // A model must not read files outside of its folder.
+  bool outside = location.empty() || llvm::sys::path::is_absolute(location) ||
+                 location.find('\0') != std::string::npos;
+  for (auto it = llvm::sys::path::begin(location),
+            end = llvm::sys::path::end(location);
+       it != end; ++it)
+    outside |= *it == "..";
+  if (outside) {
+    b.fail("external data at '" + location + "'",
+           "a relative path below the model's folder");
+    return std::nullopt;
+  }
+  SmallString<128> path(directory);
+  llvm::sys::path::append(path, location);
+  slice.path = path.str().str();
+  uint64_t size;
+  if (std::error_code error = llvm::sys::fs::file_size(path, size)) {
+    b.fail("no external data file '" + path.str() + "' (" + error.message() +
+               ")",
+           "it beside the model");
+    return std::nullopt;
+  }
+  if (slice.length != bytes) {
+    b.fail("external data of " + Twine(slice.length) + " bytes",
+           Twine(bytes) + " bytes");
+    return std::nullopt;
+  }
+  if (slice.offset > size || bytes > size - slice.offset) {
+    b.fail("external data file '" + path.str() + "' of " + Twine(size) +
+               " bytes",
+           Twine(bytes) + " bytes at offset " + Twine(slice.offset));
+    return std::nullopt;
+  }
+  return slice;
+}
+
+//===----------------------------------------------------------------------===//
+// TensorProto
+//===----------------------------------------------------------------------===//
+
+/// Converts a repeated field, one entry an element, to elements of `T`.
+template <typename T, typename Field>
+static void copyField(const Field &field, Bytes target) {
+  char *p = target.data();
+  for (auto value : field) {
+    T element = static_cast<T>(value);
+    std::memcpy(p, &element, sizeof element);
+    p += sizeof element;
+  }
+}
+
+static void copyTyped(const onnx::TensorProto &t, Type element, Bytes target) {
+  TypeSet type = typeSetOf(element);
+  if (type & kFloat32)
+    copyField<float>(t.float_data(), target);
+  else if (type & kDouble)
+    copyField<double>(t.double_data(), target);
+  else if (type & kInt64)
+    copyField<int64_t>(t.int64_data(), target);
+  else if (type & kUInt64)
+    copyField<uint64_t>(t.uint64_data(), target);
+  else if (type & kUInt32)
+    copyField<uint32_t>(t.uint64_data(), target);
+  else if (type & kInt32)
+    copyField<int32_t>(t.int32_data(), target);
+  else if (type & (kInt16 | kUInt16 | kFloat16 | kBFloat16))
+    copyField<uint16_t>(t.int32_data(), target);
+  else
+    copyField<uint8_t>(t.int32_data(), target);
+}
+
+static int64_t typedCount(const onnx::TensorProto &t, Type element) {
+  TypeSet type = typeSetOf(element);
+  if (type & kFloat32)
+    return t.float_data_size();
+  if (type & kDouble)
+    return t.double_data_size();
+  if (type & kInt64)
+    return t.int64_data_size();
+  if (type & (kUInt64 | kUInt32))
+    return t.uint64_data_size();
+  return t.int32_data_size();
+}
+
+/// Any byte but zero is true.
+static void normaliseBools(Type element, Bytes bytes) {
+  if (element.isInteger(1))
+    for (char &c : bytes)
+      c = c != 0;
+}
+
+ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
+                                    StringRef directory, LayerBuilder &b) {
+  Type element = elementType(tensor.data_type(), b.context());
+  if (!element) {
+    b.fail("a tensor of " + dataTypeName(tensor.data_type()),
+           typeSetNames(kAll));
+    return {};
+  }
+  Ints dims(tensor.dims().begin(), tensor.dims().end());
+  RankedTensorType type = b.type(dims, element);
+  if (!type)
+    return {};
+  int64_t count = type.getNumElements();
+  uint64_t bytes = count * nn::storageElementSize(element);
+  std::string what = " for " + str(dims) + " of " + typeName(element);
+
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
+    auto slice = findExternal(tensor, directory, bytes, b);
+    if (!slice)
+      return {};
+    if (bytes == 0)
+      return nn::makeConstant(type, ArrayRef<char>());
+    auto buffer =
+        llvm::MemoryBuffer::getFileSlice(slice->path, bytes, slice->offset);
+    if (!buffer || (*buffer)->getBufferSize() != bytes) {
+      b.fail("unreadable external data '" + slice->path + "'", "a file");
+      return {};
+    }
+    return nn::makeConstant(type, [&](Bytes target) {
+      std::memcpy(target.data(), (*buffer)->getBufferStart(), target.size());
+      normaliseBools(element, target);
+    });
+  }
+  if (tensor.has_raw_data()) {
+    const std::string &raw = tensor.raw_data();
+    if (raw.size() != bytes) {
+      b.fail("raw_data of " + Twine(raw.size()) + " bytes",
+             Twine(bytes) + what);
+      return {};
+    }
+    return nn::makeConstant(type, [&](Bytes target) {
+      if (!target.empty())
+        std::memcpy(target.data(), raw.data(), target.size());
+      normaliseBools(element, target);
+    });
+  }
+  if (typedCount(tensor, element) != count) {
+    b.fail("data of " + Twine(typedCount(tensor, element)) + " elements",
+           Twine(count) + what);
+    return {};
+  }
+  return nn::makeConstant(type, [&](Bytes target) {
+    copyTyped(tensor, element, target);
+    normaliseBools(element, target);
+  });
+}
+
+ElementsAttr importer::decodeSparse(const onnx::SparseTensorProto &sparse,
+                                    StringRef directory, LayerBuilder &b) {
+  ElementsAttr valuesAttr = decodeTensor(sparse.values(), directory, b);
+  ElementsAttr indicesAttr = decodeTensor(sparse.indices(), directory, b);
+  if (!valuesAttr || !indicesAttr)
+    return {};
+  auto values = nn::ConstantData::get(valuesAttr);
+  auto indices = nn::ConstantData::get(indicesAttr);
+  Ints dims(sparse.dims().begin(), sparse.dims().end());
+  RankedTensorType type = b.type(dims, values->type().getElementType());
+  if (!type)
+    return {};
+  int64_t rank = dims.size(), count = values->size();
+  bool linear = indices->type().getRank() == 1;
+  if (indices->size() != (linear ? count : count * rank)) {
+    b.fail("indices of shape " + str(indices->type().getShape()),
+           "one for each of " + Twine(count) + " values");
+    return {};
+  }
+  // Offsets first: nothing may fail while the elements are filled.
+  Ints offsets;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t offset = 0;
+    bool inside = true;
+    if (linear) {
+      offset = indices->asInt(i);
+      inside = offset >= 0 && offset < type.getNumElements();
+    } else {
+      for (int64_t d = 0; d < rank; ++d) {
+        int64_t index = indices->asInt(i * rank + d);
+        inside &= index >= 0 && index < dims[d];
+        offset = offset * dims[d] + (inside ? index : 0);
+      }
+    }
+    if (!inside) {
+      b.fail("sparse index " + Twine(i) + " outside of " + str(dims),
+             "an index inside");
+      return {};
+    }
+    offsets.push_back(offset);
+  }
+  int64_t width = nn::storageElementSize(type.getElementType());
+  return nn::makeConstant(type, [&](Bytes target) {
+    std::memset(target.data(), 0, target.size());
+    for (auto [i, offset] : llvm::enumerate(offsets))
+      std::memcpy(target.data() + offset * width,
+                  values->bytes().data() + i * width, width);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Files for --constant
+//===----------------------------------------------------------------------===//
+
+/// Type of a NumPy descriptor like "<f4", null if it is not supported.
+static Type numpyType(StringRef descr, MLIRContext *context) {
+  if (descr.consume_front(">"))
+    return Type();
+  if (!descr.consume_front("<"))
+    descr.consume_front("|");
+  static constexpr std::pair<const char *, int32_t> kTypes[] = {
+      {"f4", 1}, {"u1", 2}, {"i1", 3},  {"u2", 4},  {"i2", 5},  {"i4", 6},
+      {"i8", 7}, {"b1", 9}, {"f2", 10}, {"f8", 11}, {"u4", 12}, {"u8", 13}};
+  for (auto [name, dataType] : kTypes)
+    if (descr == name)
+      return elementType(dataType, context);
+  return Type();
+}
+
+/// The text after `'key':` in a NumPy header.
+static StringRef headerField(StringRef header, StringRef key) {
+  size_t at = header.find(("'" + key + "':").str());
+  return at == StringRef::npos ? StringRef()
+                               : header.substr(at + key.size() + 3).ltrim();
+}
+
+static Value readNpy(StringRef path, StringRef bytes, LayerBuilder &b) {
+  auto bad = [&](const Twine &found, const Twine &expected) {
+    b.fail(found + " in '" + path + "'", expected);
+    return Value();
+  };
+  if (bytes.size() < 12)
+    return bad("a truncated file", "a .npy file");
+  uint8_t major = bytes[6];
+  size_t headerAt = major >= 2 ? 12 : 10, headerSize = 0;
+  for (size_t i = headerAt; i-- > 8;)
+    headerSize = headerSize << 8 | uint8_t(bytes[i]);
+  if (headerSize > bytes.size() - headerAt)
+    return bad("a truncated header", "a .npy file");
+  StringRef header = bytes.substr(headerAt, headerSize);
+  StringRef descr = headerField(header, "descr");
+  descr = descr.substr(1, descr.find_first_of("'", 1) - 1);
+  Type element = numpyType(descr, b.context());
+  if (!element)
+    return bad("element type '" + descr + "'", "a little-endian number");
+  if (!headerField(header, "fortran_order").starts_with("False"))
+    return bad("column-major order", "row-major order");
+  StringRef dims = headerField(header, "shape");
+  if (!dims.consume_front("("))
+    return bad("no shape", "a .npy file");
+  dims = dims.substr(0, dims.find(')'));
+  Ints shape;
+  SmallVector<StringRef> parts;
+  dims.split(parts, ',');
+  for (StringRef part : parts) {
+    int64_t d;
+    if (part.trim().empty())
+      continue;
+    if (part.trim().getAsInteger(10, d))
+      return bad("shape (" + dims + ")", "numbers");
+    shape.push_back(d);
+  }
+  RankedTensorType type = b.type(shape, element);
+  if (!type)
+    return {};
+  StringRef elements = bytes.substr(headerAt + headerSize);
+  uint64_t size = type.getNumElements() * nn::storageElementSize(element);
+  if (elements.size() < size)
+    return bad(Twine(elements.size()) + " bytes of elements", Twine(size));
+  return b.constant(nn::makeConstant(type, [&](Bytes target) {
+    if (!target.empty())
+      std::memcpy(target.data(), elements.data(), target.size());
+    normaliseBools(element, target);
+  }));
+}
+
+static ImportValue decodeSequence(const onnx::SequenceProto &proto,
+                                  LayerBuilder &b) {
+  ImportValue sequence;
+  sequence.kind = ImportValue::Sequence;
+  for (const onnx::TensorProto &t : proto.tensor_values())
+    sequence.list.push_back(b.constant(decodeTensor(t, "", b)));
+  if (proto.tensor_values_size() == 0 &&
+      (proto.sequence_values_size() || proto.map_values_size() ||
+       proto.optional_values_size() || proto.sparse_tensor_values_size()))
+    b.fail("a sequence of other than tensors", "a sequence of tensors");
+  return sequence;
+}
+
+ImportValue importer::readConstantFile(StringRef path, ImportValue::Kind kind,
+                                       LayerBuilder &b) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer) {
+    b.fail("no file '" + path + "' (" + buffer.getError().message() + ")",
+           "a .npy or .pb file");
+    return {};
+  }
+  StringRef bytes = (*buffer)->getBuffer();
+  if (kind == ImportValue::Tensor && bytes.starts_with("\x93NUMPY"))
+    return readNpy(path, bytes, b);
+  auto parse = [&](google::protobuf::Message &message) {
+    bool parsed = bytes.size() <= size_t(std::numeric_limits<int>::max()) &&
+                  message.ParseFromArray(bytes.data(), int(bytes.size()));
+    if (!parsed)
+      b.fail("no tensor in '" + path + "'",
+             "a .npy file or a serialised TensorProto");
+    return parsed;
+  };
+  if (kind == ImportValue::Sequence) {
+    onnx::SequenceProto sequence;
+    return parse(sequence) ? decodeSequence(sequence, b) : ImportValue();
+  }
+  if (kind == ImportValue::Optional) {
+    onnx::OptionalProto proto;
+    if (!parse(proto))
+      return {};
+    ImportValue result;
+    result.kind = ImportValue::Optional;
+    if (proto.has_tensor_value())
+      result.list.push_back(
+          b.constant(decodeTensor(proto.tensor_value(), "", b)));
+    else if (proto.has_sequence_value())
+      result.list.push_back(decodeSequence(proto.sequence_value(), b));
+    return result;
+  }
+  onnx::TensorProto tensor;
+  return parse(tensor) ? b.constant(decodeTensor(tensor, "", b)) : Value();
+}

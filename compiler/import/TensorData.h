@@ -1,0 +1,31 @@
+//===- TensorData.h - Constants from ONNX tensors and files -----*- C++ -*-===//
+#ifndef NNV12_COMPILER_IMPORT_TENSORDATA_H
+#define NNV12_COMPILER_IMPORT_TENSORDATA_H
+
+#include "compiler/import/Node.h"
+
+namespace onnx {
+class SparseTensorProto;
+} // namespace onnx
+
+namespace nnv12::importer {
+
+/// The elements of a tensor, null after a fault. External data is read from
+/// below `directory`.
+mlir::ElementsAttr decodeTensor(const onnx::TensorProto &tensor,
+                                llvm::StringRef directory,
+                                LayerBuilder &builder);
+
+/// The dense form of a sparse tensor.
+mlir::ElementsAttr decodeSparse(const onnx::SparseTensorProto &tensor,
+                                llvm::StringRef directory,
+                                LayerBuilder &builder);
+
+/// A value from a .npy file, or from a serialised TensorProto, SequenceProto or
+/// OptionalProto; `kind` says which of these a .pb file holds.
+ImportValue readConstantFile(llvm::StringRef path, ImportValue::Kind kind,
+                             LayerBuilder &builder);
+
+} // namespace nnv12::importer
+
+#endif // NNV12_COMPILER_IMPORT_TENSORDATA_H

@@ -1,0 +1,15 @@
+//===- Convolution.h - What kinds of convolution share ----------*- C++ -*-===//
+#ifndef NNV12_COMPILER_IMPORT_OPS_CONVOLUTION_H
+#define NNV12_COMPILER_IMPORT_OPS_CONVOLUTION_H
+
+#include "compiler/import/Node.h"
+
+namespace nnv12::importer {
+
+/// The convolution that the node's attributes describe. `padding`, where given,
+/// is the scalar that stands for zero outside of the input. Null after a fault.
+Value convolution(Node &n, Value x, Value weights, Value bias, Value padding);
+
+} // namespace nnv12::importer
+
+#endif // NNV12_COMPILER_IMPORT_OPS_CONVOLUTION_H

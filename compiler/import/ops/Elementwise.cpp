@@ -1,0 +1,285 @@
+//===- Elementwise.cpp - Element-wise operators ---------------------------===//
+
+#include "compiler/import/Onnx.h"
+#include "compiler/import/OpTable.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// One operand
+//===----------------------------------------------------------------------===//
+
+template <UnaryKind K> static void unary(Node &n) {
+  n.out(n.unary(K, n.in(0)));
+}
+
+template <UnaryKind K> static void withAlpha(Node &n, double alpha) {
+  n.out(n.unary(K, n.in(0), {n.floatAttr("alpha", alpha)}));
+}
+
+static void elu(Node &n) { withAlpha<UnaryKind::elu>(n, 1); }
+static void celu(Node &n) { withAlpha<UnaryKind::celu>(n, 1); }
+static void leakyRelu(Node &n) { withAlpha<UnaryKind::leaky_relu>(n, 0.01); }
+static void thresholdedRelu(Node &n) {
+  withAlpha<UnaryKind::thresholded_relu>(n, 1);
+}
+
+static void selu(Node &n) {
+  bool old = n.opset() < 6;
+  n.out(n.unary(
+      UnaryKind::selu, n.in(0),
+      {n.floatAttr("alpha", old ? 1.6732 : 1.67326319217681884765625),
+       n.floatAttr("gamma", old ? 1.0507 : 1.05070102214813232421875)}));
+}
+
+static void hardSigmoid(Node &n) {
+  n.out(n.unary(UnaryKind::hard_sigmoid, n.in(0),
+                {n.floatAttr("alpha", 0.2), n.floatAttr("beta", 0.5)}));
+}
+
+static void hardSwish(Node &n) {
+  n.out(n.unary(UnaryKind::hard_swish, n.in(0), {1.0 / 6, 0.5}));
+}
+
+static void shrink(Node &n) {
+  n.out(n.unary(UnaryKind::shrink, n.in(0),
+                {n.floatAttr("lambd", 0.5), n.floatAttr("bias", 0)}));
+}
+
+static void gelu(Node &n) {
+  bool tanh = n.choice("approximate", "none", {"none", "tanh"});
+  n.out(n.unary(tanh ? UnaryKind::gelu_tanh : UnaryKind::gelu, n.in(0)));
+}
+
+static void isInf(Node &n) {
+  n.out(n.unary(UnaryKind::is_inf, n.in(0),
+                {double(n.intAttr("detect_negative", 1) != 0),
+                 double(n.intAttr("detect_positive", 1) != 0)}));
+}
+
+static void identity(Node &n) {
+  if (n.has(0) && n.value(0).kind != ImportValue::Tensor)
+    return n.out(0, n.value(0));
+  n.out(n.in(0));
+}
+
+/// Bounds were attributes up to operator set 10, since then they are inputs.
+static void clip(Node &n) {
+  Value x = n.in(0);
+  if (n.opset() < 11) {
+    // The defaults are the type's limits: no bound at all.
+    return n.out(n.unary(
+        UnaryKind::clip, x,
+        {n.floatAttr("min", -kInfinity), n.floatAttr("max", kInfinity)}));
+  }
+  Value low = n.optional(1), high = n.optional(2);
+  for (Value bound : {low, high})
+    if (bound && n.size(bound) != 1)
+      return n.fail("a bound of shape " + str(n.shape(bound)), "a scalar");
+  auto lowData = n.data(low), highData = n.data(high);
+  if (n.isFloat(x) && (!low || lowData) && (!high || highData))
+    return n.out(n.unary(UnaryKind::clip, x,
+                         {low ? lowData->asDouble(0) : -kInfinity,
+                          high ? highData->asDouble(0) : kInfinity}));
+  if (low)
+    x = n.binary(BinaryKind::max, x, n.reshape(low, {}));
+  if (high)
+    x = n.binary(BinaryKind::min, x, n.reshape(high, {}));
+  n.out(x);
+}
+
+static void castTo(Node &n, Value x, Type element) {
+  if (n.failed())
+    return;
+  n.out(n.cast(x, element));
+}
+
+static void cast(Node &n) {
+  int64_t to;
+  if (n.opset() < 6) { // a type's name
+    onnx::TensorProto::DataType type;
+    std::string name = n.stringAttr("to", "");
+    if (!onnx::TensorProto::DataType_Parse(name, &type))
+      return n.fail("'to' = '" + name + "'", "an element type");
+    to = type;
+  } else {
+    to = n.intAttr("to");
+  }
+  Type element =
+      elementType(int32_t(std::clamp<int64_t>(to, 0, 1000)), n.context());
+  if (!element)
+    return n.fail("a cast to " + dataTypeName(int32_t(to)), typeSetNames(kAll));
+  castTo(n, n.in(0), element);
+}
+
+static void castLike(Node &n) { castTo(n, n.in(0), n.elem(n.in(1))); }
+
+//===----------------------------------------------------------------------===//
+// Two operands and more
+//===----------------------------------------------------------------------===//
+
+/// The second operand. Up to operator set 6 it broadcasts only if asked to, and
+/// may be aligned with the first's dimensions from `axis`.
+static Value secondOperand(Node &n) {
+  Value x = n.in(0), y = n.in(1);
+  if (n.opset() >= 7 || n.failed() || n.intAttr("broadcast", 0) == 0)
+    return y;
+  if (!n.hasAttr("axis"))
+    return y;
+  int64_t axis = n.axis(n.intAttr("axis", 0), n.rank(x));
+  int64_t behind = n.rank(x) - axis - n.rank(y);
+  if (behind < 0)
+    return n.fail("operands " + str(n.shape(x)) + " and " + str(n.shape(y)),
+                  "the second inside the first from axis " + Twine(axis)),
+           Value();
+  Ints shape = n.shape(y);
+  shape.append(behind, 1);
+  return n.reshape(y, shape);
+}
+
+template <BinaryKind K> static void binary(Node &n) {
+  Value y = secondOperand(n);
+  n.out(n.binary(K, n.in(0), y));
+}
+
+/// fmod = 0 has the sign of the divisor, fmod = 1 that of the dividend.
+static void mod(Node &n) {
+  Value x = n.in(0);
+  bool fmod = n.intAttr("fmod", 0) != 0;
+  if (n.isFloat(x) && !fmod)
+    return n.fail("floats with fmod = 0", "integers, or fmod = 1");
+  n.out(n.binary(fmod ? BinaryKind::fmod : BinaryKind::mod, x, n.in(1)));
+}
+
+/// The result has the base's type, whatever the exponent's.
+static void power(Node &n) {
+  Value x = n.in(0), y = secondOperand(n);
+  Type type = n.elem(x);
+  if (!n.isFloat(x) && n.isFloat(y))
+    return n.out(
+        n.cast(n.binary(BinaryKind::pow, n.cast(x, n.elem(y)), y), type));
+  n.out(n.binary(BinaryKind::pow, x, n.cast(y, type)));
+}
+
+static void bitShift(Node &n) {
+  bool right = n.choice("direction", "", {"LEFT", "RIGHT"});
+  n.out(n.binary(right ? BinaryKind::shift_right : BinaryKind::shift_left,
+                 n.in(0), n.in(1)));
+}
+
+/// The slope broadcasts to x only; up to operator set 6 it is one a channel.
+static void prelu(Node &n) {
+  Value x = n.in(0), slope = n.in(1);
+  if (n.rank(slope) == 1 && n.rank(x) > 2 && n.opset() < 7 && n.size(slope) > 1)
+    slope = n.unsqueeze(slope, n.rank(x) == 3 ? Ints{1} : Ints{1, 2});
+  if (n.broadcastShape(n.shape(x), n.shape(slope)) != n.shape(x))
+    n.fail("slope " + str(n.shape(slope)),
+           "one that broadcasts to " + str(n.shape(x)));
+  n.out(n.binary(BinaryKind::prelu, x, slope));
+}
+
+static Value foldLeft(Node &n, BinaryKind kind) {
+  Values operands = n.variadic();
+  if (operands.empty())
+    return n.fail("no inputs", "at least one"), Value();
+  Value result = operands[0];
+  for (Value v : llvm::drop_begin(operands))
+    result = n.binary(kind, result, v);
+  return result;
+}
+
+template <BinaryKind K> static void variadic(Node &n) { n.out(foldLeft(n, K)); }
+
+static void mean(Node &n) {
+  n.out(n.mul(foldLeft(n, BinaryKind::add), 1.0 / n.inputs()));
+}
+
+static void where(Node &n) { n.out(n.select(n.in(0), n.in(1), n.in(2))); }
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+OpRows importer::elementwiseOps() {
+  using U = UnaryKind;
+  using B = BinaryKind;
+  constexpr int L = kLatestOpset;
+  static const OpRow rows[] = {
+      {"Abs", 1, L, kNumbers, unary<U::abs>},
+      {"Acos", 7, L, kFloats, unary<U::acos>},
+      {"Acosh", 9, L, kFloats, unary<U::acosh>},
+      {"Add", 1, L, kNumbers, binary<B::add>},
+      {"And", 1, L, kBool, binary<B::logical_and>},
+      {"Asin", 7, L, kFloats, unary<U::asin>},
+      {"Asinh", 9, L, kFloats, unary<U::asinh>},
+      {"Atan", 7, L, kFloats, unary<U::atan>},
+      {"Atanh", 9, L, kFloats, unary<U::atanh>},
+      {"BitShift", 11, L, kUnsigned, bitShift},
+      {"BitwiseAnd", 18, L, kInts, binary<B::bitwise_and>},
+      {"BitwiseNot", 18, L, kInts, unary<U::bitwise_not>},
+      {"BitwiseOr", 18, L, kInts, binary<B::bitwise_or>},
+      {"BitwiseXor", 18, L, kInts, binary<B::bitwise_xor>},
+      {"Cast", 1, L, kAll, cast, "no strings, no 8-bit floats"},
+      {"CastLike", 15, L, kAll, castLike, "no strings, no 8-bit floats"},
+      {"Ceil", 1, L, kFloats, unary<U::ceil>},
+      {"Celu", 12, L, kFloats, celu},
+      {"Clip", 1, L, kNumbers, clip},
+      {"Cos", 7, L, kFloats, unary<U::cos>},
+      {"Cosh", 9, L, kFloats, unary<U::cosh>},
+      {"Div", 1, L, kNumbers, binary<B::div>},
+      {"Elu", 1, L, kFloats, elu},
+      {"Equal", 1, L, kAll, binary<B::equal>},
+      {"Erf", 9, L, kNumbers, unary<U::erf>},
+      {"Exp", 1, L, kFloats, unary<U::exp>},
+      {"Floor", 1, L, kFloats, unary<U::floor>},
+      {"Gelu", 20, L, kFloats, gelu},
+      {"Greater", 1, L, kNumbers, binary<B::greater>},
+      {"GreaterOrEqual", 12, L, kNumbers, binary<B::greater_equal>},
+      {"HardSigmoid", 1, L, kFloats, hardSigmoid},
+      {"HardSwish", 14, L, kFloats, hardSwish},
+      {"Identity", 1, L, kAll, identity},
+      {"IsInf", 10, L, kFloats, isInf},
+      {"IsNaN", 9, L, kFloats, unary<U::is_nan>},
+      {"LeakyRelu", 1, L, kFloats, leakyRelu},
+      {"Less", 1, L, kNumbers, binary<B::less>},
+      {"LessOrEqual", 12, L, kNumbers, binary<B::less_equal>},
+      {"Log", 1, L, kFloats, unary<U::log>},
+      {"Max", 1, L, kNumbers, variadic<B::max>},
+      {"Mean", 1, L, kFloats, mean},
+      {"Min", 1, L, kNumbers, variadic<B::min>},
+      {"Mish", 18, L, kFloats, unary<U::mish>},
+      {"Mod", 10, L, kNumbers, mod},
+      {"Mul", 1, L, kNumbers, binary<B::mul>},
+      {"Neg", 1, L, kFloats | kSigned, unary<U::neg>},
+      {"Not", 1, L, kBool, unary<U::logical_not>},
+      {"Or", 1, L, kBool, binary<B::logical_or>},
+      {"PRelu", 1, L, kFloats | kInt32 | kInt64 | kUInt32 | kUInt64, prelu},
+      {"Pow", 1, L, kNumbers, power},
+      {"Reciprocal", 1, L, kFloats, unary<U::reciprocal>},
+      {"Relu", 1, L, kFloats | kSigned, unary<U::relu>},
+      {"Round", 11, L, kFloats, unary<U::round>},
+      {"Selu", 1, L, kFloats, selu},
+      {"Shrink", 9, L, kNumbers, shrink},
+      {"Sigmoid", 1, L, kFloats, unary<U::sigmoid>},
+      {"Sign", 9, L, kNumbers, unary<U::sign>},
+      {"Sin", 7, L, kFloats, unary<U::sin>},
+      {"Sinh", 9, L, kFloats, unary<U::sinh>},
+      {"Softplus", 1, L, kFloats, unary<U::softplus>},
+      {"Softsign", 1, L, kFloats, unary<U::softsign>},
+      {"Sqrt", 1, L, kFloats, unary<U::sqrt>},
+      {"Sub", 1, L, kNumbers, binary<B::sub>},
+      {"Sum", 1, L, kFloats, variadic<B::add>},
+      {"Tan", 7, L, kFloats, unary<U::tan>},
+      {"Tanh", 1, L, kFloats, unary<U::tanh>},
+      {"ThresholdedRelu", 10, L, kFloats, thresholdedRelu},
+      {"Where", 9, L, kBool, where},
+      {"Xor", 1, L, kBool, binary<B::logical_xor>},
+  };
+  return rows;
+}

@@ -1,0 +1,316 @@
+//===- Image.cpp - Resampling and other operators on images ---------------===//
+
+#include "compiler/import/OpTable.h"
+
+#include <cmath>
+#include <numeric>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+using nn::CoordinateMode;
+using nn::NearestMode;
+using nn::ResizeMode;
+
+namespace {
+/// A resize, with the parameters that versions leave out at their defaults.
+struct ResizePlan {
+  Ints sizes;
+  Doubles scales;
+  Doubles roi; ///< starts, then ends, of every dimension
+  ResizeMode mode = ResizeMode::nearest;
+  CoordinateMode coordinates = CoordinateMode::asymmetric;
+  NearestMode nearest = NearestMode::floor;
+  double cubicA = -0.75, extrapolation = 0;
+  bool excludeOutside = false, antialias = false;
+};
+} // namespace
+
+static void emitResize(Node &n, Value x, const ResizePlan &plan) {
+  RankedTensorType type = n.type(plan.sizes, n.elem(x));
+  if (!type)
+    return;
+  OpBuilder &b = n.builder();
+  SmallVector<NamedAttribute> attrs = {
+      n.attr("scales", b.getDenseF64ArrayAttr(plan.scales)),
+      n.kind<nn::ResizeModeAttr>("mode", plan.mode),
+      n.kind<nn::CoordinateModeAttr>("coordinates", plan.coordinates),
+      n.kind<nn::NearestModeAttr>("nearest", plan.nearest),
+      n.number("cubic_a", plan.cubicA),
+      n.flag("exclude_outside", plan.excludeOutside),
+      n.flag("antialias", plan.antialias),
+      n.number("extrapolation", plan.extrapolation)};
+  if (!plan.roi.empty())
+    attrs.push_back(n.attr("roi", b.getDenseF64ArrayAttr(plan.roi)));
+  n.out(n.create<nn::ResizeOp>({x}, attrs, type));
+}
+
+/// Output sizes are floor(input * scale).
+static bool sizesFromScales(Node &n, Value x, ArrayRef<double> scales,
+                            ResizePlan &plan) {
+  if (n.failed())
+    return false;
+  for (auto [i, s] : llvm::enumerate(scales)) {
+    double size = std::floor(n.dim(x, i) * s);
+    if (!(s > 0) || !(size < 1e12)) {
+      n.fail("scale " + Twine(std::to_string(s)) + " of dimension " + Twine(i),
+             "a positive one");
+      return false;
+    }
+    plan.sizes.push_back(int64_t(size));
+    plan.scales.push_back(s);
+  }
+  return true;
+}
+
+static void upsample(Node &n) {
+  Value x = n.in(0);
+  ResizePlan plan;
+  plan.mode = n.choice("mode", "nearest", {"nearest", "linear", "bilinear"})
+                  ? ResizeMode::linear
+                  : ResizeMode::nearest;
+  Doubles scales;
+  if (n.opset() < 7)
+    scales = {1, 1, n.floatAttr("height_scale", 1),
+              n.floatAttr("width_scale", 1)};
+  else if (n.opset() < 9)
+    scales = n.floatsAttr("scales");
+  else if (auto data = n.constantInput(1, "scales"))
+    scales = data->asDoubles();
+  if (!n.failed() && int64_t(scales.size()) != n.rank(x))
+    return n.fail(Twine(scales.size()) + " scales", Twine(n.rank(x)));
+  if (sizesFromScales(n, x, scales, plan))
+    emitResize(n, x, plan);
+}
+
+/// The last dimension of sizes given for some axes keeps the aspect ratio.
+static void keepAspect(Node &n, Value x, bool notLarger, ArrayRef<int64_t> axes,
+                       ResizePlan &plan) {
+  double scale = 0;
+  for (int64_t a : axes) {
+    double s =
+        double(plan.sizes[a]) / double(std::max<int64_t>(n.dim(x, a), 1));
+    scale = a == axes[0] ? s
+            : notLarger  ? std::min(scale, s)
+                         : std::max(scale, s);
+  }
+  for (int64_t a : axes) {
+    plan.scales[a] = scale;
+    plan.sizes[a] = int64_t(std::floor(scale * n.dim(x, a) + 0.5));
+  }
+}
+
+static void resize(Node &n) {
+  Value x = n.in(0);
+  ResizePlan plan;
+  unsigned mode = n.choice("mode", "nearest", {"nearest", "linear", "cubic"});
+  plan.mode = static_cast<ResizeMode>(mode);
+  Ints axes(n.rank(x));
+  std::iota(axes.begin(), axes.end(), 0);
+  Doubles scales;
+  if (n.opset() < 11) { // asymmetric, scales only
+    if (auto data = n.constantInput(1, "scales"))
+      scales = data->asDoubles();
+    if (!n.failed() && int64_t(scales.size()) != n.rank(x))
+      return n.fail(Twine(scales.size()) + " scales", Twine(n.rank(x)));
+    if (sizesFromScales(n, x, scales, plan))
+      emitResize(n, x, plan);
+    return;
+  }
+  static constexpr CoordinateMode kCoordinates[] = {
+      CoordinateMode::half_pixel,          CoordinateMode::pytorch_half_pixel,
+      CoordinateMode::align_corners,       CoordinateMode::asymmetric,
+      CoordinateMode::tf_crop_and_resize,  CoordinateMode::tf_half_pixel_for_nn,
+      CoordinateMode::half_pixel_symmetric};
+  plan.coordinates = kCoordinates[n.choice(
+      "coordinate_transformation_mode", "half_pixel",
+      {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
+       "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric"})];
+  plan.nearest = static_cast<NearestMode>(
+      n.choice("nearest_mode", "round_prefer_floor",
+               {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
+  plan.cubicA = n.floatAttr("cubic_coeff_a", -0.75);
+  plan.excludeOutside = n.intAttr("exclude_outside", 0) != 0;
+  plan.extrapolation = n.floatAttr("extrapolation_value", 0);
+  plan.antialias = n.intAttr("antialias", 0) != 0;
+  if (n.hasAttr("axes"))
+    axes = n.axes(n.intsAttr("axes"), n.rank(x));
+  unsigned policy = n.choice("keep_aspect_ratio_policy", "stretch",
+                             {"stretch", "not_larger", "not_smaller"});
+  if (plan.coordinates == CoordinateMode::tf_crop_and_resize) {
+    auto roi = n.constantInput(1, "roi");
+    if (n.failed())
+      return;
+    if (roi->size() != 2 * int64_t(axes.size()))
+      return n.fail(Twine(roi->size()) + " values of roi",
+                    "two for each of " + Twine(axes.size()) + " axes");
+    plan.roi.assign(2 * n.rank(x), 0);
+    for (int64_t i = 0; i < n.rank(x); ++i)
+      plan.roi[i + n.rank(x)] = 1;
+    for (auto [i, a] : llvm::enumerate(axes)) {
+      plan.roi[a] = roi->asDouble(i);
+      plan.roi[a + n.rank(x)] = roi->asDouble(i + axes.size());
+    }
+  }
+
+  auto given = [&](unsigned i) { return n.has(i) && n.size(n.in(i)) > 0; };
+  if (n.failed())
+    return;
+  if (given(3)) {
+    Ints sizes = n.intsInput(3, "sizes");
+    if (n.failed())
+      return;
+    if (sizes.size() != axes.size())
+      return n.fail(Twine(sizes.size()) + " sizes", Twine(axes.size()));
+    plan.sizes = n.shape(x);
+    plan.scales.assign(n.rank(x), 1);
+    for (auto [a, s] : llvm::zip(axes, sizes)) {
+      if (s < 0)
+        return n.fail("sizes " + str(sizes), "positive ones");
+      plan.sizes[a] = s;
+      plan.scales[a] = double(s) / double(std::max<int64_t>(n.dim(x, a), 1));
+    }
+    if (policy)
+      keepAspect(n, x, policy == 1, axes, plan);
+    return emitResize(n, x, plan);
+  }
+  auto data = n.constantInput(2, "scales");
+  if (n.failed())
+    return;
+  if (data->size() != int64_t(axes.size()))
+    return n.fail(Twine(data->size()) + " scales", Twine(axes.size()));
+  scales.assign(n.rank(x), 1);
+  for (auto [i, a] : llvm::enumerate(axes))
+    scales[a] = data->asDouble(i);
+  if (sizesFromScales(n, x, scales, plan))
+    emitResize(n, x, plan);
+}
+
+static void gridSample(Node &n) {
+  Value x = n.in(0), grid = n.in(1);
+  // Names changed with 20: linear, nearest, cubic.
+  static constexpr ResizeMode kModes[] = {
+      ResizeMode::linear, ResizeMode::nearest, ResizeMode::cubic,
+      ResizeMode::linear, ResizeMode::cubic};
+  ResizeMode mode =
+      kModes[n.choice("mode", n.opset() < 20 ? "bilinear" : "linear",
+                      {"bilinear", "nearest", "bicubic", "linear", "cubic"})];
+  unsigned padding =
+      n.choice("padding_mode", "zeros", {"zeros", "border", "reflection"});
+  static constexpr const char *kPaddings[] = {"zeros", "border", "reflection"};
+  if (!n.expectRank(x, 4, 4, "an input") || !n.expectRank(grid, 4, 4, "a grid"))
+    return;
+  if (n.dim(grid, 3) != 2 || n.dim(grid, 0) != n.dim(x, 0))
+    return n.fail("a grid " + str(n.shape(grid)),
+                  "[" + Twine(n.dim(x, 0)) + ", H, W, 2]");
+  n.out(n.create<nn::GridSampleOp>(
+      {x, grid},
+      {n.kind<nn::ResizeModeAttr>("mode", mode),
+       n.attr("padding", n.builder().getStringAttr(kPaddings[padding])),
+       n.flag("align_corners", n.intAttr("align_corners", 0) != 0)}));
+}
+
+static void roiAlign(Node &n) {
+  Value x = n.in(0), rois = n.in(1), batch = n.in(2);
+  bool isMax = n.choice("mode", "avg", {"avg", "max"});
+  // Before 16 there was no half pixel offset.
+  bool halfPixel = n.opset() >= 16 &&
+                   n.choice("coordinate_transformation_mode", "half_pixel",
+                            {"half_pixel", "output_half_pixel"}) == 0;
+  int64_t height = n.intAttr("output_height", 1);
+  int64_t width = n.intAttr("output_width", 1);
+  int64_t ratio = n.intAttr("sampling_ratio", 0);
+  if (!n.expectRank(x, 4, 4, "an input") || !n.expectRank(rois, 2, 2, "rois") ||
+      !n.expectRank(batch, 1, 1, "batch_indices"))
+    return;
+  if (height < 1 || width < 1 || ratio < 0 || n.dim(rois, 1) != 4 ||
+      n.dim(batch, 0) != n.dim(rois, 0))
+    return n.fail("rois " + str(n.shape(rois)) + " for an output of " +
+                      str({height, width}),
+                  "[R, 4] and positive sizes");
+  if (!n.type({n.dim(rois, 0), n.dim(x, 1), height, width}, n.elem(x)))
+    return;
+  n.out(n.create<nn::RoiAlignOp>(
+      {x, rois, batch},
+      {n.kind<nn::PoolKindAttr>("kind", isMax ? nn::PoolKind::max
+                                              : nn::PoolKind::average),
+       n.attr("output_height", height), n.attr("output_width", width),
+       n.attr("sampling_ratio", ratio),
+       n.number("spatial_scale", n.floatAttr("spatial_scale", 1)),
+       n.flag("half_pixel", halfPixel)}));
+}
+
+/// Crops or pads around the centre; of an odd number of elements the extra one
+/// is at the end.
+static void centerCropPad(Node &n) {
+  Value x = n.in(0);
+  Ints target = n.intsInput(1, "shape"), all(n.rank(x));
+  std::iota(all.begin(), all.end(), 0);
+  Ints axes = n.hasAttr("axes") ? n.axes(n.intsAttr("axes"), n.rank(x)) : all;
+  if (n.failed())
+    return;
+  if (target.size() != axes.size())
+    return n.fail("shape " + str(target),
+                  "one size for each of " + Twine(axes.size()) + " axes");
+  Ints low(n.rank(x), 0), high(n.rank(x), 0);
+  for (auto [a, size] : llvm::zip(axes, target)) {
+    int64_t d = n.dim(x, a);
+    if (size < 0 || size > (int64_t(1) << 40))
+      return n.fail("shape " + str(target), "sizes");
+    int64_t difference = size - d;
+    low[a] = difference >= 0 ? difference / 2 : -((-difference) / 2);
+    high[a] = difference - low[a];
+  }
+  n.out(n.pad(x, low, high));
+}
+
+/// Coordinates of an output grid under theta: a product with the normalised
+/// grid of the target size, which is constant.
+static void affineGrid(Node &n) {
+  Value theta = n.in(0);
+  Ints size = n.intsInput(1, "size");
+  bool align = n.intAttr("align_corners", 0) != 0;
+  if (n.failed())
+    return;
+  int64_t dims = int64_t(size.size()) - 2;
+  if (dims < 2 || dims > 3 || n.shape(theta) != Ints{size[0], dims, dims + 1})
+    return n.fail("theta " + str(n.shape(theta)) + " for size " + str(size),
+                  "[N, D, D+1] with 2 or 3 spatial dimensions");
+  Ints spatial(size.begin() + 2, size.end());
+  int64_t points = 1;
+  for (int64_t d : spatial)
+    if (d < 1 || llvm::MulOverflow(points, d, points))
+      return n.fail("size " + str(size), "positive sizes");
+  // [D + 1, points]: x (last dimension) first, then y, z, and ones.
+  Value grid = n.generate({dims + 1, points}, n.elem(theta), [&](int64_t i) {
+    int64_t row = i / points, point = i % points;
+    if (row == dims)
+      return 1.0;
+    int64_t axis = dims - 1 - row, inner = 1;
+    for (int64_t d = axis + 1; d < dims; ++d)
+      inner *= spatial[d];
+    int64_t extent = spatial[axis], at = point / inner % extent;
+    if (align)
+      return extent == 1 ? 0.0 : -1 + 2.0 * at / (extent - 1);
+    return -1 + (2.0 * at + 1) / extent;
+  });
+  Value y = n.transpose(n.matmul(theta, grid), {0, 2, 1});
+  Ints result{size[0]};
+  result.append(spatial);
+  result.push_back(dims);
+  n.out(n.reshape(y, result));
+}
+
+OpRows importer::imageOps() {
+  constexpr int L = kLatestOpset;
+  static const OpRow rows[] = {
+      {"AffineGrid", 20, L, kFloats, affineGrid, "size constant"},
+      {"CenterCropPad", 18, L, kAll, centerCropPad, "shape constant"},
+      {"GridSample", 16, L, kFloats, gridSample, "4-D input"},
+      {"Resize", 10, L, kNumbers, resize, "scales, sizes, roi constant"},
+      {"RoiAlign", 10, L, kFloats, roiAlign},
+      {"Upsample", 1, 9, kNumbers, upsample, "scales constant"},
+  };
+  return rows;
+}

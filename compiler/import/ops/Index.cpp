@@ -1,0 +1,221 @@
+//===- Index.cpp - Gather, scatter and what selects elements --------------===//
+
+#include "compiler/import/OpTable.h"
+#include "dialects/nn/Layout.h"
+
+#include <cstring>
+#include <map>
+#include <numeric>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+/// Whether indices are int32 or int64, else a fault.
+static bool checkIndices(Node &n, Value indices) {
+  if (n.failed())
+    return false;
+  if (typeSetOf(n.elem(indices)) & (kInt32 | kInt64))
+    return true;
+  n.fail("indices of " + typeName(n.elem(indices)), "int32 or int64");
+  return false;
+}
+
+static void gather(Node &n) {
+  Value x = n.in(0), indices = n.in(1);
+  int64_t axis = n.axis(n.intAttr("axis", 0), n.rank(x));
+  if (checkIndices(n, indices))
+    n.out(n.gather(x, indices, axis));
+}
+
+static void gatherElements(Node &n) {
+  Value x = n.in(0), indices = n.in(1);
+  int64_t axis = n.axis(n.intAttr("axis", 0), n.rank(x));
+  if (!checkIndices(n, indices) ||
+      !n.expectRank(indices, n.rank(x), n.rank(x), "indices"))
+    return;
+  n.out(n.create<nn::GatherElementsOp>({x, indices}, {n.attr("axis", axis)}));
+}
+
+static void gatherND(Node &n) {
+  Value x = n.in(0), indices = n.in(1);
+  int64_t batch = n.intAttr("batch_dims", 0);
+  int64_t tuple = n.dim(indices, n.rank(indices) - 1);
+  if (!checkIndices(n, indices) || !n.expectRank(indices, 1, 64, "indices"))
+    return;
+  if (batch < 0 || batch >= n.rank(indices) || tuple < 1 ||
+      batch + tuple > n.rank(x))
+    return n.fail("indices " + str(n.shape(indices)) + " with batch_dims " +
+                      Twine(batch),
+                  "index tuples that fit " + str(n.shape(x)));
+  n.out(n.create<nn::GatherNDOp>({x, indices}, {n.attr("batch_dims", batch)}));
+}
+
+static NamedAttribute reduction(Node &n) {
+  using R = nn::ScatterReduction;
+  static constexpr R kReductions[] = {R::none, R::add, R::mul, R::min, R::max};
+  return n.kind<nn::ScatterReductionAttr>(
+      "reduction", kReductions[n.choice("reduction", "none",
+                                        {"none", "add", "mul", "min", "max"})]);
+}
+
+static void scatterElements(Node &n) {
+  Value x = n.in(0), indices = n.in(1), updates = n.in(2);
+  int64_t axis = n.axis(n.intAttr("axis", 0), n.rank(x));
+  if (!checkIndices(n, indices) ||
+      !n.expectRank(indices, n.rank(x), n.rank(x), "indices"))
+    return;
+  if (n.shape(indices) != n.shape(updates))
+    return n.fail("updates " + str(n.shape(updates)),
+                  "the indices' shape " + str(n.shape(indices)));
+  n.out(n.create<nn::ScatterElementsOp>({x, indices, updates},
+                                        {n.attr("axis", axis), reduction(n)}));
+}
+
+static void scatterND(Node &n) {
+  Value x = n.in(0), indices = n.in(1), updates = n.in(2);
+  if (!checkIndices(n, indices) || !n.expectRank(indices, 1, 64, "indices"))
+    return;
+  n.out(n.create<nn::ScatterNDOp>({x, indices, updates}, {reduction(n)}));
+}
+
+/// One-hot is indices == 0…depth-1 along a new axis. Negative indices count
+/// from the end; others outside of the range give no hot element.
+static void oneHot(Node &n) {
+  Value indices = n.in(0), values = n.in(2);
+  int64_t depth = n.intInput(1, "depth");
+  if (n.failed())
+    return;
+  if (depth < 1 || depth > (int64_t(1) << 31))
+    return n.fail("depth " + Twine(depth), "a positive one");
+  if (n.shape(values) != Ints{2})
+    return n.fail("values " + str(n.shape(values)), "[2]");
+  int64_t axis = n.axis(n.intAttr("axis", -1), n.rank(indices) + 1);
+  indices = n.cast(indices, n.i64());
+  Value isNegative = n.binary(BinaryKind::less, indices, 0.0);
+  indices = n.select(isNegative, n.add(indices, double(depth)), indices);
+  indices = n.unsqueeze(indices, {axis});
+  Ints classShape(n.rank(indices), 1);
+  if (n.failed())
+    return;
+  classShape[axis] = depth;
+  Value classes = n.generate(classShape, n.i64(), [](int64_t i) { return i; });
+  Value off = n.reshape(n.slice(values, 0, 0, 1), {});
+  Value on = n.reshape(n.slice(values, 0, 1, 1), {});
+  n.out(n.select(n.binary(BinaryKind::equal, indices, classes), on, off));
+}
+
+/// The result's shape depends on the values: they must be constant.
+static void nonZero(Node &n) {
+  auto x = n.constantInput(0, "X");
+  if (!x)
+    return;
+  Ints shape(x->type().getShape());
+  int64_t rank = shape.size();
+  SmallVector<Ints> columns(rank);
+  for (int64_t i = 0; i < x->size(); ++i) {
+    if (x->asDouble(i) == 0)
+      continue;
+    int64_t rest = i;
+    for (int64_t d = rank; d-- > 0;) {
+      columns[d].push_back(rest % shape[d]);
+      rest /= shape[d];
+    }
+  }
+  Ints flat;
+  for (Ints &column : columns)
+    flat.append(column);
+  n.out(n.ints({rank, rank ? int64_t(columns[0].size()) : 0}, flat));
+}
+
+/// The condition must be constant: the result is a gather then.
+static void compress(Node &n) {
+  Value x = n.in(0);
+  auto condition = n.constantInput(1, "condition");
+  if (!condition)
+    return;
+  int64_t axis = 0;
+  if (n.hasAttr("axis"))
+    axis = n.axis(n.intAttr("axis", 0), n.rank(x));
+  else
+    x = n.reshape(x, {n.size(x)});
+  Ints indices;
+  for (int64_t i = 0; i < std::min(condition->size(), n.dim(x, axis)); ++i)
+    if (condition->asInt(i))
+      indices.push_back(i);
+  n.out(n.gather(x, n.ints(indices), axis));
+}
+
+/// The result's shape depends on the values: they must be constant. Slices
+/// along an axis compare as sequences of numbers.
+static void unique(Node &n) {
+  Value x = n.in(0);
+  auto data = n.constantInput(0, "X");
+  if (!data)
+    return;
+  bool sorted = n.intAttr("sorted", 1) != 0;
+  int64_t axis = 0;
+  bool flat = !n.hasAttr("axis");
+  if (!flat)
+    axis = n.axis(n.intAttr("axis", 0), n.rank(x));
+  if (n.failed())
+    return;
+  Ints s = flat ? Ints{n.size(x)} : n.shape(x);
+  int64_t outer = 1, inner = 1, count = s[axis];
+  for (int64_t i = 0; i < int64_t(s.size()); ++i)
+    (i < axis ? outer : inner) *= i == axis ? 1 : s[i];
+  std::map<std::vector<double>, int64_t> seen; // slice to index in `firsts`
+  Ints firsts, inverse, counts;
+  std::vector<std::vector<double>> slices;
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<double> slice;
+    for (int64_t o = 0; o < outer; ++o)
+      for (int64_t k = 0; k < inner; ++k)
+        slice.push_back(data->asDouble((o * count + i) * inner + k));
+    auto [it, isNew] = seen.try_emplace(slice, int64_t(firsts.size()));
+    if (isNew) {
+      firsts.push_back(i);
+      counts.push_back(0);
+    }
+    ++counts[it->second];
+    inverse.push_back(it->second);
+  }
+  Ints order(firsts.size()), place(firsts.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (sorted) {
+    order.clear();
+    for (auto &entry : seen)
+      order.push_back(entry.second);
+  }
+  for (auto [i, o] : llvm::enumerate(order))
+    place[o] = i;
+  Ints orderedFirsts, orderedCounts;
+  for (int64_t o : order) {
+    orderedFirsts.push_back(firsts[o]);
+    orderedCounts.push_back(counts[o]);
+  }
+  for (int64_t &i : inverse)
+    i = place[i];
+  Value y = flat ? n.reshape(x, {n.size(x)}) : x;
+  n.out(0, n.gather(y, n.ints(orderedFirsts), axis));
+  n.out(1, n.ints(orderedFirsts));
+  n.out(2, n.ints(inverse));
+  n.out(3, n.ints(orderedCounts));
+}
+
+OpRows importer::indexOps() {
+  constexpr int L = kLatestOpset;
+  static const OpRow rows[] = {
+      {"Compress", 9, L, kAll, compress, "condition constant"},
+      {"Gather", 1, L, kAll, gather},
+      {"GatherElements", 11, L, kAll, gatherElements},
+      {"GatherND", 11, L, kAll, gatherND},
+      {"NonZero", 9, L, kAll, nonZero, "constant input"},
+      {"OneHot", 9, L, kNumbers, oneHot, "depth constant"},
+      {"Scatter", 9, 10, kAll, scatterElements},
+      {"ScatterElements", 11, L, kAll, scatterElements},
+      {"ScatterND", 11, L, kAll, scatterND},
+      {"Unique", 11, L, kAll, unique, "constant input"},
+  };
+  return rows;
+}

@@ -1,0 +1,359 @@
+//===- Matrix.cpp - Matrix products ---------------------------------------===//
+
+#include "compiler/import/ops/Matrix.h"
+
+#include "compiler/import/OpTable.h"
+
+#include <map>
+#include <numeric>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+static bool checkProduct(Node &n, Value lhs, Value rhs) {
+  if (n.failed())
+    return false;
+  int64_t k = n.dim(lhs, n.rank(lhs) - 1);
+  int64_t other = n.dim(rhs, std::max<int64_t>(n.rank(rhs) - 2, 0));
+  if (n.rank(lhs) < 1 || n.rank(rhs) < 1 || k != other) {
+    n.fail("matrices " + str(n.shape(lhs)) + " and " + str(n.shape(rhs)),
+           "inner dimensions that agree");
+    return false;
+  }
+  return true;
+}
+
+Value importer::numpyMatmul(Node &n, Value lhs, Value rhs) {
+  if (!checkProduct(n, lhs, rhs))
+    return {};
+  bool leftVector = n.rank(lhs) == 1, rightVector = n.rank(rhs) == 1;
+  if (leftVector)
+    lhs = n.unsqueeze(lhs, {0});
+  if (rightVector)
+    rhs = n.unsqueeze(rhs, {1});
+  Ints l = n.shape(lhs), r = n.shape(rhs);
+  if (n.failed())
+    return {};
+  Ints result = n.broadcastShape(ArrayRef<int64_t>(l).drop_back(2),
+                                 ArrayRef<int64_t>(r).drop_back(2));
+  result.push_back(l[l.size() - 2]);
+  result.push_back(r.back());
+  if (!n.type(result, n.elem(lhs)))
+    return {};
+  Value y = n.matmul(lhs, rhs);
+  Ints s = n.shape(y);
+  if (n.failed())
+    return {};
+  if (rightVector)
+    s.erase(s.end() - 1);
+  if (leftVector)
+    s.erase(s.end() - (rightVector ? 1 : 2));
+  return n.reshape(y, s);
+}
+
+static void matmul(Node &n) { n.out(numpyMatmul(n, n.in(0), n.in(1))); }
+
+/// alpha * A' * B' + beta * C. The factors go into constants where they can.
+static void gemm(Node &n) {
+  Value a = n.in(0), b = n.in(1), c = n.optional(2);
+  bool transA = n.intAttr("transA", 0) != 0,
+       transB = n.intAttr("transB", 0) != 0;
+  double alpha = n.floatAttr("alpha", 1), beta = n.floatAttr("beta", 1);
+  if (!n.expectRank(a, 2, 2, "A") || !n.expectRank(b, 2, 2, "B"))
+    return;
+  int64_t m = n.dim(a, transA ? 1 : 0), k = n.dim(a, transA ? 0 : 1);
+  int64_t k2 = n.dim(b, transB ? 1 : 0), cols = n.dim(b, transB ? 0 : 1);
+  if (k != k2)
+    return n.fail("matrices " + str(n.shape(a)) + " and " + str(n.shape(b)),
+                  "inner dimensions that agree");
+  if (!n.type({m, cols}, n.elem(a)))
+    return;
+  if (c && beta != 1)
+    c = n.mul(c, beta);
+  if (c && n.broadcastShape(n.shape(c), {m, cols}) != Ints{m, cols})
+    return n.fail("C of shape " + str(n.shape(c)),
+                  "one that broadcasts to " + str({m, cols}));
+  if (alpha != 1)
+    (n.isConstant(b) ? b : a) = n.mul(n.isConstant(b) ? b : a, alpha);
+  n.out(n.matmul(a, b, beta == 0 ? Value() : c, transA, transB));
+}
+
+//===----------------------------------------------------------------------===//
+// Einsum
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A tensor whose dimensions have names; those of an ellipsis are 1, 2, … from
+/// the last backwards, so that they broadcast.
+struct Labelled {
+  Value value;
+  std::string labels;
+};
+
+/// Evaluates terms from left to right, each step a batched matrix product.
+class Einsum {
+public:
+  explicit Einsum(Node &node) : n(node) {}
+
+  Value run(std::string equation, ArrayRef<Value> operands) {
+    std::string terms, result;
+    equation.erase(std::remove(equation.begin(), equation.end(), ' '),
+                   equation.end());
+    size_t arrow = equation.find("->");
+    terms = equation.substr(0, arrow);
+    SmallVector<StringRef> parts;
+    StringRef(terms).split(parts, ',');
+    if (parts.size() != operands.size())
+      return bad(equation);
+    SmallVector<Labelled> labelled;
+    for (auto [part, value] : llvm::zip(parts, operands)) {
+      Labelled l{value, expand(part.str(), n.rank(value))};
+      if (n.failed() || l.labels.size() != size_t(n.rank(value)))
+        return bad(equation);
+      for (auto [i, c] : llvm::enumerate(l.labels)) {
+        int64_t d = n.dim(value, i);
+        auto [it, isNew] = sizes.try_emplace(c, d);
+        if (!isNew && it->second != d && it->second != 1 && d != 1)
+          return n.fail("dimensions of different sizes for one index in '" +
+                            equation + "'",
+                        "one size"),
+                 Value();
+        it->second = std::max(it->second, d);
+      }
+      labelled.push_back(diagonals(std::move(l)));
+    }
+    result = arrow == std::string::npos ? implicit(terms)
+                                        : equation.substr(arrow + 2);
+    result = expand(result, -1);
+    std::string seen;
+    for (char c : result) {
+      if (!sizes.count(c) || seen.find(c) != std::string::npos)
+        return bad(equation);
+      seen += c;
+    }
+    Labelled left = labelled[0];
+    for (size_t i = 1; i < labelled.size(); ++i) {
+      std::string later = result;
+      for (size_t k = i + 1; k < labelled.size(); ++k)
+        later += labelled[k].labels;
+      left = contract(left, labelled[i], later);
+    }
+    left = sumOut(left, result);
+    Ints target;
+    for (char c : result)
+      target.push_back(sizes[c]);
+    return n.broadcast(arrange(left, result), target);
+  }
+
+private:
+  Value bad(const std::string &equation) {
+    n.fail("equation '" + equation + "'", "one that fits the operands");
+    return {};
+  }
+
+  /// Replaces "..." by names of its dimensions.
+  std::string expand(std::string labels, int64_t rank) {
+    size_t dots = labels.find("...");
+    for (size_t i = 0; i < labels.size(); ++i)
+      if (!(dots != std::string::npos && i >= dots && i < dots + 3) &&
+          !isalpha(static_cast<unsigned char>(labels[i])))
+        n.fail("'" + labels + "' in the equation", "letters");
+    if (dots == std::string::npos || n.failed())
+      return labels;
+    int64_t count = rank < 0 ? ellipsis : rank - int64_t(labels.size() - 3);
+    if (count < 0 || count > 30) {
+      n.fail("'" + labels + "' for rank " + Twine(rank), "fewer indices");
+      return labels;
+    }
+    ellipsis = std::max(ellipsis, count);
+    std::string names;
+    for (int64_t i = count; i > 0; --i)
+      names += char(i);
+    return labels.replace(dots, 3, names);
+  }
+
+  /// All labels met once, in alphabetical order, after the ellipsis.
+  std::string implicit(const std::string &terms) {
+    std::map<char, int> counts;
+    for (char c : terms)
+      if (isalpha(static_cast<unsigned char>(c)))
+        ++counts[c];
+    std::string result = "...";
+    for (auto [c, count] : counts)
+      if (count == 1)
+        result += c;
+    return result;
+  }
+
+  /// A label that comes twice takes the diagonal of its two dimensions.
+  Labelled diagonals(Labelled l) {
+    for (size_t i = 0; i < l.labels.size(); ++i) {
+      size_t j = l.labels.find(l.labels[i], i + 1);
+      if (j == std::string::npos || n.failed())
+        continue;
+      // Multiply by the identity and add up the second dimension.
+      int64_t size = n.dim(l.value, i);
+      Ints eye(l.labels.size(), 1);
+      eye[i] = eye[j] = size;
+      Value mask = n.generate(eye, n.i1(), [&](int64_t k) {
+        return k % size == k / size ? 1.0 : 0.0;
+      });
+      l.value = n.select(mask, l.value, n.scalar(n.elem(l.value), 0));
+      l.value = n.reduce(ReduceKind::sum, l.value, {int64_t(j)}, false);
+      l.labels.erase(j, 1);
+      --i;
+    }
+    return l;
+  }
+
+  Labelled sumOut(Labelled l, const std::string &keep) {
+    Ints axes;
+    std::string left;
+    for (auto [i, c] : llvm::enumerate(l.labels))
+      if (keep.find(c) == std::string::npos)
+        axes.push_back(i);
+      else
+        left += c;
+    // Indices that broadcast here count as often as their real size.
+    for (int64_t a : axes)
+      if (n.dim(l.value, a) != sizes[l.labels[a]]) {
+        Ints s = n.shape(l.value);
+        s[a] = sizes[l.labels[a]];
+        l.value = n.broadcast(l.value, s);
+      }
+    l.value = n.reduce(ReduceKind::sum, l.value, axes, false);
+    l.labels = left;
+    return l;
+  }
+
+  /// The value with exactly these labels in order; absent ones have size one.
+  Value arrange(const Labelled &l, const std::string &labels) {
+    Ints perm, s;
+    for (char c : labels) {
+      size_t at = l.labels.find(c);
+      s.push_back(at == std::string::npos ? 1 : n.dim(l.value, at));
+      if (at != std::string::npos)
+        perm.push_back(at);
+    }
+    return n.reshape(n.transpose(l.value, perm), s);
+  }
+
+  int64_t product(const std::string &labels, Value v, const std::string &of) {
+    int64_t p = 1;
+    for (auto [i, c] : llvm::enumerate(of))
+      if (labels.find(c) != std::string::npos)
+        p *= n.dim(v, i);
+    return p;
+  }
+
+  /// left · right, keeping the labels in `later`.
+  Labelled contract(Labelled l, Labelled r, const std::string &later) {
+    auto in = [](char c, const std::string &s) {
+      return s.find(c) != std::string::npos;
+    };
+    // What only one side has and nobody needs is added up first.
+    l = sumOut(l, later + r.labels);
+    r = sumOut(r, later + l.labels);
+    std::string batch, rows, columns, inner;
+    for (char c : l.labels)
+      (!in(c, r.labels) ? rows : in(c, later) ? batch : inner) += c;
+    for (char c : r.labels)
+      if (!in(c, l.labels))
+        columns += c;
+    for (char c : inner) { // both sides must have the full size
+      for (Labelled *side : {&l, &r}) {
+        size_t at = side->labels.find(c);
+        Ints s = n.shape(side->value);
+        if (n.failed() || s[at] == sizes[c])
+          continue;
+        s[at] = sizes[c];
+        side->value = n.broadcast(side->value, s);
+      }
+    }
+    Value x = arrange(l, batch + rows + inner);
+    Value y = arrange(r, batch + inner + columns);
+    if (n.failed())
+      return l;
+    Ints xs, ys, result;
+    for (char c : batch) {
+      xs.push_back(n.dim(l.value, l.labels.find(c)));
+      ys.push_back(n.dim(r.value, r.labels.find(c)));
+      result.push_back(std::max(xs.back(), ys.back()));
+    }
+    int64_t m = product(rows, l.value, l.labels);
+    int64_t k = product(inner, l.value, l.labels);
+    int64_t cols = product(columns, r.value, r.labels);
+    xs.append({m, k});
+    ys.append({k, cols});
+    for (char c : rows)
+      result.push_back(n.dim(l.value, l.labels.find(c)));
+    for (char c : columns)
+      result.push_back(n.dim(r.value, r.labels.find(c)));
+    x = n.reshape(x, xs);
+    y = n.reshape(y, ys);
+    Value z =
+        inner.empty() && (m == 1 || cols == 1) ? n.mul(x, y) : n.matmul(x, y);
+    return {n.reshape(z, result), batch + rows + columns};
+  }
+
+  Node &n;
+  std::map<char, int64_t> sizes;
+  int64_t ellipsis = 0;
+};
+} // namespace
+
+static void einsum(Node &n) {
+  Values operands = n.variadic();
+  if (operands.empty())
+    return n.fail("no inputs", "at least one");
+  n.out(Einsum(n).run(n.stringAttr("equation", ""), operands));
+}
+
+//===----------------------------------------------------------------------===//
+// Determinant
+//===----------------------------------------------------------------------===//
+
+/// By cofactors along the first row, for small matrices [batch, k, k].
+static Value determinant(Node &n, Value x, int64_t k) {
+  if (k == 1)
+    return n.reshape(x, {n.dim(x, 0)});
+  Value below = n.slice(x, 1, 1, k - 1), sum;
+  for (int64_t c = 0; c < k; ++c) {
+    Values rest;
+    if (c > 0)
+      rest.push_back(n.slice(below, 2, 0, c));
+    if (c + 1 < k)
+      rest.push_back(n.slice(below, 2, c + 1, k - c - 1));
+    Value minor = determinant(n, n.concat(rest, 2), k - 1);
+    Value factor =
+        n.reshape(n.slice(n.slice(x, 1, 0, 1), 2, c, 1), {n.dim(x, 0)});
+    Value term = n.mul(factor, minor);
+    sum = c == 0 ? term : c % 2 ? n.sub(sum, term) : n.add(sum, term);
+  }
+  return sum;
+}
+
+static void det(Node &n) {
+  Value x = n.in(0);
+  if (!n.expectRank(x, 2, 64, "an input"))
+    return;
+  Ints s = n.shape(x);
+  int64_t k = s.pop_back_val();
+  if (s.pop_back_val() != k || k < 1 || k > 4)
+    return n.fail("matrices " + str(n.shape(x)), "square ones, at most 4x4");
+  Value flat = n.reshape(x, {n.size(x) / (k * k), k, k});
+  n.out(n.reshape(determinant(n, flat, k), s));
+}
+
+OpRows importer::matrixOps() {
+  constexpr int L = kLatestOpset;
+  constexpr TypeSet kMatrix = kFloats | kInt32 | kInt64 | kUInt32 | kUInt64;
+  static const OpRow rows[] = {
+      {"Det", 11, L, kFloats, det, "at most 4x4"},
+      {"Einsum", 12, L, kNumbers, einsum},
+      {"Gemm", 1, L, kMatrix, gemm},
+      {"MatMul", 1, L, kMatrix, matmul},
+  };
+  return rows;
+}

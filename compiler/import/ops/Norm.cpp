@@ -1,0 +1,237 @@
+//===- Norm.cpp - Normalisations ------------------------------------------===//
+
+#include "compiler/import/OpTable.h"
+
+#include <cmath>
+#include <numeric>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+/// A value of one number a channel, shaped to broadcast against x.
+static Value perChannel(Node &n, Value v, Value x) {
+  Ints s(n.rank(x) > 1 ? n.rank(x) - 1 : 1, 1);
+  s[0] = n.size(v);
+  return n.reshape(v, s);
+}
+
+static bool checkChannels(Node &n, Value v, const char *what,
+                          int64_t channels) {
+  if (n.failed())
+    return false;
+  if (n.shape(v) == Ints{channels})
+    return true;
+  n.fail(Twine(what) + " of shape " + str(n.shape(v)), str({channels}));
+  return false;
+}
+
+/// At inference this is one multiplication and one addition a channel.
+/// Constants are computed in double.
+static void batchNormalization(Node &n) {
+  Value x = n.in(0), scale = n.in(1), bias = n.in(2), mean = n.in(3),
+        var = n.in(4);
+  double epsilon = n.floatAttr("epsilon", 1e-5);
+  if (n.opset() >= 14 && n.intAttr("training_mode", 0))
+    return n.fail("training_mode = 1", "a model for inference");
+  if (n.opset() < 9 && n.intAttr("spatial", 1) == 0)
+    return n.fail("spatial = 0", "statistics a channel");
+  if (!n.expectRank(x, 1, 64, "an input"))
+    return;
+  int64_t channels = n.rank(x) > 1 ? n.dim(x, 1) : 1;
+  for (auto [v, what] : {std::pair(scale, "scale"), std::pair(bias, "bias"),
+                         std::pair(mean, "mean"), std::pair(var, "variance")})
+    if (!checkChannels(n, v, what, channels))
+      return;
+  Type type = n.elem(x);
+  auto s = n.data(scale), b = n.data(bias), m = n.data(mean), v = n.data(var);
+  Value factor, shift;
+  if (s && b && m && v) {
+    Doubles factors(channels), shifts(channels);
+    for (int64_t c = 0; c < channels; ++c) {
+      factors[c] = s->asDouble(c) / std::sqrt(v->asDouble(c) + epsilon);
+      shifts[c] = b->asDouble(c) - m->asDouble(c) * factors[c];
+    }
+    factor = n.doubles({channels}, type, factors);
+    shift = n.doubles({channels}, type, shifts);
+  } else {
+    Value deviation =
+        n.unary(UnaryKind::sqrt, n.add(n.cast(var, n.elem(scale)), epsilon));
+    factor = n.div(scale, deviation);
+    shift = n.sub(bias, n.mul(n.cast(mean, n.elem(scale)), factor));
+    factor = n.cast(factor, type);
+    shift = n.cast(shift, type);
+  }
+  n.out(n.add(n.mul(x, perChannel(n, factor, x)), perChannel(n, shift, x)));
+}
+
+/// Over groups of channels and all that follows; then a factor and shift a
+/// channel.
+static Value groupNormalize(Node &n, Value x, int64_t groups, double epsilon) {
+  int64_t batch = n.dim(x, 0), each = batch * groups;
+  if (n.failed())
+    return {};
+  Value y = n.reshape(x, {batch, groups, each == 0 ? 0 : n.size(x) / each});
+  return n.reshape(n.normalize(y, 2, epsilon), n.shape(x));
+}
+
+static void instanceNormalization(Node &n) {
+  Value x = n.in(0), scale = n.in(1), bias = n.in(2);
+  if (!n.expectRank(x, 2, 64, "an input") ||
+      !checkChannels(n, scale, "scale", n.dim(x, 1)) ||
+      !checkChannels(n, bias, "bias", n.dim(x, 1)))
+    return;
+  Value y = groupNormalize(n, x, n.dim(x, 1), n.floatAttr("epsilon", 1e-5));
+  n.out(n.add(n.mul(y, perChannel(n, scale, x)), perChannel(n, bias, x)));
+}
+
+/// In 18 scale and bias are given a group, from 21 on a channel.
+static void groupNormalization(Node &n) {
+  Value x = n.in(0), scale = n.in(1), bias = n.in(2);
+  int64_t groups = n.intAttr("num_groups");
+  if (!n.expectRank(x, 2, 64, "an input"))
+    return;
+  int64_t channels = n.dim(x, 1);
+  if (groups < 1 || channels % groups)
+    return n.fail(Twine(channels) + " channels in " + Twine(groups) + " groups",
+                  "a multiple");
+  bool aGroup = n.opset() < 21;
+  int64_t count = aGroup ? groups : channels;
+  if (!checkChannels(n, scale, "scale", count) ||
+      !checkChannels(n, bias, "bias", count))
+    return;
+  auto spread = [&](Value v) {
+    if (!aGroup)
+      return v;
+    Value wide =
+        n.broadcast(n.reshape(v, {groups, 1}), {groups, channels / groups});
+    return n.reshape(wide, {channels});
+  };
+  Value y = groupNormalize(n, x, groups, n.floatAttr("epsilon", 1e-5));
+  n.out(n.add(n.mul(y, perChannel(n, spread(scale), x)),
+              perChannel(n, spread(bias), x)));
+}
+
+/// Optional results are the mean and the reciprocal standard deviation.
+static void layerNormalization(Node &n) {
+  Value x = n.in(0), scale = n.in(1), bias = n.optional(2);
+  int64_t axis = n.axis(n.intAttr("axis", -1), n.rank(x));
+  double epsilon = n.floatAttr("epsilon", 1e-5);
+  if (n.failed())
+    return;
+  Value y = n.mul(n.normalize(x, axis, epsilon), scale);
+  n.out(0, bias ? n.add(y, bias) : y);
+  if (!n.wants(1) && !n.wants(2))
+    return;
+  Ints axes(n.rank(x) - axis);
+  std::iota(axes.begin(), axes.end(), axis);
+  Value mean = n.reduce(ReduceKind::mean, n.cast(x, n.f32()), axes, true);
+  Value centred = n.sub(n.cast(x, n.f32()), mean);
+  Value var = n.reduce(ReduceKind::mean, n.square(centred), axes, true);
+  n.out(1, mean);
+  n.out(2, n.unary(UnaryKind::reciprocal,
+                   n.unary(UnaryKind::sqrt, n.add(var, epsilon))));
+}
+
+static void rmsNormalization(Node &n) {
+  Value x = n.in(0), scale = n.in(1);
+  int64_t axis = n.axis(n.intAttr("axis", -1), n.rank(x));
+  double epsilon = n.floatAttr("epsilon", 1e-5);
+  if (n.failed())
+    return;
+  Ints axes(n.rank(x) - axis);
+  std::iota(axes.begin(), axes.end(), axis);
+  Type type = n.elem(x);
+  Value wide = n.cast(x, n.f32());
+  Value square = n.reduce(ReduceKind::mean, n.square(wide), axes, true);
+  Value y = n.div(wide, n.unary(UnaryKind::sqrt, n.add(square, epsilon)));
+  n.out(n.mul(n.cast(y, type), scale));
+}
+
+/// (x - mean) / (standard deviation + 1e-9), as the operator's definition has
+/// it.
+static void meanVariance(Node &n) {
+  Value x = n.in(0);
+  Ints axes = n.axes(n.intsAttr("axes", {0, 2, 3}), n.rank(x));
+  if (n.failed())
+    return;
+  Value centred = n.sub(x, n.reduce(ReduceKind::mean, x, axes, true));
+  Value var = n.reduce(ReduceKind::mean, n.square(centred), axes, true);
+  n.out(n.div(centred, n.add(n.unary(UnaryKind::sqrt, var), 1e-9)));
+}
+
+static void lpNormalization(Node &n) {
+  Value x = n.in(0);
+  int64_t axis = n.axis(n.intAttr("axis", -1), n.rank(x));
+  int64_t p = n.intAttr("p", 2);
+  if (p != 1 && p != 2)
+    return n.fail("p " + Twine(p), "1 or 2");
+  Value norm =
+      p == 1
+          ? n.reduce(ReduceKind::sum, n.unary(UnaryKind::abs, x), {axis}, true)
+          : n.unary(UnaryKind::sqrt,
+                    n.reduce(ReduceKind::sum, n.square(x), {axis}, true));
+  // Zero vectors stay zero.
+  Value isZero = n.binary(BinaryKind::equal, norm, 0.0);
+  n.out(n.div(x, n.select(isZero, n.scalar(n.elem(x), 1), norm)));
+}
+
+/// x / (bias + alpha / size * Σ x²)^beta, the sum over `size` channels around
+/// each: an average pool along the channels.
+static void lrn(Node &n) {
+  Value x = n.in(0);
+  int64_t size = n.intAttr("size");
+  double alpha = n.floatAttr("alpha", 1e-4), beta = n.floatAttr("beta", 0.75),
+         bias = n.floatAttr("bias", 1);
+  if (!n.expectRank(x, 2, 64, "an input"))
+    return;
+  if (size < 1 || size > (1 << 20))
+    return n.fail("size " + Twine(size), "a positive one");
+  int64_t channels = n.dim(x, 1), batch = n.dim(x, 0);
+  if (n.size(x) == 0)
+    return n.out(x);
+  Value squares = n.reshape(
+      n.square(x), {batch, 1, channels, n.size(x) / (batch * channels)});
+  squares = n.pad(squares, {0, 0, (size - 1) / 2, 0}, {0, 0, size / 2, 0});
+  Value mean = n.create<nn::PoolOp>(
+      {squares}, {n.kind<nn::PoolKindAttr>("kind", nn::PoolKind::average),
+                  n.list("kernel", {size, 1}), n.list("strides", {1, 1}),
+                  n.list("dilations", {1, 1}), n.list("pads_low", {0, 0}),
+                  n.list("pads_high", {0, 0})});
+  Value base = n.add(n.mul(n.reshape(mean, n.shape(x)), alpha), bias);
+  n.out(n.div(x, n.binary(BinaryKind::pow, base, beta)));
+}
+
+/// At inference nothing is dropped; the mask is all true.
+static void dropout(Node &n) {
+  Value x = n.in(0);
+  bool training = false;
+  if (n.opset() >= 12 && n.has(2))
+    training = n.intInput(2, "training_mode") != 0;
+  double ratio = 0.5;
+  if (training && n.has(1))
+    ratio = n.floatInput(1, "ratio");
+  if (training && ratio != 0)
+    return n.fail("training_mode with ratio " + Twine(std::to_string(ratio)),
+                  "a model for inference, or ratio 0");
+  n.out(0, x);
+  // The mask had the input's type up to 9.
+  n.out(1, n.splat(n.shape(x), n.opset() < 10 ? n.elem(x) : n.i1(), 1));
+}
+
+OpRows importer::normOps() {
+  constexpr int L = kLatestOpset;
+  static const OpRow rows[] = {
+      {"BatchNormalization", 1, L, kFloats, batchNormalization,
+       "inference only"},
+      {"Dropout", 1, L, kFloats, dropout, "inference only, or ratio 0"},
+      {"GroupNormalization", 18, L, kFloats, groupNormalization},
+      {"InstanceNormalization", 1, L, kFloats, instanceNormalization},
+      {"LRN", 1, L, kFloats, lrn},
+      {"LayerNormalization", 17, L, kFloats, layerNormalization},
+      {"LpNormalization", 1, L, kFloats, lpNormalization},
+      {"MeanVarianceNormalization", 9, L, kFloats, meanVariance},
+      {"RMSNormalization", 23, L, kFloats, rmsNormalization},
+  };
+  return rows;
+}

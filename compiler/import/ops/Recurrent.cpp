@@ -1,0 +1,207 @@
+//===- Recurrent.cpp - RNN, GRU and LSTM ----------------------------------===//
+//
+// The inputs' share of the gates does not depend on earlier steps: one product
+// of all time steps, before nn.recurrent runs over time. Two directions are two
+// layers.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/OpTable.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+namespace {
+struct Cell {
+  nn::RecurrentKind kind;
+  int64_t gates;
+  SmallVector<std::string> activations; ///< defaults of one direction
+};
+} // namespace
+
+/// The k-th activation; alpha and beta are consumed in order by those that have
+/// them.
+static nn::FunctionAttr activation(Node &n, StringRef name,
+                                   SmallVectorImpl<double> &alphas,
+                                   SmallVectorImpl<double> &betas) {
+  struct Known {
+    const char *name;
+    UnaryKind kind;
+    int params;
+    double alpha, beta;
+  };
+  static const Known known[] = {
+      {"relu", UnaryKind::relu, 0, 0, 0},
+      {"tanh", UnaryKind::tanh, 0, 0, 0},
+      {"sigmoid", UnaryKind::sigmoid, 0, 0, 0},
+      {"affine", UnaryKind::affine, 2, 1, 0},
+      {"leakyrelu", UnaryKind::leaky_relu, 1, 0.01, 0},
+      {"thresholdedrelu", UnaryKind::thresholded_relu, 1, 1, 0},
+      {"hardsigmoid", UnaryKind::hard_sigmoid, 2, 0.2, 0.5},
+      {"elu", UnaryKind::elu, 1, 1, 0},
+      {"softsign", UnaryKind::softsign, 0, 0, 0},
+      {"softplus", UnaryKind::softplus, 0, 0, 0}};
+  auto take = [](SmallVectorImpl<double> &values, double absent) {
+    if (values.empty())
+      return absent;
+    double v = values.front();
+    values.erase(values.begin());
+    return v;
+  };
+  for (const Known &k : known) {
+    if (name.lower() != k.name)
+      continue;
+    SmallVector<double, 2> params;
+    if (k.params > 0)
+      params.push_back(take(alphas, k.alpha));
+    if (k.params > 1)
+      params.push_back(take(betas, k.beta));
+    return n.function(k.kind, params);
+  }
+  n.fail("activation '" + name + "'",
+         "one that ONNX defines for this operator");
+  return {};
+}
+
+static void recurrent(Node &n, const Cell &cell) {
+  using R = nn::RecurrentKind;
+  Value x = n.in(0), w = n.in(1), r = n.in(2);
+  Value bias = n.optional(3), lengths = n.optional(4), h0 = n.optional(5);
+  bool isLstm = cell.kind == R::lstm;
+  Value c0 = isLstm ? n.optional(6) : Value();
+  Value peepholes = isLstm ? n.optional(7) : Value();
+  unsigned direction =
+      n.choice("direction", "forward", {"forward", "reverse", "bidirectional"});
+  int64_t directions = direction == 2 ? 2 : 1;
+  bool batchFirst = n.opset() >= 14 && n.intAttr("layout", 0) != 0;
+  bool linearBeforeReset =
+      cell.kind == R::gru && n.intAttr("linear_before_reset", 0) != 0;
+  if (!n.expectRank(x, 3, 3, "an input") || !n.expectRank(w, 3, 3, "W") ||
+      !n.expectRank(r, 3, 3, "R"))
+    return;
+  if (batchFirst)
+    x = n.transpose(x, {1, 0, 2});
+  int64_t steps = n.dim(x, 0), batch = n.dim(x, 1), inputs = n.dim(x, 2);
+  int64_t hidden = n.dim(r, 2), gates = cell.gates;
+  auto expect = [&](Value v, const char *what, Ints shape) {
+    if (v && n.shape(v) != shape)
+      n.fail(Twine(what) + " " + str(n.shape(v)), str(shape));
+  };
+  if (hidden < 1 || hidden > (int64_t(1) << 31))
+    return n.fail("a hidden size of " + Twine(hidden), "a positive one");
+  expect(w, "W", {directions, gates * hidden, inputs});
+  expect(r, "R", {directions, gates * hidden, hidden});
+  expect(bias, "B", {directions, 2 * gates * hidden});
+  expect(lengths, "sequence_lens", {batch});
+  Ints state = batchFirst ? Ints{batch, directions, hidden}
+                          : Ints{directions, batch, hidden};
+  expect(h0, "initial_h", state);
+  expect(c0, "initial_c", state);
+  expect(peepholes, "P", {directions, 3 * hidden});
+  if (n.hasAttr("hidden_size") && n.intAttr("hidden_size", 0) != hidden)
+    n.fail("hidden_size " + Twine(n.intAttr("hidden_size", 0)),
+           "that of R, " + Twine(hidden));
+  // One set of activations a direction.
+  SmallVector<std::string> names = n.stringsAttr("activations");
+  size_t each = cell.activations.size();
+  if (names.empty())
+    for (int64_t d = 0; d < directions; ++d)
+      names.append(cell.activations.begin(), cell.activations.end());
+  if (n.failed())
+    return;
+  if (names.size() != each * directions)
+    return n.fail(Twine(names.size()) + " activations",
+                  Twine(each * directions));
+  Doubles alphas = n.floatsAttr("activation_alpha");
+  Doubles betas = n.floatsAttr("activation_beta");
+  if (lengths)
+    lengths = n.cast(lengths, n.i32());
+
+  // One direction of a parameter.
+  auto part = [&](Value v, int64_t d, int64_t axis = 0) -> Value {
+    if (!v)
+      return {};
+    Ints s = n.shape(v);
+    s.erase(s.begin() + axis);
+    return n.reshape(n.slice(v, axis, d, 1), s);
+  };
+  Values all, lastH, lastC;
+  for (int64_t d = 0; d < directions; ++d) {
+    Value inputBias, recurrentBias;
+    if (bias) {
+      Value b = part(bias, d);
+      Value wb = n.slice(b, 0, 0, gates * hidden);
+      Value rb = n.slice(b, 0, gates * hidden, gates * hidden);
+      if (linearBeforeReset) {
+        // The hidden gate's recurrent bias is multiplied by the reset gate.
+        recurrentBias = n.slice(rb, 0, 2 * hidden, hidden);
+        Value zero = n.splat({hidden}, n.elem(rb), 0);
+        rb = n.concat({n.slice(rb, 0, 0, 2 * hidden), zero}, 0);
+      }
+      inputBias = n.add(wb, rb);
+    }
+    Value flat = n.reshape(x, {steps * batch, inputs});
+    Value gate = n.matmul(flat, part(w, d), inputBias, false, true);
+    gate = n.reshape(gate, {steps, batch, gates * hidden});
+    SmallVector<Attribute> functions;
+    for (size_t i = 0; i < each; ++i)
+      functions.push_back(activation(n, names[d * each + i], alphas, betas));
+    if (n.failed())
+      return;
+    SmallVector<NamedAttribute> attrs = {
+        n.kind<nn::RecurrentKindAttr>("kind", cell.kind),
+        n.attr("activations", n.builder().getArrayAttr(functions)),
+        n.flag("reverse", direction == 1 || d == 1),
+        n.flag("linear_before_reset", linearBeforeReset),
+        n.flag("input_forget", isLstm && n.intAttr("input_forget", 0) != 0)};
+    if (n.hasAttr("clip"))
+      attrs.push_back(n.number("clip", n.floatAttr("clip", 0)));
+    Type element = n.elem(x);
+    RankedTensorType sequence = n.type({steps, batch, hidden}, element);
+    RankedTensorType last = n.type({batch, hidden}, element);
+    if (!sequence || !last)
+      return;
+    int64_t stateAxis = batchFirst ? 1 : 0;
+    Values results =
+        n.create(nn::RecurrentOp::getOperationName(),
+                 {gate, part(r, d), recurrentBias, part(h0, d, stateAxis),
+                  part(c0, d, stateAxis), part(peepholes, d), lengths},
+                 attrs, {sequence, last, last}, 3);
+    all.push_back(n.unsqueeze(results[0], {1}));
+    lastH.push_back(n.unsqueeze(results[1], {0}));
+    lastC.push_back(n.unsqueeze(results[2], {0}));
+  }
+  if (n.failed())
+    return;
+  Value y = n.concat(all, 1), h = n.concat(lastH, 0);
+  if (batchFirst) { // [T, D, B, H] to [B, T, D, H], [D, B, H] to [B, D, H]
+    y = n.transpose(y, {2, 0, 1, 3});
+    h = n.transpose(h, {1, 0, 2});
+  }
+  n.out(0, y);
+  n.out(1, h);
+  if (isLstm && n.wants(2)) {
+    Value c = n.concat(lastC, 0);
+    n.out(2, batchFirst ? n.transpose(c, {1, 0, 2}) : c);
+  }
+}
+
+static void rnn(Node &n) {
+  recurrent(n, {nn::RecurrentKind::rnn, 1, {"Tanh"}});
+}
+static void gru(Node &n) {
+  recurrent(n, {nn::RecurrentKind::gru, 3, {"Sigmoid", "Tanh"}});
+}
+static void lstm(Node &n) {
+  recurrent(n, {nn::RecurrentKind::lstm, 4, {"Sigmoid", "Tanh", "Tanh"}});
+}
+
+OpRows importer::recurrentOps() {
+  constexpr int L = kLatestOpset;
+  static const OpRow rows[] = {
+      {"GRU", 7, L, kFloats, gru},
+      {"LSTM", 7, L, kFloats, lstm},
+      {"RNN", 7, L, kFloats, rnn},
+  };
+  return rows;
+}

@@ -1,0 +1,382 @@
+//===- Shape.cpp - Shapes, and layers that only move elements -------------===//
+
+#include "compiler/import/OpTable.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+//===----------------------------------------------------------------------===//
+// Shapes as values
+//===----------------------------------------------------------------------===//
+
+/// Since operator set 15 a part of the shape can be asked for.
+static void shape(Node &n) {
+  Ints dims = n.shape(n.in(0));
+  int64_t rank = dims.size();
+  auto bound = [&](const char *name, int64_t absent) {
+    int64_t v = n.intAttr(name, absent);
+    return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank);
+  };
+  int64_t start = bound("start", 0), end = bound("end", rank);
+  n.out(n.ints(
+      ArrayRef<int64_t>(dims).slice(start, std::max<int64_t>(end - start, 0))));
+}
+
+static void size(Node &n) { n.out(n.ints({}, {n.size(n.in(0))})); }
+
+//===----------------------------------------------------------------------===//
+// Reshapes
+//===----------------------------------------------------------------------===//
+
+/// 0 copies the input's dimension, but with allowzero; -1 is what is left.
+static void reshape(Node &n) {
+  Value x = n.in(0);
+  Ints target = n.opset() < 5 ? n.intsAttr("shape") : n.intsInput(1, "shape");
+  if (!n.intAttr("allowzero", 0))
+    for (auto [i, d] : llvm::enumerate(target))
+      if (d == 0) {
+        if (int64_t(i) >= n.rank(x))
+          return n.fail("shape " + str(target) + " for " + str(n.shape(x)),
+                        "0 only where the input has a dimension");
+        d = n.dim(x, i);
+      }
+  n.out(n.reshape(x, target));
+}
+
+static void flatten(Node &n) {
+  Value x = n.in(0);
+  int64_t rank = n.rank(x), axis = n.intAttr("axis", 1);
+  if (axis < -rank || axis > rank)
+    return n.fail("axis " + Twine(axis),
+                  "one in [" + Twine(-rank) + ", " + Twine(rank) + "]");
+  axis += axis < 0 ? rank : 0;
+  Ints s = n.shape(x);
+  int64_t outer = 1, inner = 1;
+  for (auto [i, d] : llvm::enumerate(s))
+    (int64_t(i) < axis ? outer : inner) *= d;
+  n.out(n.reshape(x, {outer, inner}));
+}
+
+static void squeeze(Node &n) {
+  Value x = n.in(0);
+  std::optional<Ints> given = n.intsAttrOrInput("axes", 1, 13);
+  Ints s = n.shape(x), result;
+  Ints axes;
+  if (given)
+    axes = n.axes(*given, s.size());
+  for (auto [i, d] : llvm::enumerate(s)) {
+    bool drop = given ? llvm::is_contained(axes, int64_t(i)) : d == 1;
+    if (drop && d != 1)
+      return n.fail("dimension " + Twine(i) + " of " + str(s), "size one");
+    if (!drop)
+      result.push_back(d);
+  }
+  n.out(n.reshape(x, result));
+}
+
+static void unsqueeze(Node &n) {
+  std::optional<Ints> axes = n.intsAttrOrInput("axes", 1, 13);
+  if (!axes && !n.failed())
+    return n.fail("no axes", "them to be given");
+  if (axes)
+    n.out(n.unsqueeze(n.in(0), *axes));
+}
+
+//===----------------------------------------------------------------------===//
+// Rearrangements
+//===----------------------------------------------------------------------===//
+
+static void transpose(Node &n) {
+  Value x = n.in(0);
+  Ints reversed(n.rank(x));
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  n.out(n.transpose(x, n.intsAttr("perm", reversed)));
+}
+
+/// The modes differ in whether the block or the depth comes first among
+/// channels.
+static void depthToSpace(Node &n) {
+  Value x = n.in(0);
+  int64_t block = n.intAttr("blocksize");
+  bool crd = n.choice("mode", "DCR", {"DCR", "CRD"});
+  if (!n.expectRank(x, 4, 4, "an input"))
+    return;
+  int64_t c = n.dim(x, 1), h = n.dim(x, 2), w = n.dim(x, 3);
+  if (block < 1 || block > 65536 || c % (block * block))
+    return n.fail(Twine(c) + " channels with blocks of " + Twine(block),
+                  "a multiple of blocksize²");
+  int64_t depth = c / (block * block);
+  if (crd)
+    x = n.transpose(n.reshape(x, {n.dim(x, 0), depth, block, block, h, w}),
+                    {0, 1, 4, 2, 5, 3});
+  else
+    x = n.transpose(n.reshape(x, {n.dim(x, 0), block, block, depth, h, w}),
+                    {0, 3, 4, 1, 5, 2});
+  n.out(n.reshape(x, {n.dim(x, 0), depth, h * block, w * block}));
+}
+
+static void spaceToDepth(Node &n) {
+  Value x = n.in(0);
+  int64_t block = n.intAttr("blocksize");
+  if (!n.expectRank(x, 4, 4, "an input"))
+    return;
+  int64_t c = n.dim(x, 1), h = n.dim(x, 2), w = n.dim(x, 3);
+  if (block < 1 || block > 65536 || h % block || w % block)
+    return n.fail(str(n.shape(x)) + " with blocks of " + Twine(block),
+                  "height and width to be multiples of blocksize");
+  Value y = n.reshape(x, {n.dim(x, 0), c, h / block, block, w / block, block});
+  y = n.transpose(y, {0, 3, 5, 1, 2, 4});
+  n.out(n.reshape(y, {n.dim(x, 0), c * block * block, h / block, w / block}));
+}
+
+static void concat(Node &n) {
+  Values operands = n.variadic();
+  int64_t axis = n.opset() < 4 ? n.intAttr("axis", 1) : n.intAttr("axis");
+  if (operands.empty())
+    return n.fail("no inputs", "at least one");
+  n.out(n.concat(operands, n.axis(axis, n.rank(operands[0]))));
+}
+
+/// Sizes from the attribute (before 13), the input, or num_outputs (from 18).
+static void split(Node &n) {
+  Value x = n.in(0);
+  int64_t axis = n.axis(n.intAttr("axis", 0), n.rank(x));
+  int64_t total = n.dim(x, axis), parts = n.outputs();
+  Ints sizes;
+  if (std::optional<Ints> given = n.intsAttrOrInput("split", 1, 13)) {
+    sizes = *given;
+  } else if (n.opset() >= 18 && n.hasAttr("num_outputs")) {
+    parts = n.intAttr("num_outputs", parts);
+    if (parts < 1 || parts < int64_t(n.outputs()))
+      return n.fail("num_outputs " + Twine(parts), Twine(n.outputs()));
+    int64_t each = (total + parts - 1) / parts, left = total;
+    for (unsigned i = 0; i < n.outputs(); ++i) {
+      sizes.push_back(std::min(each, left));
+      left -= sizes.back();
+    }
+    for (int64_t i = n.outputs(); left > 0 && i < parts; ++i)
+      left -= std::min(each, left);
+    if (left != 0)
+      return n.fail("a split into too few parts", "all of it");
+    total = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
+  } else {
+    if (n.failed())
+      return;
+    if (parts < 1 || total % parts)
+      return n.fail("dimension " + Twine(total) + " into " + Twine(parts) +
+                        " equal parts",
+                    "a multiple");
+    sizes.assign(parts, total / parts);
+  }
+  if (n.failed())
+    return;
+  int64_t sum = 0;
+  bool bad = sizes.size() < n.outputs();
+  for (int64_t s : sizes) {
+    bad |= s < 0 || s > total - sum;
+    sum += bad ? 0 : s;
+  }
+  if (bad || sum != total)
+    return n.fail("parts " + str(sizes) + " of dimension " + Twine(total),
+                  "one an output, which add up");
+  int64_t start = 0;
+  for (unsigned i = 0; i < n.outputs(); ++i) {
+    n.out(i, n.slice(x, axis, start, sizes[i]));
+    start += sizes[i];
+  }
+}
+
+/// Bounds were attributes up to operator set 9. They are clamped as in NumPy.
+static void slice(Node &n) {
+  Value x = n.in(0);
+  int64_t rank = n.rank(x);
+  Ints starts, ends, axes, steps;
+  if (n.opset() < 10) {
+    starts = n.intsAttr("starts");
+    ends = n.intsAttr("ends");
+    axes = n.intsAttr("axes");
+  } else {
+    starts = n.intsInput(1, "starts");
+    ends = n.intsInput(2, "ends");
+    if (n.has(3))
+      axes = n.intsInput(3, "axes");
+    if (n.has(4))
+      steps = n.intsInput(4, "steps");
+  }
+  bool givenAxes = n.opset() < 10 ? n.hasAttr("axes") : n.has(3);
+  if (!givenAxes) {
+    axes.resize(std::min<size_t>(starts.size(), rank));
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  if (n.opset() < 10 || !n.has(4))
+    steps.assign(starts.size(), 1);
+  if (n.failed())
+    return;
+  if (starts.size() != ends.size() || starts.size() != axes.size() ||
+      starts.size() != steps.size())
+    return n.fail("starts " + str(starts) + ", ends " + str(ends) + ", axes " +
+                      str(axes) + ", steps " + str(steps),
+                  "lists of one length, at most the rank");
+  axes = n.axes(axes, rank);
+  Ints begin(rank, 0), sizes = n.shape(x), by(rank, 1);
+  for (auto [i, a] : llvm::enumerate(axes)) {
+    int64_t d = sizes[a], step = steps[i];
+    if (step == 0)
+      return n.fail("step 0", "another");
+    // The limits are those of NumPy: a negative step may end before element 0.
+    int64_t low = step > 0 ? 0 : -1, high = step > 0 ? d : d - 1;
+    auto clamp = [&](int64_t v) {
+      return std::clamp(v < 0 ? v + d : v, low, high);
+    };
+    int64_t from = clamp(starts[i]), to = clamp(ends[i]);
+    int64_t distance = step > 0 ? to - from : from - to;
+    uint64_t stride = step > 0 ? uint64_t(step) : -uint64_t(step);
+    begin[a] = from;
+    sizes[a] =
+        distance <= 0 ? 0 : int64_t((uint64_t(distance) - 1) / stride + 1);
+    by[a] = sizes[a] <= 1 ? 1 : step;
+    if (sizes[a] == 0)
+      begin[a] = 0;
+  }
+  n.out(n.slice(x, begin, sizes, by));
+}
+
+static void expand(Node &n) {
+  Value x = n.in(0);
+  Ints target = n.intsInput(1, "shape");
+  n.out(n.broadcast(x, n.broadcastShape(n.shape(x), target)));
+}
+
+/// Each dimension d repeated r times is [1, d] broadcast to [r, d].
+static void tile(Node &n) {
+  Value x = n.in(0);
+  Ints repeats;
+  if (n.opset() < 6) {
+    int64_t times = n.intInput(1, "tiles"), axis = n.intInput(2, "axis");
+    repeats.assign(n.rank(x), 1);
+    axis = n.axis(axis, n.rank(x));
+    if (n.failed())
+      return;
+    repeats[axis] = times;
+  } else {
+    repeats = n.intsInput(1, "repeats");
+  }
+  if (n.failed())
+    return;
+  if (int64_t(repeats.size()) != n.rank(x) ||
+      llvm::any_of(repeats, [](int64_t r) { return r < 0; }))
+    return n.fail("repeats " + str(repeats),
+                  "one a dimension of " + str(n.shape(x)));
+  Ints split, repeated, merged;
+  for (auto [d, r] : llvm::zip(n.shape(x), repeats)) {
+    int64_t product;
+    if (llvm::MulOverflow(d, r, product))
+      return n.fail("repeats " + str(repeats), "smaller ones");
+    merged.push_back(product);
+    if (r != 1) {
+      split.push_back(1);
+      repeated.push_back(r);
+    }
+    split.push_back(d);
+    repeated.push_back(d);
+  }
+  n.out(n.reshape(n.broadcast(n.reshape(x, split), repeated), merged));
+}
+
+/// Pads were an attribute up to operator set 10; axes came with 18, wrap
+/// with 19.
+static void pad(Node &n) {
+  Value x = n.in(0), value;
+  int64_t rank = n.rank(x);
+  nn::PadMode mode = static_cast<nn::PadMode>(
+      n.choice("mode", "constant", {"constant", "reflect", "edge", "wrap"}));
+  if (mode == nn::PadMode::wrap && n.opset() < 19)
+    return n.fail("mode wrap in operator set " + Twine(n.opset()),
+                  "19 or later");
+  Ints pads, axes;
+  if (n.opset() < 11) {
+    pads = n.intsAttr(n.opset() < 2 ? "paddings" : "pads");
+    if (n.floatAttr("value", 0) != 0)
+      value = n.scalar(n.elem(x), n.floatAttr("value", 0));
+  } else {
+    pads = n.intsInput(1, "pads");
+    value = n.optional(2);
+  }
+  bool someAxes = n.opset() >= 18 && n.has(3);
+  if (someAxes) {
+    axes = n.axes(n.intsInput(3, "axes"), rank);
+  } else {
+    axes.resize(rank);
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  if (n.failed())
+    return;
+  if (pads.size() != 2 * axes.size())
+    return n.fail("pads " + str(pads),
+                  "two for each of " + Twine(axes.size()) + " axes");
+  if (value && n.size(value) != 1)
+    return n.fail("a padding value of shape " + str(n.shape(value)),
+                  "a scalar");
+  Ints low(rank, 0), high(rank, 0);
+  for (auto [i, a] : llvm::enumerate(axes)) {
+    low[a] = pads[i];
+    high[a] = pads[i + axes.size()];
+  }
+  n.out(n.pad(x, low, high, mode, value));
+}
+
+/// Keeps the upper (or lower) triangle of the last two dimensions.
+static void trilu(Node &n) {
+  Value x = n.in(0);
+  bool upper = n.intAttr("upper", 1) != 0;
+  int64_t k = n.has(1) ? n.intInput(1, "k") : 0;
+  if (!n.expectRank(x, 2, 64, "an input"))
+    return;
+  int64_t rows = n.dim(x, n.rank(x) - 2), columns = n.dim(x, n.rank(x) - 1);
+  if (rows * columns == 0)
+    return n.out(x);
+  k = std::clamp<int64_t>(k, -rows - 1, columns + 1);
+  Value mask = n.generate({rows, columns}, n.i1(), [&](int64_t i) {
+    int64_t diagonal = i % columns - i / columns;
+    return upper ? diagonal >= k : diagonal <= k;
+  });
+  n.out(n.select(mask, x, n.scalar(n.elem(x), 0)));
+}
+
+static void reverseSequence(Node &n) {
+  Value x = n.in(0), lengths = n.in(1);
+  if (!n.expectRank(x, 2, 64, "an input"))
+    return;
+  n.out(n.create<nn::ReverseSequenceOp>(
+      {x, lengths},
+      {n.attr("batch_axis", n.axis(n.intAttr("batch_axis", 1), n.rank(x))),
+       n.attr("time_axis", n.axis(n.intAttr("time_axis", 0), n.rank(x)))}));
+}
+
+OpRows importer::shapeOps() {
+  constexpr int L = kLatestOpset;
+  static const OpRow rows[] = {
+      {"Concat", 1, L, kAll, concat},
+      {"DepthToSpace", 1, L, kAll, depthToSpace},
+      {"Expand", 8, L, kAll, expand, "shape constant"},
+      {"Flatten", 1, L, kAll, flatten},
+      {"Pad", 1, L, kAll, pad, "pads and axes constant"},
+      {"Reshape", 1, L, kAll, reshape, "shape constant"},
+      {"ReverseSequence", 10, L, kAll, reverseSequence},
+      {"Shape", 1, L, kAll, shape},
+      {"Size", 1, L, kAll, size},
+      {"Slice", 1, L, kAll, slice, "starts, ends, axes, steps constant"},
+      {"SpaceToDepth", 1, L, kAll, spaceToDepth},
+      {"Split", 1, L, kAll, split, "split constant"},
+      {"Squeeze", 1, L, kAll, squeeze, "axes constant"},
+      {"Tile", 1, L, kAll, tile, "repeats constant"},
+      {"Transpose", 1, L, kAll, transpose},
+      {"Trilu", 14, L, kAll, trilu, "k constant"},
+      {"Unsqueeze", 1, L, kAll, unsqueeze, "axes constant"},
+  };
+  return rows;
+}

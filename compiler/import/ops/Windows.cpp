@@ -1,0 +1,84 @@
+//===- Windows.cpp - Sliding windows: kernel, stride, padding -------------===//
+
+#include "compiler/import/ops/Windows.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::importer;
+
+/// Larger numbers are no windows, and would overflow.
+static constexpr int64_t kMaxWindow = int64_t(1) << 31;
+
+static bool inRange(ArrayRef<int64_t> values, int64_t low) {
+  return llvm::all_of(values,
+                      [&](int64_t v) { return v >= low && v < kMaxWindow; });
+}
+
+Ints importer::kernelShape(Node &n, Value x) {
+  Ints kernel = n.intsAttr("kernel_shape");
+  if (n.failed())
+    return {};
+  if (int64_t(kernel.size()) != n.rank(x) - 2 || !inRange(kernel, 1))
+    n.fail("kernel_shape " + str(kernel),
+           "a positive size for each spatial dimension of " + str(n.shape(x)));
+  return kernel;
+}
+
+std::optional<Windows> importer::readWindows(Node &n, Value x,
+                                             ArrayRef<int64_t> kernel) {
+  size_t rank = kernel.size();
+  if (n.failed() || !n.expectRank(x, rank + 2, rank + 2, "an input"))
+    return std::nullopt;
+  Windows w;
+  w.kernel = Ints(kernel);
+  w.strides = n.intsAttr("strides", Ints(rank, 1));
+  w.dilations = n.intsAttr("dilations", Ints(rank, 1));
+  Ints pads = n.intsAttr("pads", Ints(2 * rank, 0));
+  unsigned autoPad = n.choice("auto_pad", "NOTSET",
+                              {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"});
+  bool ceilMode = n.intAttr("ceil_mode", 0) != 0;
+  if (n.failed())
+    return std::nullopt;
+  if (autoPad != 0)
+    pads.assign(2 * rank, 0);
+  if (w.strides.size() != rank || w.dilations.size() != rank ||
+      pads.size() != 2 * rank || !inRange(w.kernel, 1) ||
+      !inRange(w.strides, 1) || !inRange(w.dilations, 1) || !inRange(pads, 0)) {
+    n.fail("kernel " + str(w.kernel) + ", strides " + str(w.strides) +
+               ", dilations " + str(w.dilations) + ", pads " + str(pads),
+           "positive numbers for " + Twine(rank) + " spatial dimensions");
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t size = n.dim(x, i + 2);
+    int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
+    int64_t low = pads[i], high = pads[i + rank], stride = w.strides[i];
+    if (autoPad >= 2) {
+      int64_t out = (size + stride - 1) / stride;
+      int64_t total = std::max<int64_t>((out - 1) * stride + extent - size, 0);
+      low = autoPad == 2 ? total / 2 : total - total / 2;
+      high = total - low;
+    }
+    int64_t room = size + low + high - extent;
+    if (room < 0) {
+      n.fail("a window of " + Twine(extent) + " over dimension " +
+                 Twine(i + 2) + " of " + str(n.shape(x)),
+             "at most " + Twine(size + low + high));
+      return std::nullopt;
+    }
+    int64_t counted = high, out = room / stride + 1;
+    if (ceilMode && room % stride) {
+      // A window that would start in the padding at the end is left out.
+      int64_t start = out * stride;
+      if (start < size + low) {
+        ++out;
+        high += stride - room % stride;
+      }
+    }
+    w.padsLow.push_back(low);
+    w.padsHigh.push_back(high);
+    w.countedPadsHigh.push_back(counted);
+    w.output.push_back(out);
+  }
+  return w;
+}
