@@ -1,0 +1,17 @@
+#include <nnv12.h>
+#include <stdio.h>
+
+int main(int argc, char **argv) {
+  float x[48] = {1}, y[48] = {0};
+  nnv12_input in = {x, sizeof x};
+  nnv12_output out = {y, sizeof y};
+  nnv12_bundle *bundle;
+  nnv12_session *session;
+  nnv12_error error;
+  if (nnv12_bundle_open(argv[argc - 1], NULL, &bundle, &error) || nnv12_session_create(bundle, NULL, &session, &error) ||
+      nnv12_session_run(session, &in, 1, &out, 1, &error))
+    return fprintf(stderr, "%s\n", error.message), 1;
+  nnv12_session_close(session);
+  nnv12_bundle_close(bundle);
+  return printf("%g\n", y[0]) < 0;
+}
