@@ -1,4 +1,5 @@
 # The lit suite: IR, passes and tools. Run as the ctest `lit`.
+import ctypes.util
 import os
 
 import lit.formats
@@ -6,7 +7,7 @@ import lit.formats
 config.name = "nnv12"
 config.test_format = lit.formats.ShTest(execute_external=True)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["unit", "fuzz", "data", "conformance", "models"]
+config.excludes = ["Inputs", "install", "unit", "fuzz", "data", "conformance", "models"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.nnv12_build, "test")
 
@@ -21,3 +22,5 @@ if config.nnv12_compiler:
     config.available_features.add("compiler")
 else:
     config.suffixes = [".test"]
+if ctypes.util.find_library("sodium"):
+    config.available_features.add("sodium")
