@@ -2,7 +2,7 @@
 """Runs ONNX's backend test cases through nnv12c and nnv12-run.
 
 Each case is one model with inputs and expected outputs. What must be known when a
-model is compiled (a Reshape's shape, an If's condition…) is bound with
+model is compiled (a Reshape's shape, an If's condition, a sequence…) is bound with
 `nnv12c --constant`; everything else is given to nnv12-run. Outputs are compared as
 ONNX's own runner does: floating-point with rtol 1e-3 and atol 1e-7, the rest exactly.
 
@@ -66,11 +66,14 @@ def static_values(graph):
     return found
 
 
+def is_tensor(value):
+    return value.type.WhichOneof("value") == "tensor_type"
+
+
 def load(value, file):
     """The array of a test's input or output file."""
-    kind = value.type.WhichOneof("value")
-    if kind != "tensor_type":
-        raise ToolError(f"'{value.name}' is a {kind[:-5]}, not a tensor")
+    if not is_tensor(value):
+        raise ToolError(f"'{value.name}' is a {value.type.WhichOneof('value')[:-5]}, not a tensor")
     tensor = onnx.TensorProto()
     tensor.ParseFromString(file.read_bytes())
     array = numpy_helper.to_array(tensor)
@@ -106,12 +109,12 @@ def run_case(tools, case, work):
             file = data / f"input_{i}.pb"
             if not file.exists():
                 continue  # an optional input that the test leaves out
+            if value.name in static or not is_tensor(value):
+                constants.append((value.name, file))
+                continue
             array = load(value, file)
             saved = work / f"input_{i}.npy"
             np.save(saved, array)
-            if value.name in static:
-                constants.append((value.name, saved))
-                continue
             inputs.append((value.name, saved))
             shape = value.type.tensor_type.shape
             if any(not d.HasField("dim_value") for d in shape.dim):

@@ -66,7 +66,7 @@ class Tools:
         return cls(args.bin_dir, args.run_dir, args.emulator.split(), args.target)
 
     def compile(self, model, bundle, shapes=(), constants=(), options=(), timeout=600):
-        """shapes: pairs of name and dims; constants: pairs of name and .npy file."""
+        """shapes: pairs of name and dims; constants: pairs of name and .npy or .pb file."""
         command = [self.compiler_dir / "nnv12c", model, "-o", bundle]
         command += [f"--shape={n}={shape_text(d)}" for n, d in shapes]
         command += [f"--constant={n}={f}" for n, f in constants]
