@@ -40,8 +40,8 @@ STATIC_OPERANDS = {
     "If": [0], "Loop": [0, 1], "MaxUnpool": [2], "MelWeightMatrix": ALL,
     "NonZero": [0], "OneHot": [1], "Pad": [1, 3], "Range": [0, 1, 2],
     "Reshape": [1], "Resize": [1, 2, 3], "STFT": [1, 3], "Slice": [1, 2, 3, 4],
-    "Split": [1], "Squeeze": [1], "Tile": [1], "TopK": [1], "Trilu": [1],
-    "Unsqueeze": [1], "Upsample": [1],
+    "Split": [1], "SplitToSequence": [1], "Squeeze": [1], "Tile": [1], "TopK": [1], "Trilu": [1],
+    "Unique": [0], "Unsqueeze": [1], "Upsample": [1],
     **{f"Reduce{kind}": [1] for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean",
                                          "Min", "Prod", "Sum", "SumSquare")},
 }
