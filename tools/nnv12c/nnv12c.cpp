@@ -33,9 +33,6 @@ static cl::list<std::string> targets(
     cl::desc("CPUs to compile for: host, x86-64-v3, x86-64-v4, aarch64; several give "
              "one bundle with code for each over the same weights, best first"),
     cl::value_desc("LIST"), cl::cat(category));
-static cl::opt<unsigned> threads(
-    "threads", cl::init(0), cl::desc("Threads of a session that is not told otherwise (default: one a CPU)"),
-    cl::value_desc("N"), cl::cat(category));
 static cl::opt<Emit> emitKind(
     "emit", cl::init(Emit::Bundle), cl::desc("What to write"),
     cl::values(clEnumValN(Emit::NN, "nn", "layers after all passes, as MLIR"),
@@ -65,6 +62,12 @@ static bool split(StringRef text, StringRef &name, StringRef &rest) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // libLLVM registers an option of this name for itself.
+  if (cl::Option *other = cl::getRegisteredOptions().lookup("threads"))
+    other->removeArgument();
+  cl::opt<unsigned> threads(
+      "threads", cl::init(0), cl::desc("Threads of a session that is not told otherwise (default: one a CPU)"),
+      cl::value_desc("N"), cl::cat(category));
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "nnv12c " << NNV12_VERSION << "\n";
