@@ -106,3 +106,27 @@ TEST(ConvDepthwise, SmallGroups) {
     check(x.text(), "conv.depthwise.nChw16c");
   }
 }
+
+TEST(ConvTranspose, Usual) {
+  for (auto [kernel, stride, pad, outputPadding] :
+       std::vector<std::array<int64_t, 4>>{{2, 2, 0, 0}, {4, 2, 1, 0}, {3, 2, 1, 1}, {3, 1, 1, 0}}) {
+    ConvCase x = conv(24, 20, 9, 15, kernel, stride, pad);
+    x.transpose = true, x.outputPadding = outputPadding, x.n = 2, x.activation = "relu";
+    check(x.text(), "conv_transpose.phases.nChw16c");
+  }
+}
+
+TEST(ConvTranspose, Odd) {
+  ConvCase x = conv(16, 16, 5, 6, 2, 3, 0); // phases without taps
+  x.transpose = true;
+  check(x.text(), "conv_transpose.phases.nChw16c");
+  x = conv(20, 16, 5, 6, 3, 2, 0);
+  x.transpose = true, x.dilationH = 2, x.dilationW = 3, x.top = 2, x.left = 1;
+  check(x.text(), "conv_transpose.phases.nChw16c");
+  x = conv(32, 64, 7, 7, 4, 2, 1);
+  x.transpose = true, x.groups = 2, x.bias = false;
+  check(x.text(), "conv_transpose.phases.nChw16c");
+  x = conv(64, 64, 28, 28, 4, 2, 1);
+  x.transpose = true, x.residual = true;
+  check(x.text(), "conv_transpose.phases.nChw16c");
+}

@@ -8,6 +8,7 @@ namespace nnv12::codegen {
 const Routine *convFirstRoutine();
 const Routine *convDepthwiseRoutine();
 const Routine *convDirectRoutine();
+const Routine *convTransposeRoutine();
 const Routine *poolRoutine();
 
 llvm::ArrayRef<const Routine *> routines() {
@@ -15,6 +16,7 @@ llvm::ArrayRef<const Routine *> routines() {
       convFirstRoutine(),
       convDepthwiseRoutine(),
       convDirectRoutine(),
+      convTransposeRoutine(),
       poolRoutine(),
   };
   return all;
