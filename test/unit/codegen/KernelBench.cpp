@@ -3,7 +3,7 @@
 // Reads cases from a file or standard input, one a line, and prints GFLOP/s:
 //   conv NAME C O H W K STRIDE PAD [GROUPS]     (H, W of the input)
 //   deconv NAME C O H W K STRIDE PAD
-//   matmul NAME M N K [BATCH]
+//   matmul NAME M N K [BATCH [TRANSPOSE_RHS]]   (without batch, rhs is a constant)
 //   pool NAME C H W K STRIDE PAD
 //
 //===----------------------------------------------------------------------===//
@@ -63,6 +63,8 @@ int main(int argc, char **argv) {
       c.m = v[0], c.n = v[1], c.k = v[2];
       if (v[3])
         c.lhsBatch = c.rhsBatch = {v[3]};
+      c.constant = !v[3];
+      c.transposeRhs = v[4];
       text = c.text();
       flops = 2.0 * v[0] * v[1] * v[2] * std::max<int64_t>(1, v[3]);
     } else if (kind == "pool") {

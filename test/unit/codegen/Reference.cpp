@@ -227,15 +227,20 @@ static std::string list(ArrayRef<int64_t> values) {
 namespace {
 /// Collects operands, prints the function.
 struct Writer {
-  std::string args, names, types;
+  std::string args, constants;
   int count = 0;
+  /// A constant; a test gives its values as it does for arguments.
+  std::string addConstant(ArrayRef<int64_t> shape) {
+    constants += "  %c = nn.constant dense<1.0> : " + type(shape) + "\n";
+    return "%c";
+  }
   std::string add(ArrayRef<int64_t> shape) {
     std::string name = "%" + std::to_string(count);
     args += (count++ ? ", " : "") + name + ": " + type(shape);
     return name;
   }
   std::string finish(const std::string &layer, const std::string &result) {
-    return "func.func @main(" + args + ") -> " + result + " {\n  %r = " + layer +
+    return "func.func @main(" + args + ") -> " + result + " {\n" + constants + "  %r = " + layer +
            "\n  return %r : " + result + "\n}\n";
   }
 };
@@ -317,7 +322,7 @@ std::string MatMulCase::text() const {
   Writer writer;
   std::string layer = "nn.matmul ", types = " : " + type(lhs) + ", " + type(rhs);
   layer += writer.add(lhs) + ", ";
-  layer += writer.add(rhs);
+  layer += constant ? writer.addConstant(rhs) : writer.add(rhs);
   if (bias) {
     layer += " bias " + writer.add({n});
     types += " bias " + type({n});

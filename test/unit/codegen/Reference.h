@@ -40,6 +40,7 @@ struct MatMulCase {
   std::vector<int64_t> lhsBatch, rhsBatch;
   int64_t m = 4, n = 16, k = 16;
   bool transposeLhs = false, transposeRhs = false, bias = true, residual = false;
+  bool constant = false; ///< the right matrix
   std::string activation = "";
   std::string text() const;
 };

@@ -10,13 +10,15 @@ using namespace nnv12::codegen;
 
 int64_t codegen::maxPositions(const Target &target, int64_t panels) {
   int64_t vectors = panels * panelWidth / target.vectorLanes;
+  int64_t registers = target.vectorRegisters - 1;
+  // A single position needs each weight once: it is no more than an operand.
+  int64_t least = vectors + 2 <= registers ? 1 : 0;
   // Besides the accumulators: the weights of one step, and the inputs, which
   // AVX-512 takes from memory, AVX2 from one register and NEON, by element, from
   // one register a position.
   if (target.multiplyByElement)
-    return (target.vectorRegisters - std::min<int64_t>(vectors, 4) - 1) / (vectors + 1);
-  int64_t inputs = target.vectorLanes == 16 ? 0 : 1;
-  return (target.vectorRegisters - 1 - vectors - inputs + (inputs ? 0 : -1)) / vectors;
+    return std::max(least, (registers - std::min<int64_t>(vectors, 4)) / (vectors + 1));
+  return std::max(least, (registers - 1 - vectors) / vectors);
 }
 
 double codegen::tileCost(const Target &target, int64_t positions, int64_t panels) {

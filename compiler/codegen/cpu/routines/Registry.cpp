@@ -9,6 +9,8 @@ const Routine *convFirstRoutine();
 const Routine *convDepthwiseRoutine();
 const Routine *convDirectRoutine();
 const Routine *convTransposeRoutine();
+const Routine *matmulPanelsRoutine();
+const Routine *matmulPackingRoutine();
 const Routine *poolRoutine();
 
 llvm::ArrayRef<const Routine *> routines() {
@@ -17,6 +19,8 @@ llvm::ArrayRef<const Routine *> routines() {
       convDepthwiseRoutine(),
       convDirectRoutine(),
       convTransposeRoutine(),
+      matmulPanelsRoutine(),
+      matmulPackingRoutine(),
       poolRoutine(),
   };
   return all;

@@ -1,0 +1,283 @@
+//===- MatMul.cpp - Matrix products ---------------------------------------===//
+//
+// Both take and give dense row-major matrices and run the panel micro-kernel on a
+// tile of rows and 16-column panels.
+//
+// matmul.panels: the right matrix is a constant, stored as panels [N/16][K][16];
+// the left one's batches are more rows.
+//
+//   for tile = (row block, chunk of panels)
+//     for panel group, row group: micro-kernel over K
+//
+// With one row the micro-kernel takes eight panels at a time, which reads the
+// weights, once, at the speed of memory.
+//
+// matmul.packing: any other right matrix.
+//
+//   for tile = (batch, chunk of panels)
+//     pack the chunk's columns to scratch (with few rows of an untransposed
+//     matrix, not worth it: they are read where they are)
+//     for panel group, row group: micro-kernel over K
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/routines/PanelGrid.h"
+#include "compiler/codegen/cpu/routines/PanelPack.h"
+#include "compiler/codegen/cpu/routines/WindowShape.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+using llvm::divideCeil;
+
+namespace {
+
+int64_t product(ArrayRef<int64_t> values) {
+  return std::accumulate(values.begin(), values.end(), int64_t(1), std::multiplies<>());
+}
+
+/// What the micro-kernel can do with a bias.
+enum class BiasKind { None, Columns, Full, Other };
+
+BiasKind biasKind(nn::MatMulOp op) {
+  if (!op.getBias())
+    return BiasKind::None;
+  ArrayRef<int64_t> bias = shapeOf(op.getBias()), out = shapeOf(op.getOutput());
+  if (!bias.empty() && bias.back() == out.back() && product(bias) == out.back())
+    return BiasKind::Columns;
+  // Added as a residual is, if nothing comes between.
+  if (product(bias) == product(out) && !op.getResidual() && !op.getActivation())
+    return BiasKind::Full;
+  return BiasKind::Other;
+}
+
+struct MatMulShape {
+  int64_t m, n, k;
+  SmallVector<int64_t> batch, lhsBatch, rhsBatch; ///< without matrix dimensions
+  bool transposeLhs, transposeRhs;
+
+  explicit MatMulShape(nn::MatMulOp op)
+      : transposeLhs(op.getTransposeLhs()), transposeRhs(op.getTransposeRhs()) {
+    ArrayRef<int64_t> lhs = shapeOf(op.getLhs()), rhs = shapeOf(op.getRhs()),
+                      out = shapeOf(op.getOutput());
+    m = out[out.size() - 2];
+    n = out.back();
+    k = lhs[lhs.size() - (transposeLhs ? 2 : 1)];
+    batch.assign(out.begin(), out.end() - 2);
+    lhsBatch.assign(lhs.begin(), lhs.end() - 2);
+    rhsBatch.assign(rhs.begin(), rhs.end() - 2);
+  }
+  /// Number of the matrix of an operand (with batch dimensions `own`) that batch
+  /// `index` of the result takes.
+  Index matrix(KernelBuilder &k, Index index, ArrayRef<int64_t> own) const {
+    if (product(own) == 1)
+      return 0;
+    if (product(own) == product(batch))
+      return index;
+    Index result = 0;
+    int64_t ownStride = 1, stride = 1;
+    for (size_t d = 0; d < own.size(); ++d) {
+      int64_t size = own[own.size() - 1 - d], extent = batch[batch.size() - 1 - d];
+      if (size != 1)
+        result = k.add(result, k.mul(k.rem(k.div(index, stride), extent), ownStride));
+      ownStride *= size;
+      stride *= extent;
+    }
+    return result;
+  }
+};
+
+bool isSupported(nn::MatMulOp op) {
+  return op && isAllF32(op) && biasKind(op) != BiasKind::Other &&
+         product(shapeOf(op.getLhs())) > 0 && product(shapeOf(op.getOutput())) > 0;
+}
+
+/// Everything but the right matrix.
+struct Parts {
+  PanelShape shape;
+  PanelMemory memory;
+  SmallVector<unsigned> inPlace;
+
+  Parts(nn::MatMulOp op, const MatMulShape &s) {
+    shape.epilogue = Epilogue::of(op);
+    if (biasKind(op) == BiasKind::Full) {
+      shape.epilogue.bias = false;
+      shape.epilogue.residual = true;
+    }
+    shape.inRow = s.transposeLhs ? 1 : s.k;
+    shape.inChannel = s.transposeLhs ? s.m : 1;
+    shape.outRow = s.n;
+    shape.channelTail = s.k % shape.channelBlock;
+    // A residual's element is read just before the result's is written.
+    if (shape.epilogue.residual)
+      inPlace.push_back(op->getNumOperands() - 1);
+  }
+  void setOperands(ValueRange operands) {
+    memory.out = operands[0];
+    memory.in = operands[1];
+    memory.weights = operands[2];
+    size_t next = 3;
+    if (shape.epilogue.bias)
+      memory.bias = operands[next++];
+    if (shape.epilogue.residual)
+      memory.residual = operands[next++];
+  }
+};
+
+PanelGrid gridOf(const MatMulShape &s) {
+  PanelGrid grid;
+  grid.rows = s.m;
+  grid.panels = divideCeil(s.n, panelWidth);
+  grid.lastLanes = s.n - (grid.panels - 1) * panelWidth;
+  return grid;
+}
+
+LayoutRequest denseLayouts(Operation *layer) {
+  LayoutRequest request;
+  request.operands.assign(layer->getNumOperands(), "");
+  request.results = {""};
+  return request;
+}
+
+class MatMulPanels : public Routine {
+public:
+  StringRef name() const override { return "matmul.panels"; }
+  bool matches(Operation *layer) const override {
+    auto op = dyn_cast<nn::MatMulOp>(layer);
+    return isSupported(op) && shapeOf(op.getRhs()).size() == 2 &&
+           op.getRhs().getDefiningOp<nn::ConstantOp>() &&
+           (!op.getTransposeLhs() || shapeOf(op.getLhs()).size() == 2);
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    LayoutRequest request = denseLayouts(layer);
+    request.operands[1] = cast<nn::MatMulOp>(layer).getTransposeRhs() ? "Ab16a" : "Ba16b";
+    return request;
+  }
+  KernelInfo emit(KernelBuilder &k, Operation *layer, StringRef symbol) const override {
+    auto op = cast<nn::MatMulOp>(layer);
+    MatMulShape s(op);
+    s.m *= product(s.batch);
+    PanelGrid grid = gridOf(s);
+    PanelGrid::Costs costs;
+    costs.weightBytes = grid.panels * panelWidth * s.k * 4;
+    costs.inputRowBytes = s.k * 4;
+    costs.multiplyAdds = double(s.m) * double(costs.weightBytes / 4);
+    grid.plan(k.target, costs);
+    Parts parts(op, s);
+    SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
+    k.kernel(symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
+      parts.setOperands(operands);
+      emitPanelTiles(k, grid, begin, end,
+                     [&](Index, Index row, Index rows, Value, Index firstPanel) {
+                       PanelBlock b;
+                       b.memory = parts.memory;
+                       b.at.in = k.mul(row, parts.shape.inRow);
+                       b.at.out = k.mul(row, s.n);
+                       b.at.blocks = s.k / panelWidth;
+                       b.at.inBlock = parts.shape.inChannel * panelWidth;
+                       b.at.weightPanel = s.k * panelWidth;
+                       b.at.outPanel = panelWidth;
+                       b.firstPanel = firstPanel;
+                       b.rows = rows;
+                       emitPanelBlock(k, parts.shape, grid, b);
+                     });
+    });
+    KernelInfo info;
+    info.tiles = grid.tiles();
+    info.inPlaceOperands = parts.inPlace;
+    return info;
+  }
+};
+
+class MatMulPacking : public Routine {
+public:
+  StringRef name() const override { return "matmul.packing"; }
+  bool matches(Operation *layer) const override {
+    return isSupported(dyn_cast<nn::MatMulOp>(layer));
+  }
+  LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
+  KernelInfo emit(KernelBuilder &k, Operation *layer, StringRef symbol) const override;
+};
+
+KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer, StringRef symbol) const {
+  auto op = cast<nn::MatMulOp>(layer);
+  MatMulShape s(op);
+  if (s.rhsBatch.empty() && !s.transposeLhs) { // all batches are more rows
+    s.m *= product(s.batch);
+    s.batch.clear();
+    s.lhsBatch.clear();
+  }
+  constexpr int64_t fewRows = 16;
+  bool packs = s.transposeRhs || s.m > fewRows;
+  PanelGrid grid = gridOf(s);
+  grid.batches = product(s.batch);
+  PanelGrid::Costs costs;
+  costs.weightBytes = grid.panels * panelWidth * s.k * 4;
+  costs.inputRowBytes = packs ? 1 : s.k * 4; // what is packed is read by all rows
+  costs.multiplyAdds =
+      double(grid.batches) * double(s.m) * double(costs.weightBytes / 4);
+  grid.plan(k.target, costs);
+  if (packs) {
+    grid.rowBlock = s.m;
+    grid.rowBlocks = 1;
+  }
+  Parts parts(op, s);
+  PanelPack pack{s.k, s.n, s.transposeRhs};
+  if (!packs) {
+    parts.shape.plainWeights = true;
+    parts.shape.weightChannel = s.n;
+    parts.shape.weightBlock = s.n * panelWidth;
+  }
+  SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
+  k.kernel(symbol, types, [&](ValueRange operands, Value scratch, Value begin, Value end) {
+    parts.setOperands(operands);
+    if (packs)
+      parts.memory.weights = scratch;
+    emitPanelTiles(k, grid, begin, end, [&](Index batch, Index row, Index rows, Value,
+                                            Index firstPanel) {
+      Index rhs = k.mul(s.matrix(k, batch, s.rhsBatch), s.k * s.n);
+      PanelBlock b;
+      b.memory = parts.memory;
+      b.at.in = k.add(k.mul(s.matrix(k, batch, s.lhsBatch), s.m * s.k),
+                      k.mul(row, parts.shape.inRow));
+      b.at.out = k.add(k.mul(batch, s.m * s.n), k.mul(row, s.n));
+      b.at.blocks = s.k / panelWidth;
+      b.at.inBlock = parts.shape.inChannel * panelWidth;
+      b.at.weightPanel = packs ? pack.panelSize() : panelWidth;
+      b.at.outPanel = panelWidth;
+      b.firstPanel = firstPanel;
+      b.rows = rows;
+      b.at.weights = rhs;
+      if (packs) {
+        Index count = k.min(grid.panelChunk, k.sub(grid.panels, firstPanel));
+        pack.emit(k, operands[2], rhs, scratch, firstPanel, count);
+        // Scratch begins with the chunk's first panel.
+        b.at.weights = k.mul(k.mul(firstPanel, pack.panelSize()), -1);
+      }
+      emitPanelBlock(k, parts.shape, grid, b);
+    });
+  });
+  KernelInfo info;
+  info.tiles = grid.tiles();
+  info.scratchBytes = packs ? std::min(grid.panelChunk, grid.panels) * pack.panelSize() * 4 : 0;
+  info.inPlaceOperands = parts.inPlace;
+  return info;
+}
+
+} // namespace
+
+namespace nnv12::codegen {
+const Routine *matmulPanelsRoutine() {
+  static const MatMulPanels routine;
+  return &routine;
+}
+const Routine *matmulPackingRoutine() {
+  static const MatMulPacking routine;
+  return &routine;
+}
+} // namespace nnv12::codegen
