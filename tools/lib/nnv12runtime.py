@@ -80,10 +80,6 @@ class Session:
         if status:
             raise RuntimeError(self.error.message.decode())
 
-    def described_inputs(self):
-        """Pairs of an input's name and its array."""
-        return [(i.name.decode(), a) for i, a in zip(self._tensors("input"), self.inputs)]
-
     def info(self, name):
         """A field of nnv12_bundle_info."""
         info = _BundleInfo(c.sizeof(_BundleInfo))
