@@ -155,24 +155,32 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
   if (!error.empty())
     return path + ": " + error;
 
-  int width, height, ignored, channels = geometry.channels;
+  int width = 0, height = 0, ignored, channels = geometry.channels;
   std::unique_ptr<stbi_uc, void (*)(void *)> pixels(
       stbi_load(path.c_str(), &width, &height, &ignored, channels),
       stbi_image_free);
   if (!pixels)
     return path + ": format: neither .npy nor an image that can be read (" +
            stbi_failure_reason() + ")";
+  // stb takes a cut PNM for an image without rows.
+  if (width < 1 || height < 1)
+    return path + ": format: found an image of " + std::to_string(width) + "x" +
+           std::to_string(height) + " pixels (truncated)";
 
   Window source, target;
   placeImage(options.fit, width, height, geometry, source, target);
   std::vector<uint8_t> resized(size_t(geometry.width) * geometry.height *
                                channels);
   int row = geometry.width * channels;
-  if (!stbir_resize_uint8(
+  // Bilinear, over all source pixels when it shrinks: as PIL does. The default
+  // filter would blur even where the size stays.
+  if (!stbir_resize_uint8_generic(
           pixels.get() + (size_t(source.y) * width + source.x) * channels,
           source.width, source.height, width * channels,
           resized.data() + size_t(target.y) * row + target.x * channels,
-          target.width, target.height, row, channels))
+          target.width, target.height, row, channels, STBIR_ALPHA_CHANNEL_NONE,
+          0, STBIR_EDGE_CLAMP, STBIR_FILTER_TRIANGLE, STBIR_COLORSPACE_LINEAR,
+          nullptr))
     return path + ": cannot resize";
 
   tensor.type = input.type;
