@@ -8,8 +8,10 @@
 #include "artifact/Verifier.h"
 #include "test/unit/SampleBundle.h"
 
+#include <csignal>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +111,25 @@ TEST(Writer, LeavesNothingBehind) {
   ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
   ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
   EXPECT_EQ(countFiles(folder.path), 1u);
+}
+
+/// A limit on the size of files stands in for a full disk.
+TEST(Writer, FullDisk) {
+  TemporaryFolder folder;
+  writeFile(folder.file("a.nnv"), "old", 3);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto handler = signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 70000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  Sample sample;
+  std::string error = writeBundle(sample.bundle, folder.file("a.nnv"));
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  EXPECT_EQ(error, folder.file("a.nnv") + ": cannot write: File too large");
+  EXPECT_EQ(countFiles(folder.path), 1u);
+  EXPECT_EQ(readFile(folder.file("a.nnv")).size(), 3u);
 }
 
 TEST(Writer, FollowsLinks) {
