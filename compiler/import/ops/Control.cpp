@@ -1,8 +1,262 @@
-//===- Control.cpp - Control flow
-
+//===- Control.cpp - If, Loop and Scan ------------------------------------===//
+//
+// Control flow is resolved when importing: a constant condition picks its
+// branch, loops of known trip count are unrolled.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/import/GraphImporter.h"
+#include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
 
+using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
 
-OpRows importer::controlOps() { return {}; }
+/// More iterations are refused rather than unrolled.
+static constexpr int64_t kMaxIterations = 4096;
+
+static const char *kUnrolled = "unrolled: trip count constant";
+
+/// Layers have no side effects, so with a condition known only at run time both
+/// branches are computed and the result selected, if shapes agree.
+static void conditional(Node &n) {
+  Value condition = n.in(0);
+  const onnx::GraphProto *thenGraph = n.graphAttr("then_branch");
+  const onnx::GraphProto *elseGraph = n.graphAttr("else_branch");
+  if (n.failed())
+    return;
+  if (n.size(condition) != 1 || !n.elem(condition).isInteger(1))
+    return n.fail("a condition of " + typeName(n.elem(condition)) + " " +
+                      str(n.shape(condition)),
+                  "one bool");
+  if (auto data = n.data(condition)) {
+    auto results = n.importer().importSubgraph(
+        n, data->asInt(0) ? *thenGraph : *elseGraph, {});
+    if (!n.failed() && results.size() != n.outputs())
+      return n.fail("a branch of " + Twine(results.size()) + " results",
+                    Twine(n.outputs()));
+    for (auto [i, v] : llvm::enumerate(results))
+      n.out(i, v);
+    return;
+  }
+  auto thenValues = n.importer().importSubgraph(n, *thenGraph, {});
+  if (n.failed())
+    return;
+  auto elseValues = n.importer().importSubgraph(n, *elseGraph, {});
+  if (n.failed())
+    return;
+  if (thenValues.size() != n.outputs() || elseValues.size() != n.outputs())
+    return n.fail("branches of " + Twine(thenValues.size()) + " and " +
+                      Twine(elseValues.size()) + " results",
+                  Twine(n.outputs()));
+  for (unsigned i = 0; i < n.outputs(); ++i) {
+    Value x = thenValues[i].tensor, y = elseValues[i].tensor;
+    if (!x || !y || x.getType() != y.getType())
+      return n.failNotConstant(
+          condition, "a condition between results of different shapes");
+    n.out(i, n.select(n.reshape(condition, {}), x, y));
+  }
+}
+
+/// Stacks one value an iteration along `axis`.
+static Value stack(Node &n, ArrayRef<Value> values, int64_t axis) {
+  Values rows;
+  if (!values.empty())
+    axis = n.axis(axis, n.rank(values[0]) + 1);
+  for (Value v : values)
+    rows.push_back(n.unsqueeze(v, {axis}));
+  if (n.failed())
+    return {};
+  if (rows.empty())
+    return n.fail("a loop without iterations that gathers results",
+                  "at least one iteration"),
+           Value();
+  return n.concat(rows, axis);
+}
+
+static void loop(Node &n) {
+  const onnx::GraphProto *body = n.graphAttr("body");
+  int64_t trips = std::numeric_limits<int64_t>::max();
+  if (n.has(0))
+    trips = n.intInput(0, "M");
+  bool running = n.has(1) ? n.intInput(1, "cond") != 0 : true;
+  if (n.failed())
+    return;
+  unsigned carried = n.inputs() < 2 ? 0 : n.inputs() - 2;
+  if (n.outputs() < carried)
+    return n.fail(Twine(n.outputs()) + " outputs",
+                  "at least the " + Twine(carried) + " carried values");
+  SmallVector<ImportValue> state;
+  for (unsigned i = 0; i < carried; ++i)
+    state.push_back(n.value(i + 2));
+  SmallVector<Values> gathered(n.outputs() - carried);
+  for (int64_t i = 0; running && i < trips; ++i) {
+    if (i == kMaxIterations)
+      return n.fail("more than " + Twine(kMaxIterations) + " iterations",
+                    "few enough to unroll");
+    SmallVector<ImportValue> inputs = {n.ints({}, {i}), n.scalar(n.i1(), 1)};
+    inputs.append(state);
+    auto results = n.importer().importSubgraph(n, *body, inputs);
+    if (n.failed())
+      return;
+    if (results.size() != 1 + carried + gathered.size())
+      return n.fail("a body of " + Twine(results.size()) + " results",
+                    Twine(1 + carried + gathered.size()));
+    auto condition = n.data(results[0].tensor);
+    if (!condition || condition->size() != 1)
+      return n.failNotConstant(results[0].tensor, "a loop condition");
+    running = condition->asInt(0) != 0;
+    state.assign(results.begin() + 1, results.begin() + 1 + carried);
+    for (auto [k, values] : llvm::enumerate(gathered)) {
+      const ImportValue &value = results[1 + carried + k];
+      if (!value.tensor)
+        return n.fail("a sequence among gathered results", "tensors");
+      values.push_back(value.tensor);
+    }
+  }
+  for (auto [i, v] : llvm::enumerate(state))
+    n.out(i, v);
+  for (auto [k, values] : llvm::enumerate(gathered))
+    if (n.wants(carried + k))
+      n.out(carried + k, stack(n, values, 0));
+}
+
+namespace {
+/// How a Scan walks: the same for every batch of version 8.
+struct ScanPlan {
+  const onnx::GraphProto *body;
+  Ints inputAxes, outputAxes, inputBackwards, outputBackwards;
+  unsigned states;
+};
+} // namespace
+
+/// Final states, then stacked outputs; empty after a fault.
+static Values runScan(Node &n, const ScanPlan &plan, Values state,
+                      ArrayRef<Value> scanned) {
+  unsigned outputs = n.outputs() - plan.states;
+  int64_t steps = -1;
+  for (auto [k, v] : llvm::enumerate(scanned)) {
+    int64_t d = n.dim(v, plan.inputAxes[k]);
+    if (steps >= 0 && d != steps)
+      return n.fail("scan inputs of " + Twine(steps) + " and " + Twine(d) +
+                        " steps",
+                    "one number"),
+             Values();
+    steps = d;
+  }
+  if (steps > kMaxIterations)
+    return n.fail(Twine(steps) + " steps", "few enough to unroll"), Values();
+  SmallVector<Values> gathered(outputs);
+  for (int64_t i = 0; i < steps; ++i) {
+    SmallVector<ImportValue> inputs(state.begin(), state.end());
+    for (auto [k, v] : llvm::enumerate(scanned)) {
+      int64_t axis = plan.inputAxes[k];
+      Ints s = n.shape(v);
+      if (n.failed())
+        return {};
+      s.erase(s.begin() + axis);
+      int64_t at = plan.inputBackwards[k] ? steps - 1 - i : i;
+      inputs.push_back(n.reshape(n.slice(v, axis, at, 1), s));
+    }
+    auto results = n.importer().importSubgraph(n, *plan.body, inputs);
+    if (n.failed())
+      return {};
+    if (results.size() != n.outputs())
+      return n.fail("a body of " + Twine(results.size()) + " results",
+                    Twine(n.outputs())),
+             Values();
+    for (auto [k, value] : llvm::enumerate(results)) {
+      if (!value.tensor)
+        return n.fail("a sequence as a result of the body", "a tensor"),
+               Values();
+      if (k < plan.states)
+        state[k] = value.tensor;
+      else
+        gathered[k - plan.states].push_back(value.tensor);
+    }
+  }
+  for (auto [k, values] : llvm::enumerate(gathered)) {
+    if (plan.outputBackwards[k])
+      std::reverse(values.begin(), values.end());
+    state.push_back(stack(n, values, plan.outputAxes[k]));
+  }
+  return n.failed() ? Values() : state;
+}
+
+static void scan(Node &n) {
+  ScanPlan plan;
+  plan.body = n.graphAttr("body");
+  bool batched = n.opset() < 9;
+  if (batched && n.has(0))
+    return n.fail("sequence_lens", "sequences of one length");
+  unsigned first = batched ? 1 : 0;
+  int64_t scans = n.intAttr("num_scan_inputs");
+  if (n.failed())
+    return;
+  int64_t given = int64_t(n.inputs()) - first;
+  if (scans < 1 || scans > given || given - scans > int64_t(n.outputs()))
+    return n.fail("num_scan_inputs " + Twine(scans), "at most the inputs");
+  plan.states = given - scans;
+  unsigned outputs = n.outputs() - plan.states;
+  plan.inputAxes = n.intsAttr("scan_input_axes", Ints(scans, 0));
+  plan.outputAxes = n.intsAttr("scan_output_axes", Ints(outputs, 0));
+  plan.inputBackwards = n.intsAttr(
+      batched ? "directions" : "scan_input_directions", Ints(scans, 0));
+  plan.outputBackwards = n.intsAttr("scan_output_directions", Ints(outputs, 0));
+  if (int64_t(plan.inputAxes.size()) != scans ||
+      int64_t(plan.inputBackwards.size()) != scans ||
+      plan.outputAxes.size() != outputs ||
+      plan.outputBackwards.size() != outputs)
+    return n.fail("scan axes or directions of another number",
+                  "one an input or output");
+  Values states, scanned;
+  for (int64_t i = 0; i < given; ++i)
+    (i < int64_t(plan.states) ? states : scanned).push_back(n.in(first + i));
+  if (n.failed())
+    return;
+  if (!batched) {
+    for (auto [axis, v] : llvm::zip(plan.inputAxes, scanned))
+      axis = n.axis(axis, n.rank(v));
+    if (n.failed())
+      return;
+    for (auto [i, v] : llvm::enumerate(runScan(n, plan, states, scanned)))
+      n.out(i, v);
+    return;
+  }
+  // Version 8 has a batch in front of everything.
+  int64_t batches = n.dim(scanned[0], 0);
+  SmallVector<Values> results(n.outputs());
+  auto at = [&](Value v, int64_t b) {
+    Ints s = n.shape(v);
+    if (s.empty() || s[0] != batches)
+      return n.fail("shape " + str(s), "a batch of " + Twine(batches)), Value();
+    s.erase(s.begin());
+    return n.reshape(n.slice(v, 0, b, 1), s);
+  };
+  for (int64_t b = 0; b < batches; ++b) {
+    Values s, x;
+    for (Value v : states)
+      s.push_back(at(v, b));
+    for (Value v : scanned)
+      x.push_back(at(v, b));
+    if (n.failed())
+      return;
+    for (auto [i, v] : llvm::enumerate(runScan(n, plan, s, x)))
+      results[i].push_back(v);
+    if (n.failed())
+      return;
+  }
+  for (auto [i, values] : llvm::enumerate(results))
+    n.out(i, stack(n, values, 0));
+}
+
+OpRows importer::controlOps() {
+  constexpr int L = kLatestOpset;
+  static const OpRow rows[] = {
+      {"If", 1, L, kBool, conditional,
+       "condition constant, or results of one shape"},
+      {"Loop", 1, L, 0, loop, kUnrolled},
+      {"Scan", 8, L, 0, scan, kUnrolled},
+  };
+  return rows;
+}

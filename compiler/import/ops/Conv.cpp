@@ -27,8 +27,7 @@ static bool checkBias(Node &n, Value bias, int64_t channels) {
   return false;
 }
 
-Value importer::convolution(Node &n, Value x, Value weights, Value bias,
-                            Value padding) {
+Value importer::convolution(Node &n, Value x, Value weights, Value bias) {
   if (!n.expectRank(x, 3, 5, "an input") ||
       !n.expectRank(weights, n.rank(x), n.rank(x), "weights"))
     return {};
@@ -47,14 +46,6 @@ Value importer::convolution(Node &n, Value x, Value weights, Value bias,
   result.append(w->output);
   if (!n.type(result, n.elem(x)))
     return {};
-  if (padding) {
-    Ints low{0, 0}, high{0, 0};
-    low.append(w->padsLow);
-    high.append(w->padsHigh);
-    x = n.pad(x, low, high, nn::PadMode::constant, padding);
-    w->padsLow.assign(w->padsLow.size(), 0);
-    w->padsHigh = w->padsLow;
-  }
   return n.create<nn::ConvOp>(
       {x, weights, bias, Value()},
       {n.list("strides", w->strides), n.list("dilations", w->dilations),
@@ -63,7 +54,7 @@ Value importer::convolution(Node &n, Value x, Value weights, Value bias,
 }
 
 static void conv(Node &n) {
-  n.out(convolution(n, n.in(0), n.in(1), n.optional(2), Value()));
+  n.out(convolution(n, n.in(0), n.in(1), n.optional(2)));
 }
 
 /// auto_pad and output_shape give the pads of which the output has that size.

@@ -6,9 +6,8 @@
 
 namespace nnv12::importer {
 
-/// The convolution that the node's attributes describe. `padding`, where given,
-/// is the scalar that stands for zero outside of the input. Null after a fault.
-Value convolution(Node &n, Value x, Value weights, Value bias, Value padding);
+/// The convolution that the node's attributes describe. Null after a fault.
+Value convolution(Node &n, Value x, Value weights, Value bias);
 
 } // namespace nnv12::importer
 

@@ -176,8 +176,11 @@ static void bitShift(Node &n) {
 /// The slope broadcasts to x only; up to operator set 6 it is one a channel.
 static void prelu(Node &n) {
   Value x = n.in(0), slope = n.in(1);
-  if (n.rank(slope) == 1 && n.rank(x) > 2 && n.opset() < 7 && n.size(slope) > 1)
-    slope = n.unsqueeze(slope, n.rank(x) == 3 ? Ints{1} : Ints{1, 2});
+  if (n.rank(slope) == 1 && n.rank(x) > 2 && n.opset() < 7) {
+    Ints shape(n.rank(x) - 1, 1);
+    shape[0] = n.size(slope);
+    slope = n.reshape(slope, shape);
+  }
   if (n.broadcastShape(n.shape(x), n.shape(slope)) != n.shape(x))
     n.fail("slope " + str(n.shape(slope)),
            "one that broadcasts to " + str(n.shape(x)));
