@@ -70,6 +70,10 @@ public:
         continue;
       }
       const codegen::Routine *routine = codegen::routineFor(&op);
+      if (!routine) {
+        op.emitOpError("found no routine that computes it");
+        return signalPassFailure();
+      }
       codegen::LayoutRequest request = routine->layouts(&op);
       if (llvm::all_of(request.results, [](auto &r) { return !r; }))
         propagate(&op, request);
