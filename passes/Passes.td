@@ -4,6 +4,150 @@
 
 include "mlir/Pass/PassBase.td"
 
+//===----------------------------------------------------------------------===//
+// Simplification (`--nn-simplify` runs these in this order)
+//===----------------------------------------------------------------------===//
+
+def SimplifySlices : Pass<"simplify-slices", "::mlir::func::FuncOp"> {
+  let summary = "read from where a value is made, not through copies of it";
+  let description = [{
+    Exporters cut and join tensors for every index of a Python expression. A gather
+    with evenly spaced constant indices is a slice; a slice of a concat is a
+    slice of what it covers; concats of concats and of neighbouring slices are
+    one; a resize or a pool that changes nothing is gone.
+  }];
+}
+
+def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
+  let summary = "move transposes and reshapes down until they cancel";
+  let description = [{
+    Models converted from NHWC frameworks wrap every convolution in two transposes.
+    Each one is moved below the layers that work alike in any order of dimensions
+    (element-wise, concat, reduce, slice, pad), where it meets its inverse. One
+    that only moves dimensions of size one becomes a reshape; a reshape moves
+    below element-wise layers, which so come next to the layer they fuse with; a
+    matmul reads a transposed operand as such.
+  }];
+  let statistics = [
+    Statistic<"removed", "removed", "transposes fewer than before">
+  ];
+}
+
+def RecognizeFunctions : Pass<"recognize-functions", "::mlir::func::FuncOp"> {
+  let summary = "name the functions that exporters spell out in several layers";
+  let description = [{
+    A layer with a number becomes a function of one operand (x * 2 + 1 is an
+    affine, max(x, 0) a relu), and their compositions get a name where they have one:
+    clip(x + 3, 0, 6) / 6 is hard_sigmoid, x * f(x) is swish, hard_swish, gelu
+    or mish, log(1 + exp(x)) is softplus. A function fuses into the layer before
+    it; its spelling would be one or more passes over memory.
+  }];
+}
+
+def RecognizeNormalize : Pass<"recognize-normalize", "::mlir::func::FuncOp"> {
+  let summary = "name layer normalisation that is spelled out";
+  let description = [{
+    (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) over trailing dimensions is
+    one nn.normalize: one pass over a row that stays in the cache.
+  }];
+  let statistics = [
+    Statistic<"recognized", "recognized", "nn.normalize layers made">
+  ];
+}
+
+def FoldScale : Pass<"fold-scale", "::mlir::func::FuncOp"> {
+  let summary = "fold scales and shifts by channel into weights and bias";
+  let description = [{
+    Batch normalisation is a scale and a shift by channel. After a convolution or a
+    matrix product it multiplies the weights and changes the bias, at compile
+    time; before one it does so too, a shift only where every output sums all
+    weights (no padding). Computed in double and rounded once. Weights that other
+    layers share are left alone unless they are small.
+  }];
+  let statistics = [
+    Statistic<"foldedAfter", "folded-after", "layers folded into their producer">,
+    Statistic<"foldedBefore", "folded-before", "layers folded into their user">
+  ];
+}
+
+def FusePad : Pass<"fuse-pad", "::mlir::func::FuncOp"> {
+  let summary = "give constant padding to the convolution or pool that reads it";
+  let description = [{
+    A convolution pads with zeros by itself. A pool does so where the result is the
+    same: a max pool pads with -inf, so that zeros go in only beside elements
+    known to be zero or more; an average pool counts the padding.
+  }];
+  let statistics = [
+    Statistic<"fused", "fused", "pads given to their user">
+  ];
+}
+
+def FuseActivation : Pass<"fuse-activation", "::mlir::func::FuncOp"> {
+  let summary = "fuse a function into the convolution or matmul before it";
+  let description = [{
+    The value is in a register when the producer stores it: the function costs
+    no pass over memory. After a residual it is the residual activation. Runs before
+    fuse-residual and again after it.
+  }];
+  let statistics = [
+    Statistic<"fused", "fused", "functions fused into their producer">
+  ];
+}
+
+def FuseResidual : Pass<"fuse-residual", "::mlir::func::FuncOp"> {
+  let summary = "fuse a sum into the convolution or matmul that makes a summand";
+  let description = [{
+    The other summand becomes the residual operand, added when the result is
+    stored. Of two layers that could take it, the later one does, since the
+    other's result is there by then.
+  }];
+  let statistics = [
+    Statistic<"fused", "fused", "sums fused into a producer">
+  ];
+}
+
+def LowerRank : Pass<"lower-rank", "::mlir::func::FuncOp"> {
+  let summary = "compute convolutions and pools of one dimension as of two";
+  let description = [{
+    [N, C, L] is [N, C, 1, L] without moving anything: the templates for two
+    spatial dimensions serve one as well.
+  }];
+  let statistics = [
+    Statistic<"raised", "raised", "layers given a unit dimension">
+  ];
+}
+
+def FlushDenormals : Pass<"flush-denormals", "::mlir::func::FuncOp"> {
+  let summary = "set weights too small to matter to zero";
+  let description = [{
+    A processor takes a slow path for each product with a denormal number, up to 25
+    times slower. Weights of convolutions, matrix products and recurrent layers
+    below the threshold cannot change a result in f32 that is not itself denormal.
+  }];
+  let options = [
+    Option<"threshold", "threshold", "double", /*default=*/"1e-30",
+           "smallest magnitude that stays">
+  ];
+  let statistics = [
+    Statistic<"flushed", "flushed", "weights set to zero">
+  ];
+}
+
+def DedupeConstants : Pass<"dedupe-constants", "::mlir::func::FuncOp"> {
+  let summary = "keep one of the constants with equal elements";
+  let description = [{
+    Large constants are resources, which compare by name: two copies of one array in
+    a model file are found by a hash of their content.
+  }];
+  let statistics = [
+    Statistic<"merged", "merged", "constants replaced by an equal one">
+  ];
+}
+
+//===----------------------------------------------------------------------===//
+// Towards kernels
+//===----------------------------------------------------------------------===//
+
 def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
   let summary = "give every tensor a memory layout and insert adapts";
   let description = [{

@@ -2,19 +2,40 @@
 
 #include "passes/Pipelines.h"
 
-#include "passes/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
 
 using namespace mlir;
 
 void nnv12::buildSimplifyPipeline(OpPassManager &pm) {
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  auto cleanUp = [&] {
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+  };
+  auto add = [&](std::unique_ptr<Pass> pass) {
+    pm.addNestedPass<func::FuncOp>(std::move(pass));
+  };
+  cleanUp();
+  add(createSimplifySlices());
+  add(createSinkTransposes());
+  cleanUp();
+  add(createRecognizeFunctions());
+  add(createRecognizeNormalize());
+  add(createFoldScale());
+  add(createFuseActivation());
+  add(createFuseResidual());
+  add(createFuseActivation());
+  // After the activations: what they leave non-negative tells a max pool more.
+  add(createFusePad());
+  add(createLowerRank());
+  add(createFlushDenormals());
+  cleanUp();
+  add(createDedupeConstants());
 }
 
 void nnv12::registerPipelines() {
-  PassPipelineRegistration<>("nn-simplify",
-                             "make a model simpler, whatever it is compiled for",
-                             buildSimplifyPipeline);
+  PassPipelineRegistration<>(
+      "nn-simplify", "make a model simpler, whatever it is compiled for",
+      buildSimplifyPipeline);
 }

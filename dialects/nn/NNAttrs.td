@@ -70,7 +70,7 @@ def NN_FunctionAttr : AttrDef<NN_Dialect, "Function"> {
   let summary = "a unary kind with its parameters, e.g. #nn.fn<leaky_relu [0.1]>";
   let parameters = (ins EnumParameter<NN_UnaryKind>:$kind,
                         OptionalParameter<"::mlir::DenseF64ArrayAttr">:$values);
-  let assemblyFormat = "`<` $kind custom<OptionalNumbers>($values) `>`";
+  let assemblyFormat = "`<` $kind `` custom<OptionalNumbers>($values) `>`";
   let builders = [AttrBuilder<(ins "UnaryKind":$kind, CArg<"llvm::ArrayRef<double>", "{}">:$params), [{
     return $_get($_ctxt, kind, params.empty() ? ::mlir::DenseF64ArrayAttr()
                                               : ::mlir::DenseF64ArrayAttr::get($_ctxt, params));

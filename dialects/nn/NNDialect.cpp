@@ -35,7 +35,7 @@ static void printOptionalNumbers(AsmPrinter &printer,
                                  DenseF64ArrayAttr values) {
   if (!values)
     return;
-  printer << '[';
+  printer << " [";
   llvm::interleaveComma(values.asArrayRef(), printer, [&](double value) {
     printer.printFloat(APFloat(value)); // hexadecimal where not finite
   });

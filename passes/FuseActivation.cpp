@@ -1,0 +1,53 @@
+//===- FuseActivation.cpp - Functions into the layer they follow ----------===//
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/LinearLayer.h"
+#include "passes/Match.h"
+#include "passes/Passes.h"
+
+namespace nnv12 {
+#define GEN_PASS_DEF_FUSEACTIVATION
+#include "passes/Passes.h.inc"
+} // namespace nnv12
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::nn;
+
+namespace {
+struct FuseUnary : OpRewritePattern<UnaryOp> {
+  FuseUnary(MLIRContext *context, Pass::Statistic &fused)
+      : OpRewritePattern(context), fused(fused) {}
+
+  LogicalResult matchAndRewrite(UnaryOp op,
+                                PatternRewriter &rewriter) const override {
+    auto layer = LinearLayer::onlyUse(op.getInput());
+    if (!layer || op.getInput().getType() != op.getType() ||
+        !isFloatTensor(op.getInput()))
+      return failure();
+    bool afterResidual = static_cast<bool>(layer->residual());
+    if (layer->residualActivation() || (!afterResidual && layer->activation()))
+      return failure();
+    rewriter.modifyOpInPlace(layer->operation(), [&] {
+      if (afterResidual)
+        layer->setResidualActivation(op.getFunction());
+      else
+        layer->setActivation(op.getFunction());
+    });
+    rewriter.replaceOp(op, op.getInput());
+    ++fused;
+    return success();
+  }
+
+  Pass::Statistic &fused;
+};
+
+struct FuseActivation : nnv12::impl::FuseActivationBase<FuseActivation> {
+  using FuseActivationBase::FuseActivationBase;
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FuseUnary>(&getContext(), fused);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

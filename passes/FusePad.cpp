@@ -1,0 +1,154 @@
+//===- FusePad.cpp - Padding into the window that reads it ----------------===//
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/Match.h"
+#include "passes/Passes.h"
+
+#include <limits>
+
+namespace nnv12 {
+#define GEN_PASS_DEF_FUSEPAD
+#include "passes/Passes.h.inc"
+} // namespace nnv12
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::nn;
+
+/// What a pad of spatial dimensions alone adds; nullopt for any other.
+static std::optional<double> spatialPadding(PadOp pad) {
+  if (!pad || pad.getMode() != PadMode::constant ||
+      !isFloatTensor(pad.getInput()) || pad.getLow().size() < 3)
+    return std::nullopt;
+  for (unsigned dim : {0, 1})
+    if (pad.getLow()[dim] != 0 || pad.getHigh()[dim] != 0)
+      return std::nullopt;
+  return pad.getValue() ? splatOf(pad.getValue()) : 0.0;
+}
+
+static SmallVector<int64_t> sum(ArrayRef<int64_t> pads,
+                                ArrayRef<int64_t> added) {
+  SmallVector<int64_t> result(pads);
+  for (size_t i = 0; i < pads.size(); ++i)
+    result[i] += added[i + 2];
+  return result;
+}
+
+static FunctionAttr lastActivation(Operation *op) {
+  if (auto unary = dyn_cast_or_null<UnaryOp>(op))
+    return unary.getFunction();
+  if (auto conv = dyn_cast_or_null<ConvOp>(op))
+    return conv.getResidual() || conv.getResidualActivation()
+               ? conv.getResidualActivationAttr()
+               : conv.getActivationAttr();
+  return {};
+}
+
+/// Whether every element is known to be zero or more.
+static bool isNonNegative(Value value) {
+  FunctionAttr function = lastActivation(value.getDefiningOp());
+  if (!function)
+    return false;
+  ArrayRef<double> params = function.getParams();
+  switch (function.getKind()) {
+  case UnaryKind::relu:
+  case UnaryKind::sigmoid:
+  case UnaryKind::hard_sigmoid:
+  case UnaryKind::abs:
+    return true;
+  case UnaryKind::clip:
+    return params.size() == 2 && params[0] >= 0;
+  default:
+    return false;
+  }
+}
+
+namespace {
+struct PadIntoConv : OpRewritePattern<ConvOp> {
+  PadIntoConv(MLIRContext *context, Pass::Statistic &fused)
+      : OpRewritePattern(context), fused(fused) {}
+
+  LogicalResult matchAndRewrite(ConvOp op,
+                                PatternRewriter &rewriter) const override {
+    auto pad = op.getInput().getDefiningOp<PadOp>();
+    auto value = spatialPadding(pad);
+    if (!value || *value != 0)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getInputMutable().assign(pad.getInput());
+      op.setPadsLow(sum(op.getPadsLow(), pad.getLow()));
+      op.setPadsHigh(sum(op.getPadsHigh(), pad.getHigh()));
+    });
+    ++fused;
+    return success();
+  }
+
+  Pass::Statistic &fused;
+};
+
+struct PadIntoPool : OpRewritePattern<PoolOp> {
+  PadIntoPool(MLIRContext *context, Pass::Statistic &fused)
+      : OpRewritePattern(context), fused(fused) {}
+
+  LogicalResult matchAndRewrite(PoolOp op,
+                                PatternRewriter &rewriter) const override {
+    auto pad = op.getInput().getDefiningOp<PadOp>();
+    auto value = spatialPadding(pad);
+    if (!value)
+      return failure();
+    bool isMax = op.getKind() == PoolKind::max;
+    if (isMax ? !isPaddingLost(op, pad, *value) : !isCounted(op, *value))
+      return failure();
+    SmallVector<int64_t> low = sum(op.getPadsLow(), pad.getLow());
+    SmallVector<int64_t> high = sum(op.getPadsHigh(), pad.getHigh());
+    // Windows that lie in the padding alone are left to the pad.
+    for (size_t i = 0; i < low.size(); ++i)
+      if (low[i] >= op.getKernel()[i] || high[i] >= op.getKernel()[i])
+        return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      if (!isMax) {
+        // What ceil_mode added beyond still does not count.
+        ArrayRef<int64_t> counted = op.getCountedPadsHigh()
+                                        ? *op.getCountedPadsHigh()
+                                        : op.getPadsHigh();
+        op.setCountedPadsHigh(sum(counted, pad.getHigh()));
+        op.setCountIncludePad(true);
+      }
+      op.getInputMutable().assign(pad.getInput());
+      op.setPadsLow(low);
+      op.setPadsHigh(high);
+    });
+    ++fused;
+    return success();
+  }
+
+  /// Whether the padding never is a window's largest element: it is -inf, as a
+  /// pool's own is, or zero beside elements that are at least zero.
+  static bool isPaddingLost(PoolOp op, PadOp pad, double value) {
+    bool isDense =
+        llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; });
+    return value == -std::numeric_limits<double>::infinity() ||
+           (value == 0 && isDense && isNonNegative(pad.getInput()));
+  }
+
+  /// Whether the average of a window counts padding as zeros: an unpadded pool
+  /// will, once told to; a padded one must do so already.
+  static bool isCounted(PoolOp op, double value) {
+    auto isZero = [](int64_t v) { return v == 0; };
+    bool isUnpadded = llvm::all_of(op.getPadsLow(), isZero) &&
+                      llvm::all_of(op.getPadsHigh(), isZero);
+    return value == 0 && (isUnpadded || op.getCountIncludePad());
+  }
+
+  Pass::Statistic &fused;
+};
+
+struct FusePad : nnv12::impl::FusePadBase<FusePad> {
+  using FusePadBase::FusePadBase;
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<PadIntoConv, PadIntoPool>(&getContext(), fused);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

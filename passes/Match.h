@@ -1,0 +1,49 @@
+//===- Match.h - What patterns ask of values --------------------*- C++ -*-===//
+#ifndef NNV12_PASSES_MATCH_H
+#define NNV12_PASSES_MATCH_H
+
+#include "dialects/nn/ConstantEval.h"
+#include "dialects/nn/NNDialect.h"
+
+namespace nnv12 {
+
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+inline bool isFloatTensor(mlir::Value value) {
+  return llvm::isa<mlir::FloatType>(typeOf(value).getElementType());
+}
+
+/// The constant that defines a value.
+std::optional<nn::ConstantOperand> constantOf(mlir::Value value);
+
+/// The number that every element of a constant equals.
+std::optional<double> splatOf(mlir::Value value);
+
+/// The elements of a constant that, broadcast to `shape`, varies along `axis`
+/// alone: one for each index of that axis.
+std::optional<llvm::SmallVector<double>>
+perIndexOf(mlir::Value constant, llvm::ArrayRef<int64_t> shape, int64_t axis);
+
+/// The unary layer of one of `kinds` that defines `value`, null if none does.
+nn::UnaryOp definingUnary(mlir::Value value,
+                          llvm::ArrayRef<nn::UnaryKind> kinds);
+nn::BinaryOp definingBinary(mlir::Value value, nn::BinaryKind kind);
+
+/// x of a layer `scale * x + shift`: an affine, a negation, or a sum,
+/// difference, product or quotient with a constant of equal elements that does
+/// not change the type of x.
+struct Affine {
+  mlir::Value input;
+  double scale = 1, shift = 0;
+};
+std::optional<Affine> affineOf(mlir::Operation *op);
+/// Of the operation that defines the value; {value, 1, 0} if it is none such.
+Affine affineOf(mlir::Value value);
+
+/// Whether numbers agree but for the rounding of their spelling in f32.
+bool isClose(double a, double b);
+
+} // namespace nnv12
+
+#endif // NNV12_PASSES_MATCH_H

@@ -1,0 +1,119 @@
+// RUN: nnv12-opt %s --fold-scale --split-input-file | FileCheck %s
+
+// Batch normalisation: a scale and a shift by output channel.
+// CHECK-LABEL: @batch_norm
+// CHECK-SAME: (%[[X:[^:]*]]: tensor
+// CHECK-DAG: %[[W:.*]] = nn.constant dense<{{\[}}{{\[\[}}[2.000000e+00]]], {{\[\[}}[9.000000e+00]]]]> : tensor<2x1x1x1xf32>
+// CHECK-DAG: %[[B:.*]] = nn.constant dense<[1.200000e+01, 2.600000e+01]> : tensor<2xf32>
+// CHECK: %[[C:.*]] = nn.conv %[[X]], %[[W]] bias %[[B]]
+// CHECK-NEXT: return %[[C]]
+func.func @batch_norm(%x: tensor<1x1x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %w = nn.constant dense<[[[[1.0]]], [[[3.0]]]]> : tensor<2x1x1x1xf32>
+  %b = nn.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %scale = nn.constant dense<[[[2.0]], [[3.0]]]> : tensor<2x1x1xf32>
+  %shift = nn.constant dense<[[[[10.0]], [[20.0]]]]> : tensor<1x2x1x1xf32>
+  %0 = nn.conv %x, %w bias %b strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x1x4x4xf32>, tensor<2x1x1x1xf32> bias tensor<2xf32> -> tensor<1x2x4x4xf32>
+  %1 = nn.binary mul %0, %scale : tensor<1x2x4x4xf32>, tensor<2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %2 = nn.binary add %shift, %1 : tensor<1x2x1x1xf32>, tensor<1x2x4x4xf32> -> tensor<1x2x4x4xf32>
+  return %2 : tensor<1x2x4x4xf32>
+}
+
+// -----
+
+// A bias alone leaves the weights as they are, shared or not.
+// CHECK-LABEL: @bias
+// CHECK-COUNT-2: bias %{{.*}} strides
+// CHECK-NOT: nn.binary
+func.func @bias(%x: tensor<1x1x4x4xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) {
+  %w = nn.constant dense<[[[[1.0]]], [[[3.0]]]]> : tensor<2x1x1x1xf32>
+  %shift = nn.constant dense<[[[10.0]], [[20.0]]]> : tensor<2x1x1xf32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %0 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x1x4x4xf32>, tensor<2x1x1x1xf32> -> tensor<1x2x4x4xf32>
+  %1 = nn.binary add %0, %shift : tensor<1x2x4x4xf32>, tensor<2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %2 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x1x4x4xf32>, tensor<2x1x1x1xf32> -> tensor<1x2x4x4xf32>
+  %3 = nn.binary sub %2, %one : tensor<1x2x4x4xf32>, tensor<f32> -> tensor<1x2x4x4xf32>
+  return %1, %3 : tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
+}
+
+// -----
+
+// Groups of a transposed convolution: its weights are [C, O/G, kernel].
+// CHECK-LABEL: @groups
+// CHECK{LITERAL}: dense<[[[[1.000000e+00]], [[2.000000e+00]]], [[[3.000000e+00]], [[4.000000e+00]]]]> : tensor<2x2x1x1xf32>
+// CHECK: nn.conv_transpose
+// CHECK-NOT: nn.binary
+func.func @groups(%x: tensor<1x2x4x4xf32>) -> tensor<1x4x4x4xf32> {
+  %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %scale = nn.constant dense<[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]> : tensor<4x1x1xf32>
+  %0 = nn.conv_transpose %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] output_padding [0, 0] {groups = 2 : i64} : tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32> -> tensor<1x4x4x4xf32>
+  %1 = nn.binary mul %0, %scale : tensor<1x4x4x4xf32>, tensor<4x1x1xf32> -> tensor<1x4x4x4xf32>
+  return %1 : tensor<1x4x4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @matmul
+// CHECK-DAG: %[[W:.*]] = nn.constant dense<{{\[}}[2.000000e+00, 4.000000e+00], [3.000000e+00, 9.000000e+00]]> : tensor<2x2xf32>
+// CHECK-DAG: %[[B:.*]] = nn.constant dense<[1.000000e+00, -1.000000e+00]> : tensor<2xf32>
+// CHECK: %[[C:.*]] = nn.matmul %{{.*}}, %[[W]] bias %[[B]]
+// CHECK-NEXT: return %[[C]]
+func.func @matmul(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %w = nn.constant dense<[[1.0, 2.0], [1.0, 3.0]]> : tensor<2x2xf32>
+  %scale = nn.constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %shift = nn.constant dense<[[1.0, -1.0]]> : tensor<1x2xf32>
+  %0 = nn.matmul %x, %w {transpose_rhs = true} : tensor<3x2xf32>, tensor<2x2xf32> -> tensor<3x2xf32>
+  %1 = nn.binary mul %0, %scale : tensor<3x2xf32>, tensor<2xf32> -> tensor<3x2xf32>
+  %2 = nn.binary add %1, %shift : tensor<3x2xf32>, tensor<1x2xf32> -> tensor<3x2xf32>
+  return %2 : tensor<3x2xf32>
+}
+
+// -----
+
+// Before a convolution: the scale by input channel, the shift into the bias.
+// CHECK-LABEL: @before
+// CHECK-SAME: (%[[X:[^:]*]]: tensor
+// CHECK-DAG: %[[W:.*]] = nn.constant dense<1.000000e+00> : tensor<1x2x1x1xf32>
+// CHECK-DAG: %[[B:.*]] = nn.constant dense<-7.000000e+00> : tensor<1xf32>
+// CHECK: nn.conv %[[X]], %[[W]] bias %[[B]]
+// CHECK-NEXT: return
+func.func @before(%x: tensor<1x2x4x4xf32>) -> tensor<1x1x4x4xf32> {
+  %w = nn.constant dense<[[[[2.0]], [[3.0]]]]> : tensor<1x2x1x1xf32>
+  %mean = nn.constant dense<[[[4.0]], [[3.0]]]> : tensor<2x1x1xf32>
+  %deviation = nn.constant dense<[[[2.0]], [[3.0]]]> : tensor<2x1x1xf32>
+  %0 = nn.binary sub %x, %mean : tensor<1x2x4x4xf32>, tensor<2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %1 = nn.binary div %0, %deviation : tensor<1x2x4x4xf32>, tensor<2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %2 = nn.conv %1, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x2x4x4xf32>, tensor<1x2x1x1xf32> -> tensor<1x1x4x4xf32>
+  return %2 : tensor<1x1x4x4xf32>
+}
+
+// -----
+
+// The padding is not shifted.
+// CHECK-LABEL: @shift_before_padding
+// CHECK: nn.binary add
+func.func @shift_before_padding(%x: tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
+  %w = nn.constant dense<1.0> : tensor<1x1x3x3xf32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %0 = nn.binary add %x, %one : tensor<1x1x4x4xf32>, tensor<f32> -> tensor<1x1x4x4xf32>
+  %1 = nn.conv %0, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] : tensor<1x1x4x4xf32>, tensor<1x1x3x3xf32> -> tensor<1x1x4x4xf32>
+  return %1 : tensor<1x1x4x4xf32>
+}
+
+// -----
+
+// Another user sees the convolution without the scale; an activation is between;
+// the scale is no number by channel.
+// CHECK-LABEL: @refused
+// CHECK-COUNT-3: nn.binary mul
+func.func @refused(%x: tensor<1x2x4x4xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) {
+  %w = nn.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %scale = nn.constant dense<[[[2.0]], [[3.0]]]> : tensor<2x1x1xf32>
+  %columns = nn.constant dense<[2.0, 3.0, 4.0, 5.0]> : tensor<4xf32>
+  %0 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %1 = nn.binary mul %0, %scale : tensor<1x2x4x4xf32>, tensor<2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %2 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] {activation = #nn.fn<relu>} : tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %3 = nn.binary mul %2, %scale : tensor<1x2x4x4xf32>, tensor<2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %4 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32> -> tensor<1x2x4x4xf32>
+  %5 = nn.binary mul %4, %columns : tensor<1x2x4x4xf32>, tensor<4xf32> -> tensor<1x2x4x4xf32>
+  return %0, %1, %3, %5 : tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
+}
