@@ -32,10 +32,12 @@ enum State : uint32_t {
   Tile = 0x60000,
 };
 
+/// The leaves of cpuid that describe features.
+enum LeafIndex : uint8_t { Basic, Seven, SevenOne, Extended };
+
 struct Feature {
   const char *name;
-  uint32_t leaf;
-  uint8_t subleaf;
+  LeafIndex leaf;
   Register reg;
   uint8_t bit;
   State state;
@@ -43,90 +45,104 @@ struct Feature {
 } // namespace
 
 static constexpr Feature features[] = {
-    {"cmov", 1, 0, EDX, 15, None},
-    {"cx8", 1, 0, EDX, 8, None},
-    {"mmx", 1, 0, EDX, 23, None},
-    {"fxsr", 1, 0, EDX, 24, None},
-    {"sse", 1, 0, EDX, 25, None},
-    {"sse2", 1, 0, EDX, 26, None},
-    {"sse3", 1, 0, ECX, 0, None},
-    {"pclmul", 1, 0, ECX, 1, None},
-    {"ssse3", 1, 0, ECX, 9, None},
-    {"fma", 1, 0, ECX, 12, Ymm},
-    {"cx16", 1, 0, ECX, 13, None},
-    {"sse4.1", 1, 0, ECX, 19, None},
-    {"sse4.2", 1, 0, ECX, 20, None},
-    {"crc32", 1, 0, ECX, 20, None},
-    {"movbe", 1, 0, ECX, 22, None},
-    {"popcnt", 1, 0, ECX, 23, None},
-    {"aes", 1, 0, ECX, 25, None},
-    {"xsave", 1, 0, ECX, 27, None},
-    {"avx", 1, 0, ECX, 28, Ymm},
-    {"f16c", 1, 0, ECX, 29, Ymm},
-    {"rdrnd", 1, 0, ECX, 30, None},
-    {"fsgsbase", 7, 0, EBX, 0, None},
-    {"bmi", 7, 0, EBX, 3, None},
-    {"avx2", 7, 0, EBX, 5, Ymm},
-    {"bmi2", 7, 0, EBX, 8, None},
-    {"avx512f", 7, 0, EBX, 16, Zmm},
-    {"avx512dq", 7, 0, EBX, 17, Zmm},
-    {"rdseed", 7, 0, EBX, 18, None},
-    {"adx", 7, 0, EBX, 19, None},
-    {"avx512ifma", 7, 0, EBX, 21, Zmm},
-    {"clflushopt", 7, 0, EBX, 23, None},
-    {"clwb", 7, 0, EBX, 24, None},
-    {"avx512cd", 7, 0, EBX, 28, Zmm},
-    {"sha", 7, 0, EBX, 29, None},
-    {"avx512bw", 7, 0, EBX, 30, Zmm},
-    {"avx512vl", 7, 0, EBX, 31, Zmm},
-    {"avx512vbmi", 7, 0, ECX, 1, Zmm},
-    {"avx512vbmi2", 7, 0, ECX, 6, Zmm},
-    {"gfni", 7, 0, ECX, 8, None},
-    {"vaes", 7, 0, ECX, 9, Ymm},
-    {"vpclmulqdq", 7, 0, ECX, 10, Ymm},
-    {"avx512vnni", 7, 0, ECX, 11, Zmm},
-    {"avx512bitalg", 7, 0, ECX, 12, Zmm},
-    {"avx512vpopcntdq", 7, 0, ECX, 14, Zmm},
-    {"avx512vp2intersect", 7, 0, EDX, 8, Zmm},
-    {"amx-bf16", 7, 0, EDX, 22, Tile},
-    {"avx512fp16", 7, 0, EDX, 23, Zmm},
-    {"amx-tile", 7, 0, EDX, 24, Tile},
-    {"amx-int8", 7, 0, EDX, 25, Tile},
-    {"avxvnni", 7, 1, EAX, 4, Ymm},
-    {"avx512bf16", 7, 1, EAX, 5, Zmm},
-    {"amx-fp16", 7, 1, EAX, 21, Tile},
-    {"avxifma", 7, 1, EAX, 23, Ymm},
-    {"avxvnniint8", 7, 1, EDX, 4, Ymm},
-    {"avxneconvert", 7, 1, EDX, 5, Ymm},
-    {"avxvnniint16", 7, 1, EDX, 10, Ymm},
-    {"sahf", 0x80000001, 0, ECX, 0, None},
-    {"lzcnt", 0x80000001, 0, ECX, 5, None},
-    {"prfchw", 0x80000001, 0, ECX, 8, None},
-    {"64bit", 0x80000001, 0, EDX, 29, None},
+    {"cmov", Basic, EDX, 15, None},
+    {"cx8", Basic, EDX, 8, None},
+    {"mmx", Basic, EDX, 23, None},
+    {"fxsr", Basic, EDX, 24, None},
+    {"sse", Basic, EDX, 25, None},
+    {"sse2", Basic, EDX, 26, None},
+    {"sse3", Basic, ECX, 0, None},
+    {"pclmul", Basic, ECX, 1, None},
+    {"ssse3", Basic, ECX, 9, None},
+    {"fma", Basic, ECX, 12, Ymm},
+    {"cx16", Basic, ECX, 13, None},
+    {"sse4.1", Basic, ECX, 19, None},
+    {"sse4.2", Basic, ECX, 20, None},
+    {"crc32", Basic, ECX, 20, None},
+    {"movbe", Basic, ECX, 22, None},
+    {"popcnt", Basic, ECX, 23, None},
+    {"aes", Basic, ECX, 25, None},
+    {"xsave", Basic, ECX, 27, None},
+    {"avx", Basic, ECX, 28, Ymm},
+    {"f16c", Basic, ECX, 29, Ymm},
+    {"rdrnd", Basic, ECX, 30, None},
+    {"fsgsbase", Seven, EBX, 0, None},
+    {"bmi", Seven, EBX, 3, None},
+    {"avx2", Seven, EBX, 5, Ymm},
+    {"bmi2", Seven, EBX, 8, None},
+    {"avx512f", Seven, EBX, 16, Zmm},
+    {"avx512dq", Seven, EBX, 17, Zmm},
+    {"rdseed", Seven, EBX, 18, None},
+    {"adx", Seven, EBX, 19, None},
+    {"avx512ifma", Seven, EBX, 21, Zmm},
+    {"clflushopt", Seven, EBX, 23, None},
+    {"clwb", Seven, EBX, 24, None},
+    {"avx512cd", Seven, EBX, 28, Zmm},
+    {"sha", Seven, EBX, 29, None},
+    {"avx512bw", Seven, EBX, 30, Zmm},
+    {"avx512vl", Seven, EBX, 31, Zmm},
+    {"avx512vbmi", Seven, ECX, 1, Zmm},
+    {"avx512vbmi2", Seven, ECX, 6, Zmm},
+    {"gfni", Seven, ECX, 8, None},
+    {"vaes", Seven, ECX, 9, Ymm},
+    {"vpclmulqdq", Seven, ECX, 10, Ymm},
+    {"avx512vnni", Seven, ECX, 11, Zmm},
+    {"avx512bitalg", Seven, ECX, 12, Zmm},
+    {"avx512vpopcntdq", Seven, ECX, 14, Zmm},
+    {"avx512vp2intersect", Seven, EDX, 8, Zmm},
+    {"amx-bf16", Seven, EDX, 22, Tile},
+    {"avx512fp16", Seven, EDX, 23, Zmm},
+    {"amx-tile", Seven, EDX, 24, Tile},
+    {"amx-int8", Seven, EDX, 25, Tile},
+    {"avxvnni", SevenOne, EAX, 4, Ymm},
+    {"avx512bf16", SevenOne, EAX, 5, Zmm},
+    {"amx-fp16", SevenOne, EAX, 21, Tile},
+    {"avxifma", SevenOne, EAX, 23, Ymm},
+    {"avxvnniint8", SevenOne, EDX, 4, Ymm},
+    {"avxneconvert", SevenOne, EDX, 5, Ymm},
+    {"avxvnniint16", SevenOne, EDX, 10, Ymm},
+    {"sahf", Extended, ECX, 0, None},
+    {"lzcnt", Extended, ECX, 5, None},
+    {"prfchw", Extended, ECX, 8, None},
+    {"64bit", Extended, EDX, 29, None},
 };
 
-/// Which register states the system saves.
-static uint64_t enabledStates() {
-  unsigned eax, ebx, ecx, edx;
-  constexpr unsigned osxsave = 1u << 27;
-  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & osxsave))
+const CpuFeatures::Leaf &CpuFeatures::read(unsigned index) {
+  Leaf &leaf = leaves[index];
+  if (leaf.known)
+    return leaf;
+  leaf.known = true;
+  static constexpr struct {
+    unsigned leaf, subleaf;
+  } numbers[numLeaves] = {{1, 0}, {7, 0}, {7, 1}, {0x80000001, 0}};
+  unsigned *r = leaf.registers;
+  // Every CPU with 64-bit mode has the basic and the extended leaf; a subleaf
+  // that does not exist reads as zero.
+  bool isSeven = numbers[index].leaf == 7;
+  if (!isSeven || __get_cpuid_max(0, nullptr) >= 7)
+    __cpuid_count(numbers[index].leaf, numbers[index].subleaf, r[EAX], r[EBX],
+                  r[ECX], r[EDX]);
+  return leaf;
+}
+
+/// Which register states the system saves. Reading them does not trap.
+static uint64_t enabledStates(bool osxsave) {
+  if (!osxsave)
     return 0;
   uint32_t low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return uint64_t(high) << 32 | low;
 }
 
-bool hostHasFeature(const char *name, size_t length) {
+bool CpuFeatures::has(const char *name, size_t length) {
   for (const Feature &feature : features) {
     if (!sameName(feature.name, name, length))
       continue;
-    unsigned regs[4];
-    // Checks the highest leaf, too.
-    if (!__get_cpuid_count(feature.leaf, feature.subleaf, &regs[EAX],
-                           &regs[EBX], &regs[ECX], &regs[EDX]))
+    if (!(read(feature.leaf).registers[feature.reg] >> feature.bit & 1))
       return false;
-    return (regs[feature.reg] >> feature.bit & 1) &&
-           (enabledStates() & feature.state) == feature.state;
+    bool osxsave = read(Basic).registers[ECX] >> 27 & 1;
+    return feature.state == None ||
+           (enabledStates(osxsave) & feature.state) == feature.state;
   }
   return false;
 }
@@ -161,7 +177,7 @@ static constexpr Feature features[] = {
     {"mte", AT_HWCAP2, 18},      {"sme", AT_HWCAP2, 23},
 };
 
-bool hostHasFeature(const char *name, size_t length) {
+bool CpuFeatures::has(const char *name, size_t length) {
   // The baseline of the architecture as Linux requires it.
   if (sameName("v8a", name, length))
     return true;

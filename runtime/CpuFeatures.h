@@ -9,9 +9,26 @@ namespace nnv12::runtime {
 /// The architecture that this library was built for, as in Program.architecture.
 const char *hostArchitecture();
 
-/// Whether the CPU has, and the system saves the state of, the feature with this
-/// LLVM name. A name that we do not know is a feature that we do not have.
-bool hostHasFeature(const char *name, size_t length);
+/// What this CPU has, asked for when first needed: an instruction that asks may
+/// trap into a hypervisor and take 20 us.
+class CpuFeatures {
+public:
+  /// Whether the CPU has, and the system saves the state of, the feature with
+  /// this LLVM name. A name that we do not know is a feature that we do not have.
+  bool has(const char *name, size_t length);
+
+private:
+#if defined(__x86_64__)
+  static constexpr unsigned numLeaves = 4;
+  struct Leaf {
+    bool known;
+    unsigned registers[4];
+  };
+  const Leaf &read(unsigned leaf);
+
+  Leaf leaves[numLeaves] = {};
+#endif
+};
 
 } // namespace nnv12::runtime
 

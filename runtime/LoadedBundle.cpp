@@ -76,15 +76,17 @@ static bool equal(const flatbuffers::String *a, const char *b) {
 }
 
 /// The first feature that this CPU lacks, or null.
-static const flatbuffers::String *missingFeature(const bundle::Program *program) {
+static const flatbuffers::String *missingFeature(const bundle::Program *program,
+                                                 CpuFeatures &cpu) {
   for (const flatbuffers::String *feature : *program->features())
-    if (!hostHasFeature(feature->c_str(), feature->size()))
+    if (!cpu.has(feature->c_str(), feature->size()))
       return feature;
   return nullptr;
 }
 
 bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
   Line reasons;
+  CpuFeatures cpu;
   bool known = false;
   for (const bundle::Program *candidate : *bundle->programs()) {
     const char *name = candidate->target()->c_str();
@@ -96,7 +98,7 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
                      candidate->architecture()->c_str());
       continue;
     }
-    if (const flatbuffers::String *feature = missingFeature(candidate)) {
+    if (const flatbuffers::String *feature = missingFeature(candidate, cpu)) {
       reasons.append("; %s needs %s", name, feature->c_str());
       continue;
     }

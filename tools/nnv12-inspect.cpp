@@ -96,8 +96,9 @@ static void load(const InspectOptions &options, Image &image) {
 static bool runsHere(const bundle::Program *program) {
   if (program->architecture()->str() != runtime::hostArchitecture())
     return false;
+  runtime::CpuFeatures cpu;
   for (const flatbuffers::String *feature : *program->features())
-    if (!runtime::hostHasFeature(feature->c_str(), feature->size()))
+    if (!cpu.has(feature->c_str(), feature->size()))
       return false;
   return true;
 }
