@@ -8,6 +8,8 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 
+#include <csignal>
+
 using namespace mlir;
 using namespace nnv12;
 namespace cl = llvm::cl;
@@ -62,6 +64,8 @@ static bool split(StringRef text, StringRef &name, StringRef &rest) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // A limit on file sizes is a fault like a full disk, no crash.
+  std::signal(SIGXFSZ, SIG_IGN);
   // libLLVM registers an option of this name for itself.
   if (cl::Option *other = cl::getRegisteredOptions().lookup("threads"))
     other->removeArgument();
