@@ -170,12 +170,12 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
     if (!module)
       return failure();
   }
-  {
+  if (options.emit != Emit::Imported) {
     Stage stage(options, "simplify");
     if (failed(lower(*module)))
       return failure();
   }
-  if (options.emit == Emit::NN)
+  if (options.emit == Emit::Imported || options.emit == Emit::NN)
     return writeText(options, context, [&](llvm::raw_ostream &os) {
       OpPrintingFlags flags;
       flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);

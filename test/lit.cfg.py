@@ -1,6 +1,7 @@
 # The lit suite: IR, passes and tools. Run as the ctest `lit`.
 import ctypes.util
 import os
+import subprocess
 
 import lit.formats
 
@@ -15,6 +16,9 @@ config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.nnv12_build, "bin"), config.llvm_tools, os.environ["PATH"]])
 config.substitutions.append(("%source", config.nnv12_source))
 config.substitutions.append(("%python", config.python))
+# `%onnx TEST NAME OUT.onnx` writes the model NAME of a test of the importer.
+config.substitutions.append(("%onnx", " ".join(
+    [config.python, os.path.join(config.test_source_root, "compiler/import/onnx_text.py")])))
 # A tool must say no in one line and leave with 1: `%refuses COMMAND | FileCheck`.
 config.substitutions.append(
     ("%refuses", os.path.join(config.test_source_root, "refuses.sh")))
@@ -22,5 +26,7 @@ if config.nnv12_compiler:
     config.available_features.add("compiler")
 else:
     config.suffixes = [".test"]
+if subprocess.run([config.python, "-c", "import onnx.parser"], capture_output=True).returncode == 0:
+    config.available_features.add("onnx")
 if ctypes.util.find_library("sodium"):
     config.available_features.add("sodium")

@@ -37,7 +37,8 @@ static cl::list<std::string> targets(
     cl::value_desc("LIST"), cl::cat(category));
 static cl::opt<Emit> emitKind(
     "emit", cl::init(Emit::Bundle), cl::desc("What to write"),
-    cl::values(clEnumValN(Emit::NN, "nn", "layers after all passes, as MLIR"),
+    cl::values(clEnumValN(Emit::Imported, "import", "layers as imported, as MLIR"),
+               clEnumValN(Emit::NN, "nn", "layers after all passes, as MLIR"),
                clEnumValN(Emit::LLVM, "llvm", "LLVM IR of the kernels"),
                clEnumValN(Emit::Assembly, "asm", "assembly of the kernels"),
                clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")),
