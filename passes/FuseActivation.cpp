@@ -15,8 +15,8 @@ using namespace nnv12::nn;
 
 namespace {
 struct FuseUnary : OpRewritePattern<UnaryOp> {
-  FuseUnary(MLIRContext *context, Pass::Statistic &fused)
-      : OpRewritePattern(context), fused(fused) {}
+  FuseUnary(MLIRContext *context, bool second, Pass::Statistic &fused)
+      : OpRewritePattern(context), second(second), fused(fused) {}
 
   LogicalResult matchAndRewrite(UnaryOp op,
                                 PatternRewriter &rewriter) const override {
@@ -24,11 +24,11 @@ struct FuseUnary : OpRewritePattern<UnaryOp> {
     if (!layer || op.getInput().getType() != op.getType() ||
         !isFloatTensor(op.getInput()))
       return failure();
-    bool afterResidual = static_cast<bool>(layer->residual());
-    if (layer->residualActivation() || (!afterResidual && layer->activation()))
+    bool isLast = layer->residual() || (second && layer->activation());
+    if (layer->residualActivation() || (!isLast && layer->activation()))
       return failure();
     rewriter.modifyOpInPlace(layer->operation(), [&] {
-      if (afterResidual)
+      if (isLast)
         layer->setResidualActivation(op.getFunction());
       else
         layer->setActivation(op.getFunction());
@@ -38,6 +38,7 @@ struct FuseUnary : OpRewritePattern<UnaryOp> {
     return success();
   }
 
+  bool second;
   Pass::Statistic &fused;
 };
 
@@ -45,7 +46,7 @@ struct FuseActivation : nnv12::impl::FuseActivationBase<FuseActivation> {
   using FuseActivationBase::FuseActivationBase;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FuseUnary>(&getContext(), fused);
+    patterns.add<FuseUnary>(&getContext(), second, fused);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

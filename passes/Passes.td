@@ -87,8 +87,13 @@ def FuseActivation : Pass<"fuse-activation", "::mlir::func::FuncOp"> {
   let description = [{
     The value is in a register when the producer stores it: the function costs
     no pass over memory. After a residual it is the residual activation. Runs before
-    fuse-residual and again after it.
+    fuse-residual and again after it, then with `second`: a layer without a residual
+    has room for one function more, which would have been in the residual's way.
   }];
+  let options = [
+    Option<"second", "second", "bool", /*default=*/"false",
+           "also fuse a second function, as the residual activation">
+  ];
   let statistics = [
     Statistic<"fused", "fused", "functions fused into their producer">
   ];

@@ -25,7 +25,9 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm) {
   add(createFoldScale());
   add(createFuseActivation());
   add(createFuseResidual());
-  add(createFuseActivation());
+  FuseActivationOptions both;
+  both.second = true;
+  add(createFuseActivation(both));
   // After the activations: what they leave non-negative tells a max pool more.
   add(createFusePad());
   add(createLowerRank());

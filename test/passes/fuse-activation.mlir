@@ -1,4 +1,5 @@
 // RUN: nnv12-opt %s --fuse-activation | FileCheck %s
+// RUN: nnv12-opt %s --fuse-activation=second | FileCheck %s --check-prefix=SECOND
 
 // CHECK-LABEL: @activation
 // CHECK: %[[C:.*]] = nn.conv {{.*}}activation = #nn.fn<clip [0.000000e+00, 6.000000e+00]>
@@ -17,6 +18,11 @@ func.func @after_residual(%x: tensor<4x2xf32>, %w: tensor<2x3xf32>, %r: tensor<4
   %1 = nn.unary %0 <relu> : tensor<4x3xf32> -> tensor<4x3xf32>
   return %1 : tensor<4x3xf32>
 }
+
+// SECOND-LABEL: @refused
+// SECOND: nn.matmul {{.*}}activation = #nn.fn<sigmoid>, residual_activation = #nn.fn<tanh>
+// SECOND-NOT: nn.unary %{{.*}} <tanh>
+// SECOND: return
 
 // A second function, another user, another type.
 // CHECK-LABEL: @refused
