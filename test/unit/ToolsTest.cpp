@@ -68,7 +68,8 @@ TEST(Npy, RoundTrip) {
       ASSERT_EQ(readNpy(path, info.type, tensor), "");
       EXPECT_EQ(tensor.type, info.type);
       EXPECT_EQ(tensor.shape, shape);
-      EXPECT_EQ(memcmp(tensor.data.data(), data.data(), data.size()), 0);
+      EXPECT_TRUE(
+          std::equal(data.begin(), data.end(), tensor.data.data()));
     }
 }
 
@@ -122,7 +123,8 @@ static Tensor tensorOf(std::vector<float> values) {
   Tensor tensor;
   tensor.shape = {int64_t(values.size())};
   tensor.data = Buffer(values.size() * 4);
-  memcpy(tensor.data.data(), values.data(), values.size() * 4);
+  for (size_t i = 0; i < values.size(); ++i)
+    setElement(NNV12_F32, tensor.data.data(), i, values[i]);
   return tensor;
 }
 
