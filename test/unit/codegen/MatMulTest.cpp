@@ -28,6 +28,9 @@ TEST(MatMulPanels, Forms) {
   check(x.text(), "matmul.panels");
   x.lhsBatch = {}, x.transposeLhs = true;
   check(x.text(), "matmul.panels");
+  x = matmul(31, 70, 1024); // copies the rows
+  x.constant = true;
+  check(x.text(), "matmul.panels");
 }
 
 TEST(MatMulPacking, Sizes) {

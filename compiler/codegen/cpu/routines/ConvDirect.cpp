@@ -68,6 +68,7 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol, int64_t b
   costs.multiplyAdds = double(w.outHeight * w.outWidth) * double(costs.weightBytes / 4) *
                        double(grid.batches);
   costs.copiesInput = copies;
+  costs.kernelRows = w.kernelRows;
   grid.plan(k.target, costs);
 
   HaloCopy copy;

@@ -144,6 +144,20 @@ LayoutRequest denseLayouts(Operation *layer) {
   return request;
 }
 
+/// Rows [row, row + rows) of `columns` elements (a multiple of 16), in scratch
+/// apart by 16 more.
+void copyRows(KernelBuilder &k, Value in, Index row, Index rows, int64_t columns,
+              Value scratch) {
+  k.loop(0, rows, 1, [&](Value i) {
+    Index from = k.mul(k.add(row, i), columns), to = k.mul(i, columns + panelWidth);
+    k.loop(0, columns, panelWidth, [&](Value c) {
+      for (int64_t v = 0; v < panelWidth; v += k.VL)
+        k.store(k.load(in, k.add(k.add(from, c), v), k.VL), scratch,
+                k.add(k.add(to, c), v));
+    });
+  });
+}
+
 class MatMulPanels : public Routine {
 public:
   StringRef name() const override { return "matmul.panels"; }
@@ -169,26 +183,36 @@ public:
     costs.multiplyAdds = double(s.m) * double(costs.weightBytes / 4);
     grid.plan(k.target, costs);
     Parts parts(op, s);
+    // Rows a multiple of 4 KiB apart fall into one set of the first cache.
+    bool copies = !s.transposeLhs && s.k % 1024 == 0 && s.m >= 8 && s.n >= 64;
+    if (copies)
+      parts.shape.inRow = s.k + panelWidth;
     SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
-    k.kernel(symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
+    k.kernel(symbol, types, [&](ValueRange operands, Value scratch, Value begin, Value end) {
       parts.setOperands(operands);
-      emitPanelTiles(k, grid, begin, end,
-                     [&](Index, Index row, Index rows, Value, Index firstPanel) {
-                       PanelBlock b;
-                       b.memory = parts.memory;
-                       b.at.in = k.mul(row, parts.shape.inRow);
-                       b.at.out = k.mul(row, s.n);
-                       b.at.blocks = s.k / panelWidth;
-                       b.at.inBlock = parts.shape.inChannel * panelWidth;
-                       b.at.weightPanel = s.k * panelWidth;
-                       b.at.outPanel = panelWidth;
-                       b.firstPanel = firstPanel;
-                       b.rows = rows;
-                       emitPanelBlock(k, parts.shape, grid, b);
-                     });
+      emitPanelTiles(k, grid, begin, end, [&](Index, Index row, Index rows, Value isNew,
+                                              Index firstPanel) {
+        PanelBlock b;
+        b.memory = parts.memory;
+        b.at.in = k.mul(row, parts.shape.inRow);
+        if (copies) {
+          k.ifThen(isNew, [&] { copyRows(k, operands[1], row, rows, s.k, scratch); });
+          b.memory.in = scratch;
+          b.at.in = 0;
+        }
+        b.at.out = k.mul(row, s.n);
+        b.at.blocks = s.k / panelWidth;
+        b.at.inBlock = parts.shape.inChannel * panelWidth;
+        b.at.weightPanel = s.k * panelWidth;
+        b.at.outPanel = panelWidth;
+        b.firstPanel = firstPanel;
+        b.rows = rows;
+        emitPanelBlock(k, parts.shape, grid, b);
+      });
     });
     KernelInfo info;
     info.tiles = grid.tiles();
+    info.scratchBytes = copies ? grid.rowBlock * parts.shape.inRow * 4 : 0;
     info.inPlaceOperands = parts.inPlace;
     return info;
   }

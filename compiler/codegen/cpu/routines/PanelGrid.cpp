@@ -80,10 +80,50 @@ void PanelGrid::plan(const Target &target, const Costs &costs) {
     else
       break;
   }
-  rowBlock = divideCeil(rowGroups, rowBlocks) * tile.rows;
-  rowBlocks = divideCeil(rows, rowBlock);
   panelChunk = divideCeil(panelGroups, panelChunks) * tile.panels;
   panelChunks = divideCeil(panels, panelChunk);
+  if (costs.weightBytes <= 2 * cacheBytes) {
+    balanceRows(rowBlocks, divideCeil(costs.kernelRows, tile.rows));
+    return;
+  }
+  // Every row block would fetch all the weights again: no more of them.
+  rowBlock = divideCeil(rowGroups, rowBlocks) * tile.rows;
+  rowBlocks = divideCeil(rows, rowBlock);
+}
+
+/// What the busiest of `threads` threads does when each takes an equal range of
+/// tiles, in rows; blocks have `block` rows but the last one of each batch.
+double PanelGrid::busiest(int64_t block, int64_t threads) const {
+  int64_t blocks = divideCeil(rows, block), perBatch = blocks * panelChunks;
+  int64_t count = batches * perBatch, most = 0;
+  auto rowsBefore = [&](int64_t t) {
+    int64_t whole = t % perBatch / panelChunks, chunk = t % panelChunks;
+    int64_t size = whole + 1 == blocks ? rows - whole * block : block;
+    return (t / perBatch * rows + whole * block) * panelChunks + chunk * size;
+  };
+  for (int64_t i = 0; i < threads; ++i)
+    most = std::max(most, rowsBefore(count * (i + 1) / threads) -
+                              rowsBefore(count * i / threads));
+  return double(most);
+}
+
+/// Chooses a row block for at least `least` blocks that keeps few threads equally
+/// busy. Each block costs about `overhead` row groups more.
+void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
+  int64_t groups = divideCeil(rows, tile.rows);
+  double best = std::numeric_limits<double>::max();
+  for (int64_t size = divideCeil(groups, least); size >= 1; --size) {
+    int64_t block = size * tile.rows, blocks = divideCeil(rows, block);
+    if (blocks > std::max<int64_t>(4 * least, 16))
+      break;
+    double cost = (busiest(block, 1) + 2 * busiest(block, 2) + 4 * busiest(block, 4)) *
+                  (1 + 0.02 * double(overhead * blocks) / double(groups));
+    if (cost < best * 0.99) {
+      best = cost;
+      rowBlock = block;
+      rowBlocks = blocks;
+    }
+  }
 }
 
 void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,

@@ -38,9 +38,14 @@ struct PanelGrid {
     int64_t weightBytes = 0; ///< of one batch
     int64_t inputRowBytes = 0;  ///< input that one more output row needs
     bool copiesInput = false;   ///< each runtime tile may copy its rows first
+    int64_t kernelRows = 1;     ///< rows that neighbouring blocks both read
   };
   void plan(const Target &target, const Costs &costs);
   int64_t tiles() const { return batches * rowBlocks * panelChunks; }
+
+private:
+  double busiest(int64_t block, int64_t threads) const;
+  void balanceRows(int64_t least, int64_t overhead);
 };
 
 /// Where the operands of one row block begin.

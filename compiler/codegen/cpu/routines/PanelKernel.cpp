@@ -127,8 +127,10 @@ Values Emitter::channels(Values acc, Index in, Index weights, int64_t count) {
 }
 
 Values Emitter::kernelRow(Values acc, Index in, Index weights, int64_t count) {
-  // Few columns, or columns of one step each, in a straight line.
-  if (s.kernelCols <= 3 || count * s.kernelCols * accumulators <= 400) {
+  // Few columns in a straight line, but only where each is a loop over channels:
+  // neighbouring columns read the same inputs, and LLVM would keep them all in
+  // registers that are not there.
+  if (s.kernelCols == 1 || (s.kernelCols <= 3 && count > unroll)) {
     for (int64_t x = 0; x < s.kernelCols; ++x)
       acc = channels(acc, k.add(in, x * s.kernelCol), k.add(weights, x * s.weightCol), count);
     return acc;
