@@ -15,7 +15,19 @@ namespace nnv12::artifact {
 
 /// Element types, in the order of bundle.fbs (ElementType).
 enum class ElementType : uint8_t {
-  F32, F64, F16, BF16, I8, U8, I16, U16, I32, U32, I64, U64, Bool
+  F32,
+  F64,
+  F16,
+  BF16,
+  I8,
+  U8,
+  I16,
+  U16,
+  I32,
+  U32,
+  I64,
+  U64,
+  Bool
 };
 
 /// Bytes of one element. A Bool is one byte, 0 or 1.
@@ -91,13 +103,14 @@ struct Bundle {
 };
 
 /// The one signature of every kernel. `operands` points to as many addresses as
-/// the kernel has operands, written ones first; tiles [begin, end) are computed;
-/// `scratch` is private to the calling thread, 64-byte aligned, of
+/// the kernel has operands, written ones first; tiles [begin, end) are
+/// computed; `scratch` is private to the calling thread, 64-byte aligned, of
 /// Kernel::scratch bytes.
-/// The arena and the weights start at multiples of 64 bytes, so an operand there
-/// is aligned as its offset is; the caller's inputs and outputs are aligned to
-/// their element only. A kernel may use up to 256 KiB of stack. Denormals are
-/// flushed to zero while it runs. The arena's first contents are undefined.
+/// The arena and the weights start at multiples of 64 bytes, so an operand
+/// there is aligned as its offset is; the caller's inputs and outputs are
+/// aligned to their element only. A kernel may use up to 256 KiB of stack.
+/// Denormals are flushed to zero while it runs. The arena's first contents are
+/// undefined.
 using KernelFn = void (*)(void *const *operands, int64_t begin, int64_t end,
                           void *scratch);
 

@@ -3,10 +3,10 @@
 
 namespace nnv12::artifact {
 
-static constexpr uint64_t initial[8] = {
-    0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b,
-    0xa54ff53a5f1d36f1, 0x510e527fade682d1, 0x9b05688c2b3e6c1f,
-    0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
+static constexpr uint64_t initial[8] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b,
+                                        0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
+                                        0x510e527fade682d1, 0x9b05688c2b3e6c1f,
+                                        0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
 
 static constexpr uint8_t sigma[10][16] = {
     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},

@@ -46,7 +46,7 @@ bool readKeyFile(const char *path, KeyKind kind, uint8_t key[32],
     good = low >= 0;
     if (good)
       if (good)
-      key[i] = static_cast<uint8_t>(high << 4 | low);
+        key[i] = static_cast<uint8_t>(high << 4 | low);
   }
   good = good && strspn(digits + 64, " \r\n") == strlen(digits + 64);
   if (!good)

@@ -266,8 +266,9 @@ const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
   auto *bytes = static_cast<const uint8_t *>(metadata);
   // FlatBuffers asserts, in debug builds, on more than 2 GiB.
   if (size >= FLATBUFFERS_MAX_BUFFER_SIZE) {
-    fault.set(Fault::BadBundle, "metadata: found %zu bytes, expected less than "
-                                "2^31",
+    fault.set(Fault::BadBundle,
+              "metadata: found %zu bytes, expected less than "
+              "2^31",
               size);
     return nullptr;
   }
@@ -311,12 +312,12 @@ static bool verifyHeader(const void *data, size_t size, Header &header,
                      "format version: found %u, expected 1 to %u",
                      header.version, formatVersion);
   if (digestOf(data, offsetof(Header, headerDigest)) != header.headerDigest)
-    return fault.set(Fault::BadBundle, "header: digest does not match (damaged)");
-  if (header.fileSize != size)
     return fault.set(Fault::BadBundle,
-                     "file size: found %zu, expected %" PRIu64 "%s", size,
-                     header.fileSize,
-                     size < header.fileSize ? " (truncated)" : "");
+                     "header: digest does not match (damaged)");
+  if (header.fileSize != size)
+    return fault.set(
+        Fault::BadBundle, "file size: found %zu, expected %" PRIu64 "%s", size,
+        header.fileSize, size < header.fileSize ? " (truncated)" : "");
   if (!fits(header.metadataOffset, header.metadataSize, size) ||
       header.metadataOffset < sizeof(Header) || header.metadataOffset % 64)
     return fault.set(Fault::BadBundle,
@@ -335,8 +336,7 @@ const bundle::Bundle *verifyBundle(const void *data, size_t size,
   Header header;
   if (!verifyHeader(data, size, header, fault))
     return nullptr;
-  auto *metadata =
-      static_cast<const uint8_t *>(data) + header.metadataOffset;
+  auto *metadata = static_cast<const uint8_t *>(data) + header.metadataOffset;
   if (digestOf(metadata, header.metadataSize) != header.metadataDigest) {
     fault.set(Fault::BadBundle, "metadata: digest does not match (damaged)");
     return nullptr;
@@ -363,8 +363,8 @@ bool verifyHeaderSignature(const void *data, const uint8_t publicKey[32],
     return fault.set(Fault::Untrusted,
                      "signature: found none, expected one by the given public "
                      "key");
-  return verifySignature(header.signature, &header,
-                         offsetof(Header, signature), publicKey, fault);
+  return verifySignature(header.signature, &header, offsetof(Header, signature),
+                         publicKey, fault);
 }
 
 } // namespace nnv12::artifact

@@ -121,22 +121,22 @@ nnv12_status nnv12_bundle_open(const char *path,
                                nnv12_bundle **bundle, nnv12_error *error) {
   if (!path)
     return reportArgument("path: found NULL", error);
-  return openBundle(options, path, bundle, error,
-                    [&](nnv12_bundle &result, const nnv12_open_options &known,
-                        Fault &fault) {
-                      return result.open(path, known, fault);
-                    });
+  return openBundle(
+      options, path, bundle, error,
+      [&](nnv12_bundle &result, const nnv12_open_options &known, Fault &fault) {
+        return result.open(path, known, fault);
+      });
 }
 
 nnv12_status nnv12_bundle_open_memory(const void *data, size_t size,
                                       const nnv12_open_options *options,
                                       nnv12_bundle **bundle,
                                       nnv12_error *error) {
-  return openBundle(options, nullptr, bundle, error,
-                    [&](nnv12_bundle &result, const nnv12_open_options &known,
-                        Fault &fault) {
-                      return result.openMemory(data, size, known, fault);
-                    });
+  return openBundle(
+      options, nullptr, bundle, error,
+      [&](nnv12_bundle &result, const nnv12_open_options &known, Fault &fault) {
+        return result.openMemory(data, size, known, fault);
+      });
 }
 
 void nnv12_bundle_close(nnv12_bundle *bundle) {
@@ -193,8 +193,7 @@ nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
   const bundle::Operation *operation = program->operations()->Get(index);
   nnv12_operation_info result = {};
   result.layer = operation->layer()->c_str();
-  result.kernel =
-      program->kernels()->Get(operation->kernel())->name()->c_str();
+  result.kernel = program->kernels()->Get(operation->kernel())->name()->c_str();
   result.tiles = operation->tiles();
   writeStruct(result, info);
   return NNV12_OK;
@@ -202,8 +201,7 @@ nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
 
 nnv12_status nnv12_session_create(nnv12_bundle *bundle,
                                   const nnv12_session_options *options,
-                                  nnv12_session **session,
-                                  nnv12_error *error) {
+                                  nnv12_session **session, nnv12_error *error) {
   if (!session)
     return reportArgument("session: found NULL", error);
   *session = nullptr;

@@ -6,7 +6,8 @@
 
 namespace nnv12::runtime {
 
-/// The architecture that this library was built for, as in Program.architecture.
+/// The architecture that this library was built for, as in
+/// Program.architecture.
 const char *hostArchitecture();
 
 /// What this CPU has, asked for when first needed: an instruction that asks may
@@ -14,7 +15,8 @@ const char *hostArchitecture();
 class CpuFeatures {
 public:
   /// Whether the CPU has, and the system saves the state of, the feature with
-  /// this LLVM name. A name that we do not know is a feature that we do not have.
+  /// this LLVM name. A name that we do not know is a feature that we do not
+  /// have.
   bool has(const char *name, size_t length);
 
 private:

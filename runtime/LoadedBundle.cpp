@@ -40,8 +40,8 @@ void nnv12_bundle::release() {
 
 bool nnv12_bundle::open(const char *path, const nnv12_open_options &options,
                         Fault &fault) {
-  bool good = file.open(path, fault) && load(file.data(), file.size(),
-                                             file.descriptor(), options, fault);
+  bool good = file.open(path, fault) &&
+              load(file.data(), file.size(), file.descriptor(), options, fault);
   file.closeDescriptor();
   return good;
 }
@@ -112,14 +112,16 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
   for (const bundle::Program *candidate : *bundle->programs())
     reasons.append("%s%s", *reasons.c_str() ? ", " : "",
                    candidate->target()->c_str());
-  return fault.set(Fault::Unsupported, "target: found no %s, expected one of %s",
-                   target, reasons.c_str());
+  return fault.set(Fault::Unsupported,
+                   "target: found no %s, expected one of %s", target,
+                   reasons.c_str());
 }
 
 bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
   const bundle::Segment *segment = bundle->segments()->Get(program->code());
-  mappedInPlace = descriptor >= 0 &&
-                  codeMapping.map(descriptor, segment->offset(), segment->size());
+  mappedInPlace =
+      descriptor >= 0 &&
+      codeMapping.map(descriptor, segment->offset(), segment->size());
   if (!mappedInPlace &&
       !codeMapping.copy(bytes + segment->offset(), segment->size(), fault))
     return false;
@@ -138,9 +140,9 @@ bool nnv12_bundle::verifyWeights(Fault &fault) {
   return true;
 }
 
-static bool
-describe(const flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>> *tensors,
-         Array<nnv12_tensor_info> &infos) {
+static bool describe(
+    const flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>> *tensors,
+    Array<nnv12_tensor_info> &infos) {
   if (!infos.allocate(tensors->size()))
     return false;
   for (uint32_t i = 0; i < tensors->size(); ++i) {

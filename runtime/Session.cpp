@@ -49,7 +49,8 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   if (!arena.allocate(arenaSize, huge ? hugePageSize : 4096) ||
       !scratch.allocate(scratchStride * threads, 4096))
     return fault.set(Fault::OutOfMemory,
-                     "arena: no memory for %" PRIu64 " bytes and %zu of scratch",
+                     "arena: no memory for %" PRIu64
+                     " bytes and %zu of scratch",
                      arenaSize, scratchStride * threads);
   // Each first use of a small page costs about a microsecond. Whole huge pages
   // only, so that the rest of the last one is not paid for.
@@ -80,8 +81,7 @@ bool nnv12_session::resolve(Fault &fault) {
   Patch *patch = patches.data();
   for (uint32_t i = 0; i < steps.size(); ++i) {
     const bundle::Operation *operation = program->operations()->Get(i);
-    const bundle::Kernel *kernel =
-        program->kernels()->Get(operation->kernel());
+    const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
     steps[i].kernel = reinterpret_cast<artifact::KernelFn>(
         reinterpret_cast<uintptr_t>(bundle->code() + kernel->entry()));
     steps[i].operands = place;

@@ -1,4 +1,5 @@
-//===- Session.h - Memory and threads of one inference at a time -*- C++ -*-===//
+//===- Session.h - Memory and threads of one inference at a time -*- C++
+//-*-===//
 #ifndef NNV12_RUNTIME_SESSION_H
 #define NNV12_RUNTIME_SESSION_H
 

@@ -1,10 +1,10 @@
 //===- Workers.h - Threads that share the tiles of an operation -*- C++ -*-===//
 //
-// One thread, the caller, leads. For each operation it publishes the grid, works
-// on its own part, takes what others have not begun, and waits only for threads
-// that are in the middle of a piece: a worker that the system has not scheduled
-// in time costs nothing. Workers spin briefly between operations and then sleep
-// in a futex.
+// One thread, the caller, leads. For each operation it publishes the grid,
+// works on its own part, takes what others have not begun, and waits only for
+// threads that are in the middle of a piece: a worker that the system has not
+// scheduled in time costs nothing. Workers spin briefly between operations and
+// then sleep in a futex.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_WORKERS_H

@@ -61,8 +61,7 @@ static BenchOptions parseOptions(int argc, char **argv) {
   BenchOptions result;
   Options options("nnv12-bench", overview, examples);
   options.positional("BUNDLE.nnv", result.bundle);
-  options.number("cold", "N", result.cold, 0, 100000,
-                 "Cold runs. Default 5.");
+  options.number("cold", "N", result.cold, 0, 100000, "Cold runs. Default 5.");
   options.number("warm", "N", result.warm, 0, 10000000,
                  "Warm runs, after one that is reported as first run. Default "
                  "20.");
@@ -119,8 +118,11 @@ static int coldMain(const BenchOptions &options) {
 
 static void measureCold(const BenchOptions &options, char **argv,
                         Results &results) {
-  results.cold = {{"process", {}}, {"in-process", {}}, {"open", {}},
-                  {"session", {}}, {"first run", {}}};
+  results.cold = {{"process", {}},
+                  {"in-process", {}},
+                  {"open", {}},
+                  {"session", {}},
+                  {"first run", {}}};
   for (unsigned i = 0; i < options.cold; ++i) {
     double residency = evict(options.bundle, options.dropCaches);
     results.residency = std::max(results.residency, residency);
@@ -184,11 +186,11 @@ static void printStages(const std::vector<Stage> &stages) {
 static void printTable(const BenchOptions &options, const Bundle &bundle,
                        uint32_t threads, const Results &results) {
   nnv12_bundle_info info = bundle.info();
-  printf("%s: model '%s', %s, %u threads\n", options.bundle.c_str(),
-         info.model, info.target, threads);
+  printf("%s: model '%s', %s, %u threads\n", options.bundle.c_str(), info.model,
+         info.target, threads);
   printf("bundle %.2f MB (code %.2f, weights %.2f), arena %.2f MB\n",
-         info.file_size * 1e-6, info.code_size * 1e-6,
-         info.weights_size * 1e-6, info.arena_size * 1e-6);
+         info.file_size * 1e-6, info.code_size * 1e-6, info.weights_size * 1e-6,
+         info.arena_size * 1e-6);
   printf("  %-12s %10s %10s %10s\n", "ms", "median", "min", "p95");
   if (options.cold) {
     printf("cold: %u processes, at most %.0f %% of the bundle cached before, "

@@ -17,7 +17,8 @@ using namespace nnv12::tools;
 using artifact::Fault;
 
 static constexpr char overview[] =
-    "shows what is in a bundle: inputs, outputs, segments and, for each target, "
+    "shows what is in a bundle: inputs, outputs, segments and, for each "
+    "target, "
     "kernels, layers and the memory plan. Runs nothing, so bundles for other "
     "CPUs can be looked at as well";
 
@@ -205,8 +206,7 @@ static void printProgram(const bundle::Bundle *bundle,
   printf("\n  layers, in execution order\n");
   for (uint32_t i = 0; i < program->operations()->size(); ++i) {
     const bundle::Operation *operation = program->operations()->Get(i);
-    const bundle::Kernel *kernel =
-        program->kernels()->Get(operation->kernel());
+    const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
     std::string reads, writes;
     for (uint32_t k = 0; k < operation->operands()->size(); ++k)
       (k < kernel->outputs() ? writes : reads) +=
@@ -297,8 +297,8 @@ static void addProgram(Json &json, const bundle::Bundle *bundle,
     json.key("kernels").beginArray();
     for (const bundle::Kernel *kernel : *program->kernels()) {
       json.beginObject().member("name", kernel->name()->str());
-      json.member("entry", kernel->entry()).member("operands",
-                                                   kernel->operands());
+      json.member("entry", kernel->entry())
+          .member("operands", kernel->operands());
       json.member("outputs", kernel->outputs());
       json.member("scratch", kernel->scratch()).endObject();
     }

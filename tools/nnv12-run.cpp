@@ -105,9 +105,8 @@ static void writeOutputs(const std::string &dir, const Bundle &bundle,
   if (mkdir(dir.c_str(), 0777) != 0 && errno != EEXIST)
     fail(dir + ": cannot create: " + strerror(errno));
   for (uint32_t i = 0; i < outputs.size(); ++i) {
-    std::string error =
-        writeNpy(dir + "/output_" + std::to_string(i) + ".npy",
-                 bundle.output(i), outputs[i].data.data());
+    std::string error = writeNpy(dir + "/output_" + std::to_string(i) + ".npy",
+                                 bundle.output(i), outputs[i].data.data());
     if (!error.empty())
       fail(error);
   }
@@ -119,8 +118,7 @@ static bool compareOutputs(const RunOptions &options, const Bundle &bundle,
   bool good = true;
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const nnv12_tensor_info &info = bundle.output(i);
-    std::string file =
-        options.expect + "/output_" + std::to_string(i) + ".npy";
+    std::string file = options.expect + "/output_" + std::to_string(i) + ".npy";
     Tensor expected;
     std::string error = readNpy(file, info.type, expected);
     if (!error.empty())

@@ -72,7 +72,8 @@ void Sample::addProgram(const char *target, const char *architecture,
   using namespace artifact;
   uint64_t bytes = tiles * tileSize * sizeof(float);
   Operand x{Space::Input, 0, 0, bytes}, y{Space::Output, 0, 0, bytes};
-  Operand sum{Space::Arena, 0, 0, bytes}, product{Space::Arena, 0, bytes, bytes};
+  Operand sum{Space::Arena, 0, 0, bytes},
+      product{Space::Arena, 0, bytes, bytes};
   Operand aOperand{Space::Weights, 2, 0, bytes};
   Operand bOperand{Space::Weights, 2, bytes, bytes};
   Program program;

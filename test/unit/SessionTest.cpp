@@ -214,9 +214,9 @@ TEST_F(SessionTest, WrongBuffers) {
   auto message = [&](nnv12_input in, uint32_t numIn, nnv12_output out,
                      uint32_t numOut) {
     nnv12_error error = {};
-    EXPECT_EQ(nnv12_session_run(session.get(), &in, numIn, &out, numOut,
-                                &error),
-              NNV12_INVALID_ARGUMENT);
+    EXPECT_EQ(
+        nnv12_session_run(session.get(), &in, numIn, &out, numOut, &error),
+        NNV12_INVALID_ARGUMENT);
     return std::string(error.message);
   };
   EXPECT_EQ(message({x.data(), size}, 0, {y.data(), size}, 1),
@@ -343,10 +343,8 @@ TEST(CpuFeatures, UnknownIsAbsent) {
 #if defined(__x86_64__)
   EXPECT_TRUE(cpu.has("sse2", 4));
   EXPECT_FALSE(cpu.has("sse2", 2));
-  EXPECT_EQ(cpu.has("avx2", 4),
-            bool(__builtin_cpu_supports("avx2")));
-  EXPECT_EQ(cpu.has("avx512f", 7),
-            bool(__builtin_cpu_supports("avx512f")));
+  EXPECT_EQ(cpu.has("avx2", 4), bool(__builtin_cpu_supports("avx2")));
+  EXPECT_EQ(cpu.has("avx512f", 7), bool(__builtin_cpu_supports("avx512f")));
   EXPECT_EQ(cpu.has("avx512vnni", 10),
             bool(__builtin_cpu_supports("avx512vnni")));
 #else

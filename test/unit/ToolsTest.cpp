@@ -68,8 +68,7 @@ TEST(Npy, RoundTrip) {
       ASSERT_EQ(readNpy(path, info.type, tensor), "");
       EXPECT_EQ(tensor.type, info.type);
       EXPECT_EQ(tensor.shape, shape);
-      EXPECT_TRUE(
-          std::equal(data.begin(), data.end(), tensor.data.data()));
+      EXPECT_TRUE(std::equal(data.begin(), data.end(), tensor.data.data()));
     }
 }
 
@@ -98,8 +97,9 @@ TEST(Npy, RefusesBadHeaders) {
   auto error = [&](const std::string &header) {
     return readText(header, "1234", tensor);
   };
-  EXPECT_EQ(error("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}"),
-            "descr: found '>f4', expected a little-endian number such as '<f4'");
+  EXPECT_EQ(
+      error("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}"),
+      "descr: found '>f4', expected a little-endian number such as '<f4'");
   EXPECT_EQ(error("{'descr': [('a', '<f4')], 'shape': (1,)}"),
             "descr: found no simple type");
   EXPECT_EQ(error("{'descr': '<f4', 'shape': (1,)}"),

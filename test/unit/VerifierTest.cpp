@@ -64,8 +64,7 @@ TEST(Verifier, EveryMetadataByteFlippedWithAFittingDigest) {
 
 TEST(Verifier, CutAtEveryLength) {
   std::vector<unsigned char> image = sampleImage();
-  for (size_t size = 0; size < image.size();
-       size += size < 16384 ? 1 : 1021) {
+  for (size_t size = 0; size < image.size(); size += size < 16384 ? 1 : 1021) {
     AlignedCopy cut(image.data(), size);
     Fault fault;
     ASSERT_FALSE(verifyBundle(cut.data, cut.size, fault)) << size;
@@ -137,8 +136,7 @@ TEST(Verifier, Fields) {
       {"programs: found none", [](Bundle &b) { b.programs.clear(); }},
       {"program 0: code", [](Bundle &b) { b.programs[0].code = 9; }},
       {"program 0: code", [](Bundle &b) { b.programs[0].code = 2; }},
-      {"program 0: arena",
-       [&](Bundle &b) { b.programs[0].arenaSize = huge; }},
+      {"program 0: arena", [&](Bundle &b) { b.programs[0].arenaSize = huge; }},
       {"kernel 0: entry",
        [](Bundle &b) { b.programs[0].kernels[0].entry = 192; }},
       {"program 2: kernel 0: entry",
@@ -161,7 +159,9 @@ TEST(Verifier, Fields) {
       {"Arena 1, which does not exist",
        [&](Bundle &b) { operand(b).index = 1; }},
       {"Output 1, which does not exist",
-       [&](Bundle &b) { operand(b) = {Space::Output, 1, 0, 4}; }},
+       [&](Bundle &b) {
+         operand(b) = {Space::Output, 1, 0, 4};
+       }},
       {"Input 1, which does not exist",
        [](Bundle &b) { b.programs[0].operations[0].operands[1].index = 1; }},
       {"Weights 0, which does not exist",
@@ -174,7 +174,9 @@ TEST(Verifier, Fields) {
        [](Bundle &b) { b.programs[0].operations[0].operands[1].offset = 1; }},
       {"input 0: shape", [](Bundle &b) { b.inputs[0].shape = {-1}; }},
       {"input 0: shape",
-       [](Bundle &b) { b.inputs[0].shape = {0, int64_t(1) << 62}; }},
+       [](Bundle &b) {
+         b.inputs[0].shape = {0, int64_t(1) << 62};
+       }},
       {"input 0: shape: found more",
        [](Bundle &b) {
          b.inputs[0].shape = {int64_t(1) << 40, 0, int64_t(1) << 40};
@@ -190,8 +192,8 @@ TEST(Verifier, Fields) {
     c.change(sample.bundle);
     // The writer runs the verifier.
     std::string error = writeBundle(sample.bundle, "/nonexistent/a.nnv");
-    EXPECT_NE(error.find(c.message), std::string::npos)
-        << c.message << "\n" << error;
+    EXPECT_NE(error.find(c.message), std::string::npos) << c.message << "\n"
+                                                        << error;
   }
 }
 

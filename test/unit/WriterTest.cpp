@@ -175,9 +175,9 @@ protected:
 
 TEST_F(Signing, GoodSignature) {
   Sample sample;
-  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv"),
-                        folder.file("k.key")),
-            "");
+  ASSERT_EQ(
+      writeBundle(sample.bundle, folder.file("a.nnv"), folder.file("k.key")),
+      "");
   AlignedCopy image(readFile(folder.file("a.nnv")));
   Fault fault;
   ASSERT_TRUE(verifyBundle(image.data, image.size, fault)) << fault.text;
@@ -187,9 +187,9 @@ TEST_F(Signing, GoodSignature) {
 
 TEST_F(Signing, AnotherKey) {
   Sample sample;
-  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv"),
-                        folder.file("k.key")),
-            "");
+  ASSERT_EQ(
+      writeBundle(sample.bundle, folder.file("a.nnv"), folder.file("k.key")),
+      "");
   AlignedCopy image(readFile(folder.file("a.nnv")));
   Fault fault;
   publicKey[0] ^= 1;
@@ -209,13 +209,13 @@ TEST_F(Signing, UnsignedBundle) {
 TEST_F(Signing, KeyFilesKeepTheirKindAndMode) {
   uint8_t key[32];
   Fault fault;
-  ASSERT_TRUE(readKeyFile(folder.file("k.pub").c_str(), KeyKind::Public, key,
-                          fault));
+  ASSERT_TRUE(
+      readKeyFile(folder.file("k.pub").c_str(), KeyKind::Public, key, fault));
   EXPECT_EQ(memcmp(key, publicKey, 32), 0);
-  EXPECT_FALSE(readKeyFile(folder.file("k.pub").c_str(), KeyKind::Secret, key,
-                           fault));
-  EXPECT_FALSE(writeKeyFile(folder.file("k.pub").c_str(), KeyKind::Public, key,
-                            fault));
+  EXPECT_FALSE(
+      readKeyFile(folder.file("k.pub").c_str(), KeyKind::Secret, key, fault));
+  EXPECT_FALSE(
+      writeKeyFile(folder.file("k.pub").c_str(), KeyKind::Public, key, fault));
   struct stat info;
   ASSERT_EQ(stat(folder.file("k.key").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
@@ -231,8 +231,8 @@ TEST(KeyFile, RefusesOtherFiles) {
         good + "b", good + " x", std::string(81, 'z'),
         "nnv12-public-key " + std::string(64, 'g')}) {
     writeFile(folder.file("k"), text.data(), text.size());
-    EXPECT_FALSE(readKeyFile(folder.file("k").c_str(), KeyKind::Public, key,
-                             fault))
+    EXPECT_FALSE(
+        readKeyFile(folder.file("k").c_str(), KeyKind::Public, key, fault))
         << text;
   }
   writeFile(folder.file("k"), good.data(), good.size());

@@ -31,11 +31,12 @@ void ImageOptions::addTo(Options &options) {
   options.flag("bgr", bgr,
                "Images: the model takes blue, green, red. --mean and --std are "
                "in the model's order.");
-  options.choice("fit", {"stretch", "crop", "pad"}, fit,
-                 "Images: how to come to the input's height and width. stretch "
-                 "changes proportions; crop fills the input and cuts what stands "
-                 "out at both sides; pad shows all and leaves the rest black. "
-                 "Default stretch.");
+  options.choice(
+      "fit", {"stretch", "crop", "pad"}, fit,
+      "Images: how to come to the input's height and width. stretch "
+      "changes proportions; crop fills the input and cuts what stands "
+      "out at both sides; pad shows all and leaves the rest black. "
+      "Default stretch.");
   options.choice("layout", {"auto", "nchw", "nhwc"}, layout,
                  "Images: order of the input's dimensions. auto takes where "
                  "there are 1 or 3 channels, nchw when both could be.");

@@ -40,7 +40,7 @@ private:
 
   std::string out;
   unsigned depth = 0;
-  bool first = true;    ///< nothing in the innermost bracket yet
+  bool first = true; ///< nothing in the innermost bracket yet
   bool afterKey = false;
 };
 

@@ -92,16 +92,16 @@ static void fillRandom(const nnv12_tensor_info &info, Generator &generator,
 
 static void loadFile(const std::string &file, const nnv12_tensor_info &info,
                      const ImageOptions &image, Tensor &tensor) {
-  bool npy = isNpy(file) || (file.size() > 4 &&
-                             file.compare(file.size() - 4, 4, ".npy") == 0);
+  bool npy = isNpy(file) ||
+             (file.size() > 4 && file.compare(file.size() - 4, 4, ".npy") == 0);
   std::string error = npy ? readNpy(file, info.type, tensor)
                           : readImage(file, info, image, tensor);
   if (!error.empty())
     fail(error);
   std::string input = std::string(" of input '") + info.name + "'";
   if (tensor.type != info.type)
-    fail(file + ": type: found " + nnv12_type_name(tensor.type) + ", expected " +
-         nnv12_type_name(info.type) + input);
+    fail(file + ": type: found " + nnv12_type_name(tensor.type) +
+         ", expected " + nnv12_type_name(info.type) + input);
   if (tensor.shape.size() != info.rank ||
       !std::equal(tensor.shape.begin(), tensor.shape.end(), info.shape))
     fail(file + ": shape: found " + shapeText(tensor.shape) + ", expected " +
@@ -143,8 +143,8 @@ std::vector<Tensor> loadInputs(const std::string &bundlePath,
     std::string file;
     uint32_t index = findInput(bundle, bundlePath, argument, file);
     if (!files[index].empty())
-      fail(bundlePath + ": --input: found '" +
-           bundle.input(index).name + "' twice");
+      fail(bundlePath + ": --input: found '" + bundle.input(index).name +
+           "' twice");
     files[index] = file;
   }
   Generator generator{options.seed};

@@ -34,8 +34,8 @@ struct InputOptions {
 };
 
 /// One tensor an input, in the model's order. An input that --input does not
-/// name is read from `caseDir`/input_I.npy when `caseDir` is not empty. Ends the
-/// process when one is missing or does not fit.
+/// name is read from `caseDir`/input_I.npy when `caseDir` is not empty. Ends
+/// the process when one is missing or does not fit.
 std::vector<Tensor> loadInputs(const std::string &bundlePath,
                                const Bundle &bundle,
                                const InputOptions &options,

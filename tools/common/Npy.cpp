@@ -184,11 +184,12 @@ std::string writeNpy(const std::string &path, const nnv12_tensor_info &info,
     if (known.type == info.type)
       code = known.code;
   bool hasOrder = elementSize(info.type) > 1 && info.type != NNV12_BF16;
-  std::string text = std::string("{'descr': '") + (hasOrder ? "<" : "|") + code +
-                     "', 'fortran_order': False, 'shape': (";
+  std::string text = std::string("{'descr': '") + (hasOrder ? "<" : "|") +
+                     code + "', 'fortran_order': False, 'shape': (";
   for (uint32_t i = 0; i < info.rank; ++i)
-    text += std::to_string(info.shape[i]) +
-            (info.rank == 1 ? "," : i + 1 < info.rank ? ", " : "");
+    text += std::to_string(info.shape[i]) + (info.rank == 1      ? ","
+                                             : i + 1 < info.rank ? ", "
+                                                                 : "");
   text += "), }";
   // The data begins at a multiple of 64.
   while ((10 + text.size() + 1) % 64)

@@ -9,7 +9,8 @@
 namespace nnv12::tools {
 
 /// Prints a table of operations in order, each with its time and share.
-void printProfile(const Bundle &bundle, const std::vector<uint64_t> &nanoseconds);
+void printProfile(const Bundle &bundle,
+                  const std::vector<uint64_t> &nanoseconds);
 
 } // namespace nnv12::tools
 

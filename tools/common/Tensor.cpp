@@ -64,16 +64,18 @@ static uint16_t doubleToHalf(double value) {
     return sign | 0x7c00;
   int exponent = magnitude > 0 ? std::ilogb(magnitude) : -15;
   if (exponent < -14)
-    return sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
-  auto mantissa =
-      static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+    return sign |
+           static_cast<uint16_t>(std::nearbyint(std::ldexp(magnitude, 24)));
+  auto mantissa = static_cast<uint32_t>(
+      std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
   // A mantissa that rounds up to 2048 carries into the exponent by itself.
   return sign | static_cast<uint16_t>(((exponent + 14) << 10) + mantissa);
 }
 
 template <typename T> static T load(const void *data, size_t index) {
   T value;
-  memcpy(&value, static_cast<const char *>(data) + index * sizeof(T), sizeof(T));
+  memcpy(&value, static_cast<const char *>(data) + index * sizeof(T),
+         sizeof(T));
   return value;
 }
 
@@ -114,7 +116,8 @@ double elementAt(nnv12_type type, const void *data, size_t index) {
   return 0;
 }
 
-template <typename T> static void storeRounded(void *data, size_t index, double value) {
+template <typename T>
+static void storeRounded(void *data, size_t index, double value) {
   // The largest double that fits; for 64-bit types the limit itself does not.
   double low = static_cast<double>(std::numeric_limits<T>::min());
   double high = static_cast<double>(std::numeric_limits<T>::max());
