@@ -12,6 +12,7 @@ const Routine *convTransposeRoutine();
 const Routine *matmulPanelsRoutine();
 const Routine *matmulPackingRoutine();
 const Routine *poolRoutine();
+const Routine *elementRoutine();
 
 llvm::ArrayRef<const Routine *> routines() {
   static const llvm::SmallVector<const Routine *> all = {
@@ -22,6 +23,7 @@ llvm::ArrayRef<const Routine *> routines() {
       matmulPanelsRoutine(),
       matmulPackingRoutine(),
       poolRoutine(),
+      elementRoutine(), // matches nearly everything: stays last
   };
   return all;
 }

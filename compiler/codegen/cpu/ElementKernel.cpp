@@ -1,0 +1,599 @@
+//===- ElementKernel.cpp - The loops around an element --------------------===//
+
+#include "compiler/codegen/cpu/ElementKernel.h"
+#include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/ElementViews.h"
+#include "compiler/codegen/cpu/Math.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <limits>
+#include <numeric>
+#include <optional>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+using Axis = nn::Layout::Axis;
+
+namespace {
+
+/// How the lanes lie in the result.
+enum class Plan {
+  Rows,  ///< along the innermost axis in memory
+  Flat,  ///< along memory, across axes (rows would be short)
+  Scalar ///< one element at a time; vectors are left to what it sums over
+};
+
+/// A part of the result's memory, per axis.
+struct Box {
+  SmallVector<int64_t> lo, hi;
+};
+
+/// Work of a tile, in element operations: enough to be worth a thread's while.
+constexpr double tileWork = 32768;
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+static int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t n = 1;
+  for (int64_t s : sizes)
+    n *= s;
+  return n;
+}
+
+static ArrayRef<int64_t> shapeOf(Value v) {
+  return cast<RankedTensorType>(v.getType()).getShape();
+}
+
+/// Operations for one element of the layer's result.
+static double workPerElement(Operation *op) {
+  if (auto unary = dyn_cast<nn::UnaryOp>(op)) {
+    using K = nn::UnaryKind;
+    switch (unary.getFunction().getKind()) {
+    case K::identity: case K::abs: case K::neg: case K::relu: case K::leaky_relu:
+    case K::clip: case K::affine: case K::hard_sigmoid: case K::hard_swish:
+      return 1;
+    default:
+      return 10;
+    }
+  }
+  if (auto binary = dyn_cast<nn::BinaryOp>(op))
+    return binary.getKind() == nn::BinaryKind::pow ? 60 : 1;
+  if (isa<nn::ReduceOp>(op))
+    return double(product(shapeOf(op->getOperand(0)))) /
+           std::max<int64_t>(product(shapeOf(op->getResult(0))), 1);
+  if (auto reduce = dyn_cast<nn::ArgReduceOp>(op))
+    return 2.0 * shapeOf(reduce.getInput())[reduce.getAxis()];
+  if (auto matmul = dyn_cast<nn::MatMulOp>(op))
+    return 2.0 * shapeOf(matmul.getLhs()).drop_front(matmul.getTransposeLhs() ? shapeOf(matmul.getLhs()).size() - 2 : shapeOf(matmul.getLhs()).size() - 1).front();
+  if (auto conv = dyn_cast<nn::ConvOp>(op))
+    return 4.0 * product(shapeOf(conv.getWeights()).drop_front());
+  if (auto conv = dyn_cast<nn::ConvTransposeOp>(op))
+    return 6.0 * product(shapeOf(conv.getWeights()).drop_front(2)) *
+           shapeOf(conv.getWeights())[0] / conv.getGroups();
+  if (auto pool = dyn_cast<nn::PoolOp>(op))
+    return 4.0 * product(pool.getKernel());
+  if (auto pool = dyn_cast<nn::MaxPoolIndicesOp>(op))
+    return 6.0 * product(pool.getKernel());
+  if (isa<nn::ResizeOp, nn::GridSampleOp>(op))
+    return 30;
+  if (isa<nn::RoiAlignOp>(op))
+    return 200;
+  return 1;
+}
+
+/// Of the whole kernel, for an element of its result.
+static double workPerElement(const ElementProgram &program) {
+  double work = 1, size = std::max<int64_t>(product(shapeOf(program.root)), 1);
+  for (Operation *op : program.ops)
+    work += workPerElement(op) * product(shapeOf(op->getResult(0))) / size;
+  return work;
+}
+
+//===----------------------------------------------------------------------===//
+// Boxes
+//===----------------------------------------------------------------------===//
+
+/// Where along each dimension of the result the computation changes, so that
+/// each part between is free of questions: starts of concatenated tensors.
+static void collectCuts(ElementEmitter &e, Value tensor,
+                        std::vector<std::vector<int64_t>> &cuts) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || !elementFunction(op))
+    return;
+  if (auto concat = dyn_cast<nn::ConcatOp>(op)) {
+    int64_t start = 0;
+    for (Value input : concat.getInputs()) {
+      if (start)
+        cuts[concat.getAxis()].push_back(start);
+      start += e.view(input).shape[concat.getAxis()];
+    }
+    return;
+  }
+  if (elementFunction(op)->pointwise)
+    for (Value operand : op->getOperands())
+      if (e.view(operand).shape == e.view(tensor).shape)
+        collectCuts(e, operand, cuts);
+}
+
+/// Cuts the result's memory into parts: at `cuts` and before a last block that
+/// is partly padding.
+static std::vector<Box> boxesOf(ElementEmitter &e, const ElementProgram &program) {
+  const TensorView &out = program.output;
+  std::vector<std::vector<int64_t>> cuts(out.shape.size());
+  if (e.view(program.root).shape == out.shape && llvm::is_contained(program.leaves, program.root) == false)
+    collectCuts(e, program.root, cuts);
+  Box whole;
+  for (const Axis &axis : out.axes) {
+    whole.lo.push_back(0);
+    whole.hi.push_back(axis.extent);
+  }
+  std::vector<Box> boxes = {whole};
+  SmallVector<bool> seen(out.shape.size(), false);
+  for (size_t a = 0; a < out.axes.size(); ++a) {
+    const Axis &axis = out.axes[a];
+    if (seen[axis.dim])
+      continue; // inside a block
+    seen[axis.dim] = true;
+    std::vector<int64_t> places;
+    for (int64_t cut : cuts[axis.dim])
+      if (cut % axis.step == 0)
+        places.push_back(cut / axis.step);
+    if (places.size() > 24)
+      places.clear();
+    if (axis.step > 1 && out.shape[axis.dim] % axis.step)
+      places.push_back(axis.extent - 1);
+    llvm::sort(places);
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    std::vector<Box> next;
+    for (const Box &box : boxes) {
+      int64_t lo = 0;
+      places.push_back(axis.extent);
+      for (int64_t place : places) {
+        if (place <= lo)
+          continue;
+        Box part = box;
+        part.lo[a] = lo;
+        part.hi[a] = place;
+        next.push_back(part);
+        lo = place;
+      }
+      places.pop_back();
+    }
+    boxes = std::move(next);
+    if (boxes.size() > 64)
+      break;
+  }
+  return boxes;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Moves what does not change out of the loop, reads of operands included: a
+/// kernel writes to no operand but where it has just read (in place).
+static void hoistInvariants(Operation *loop) {
+  auto op = dyn_cast<scf::ForOp>(loop);
+  if (!op)
+    return;
+  for (Operation &inner : llvm::make_early_inc_range(op.getBody()->without_terminator())) {
+    bool reads = isa<memref::LoadOp, vector::LoadOp, vector::MaskedLoadOp,
+                     vector::GatherOp>(inner);
+    if (inner.getNumRegions() || !(reads || isMemoryEffectFree(&inner)))
+      continue;
+    if (llvm::all_of(inner.getOperands(),
+                     [&](Value v) { return op.isDefinedOutsideOfLoop(v); }))
+      inner.moveBefore(op);
+  }
+}
+
+static void hoistedLoop(KernelBuilder &k, Index lo, Index hi, Index step,
+                        llvm::function_ref<void(Value)> body) {
+  k.loop(lo, hi, step, body);
+  hoistInvariants(&k.b.getInsertionBlock()->back());
+}
+
+namespace {
+
+/// One candidate kernel of a layer.
+class KernelEmitter {
+public:
+  KernelEmitter(KernelBuilder &k, Operation *layer, Plan plan, Type laneType)
+      : k(k), layer(layer), plan(plan), e(k, laneType),
+        program(ElementProgram::of(layer)) {
+    simplifyViews(e, program);
+  }
+
+  KernelInfo emit(StringRef symbol);
+  /// Instructions of the whole kernel, roughly.
+  double cost() const { return total; }
+  const ElementProgram &layers() const { return program; }
+
+private:
+  struct Shape;
+  void emitBox(const Box &box, int64_t firstTile, Value begin, Value end);
+  Shape shapeOf(const Box &box) const;
+  /// Emits the elements at physical position `position` (per axis, `vectorAxis`
+  /// included) and stores them.
+  /// `offset` is that in memory, if it is known.
+  void emitElements(ArrayRef<Coord> position, std::optional<Coord> offset = {});
+
+  KernelBuilder &k;
+  Operation *layer;
+  Plan plan;
+  ElementEmitter e;
+  ElementProgram program;
+  Value output;
+  bool singleTile = false;
+  double work = 1, total = 0, weight = 1;
+};
+
+/// How a box is looped over.
+struct KernelEmitter::Shape {
+  int64_t lanes = 1;
+  int vectorAxis = -1;       ///< none in scalar code
+  bool inBlock = false;      ///< the vector axis is the inside of a block
+  int innerAxis = -1;        ///< of the innermost loop; -1 if there is none
+  SmallVector<int> rowAxes;  ///< the others that are longer than one
+  int64_t rows = 1;
+  int64_t innerElements = 1; ///< along innerAxis
+  int64_t innerSteps = 1;    ///< vectors or elements along innerAxis, tail included
+  int64_t rowsPerTile = 1, chunk = 1, chunks = 1, tiles = 1;
+};
+
+} // namespace
+
+KernelEmitter::Shape KernelEmitter::shapeOf(const Box &box) const {
+  ArrayRef<Axis> axes = program.output.axes;
+  Shape s;
+  auto extent = [&](int a) { return box.hi[a] - box.lo[a]; };
+  if (plan == Plan::Flat) {
+    s.lanes = k.VL;
+    s.innerElements = program.output.elements();
+    s.innerSteps = (s.innerElements + s.lanes - 1) / s.lanes;
+  } else {
+    if (plan == Plan::Rows)
+      for (int a = 0; a < int(axes.size()); ++a)
+        if (axes[a].extent > 1)
+          s.vectorAxis = a;
+    if (s.vectorAxis >= 0) {
+      const Axis &axis = axes[s.vectorAxis];
+      int64_t block = program.output.block(axis.dim);
+      s.inBlock = block > 1 && axis.step == 1;
+      s.lanes = s.inBlock ? std::gcd<int64_t>(block, k.VL) : k.VL;
+    }
+    for (int a = 0; a < int(axes.size()); ++a)
+      if (extent(a) > 1 && a != s.vectorAxis)
+        s.rowAxes.push_back(a);
+    if (s.vectorAxis >= 0 && !s.inBlock) {
+      s.innerAxis = s.vectorAxis;
+    } else if (!s.rowAxes.empty()) {
+      s.innerAxis = s.rowAxes.pop_back_val();
+    }
+    if (s.innerAxis >= 0) {
+      s.innerElements = extent(s.innerAxis);
+      int64_t step = s.innerAxis == s.vectorAxis ? s.lanes : 1;
+      s.innerSteps = (s.innerElements + step - 1) / step;
+    }
+    for (int a : s.rowAxes)
+      s.rows *= extent(a);
+  }
+  double elementsPerStep = s.inBlock ? double(axes[s.vectorAxis].extent) : s.lanes;
+  double rowWork = work * s.innerSteps * elementsPerStep;
+  if (singleTile) {
+    s.rowsPerTile = s.rows;
+    s.chunk = s.innerSteps;
+  } else if (rowWork > tileWork) {
+    s.chunks = std::min<int64_t>(s.innerSteps, int64_t(rowWork / tileWork + 0.5));
+    s.chunks = std::max<int64_t>(s.chunks, 1);
+    s.chunk = (s.innerSteps + s.chunks - 1) / s.chunks;
+    s.chunks = (s.innerSteps + s.chunk - 1) / s.chunk;
+  } else {
+    s.chunk = s.innerSteps;
+    s.rowsPerTile = std::clamp<int64_t>(int64_t(tileWork / rowWork), 1, s.rows);
+  }
+  s.tiles = (s.rows + s.rowsPerTile - 1) / s.rowsPerTile * s.chunks;
+  return s;
+}
+
+void KernelEmitter::emitElements(ArrayRef<Coord> position,
+                                 std::optional<Coord> known) {
+  const TensorView &out = program.output;
+  Coords index(out.shape.size(), Coord(0));
+  for (size_t a = 0; a < out.axes.size(); ++a)
+    index[out.axes[a].dim] = e.at.add(index[out.axes[a].dim],
+                                      e.at.mul(position[a], out.axes[a].step));
+  Coord offset = known.value_or(Coord(0));
+  for (size_t a = 0; !known && a < out.axes.size(); ++a)
+    offset = e.at.add(offset, e.at.mul(position[a], out.axes[a].stride));
+
+  // Padding becomes zero.
+  Condition inside;
+  for (size_t d = 0; d < out.shape.size(); ++d) {
+    if (index[d].hi < out.shape[d])
+      continue;
+    inside = e.at.both(inside, e.at.less(index[d], out.shape[d]));
+    if (out.shape[d] > 1 || !index[d].isUniform())
+      index[d].hi = std::min(index[d].hi, out.shape[d] - 1);
+  }
+  e.setRoot(index, out, offset);
+  double before = e.cost;
+  Type element = cast<RankedTensorType>(layer->getResult(0).getType()).getElementType();
+  Type compute = computeType(element);
+  Value zero = isa<FloatType>(compute) ? k.fconst(0, compute) : k.iconst(0, compute);
+  Value x = e.guarded(inside, zero, [&] { return e.element(program.root, index); });
+  x = toStorage(k, e.allLanes(x), element);
+  if (e.hasStaticTail())
+    vector::MaskedStoreOp::create(k.b, output, ValueRange{k.val(offset.base)}, e.mask, x);
+  else
+    k.store(x, output, offset.base);
+  total += (e.cost - before + 1) * weight;
+}
+
+void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
+                            Value end) {
+  ArrayRef<Axis> axes = program.output.axes;
+  Shape s = shapeOf(box);
+  auto extent = [&](int a) { return box.hi[a] - box.lo[a]; };
+  Coords position;
+  for (size_t a = 0; a < axes.size(); ++a)
+    position.push_back(Coord(box.lo[a]));
+  int64_t inBlockSteps = s.inBlock ? axes[s.vectorAxis].extent / s.lanes : 1;
+  total += double(s.rows) * (2 + 6 * s.rowAxes.size());
+
+  // The elements at `step` of the inner loop.
+  auto elements = [&](Index step, int64_t active) {
+    bool vectorInner = s.innerAxis >= 0 && s.innerAxis == s.vectorAxis;
+    auto coordOf = [&](Index i, int64_t scale, int64_t last) {
+      if (i.isConstant())
+        return Coord(i.constant * scale);
+      return Coord(k.val(k.mul(i, scale)), 0, last, scale);
+    };
+    auto body = [&] {
+      if (plan == Plan::Flat) {
+        Coord linear = coordOf(step, s.lanes, (s.innerElements - 1) / s.lanes * s.lanes);
+        linear.stride = 1;
+        linear.hi = std::min(linear.hi + s.lanes - 1, s.innerElements - 1);
+        int64_t stride = 1;
+        for (size_t a = axes.size(); a-- > 0;) {
+          position[a] = e.at.rem(e.at.div(linear, stride), axes[a].extent);
+          stride *= axes[a].extent;
+        }
+        return emitElements(position, linear);
+      }
+      if (vectorInner) {
+        Coord c = coordOf(step, s.lanes, (s.innerElements - 1) / s.lanes * s.lanes);
+        c.stride = 1;
+        c.hi = std::min(c.hi + active - 1, s.innerElements - 1);
+        position[s.innerAxis] = e.at.add(c, Coord(box.lo[s.innerAxis]));
+        return emitElements(position);
+      }
+      if (s.innerAxis >= 0)
+        position[s.innerAxis] = e.at.add(coordOf(step, 1, s.innerElements - 1),
+                                         Coord(box.lo[s.innerAxis]));
+      if (!s.inBlock)
+        return emitElements(position);
+      auto piece = [&](Index j) {
+        Coord c = coordOf(j, s.lanes, axes[s.vectorAxis].extent - s.lanes);
+        c.stride = 1;
+        c.hi += s.lanes - 1;
+        position[s.vectorAxis] = c;
+        emitElements(position);
+      };
+      if (inBlockSteps <= 2) {
+        for (int64_t j = 0; j < inBlockSteps; ++j)
+          piece(Index(j));
+        return;
+      }
+      double old = weight;
+      weight *= inBlockSteps;
+      k.repeat(inBlockSteps, piece);
+      weight = old;
+    };
+    e.withLanes(s.lanes, active, body);
+  };
+
+  auto row = [&](Index r, Index from, Index to, Value isLast) {
+    int64_t below = 1;
+    for (int a : llvm::reverse(s.rowAxes)) {
+      Coord c = r.isConstant() ? Coord(r.constant) : Coord(k.val(r), 0, s.rows - 1);
+      c = e.at.div(c, below);
+      if (below * extent(a) < s.rows)
+        c = e.at.rem(c, extent(a));
+      position[a] = e.at.add(c, Coord(box.lo[a]));
+      below *= extent(a);
+    }
+    bool vectors = s.lanes > 1 && !s.inBlock;
+    int64_t whole = vectors ? s.innerElements / s.lanes : s.innerSteps;
+    int64_t tail = vectors ? s.innerElements % s.lanes : 0;
+    double old = weight;
+    if (whole == 1 && s.chunks == 1) {
+      elements(Index(0), s.lanes);
+    } else if (whole > 0) {
+      weight = old * whole;
+      Index limit = tail ? k.min(to, whole) : to;
+      hoistedLoop(k, from, limit, 1,
+                  [&](Value i) { elements(Index(i), s.lanes); });
+      weight = old;
+    }
+    if (tail) {
+      auto last = [&] { elements(Index(whole), tail); };
+      if (isLast)
+        k.ifThen(isLast, last);
+      else
+        last();
+    }
+  };
+
+  auto tile = [&](Index t) {
+    Index block = s.chunks > 1 ? k.div(t, s.chunks) : t;
+    Index from = 0, to = s.innerSteps;
+    Value isLast;
+    if (s.chunks > 1) {
+      Index c = k.rem(t, s.chunks);
+      from = k.mul(c, s.chunk);
+      to = k.min(k.add(from, s.chunk), s.innerSteps);
+      isLast = k.less(s.innerSteps - 1, to);
+    }
+    double old = weight;
+    weight *= s.rows;
+    if (s.rowsPerTile == 1) {
+      row(block, from, to, isLast);
+    } else {
+      Index first = k.mul(block, s.rowsPerTile);
+      Index limit = k.add(first, s.rowsPerTile);
+      if (s.rows % s.rowsPerTile)
+        limit = k.min(limit, s.rows);
+      hoistedLoop(k, first, limit, 1,
+                  [&](Value r) { row(Index(r), from, to, isLast); });
+    }
+    weight = old;
+  };
+
+  if (singleTile)
+    return tile(Index(0));
+  Index lo = begin, hi = end;
+  if (firstTile) {
+    lo = k.sub(k.max(lo, firstTile), firstTile);
+    hi = k.sub(hi, firstTile);
+  }
+  k.loop(lo, k.min(hi, s.tiles), 1, [&](Value t) { tile(Index(t)); });
+}
+
+KernelInfo KernelEmitter::emit(StringRef symbol) {
+  SmallVector<Type> memories;
+  auto elementOf = [](Value v) {
+    return cast<RankedTensorType>(v.getType()).getElementType();
+  };
+  memories.push_back(storageType(elementOf(layer->getResult(0))));
+  for (Value operand : layer->getOperands())
+    memories.push_back(storageType(elementOf(operand)));
+  KernelInfo info;
+  info.tiles = 0;
+  k.kernel(symbol, memories, [&](ValueRange operands, Value, Value begin, Value end) {
+    output = operands[0];
+    if (program.output.elements() == 0)
+      return;
+    for (auto [leaf, memory] : llvm::zip(program.leaves, operands.drop_front()))
+      e.addLeaf(leaf, memory);
+    work = ::workPerElement(program);
+    singleTile = work * program.output.elements() < 2 * tileWork;
+    std::vector<Box> boxes = boxesOf(e, program);
+    if (plan == Plan::Flat)
+      boxes.resize(1);
+    if (singleTile) {
+      info.tiles = 1;
+      k.loop(begin, end, 1, [&](Value) {
+        for (const Box &box : boxes)
+          emitBox(box, 0, begin, end);
+      });
+      return;
+    }
+    for (const Box &box : boxes) {
+      emitBox(box, info.tiles, begin, end);
+      info.tiles += shapeOf(box).tiles;
+    }
+  });
+  if (info.tiles == 0)
+    return info;
+  auto resultType = cast<RankedTensorType>(layer->getResult(0).getType());
+  for (auto [i, leaf] : llvm::enumerate(program.leaves)) {
+    auto type = cast<RankedTensorType>(layer->getOperand(i).getType());
+    if (type.getShape() == resultType.getShape() &&
+        type.getEncoding() == resultType.getEncoding() &&
+        nn::storageElementSize(type.getElementType()) ==
+            nn::storageElementSize(resultType.getElementType()) &&
+        e.isReadInPlace(leaf))
+      info.inPlaceOperands.push_back(i);
+  }
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+bool codegen::hasElementKernel(Operation *layer) {
+  if (layer->getNumResults() != 1)
+    return false;
+  ElementProgram program = ElementProgram::of(layer);
+  return llvm::all_of(program.ops,
+                      [](Operation *op) { return elementFunction(op) != nullptr; });
+}
+
+KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
+                                      StringRef symbol) {
+  ElementProgram program = ElementProgram::of(layer);
+  // Vectors of indices are i32 unless a tensor is too large for that.
+  int64_t largest = product(program.output.shape);
+  auto look = [&](Value v) {
+    largest = std::max(largest, nn::Layout::of(cast<RankedTensorType>(v.getType())).size());
+  };
+  llvm::for_each(program.leaves, look);
+  bool scalarOnly = false;
+  for (Operation *op : program.ops) {
+    look(op->getResult(0));
+    scalarOnly |= isa<nn::RoiAlignOp>(op);
+  }
+  bool wide = largest >= std::numeric_limits<int32_t>::max() / 2;
+  Type laneType = wide ? k.b.getI64Type() : k.b.getI32Type();
+
+  struct Candidate {
+    func::FuncOp function;
+    KernelInfo info;
+    double cost;
+  };
+  std::optional<Candidate> best;
+  auto attempt = [&](Plan plan) {
+    KernelEmitter emitter(k, layer, plan, laneType);
+    KernelInfo info = emitter.emit(symbol);
+    auto function = k.module.lookupSymbol<func::FuncOp>((symbol + kernelBodySuffix).str());
+    function->remove();
+    if (best && best->cost <= emitter.cost()) {
+      function->erase();
+      return emitter.cost();
+    }
+    if (best)
+      best->function->erase();
+    best = Candidate{function, info, emitter.cost()};
+    return emitter.cost();
+  };
+  // What would be the cost if every access were one instruction.
+  bool flatPossible = !scalarOnly;
+  int64_t innermost = 1;
+  {
+    ElementEmitter views(k, laneType);
+    simplifyViews(views, program);
+    for (const Axis &axis : program.output.axes) {
+      flatPossible &= program.output.block(axis.dim) == 1;
+      if (axis.extent > 1)
+        innermost = axis.extent;
+    }
+  }
+  if (scalarOnly) {
+    attempt(Plan::Scalar);
+  } else {
+    double cost = attempt(Plan::Rows);
+    if (flatPossible && innermost < k.VL && innermost < program.output.elements())
+      attempt(Plan::Flat);
+    // Sums along what is contiguous are vectors even where elements come singly.
+    bool sums = llvm::any_of(program.ops, [](Operation *op) {
+      return isa<nn::ReduceOp, nn::MatMulOp>(op);
+    });
+    double perfect = double(program.output.elements()) / k.VL *
+                     (::workPerElement(program) + program.ops.size() + 4);
+    if (sums && cost > perfect)
+      attempt(Plan::Scalar);
+  }
+  k.module.push_back(best->function);
+  return best->info;
+}

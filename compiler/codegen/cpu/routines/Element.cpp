@@ -1,0 +1,36 @@
+//===- Element.cpp - Any layer, element by element ------------------------===//
+
+#include "compiler/codegen/cpu/ElementKernel.h"
+#include "compiler/codegen/cpu/Routine.h"
+
+using namespace mlir;
+
+namespace nnv12::codegen {
+namespace {
+
+/// The routine of last resort, and the right one for layers that only move
+/// elements or compute them singly.
+class ElementRoutine : public Routine {
+public:
+  llvm::StringRef name() const override { return "element"; }
+  bool matches(Operation *layer) const override { return hasElementKernel(layer); }
+  LayoutRequest layouts(Operation *layer) const override {
+    LayoutRequest request;
+    request.operands.resize(layer->getNumOperands());
+    request.results.resize(layer->getNumResults());
+    return request;
+  }
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  llvm::StringRef symbol) const override {
+    return emitElementKernel(k, layer, symbol);
+  }
+};
+
+} // namespace
+
+const Routine *elementRoutine() {
+  static const ElementRoutine routine;
+  return &routine;
+}
+
+} // namespace nnv12::codegen

@@ -1,0 +1,576 @@
+//===- ElementTest.cpp - Layers element by element ------------------------===//
+//
+// Each layer against a formula of its result's index, on all targets, in dense and
+// blocked layouts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelTest.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+using namespace nnv12::test;
+
+namespace {
+
+using Shape = std::vector<int64_t>;
+using Indices = std::vector<int64_t>;
+
+int64_t elements(const Shape &shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+}
+
+template <typename T> Bytes pack(const std::vector<double> &values) {
+  Bytes bytes(values.size() * sizeof(T));
+  for (size_t i = 0; i < values.size(); ++i) {
+    T x = T(values[i]);
+    std::memcpy(&bytes[i * sizeof(T)], &x, sizeof(T));
+  }
+  return bytes;
+}
+template <typename T> std::vector<double> unpack(const Bytes &bytes) {
+  std::vector<double> values(bytes.size() / sizeof(T));
+  for (size_t i = 0; i < values.size(); ++i) {
+    T x;
+    std::memcpy(&x, &bytes[i * sizeof(T)], sizeof(T));
+    values[i] = double(x);
+  }
+  return values;
+}
+
+struct ElementType {
+  const char *name;
+  Bytes (*pack)(const std::vector<double> &);
+  std::vector<double> (*unpack)(const Bytes &);
+};
+const ElementType elementTypes[] = {
+    {"f32", pack<float>, unpack<float>},       {"f64", pack<double>, unpack<double>},
+    {"i64", pack<int64_t>, unpack<int64_t>},   {"i32", pack<int32_t>, unpack<int32_t>},
+    {"i16", pack<int16_t>, unpack<int16_t>},   {"i8", pack<int8_t>, unpack<int8_t>},
+    {"ui8", pack<uint8_t>, unpack<uint8_t>},   {"ui32", pack<uint32_t>, unpack<uint32_t>},
+    {"i1", pack<uint8_t>, unpack<uint8_t>},    {"f16", pack<_Float16>, unpack<_Float16>},
+};
+const ElementType &typeNamed(const std::string &name) {
+  for (const ElementType &t : elementTypes)
+    if (t.name == name)
+      return t;
+  abort();
+}
+
+struct Tensor {
+  Shape shape;
+  std::string element = "f32", layout = "";
+  std::vector<double> data = {};
+
+  std::string type() const {
+    std::string s = "tensor<";
+    for (int64_t d : shape)
+      s += std::to_string(d) + "x";
+    return s + element + (layout.empty() ? "" : ", #nn.layout<\"" + layout + "\">") + ">";
+  }
+  double at(const Indices &index) const {
+    int64_t linear = 0;
+    for (size_t d = 0; d < shape.size(); ++d)
+      linear = linear * shape[d] + index[d];
+    return data[linear];
+  }
+};
+
+Tensor random(Shape shape, unsigned seed = 1, std::string layout = "", double scale = 1) {
+  Tensor t{shape, "f32", layout, {}};
+  for (float x : randomFloats(elements(shape), seed))
+    t.data.push_back(float(x * scale));
+  return t;
+}
+Tensor integers(Shape shape, std::string element, int64_t lo, int64_t hi, unsigned seed = 1) {
+  Tensor t{shape, element, "", {}};
+  for (float x : randomFloats(elements(shape), seed))
+    t.data.push_back(std::floor(lo + (x + 1) / 2 * (hi - lo + 1)));
+  return t;
+}
+
+/// Replaces $i by operand i's type and $r by the result's.
+std::string module(std::string layer, const std::vector<Tensor> &in, const Tensor &out) {
+  auto replace = [&](std::string from, std::string to) {
+    for (size_t p = 0; (p = layer.find(from, p)) != std::string::npos; p += to.size())
+      layer.replace(p, from.size(), to);
+  };
+  std::string arguments;
+  for (size_t i = 0; i < in.size(); ++i) {
+    replace("$" + std::to_string(i), in[i].type());
+    arguments += (i ? ", " : "") + ("%" + std::to_string(i)) + ": " + in[i].type();
+  }
+  replace("$r", out.type());
+  return "func.func @main(" + arguments + ") -> " + out.type() + " {\n  %r = " + layer +
+         "\n  return %r : " + out.type() + "\n}\n";
+}
+
+using Formula = std::function<double(const Indices &)>;
+
+void check(const std::string &layer, const std::vector<Tensor> &in, Tensor out,
+           const Formula &formula, double tolerance = 1e-6,
+           std::vector<std::string> targets = testTargets()) {
+  std::string text = module(layer, in, out);
+  std::vector<Bytes> inputs;
+  for (const Tensor &t : in)
+    inputs.push_back(typeNamed(t.element).pack(t.data));
+  for (const std::string &target : targets) {
+    SCOPED_TRACE(target + "\n" + text);
+    std::string error;
+    auto kernel = LayerKernel::compile(text, target, error, "element");
+    ASSERT_TRUE(kernel) << error;
+    std::vector<double> got = typeNamed(out.element).unpack(kernel->run(inputs)[0]);
+    Indices index(out.shape.size(), 0);
+    int wrong = 0;
+    for (int64_t i = 0; i < elements(out.shape); ++i) {
+      double want = formula(index);
+      bool same = std::isnan(want) ? std::isnan(got[i])
+                  : std::isinf(want) ? got[i] == want
+                                     : std::abs(got[i] - want) <=
+                                           tolerance * std::max(1.0, std::abs(want));
+      if (!same && ++wrong <= 3)
+        ADD_FAILURE() << "element " << i << ": found " << got[i] << ", expected " << want;
+      for (size_t d = index.size(); d-- > 0;) {
+        if (++index[d] < out.shape[d])
+          break;
+        index[d] = 0;
+      }
+    }
+    ASSERT_EQ(wrong, 0);
+  }
+}
+
+const std::vector<std::string> layouts4 = {"", "aBcd16b", "acdb"};
+
+//===----------------------------------------------------------------------===//
+// Element-wise
+//===----------------------------------------------------------------------===//
+
+TEST(Element, ReluInEveryLayout) {
+  for (int64_t channels : {1, 3, 16, 17, 24, 32})
+    for (const std::string &from : layouts4)
+      for (const std::string &to : layouts4) {
+        Tensor x = random({2, channels, 3, 5}, channels, from);
+        bool adapts = from != to;
+        std::string layer = adapts ? "nn.adapt %0 : $0 -> $r" : "nn.unary %0 <relu> : $0 -> $r";
+        check(layer, {x}, {x.shape, "f32", to, {}}, [&](const Indices &i) {
+          return adapts ? x.at(i) : std::max(0.0, x.at(i));
+        });
+      }
+}
+
+TEST(Element, Ranks) {
+  for (Shape shape : {Shape{}, {1}, {7}, {16}, {33}, {3, 5}, {2, 3, 17}, {2, 1, 3, 1, 4},
+                      {2, 3, 2, 3, 2, 3}, {0}, {3, 0, 2}}) {
+    Tensor x = random(shape);
+    check("nn.unary %0 <neg> : $0 -> $r", {x}, {shape, "f32", "", {}},
+          [&](const Indices &i) { return -x.at(i); });
+  }
+}
+
+TEST(Element, Broadcast) {
+  struct Case {
+    Shape a, b, r;
+    std::string layout;
+  };
+  for (const Case &c : {Case{{2, 3, 4}, {4}, {2, 3, 4}, ""},
+                        {{2, 3, 4}, {3, 1}, {2, 3, 4}, ""},
+                        {{2, 1, 40}, {5, 1}, {2, 5, 40}, ""},
+                        {{}, {5, 20}, {5, 20}, ""},
+                        {{2, 24, 5, 7}, {24, 1, 1}, {2, 24, 5, 7}, "aBcd16b"},
+                        {{2, 24, 5, 7}, {1, 24, 1, 1}, {2, 24, 5, 7}, "aBcd16b"},
+                        {{2, 32, 5, 7}, {2, 32, 1, 1}, {2, 32, 5, 7}, "aBcd16b"},
+                        {{1, 17, 5, 7}, {5, 7}, {1, 17, 5, 7}, "aBcd16b"},
+                        {{1, 17, 5, 7}, {1}, {1, 17, 5, 7}, "aBcd16b"},
+                        {{2, 24, 5, 7}, {24, 1, 1}, {2, 24, 5, 7}, "acdb"}}) {
+    Tensor a = random(c.a, 1, c.layout), b = random(c.b, 2);
+    if (c.layout == "aBcd16b" && c.b.size() == 4)
+      b.layout = c.layout;
+    check("nn.binary sub %0, %1 : $0, $1 -> $r", {a, b}, {c.r, "f32", c.layout, {}},
+          [&](const Indices &i) {
+            auto get = [&](const Tensor &t) {
+              Indices own(i.end() - t.shape.size(), i.end());
+              for (size_t d = 0; d < own.size(); ++d)
+                if (t.shape[d] == 1)
+                  own[d] = 0;
+              return t.at(own);
+            };
+            return get(a) - get(b);
+          });
+  }
+}
+
+TEST(Element, FusedChain) {
+  for (const std::string &layout : {std::string(), std::string("aBcd16b")})
+    for (int64_t channels : {16, 20}) {
+      Tensor x = random({1, channels, 9, 10}, 1, layout), s = random({1, channels, 1, 1}, 2, layout);
+      std::string xt = x.type(), st = s.type();
+      check("nn.fuse (%a = %0, %b = %1) : ($0, $1) -> $r {\n"
+            "  %2 = nn.unary %b <sigmoid> : $1 -> $1\n"
+            "  %3 = nn.binary mul %a, %2 : $0, $1 -> $0\n"
+            "  %4 = nn.unary %3 <hard_swish> : $0 -> $0\n"
+            "  %5 = nn.binary add %4, %a : $0, $0 -> $r\n"
+            "  nn.yield %5 : $r\n}",
+            {x, s}, {x.shape, "f32", layout, {}}, [&](const Indices &i) {
+              double v = x.at(i) / (1 + std::exp(-s.at({0, i[1], 0, 0})));
+              return v * std::clamp(v / 6 + 0.5, 0.0, 1.0) + x.at(i);
+            });
+    }
+}
+
+TEST(Element, SelectAndTypes) {
+  Tensor c = integers({3, 21}, "i1", 0, 1), a = integers({3, 21}, "i64", -9, 9, 2),
+         b = integers({1, 21}, "i64", -9, 9, 3);
+  check("nn.select %0, %1, %2 : $0, $1, $2 -> $r", {c, a, b}, {{3, 21}, "i64", "", {}},
+        [&](const Indices &i) { return c.at(i) != 0 ? a.at(i) : b.at({0, i[1]}); });
+  check("nn.binary less %0, %1 : $0, $1 -> $r", {a, b}, {{3, 21}, "i1", "", {}},
+        [&](const Indices &i) { return double(a.at(i) < b.at({0, i[1]})); });
+  Tensor f = random({50}, 5, "", 300);
+  for (std::string to : {"i8", "ui8", "i16", "i32", "i64", "f64", "i1", "f16"}) {
+    double lo = to == "i8" ? -128 : to == "ui8" ? 0 : -1e9, hi = to == "i8" ? 127 : to == "ui8" ? 255 : 1e9;
+    check("nn.cast %0 : $0 -> $r", {f}, {{50}, to, "", {}}, [&](const Indices &i) {
+      double x = f.at(i);
+      return to == "f64" ? x : to == "f16" ? double(_Float16(x)) : to == "i1" ? double(x != 0)
+                                 : std::clamp(std::trunc(x), lo, hi);
+    });
+  }
+  Tensor u = integers({40}, "ui8", 0, 255), h = random({40}, 3);
+  h.element = "f16";
+  check("nn.cast %0 : $0 -> $r", {u}, {{40}, "f32", "", {}},
+        [&](const Indices &i) { return u.at(i); });
+  check("nn.unary %0 <exp> : $0 -> $r", {h}, {{40}, "f16", "", {}},
+        [&](const Indices &i) { return double(_Float16(std::exp(double(_Float16(h.at(i)))))); }, 1e-3);
+}
+
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+TEST(Element, Transpose) {
+  for (const std::string &from : layouts4)
+    for (Shape perm : {Shape{0, 2, 3, 1}, {0, 1, 3, 2}, {3, 2, 1, 0}, {0, 3, 1, 2}}) {
+      Tensor x = random({2, 20, 5, 7}, 1, from);
+      Shape shape;
+      std::string p;
+      for (int64_t d : perm) {
+        shape.push_back(x.shape[d]);
+        p += (p.empty() ? "" : ", ") + std::to_string(d);
+      }
+      check("nn.transpose %0 [" + p + "] : $0 -> $r", {x}, {shape, "f32", "", {}},
+            [&](const Indices &i) {
+              Indices j(4);
+              for (int d = 0; d < 4; ++d)
+                j[perm[d]] = i[d];
+              return x.at(j);
+            });
+    }
+}
+
+TEST(Element, Reshape) {
+  for (auto [from, to] : std::vector<std::pair<Shape, Shape>>{
+           {{2, 20, 5, 7}, {2, 4, 5, 35}}, {{2, 3, 4}, {24}}, {{24}, {2, 3, 4}},
+           {{6, 5}, {5, 6}}, {{1, 6, 1}, {6}}, {{2, 12}, {2, 3, 4, 1}}})
+    for (const std::string &layout : {std::string(), std::string("aBcd16b")}) {
+      if (!layout.empty() && from.size() != 4)
+        continue;
+      Tensor x = random(from, 1, layout);
+      check("nn.reshape %0 : $0 -> $r", {x}, {to, "f32", "", {}}, [&, to = to](const Indices &i) {
+        int64_t linear = 0;
+        for (size_t d = 0; d < to.size(); ++d)
+          linear = linear * to[d] + i[d];
+        return x.data[linear];
+      });
+    }
+}
+
+TEST(Element, ChannelShuffle) {
+  Tensor x = random({1, 48, 4, 5}, 1, "aBcd16b");
+  check("nn.fuse (%a = %0) : ($0) -> $r {\n"
+        "  %1 = nn.reshape %a : $0 -> tensor<1x2x24x4x5xf32>\n"
+        "  %2 = nn.transpose %1 [0, 2, 1, 3, 4] : tensor<1x2x24x4x5xf32> -> tensor<1x24x2x4x5xf32>\n"
+        "  %3 = nn.reshape %2 : tensor<1x24x2x4x5xf32> -> $r\n"
+        "  nn.yield %3 : $r\n}",
+        {x}, {{1, 48, 4, 5}, "f32", "aBcd16b", {}}, [&](const Indices &i) {
+          return x.at({0, i[1] % 2 * 24 + i[1] / 2, i[2], i[3]});
+        });
+}
+
+TEST(Element, Slice) {
+  for (const std::string &layout : layouts4) {
+    Tensor x = random({2, 40, 6, 9}, 1, layout);
+    check("nn.slice %0 starts [0, 16, 5, 1] sizes [2, 24, 6, 4] steps [1, 1, -1, 2] : $0 -> $r",
+          {x}, {{2, 24, 6, 4}, "f32", layout, {}}, [&](const Indices &i) {
+            return x.at({i[0], 16 + i[1], 5 - i[2], 1 + 2 * i[3]});
+          });
+    check("nn.slice %0 starts [1, 3, 0, 8] sizes [1, 20, 6, 9] steps [1, 1, 1, -1] : $0 -> $r",
+          {x}, {{1, 20, 6, 9}, "f32", layout, {}}, [&](const Indices &i) {
+            return x.at({1, 3 + i[1], i[2], 8 - i[3]});
+          });
+  }
+}
+
+TEST(Element, Concat) {
+  for (const std::string &layout : layouts4)
+    for (int axis : {1, 3})
+      for (int64_t size : {16, 24}) {
+        Shape a = {2, 32, 3, 5}, b = a, c = a, r = a;
+        b[axis] = size;
+        c[axis] = 7;
+        r[axis] = a[axis] + b[axis] + c[axis];
+        Tensor x = random(a, 1, layout), y = random(b, 2, layout), z = random(c, 3, layout);
+        check("nn.concat %0, %1, %2 axis " + std::to_string(axis) + " : $0, $1, $2 -> $r",
+              {x, y, z}, {r, "f32", layout, {}}, [&](Indices i) {
+                for (const Tensor *t : {&x, &y, &z}) {
+                  if (i[axis] < t->shape[axis])
+                    return t->at(i);
+                  i[axis] -= t->shape[axis];
+                }
+                return 0.0;
+              });
+      }
+}
+
+TEST(Element, Pad) {
+  for (const std::string &layout : layouts4)
+    for (std::string mode : {"constant", "reflect", "edge", "wrap"}) {
+      Tensor x = random({1, 18, 4, 6}, 1, layout);
+      check("nn.pad " + mode + " %0 low [0, 1, 2, 3] high [0, 0, 2, 5] : $0 -> $r",
+            {x}, {{1, 19, 8, 14}, "f32", layout, {}}, [&](const Indices &i) {
+              Indices j(4), low = {0, 1, 2, 3};
+              for (int d = 0; d < 4; ++d) {
+                int64_t n = x.shape[d], p = i[d] - low[d];
+                if (p < 0 || p >= n) {
+                  if (mode == "constant")
+                    return 0.0;
+                  if (mode == "edge")
+                    p = std::clamp<int64_t>(p, 0, n - 1);
+                  if (mode == "wrap")
+                    p = ((p % n) + n) % n;
+                  if (mode == "reflect")
+                    while (n > 1 && (p < 0 || p >= n))
+                      p = p < 0 ? -p : 2 * (n - 1) - p;
+                  if (n == 1)
+                    p = 0;
+                }
+                j[d] = p;
+              }
+              return x.at(j);
+            });
+    }
+}
+
+TEST(Element, Gathers) {
+  Tensor x = random({5, 7, 20}), k = integers({3, 2}, "i64", -9, 9);
+  auto wrap = [](int64_t i, int64_t n) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n - 1); };
+  for (int axis : {0, 1, 2}) {
+    Shape r = x.shape;
+    r.erase(r.begin() + axis);
+    r.insert(r.begin() + axis, {3, 2});
+    check("nn.gather %0, %1 axis " + std::to_string(axis) + " : $0, $1 -> $r", {x, k},
+          {r, "f32", "", {}}, [&](Indices i) {
+            int64_t j = wrap(int64_t(k.at({i[axis], i[axis + 1]})), x.shape[axis]);
+            i.erase(i.begin() + axis);
+            i[axis] = j;
+            return x.at(i);
+          });
+  }
+  Tensor e = integers({4, 7, 19}, "i32", -7, 6, 3);
+  check("nn.gather_elements %0, %1 axis 1 : $0, $1 -> $r", {x, e}, {{4, 7, 19}, "f32", "", {}},
+        [&](const Indices &i) { return x.at({i[0], wrap(int64_t(e.at(i)), 7), i[2]}); });
+  Tensor t = integers({5, 3, 1}, "i64", -8, 8, 4);
+  check("nn.gather_nd %0, %1 {batch_dims = 1 : i64} : $0, $1 -> $r", {x, t},
+        {{5, 3, 20}, "f32", "", {}}, [&](const Indices &i) {
+          return x.at({i[0], wrap(int64_t(t.at({i[0], i[1], 0})), 7), i[2]});
+        });
+  Tensor l = integers({7}, "i64", 0, 5, 5);
+  check("nn.reverse_sequence %0, %1 batch 1 time 0 : $0, $1 -> $r", {x, l},
+        {x.shape, "f32", "", {}}, [&](Indices i) {
+          int64_t n = int64_t(l.at({i[1]}));
+          if (i[0] < n)
+            i[0] = n - 1 - i[0];
+          return x.at(i);
+        });
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+TEST(Element, Reduce) {
+  for (const std::string &layout : layouts4)
+    for (Shape axes : {Shape{2, 3}, {1}, {3}, {0, 1, 2, 3}, {1, 2, 3}, {0, 2}})
+      for (std::string kind : {"sum", "mean", "max"}) {
+        Tensor x = random({2, 37, 5, 19}, 1, layout);
+        Shape r = x.shape;
+        std::string list;
+        int64_t count = 1;
+        for (int64_t a : axes) {
+          count *= r[a];
+          r[a] = 1;
+          list += (list.empty() ? "" : ", ") + std::to_string(a);
+        }
+        check("nn.reduce " + kind + " %0 axes [" + list + "] keep_dims true : $0 -> $r", {x},
+              {r, "f32", layout, {}}, [&](const Indices &i) {
+                double sum = 0, max = -INFINITY;
+                Indices j = i;
+                for (int64_t n = 0; n < count; ++n) {
+                  int64_t rest = n;
+                  for (int64_t a : axes) {
+                    j[a] = rest % x.shape[a];
+                    rest /= x.shape[a];
+                  }
+                  sum += x.at(j);
+                  max = std::max(max, x.at(j));
+                }
+                return kind == "sum" ? sum : kind == "mean" ? sum / count : max;
+              }, 2e-5);
+      }
+  Tensor x = integers({3, 50}, "i64", -100, 100);
+  check("nn.reduce prod %0 axes [0] keep_dims false : $0 -> $r", {x}, {{50}, "i64", "", {}},
+        [&](const Indices &i) { return x.at({0, i[0]}) * x.at({1, i[0]}) * x.at({2, i[0]}); });
+  check("nn.reduce min %0 axes [1] keep_dims false : $0 -> $r", {x}, {{3}, "i64", "", {}},
+        [&](const Indices &i) {
+          return *std::min_element(x.data.begin() + 50 * i[0], x.data.begin() + 50 * i[0] + 50);
+        });
+  check("nn.arg_reduce max %0 axis 1 keep_dims false select_last false : $0 -> $r", {x},
+        {{3}, "i64", "", {}}, [&](const Indices &i) {
+          auto b = x.data.begin() + 50 * i[0];
+          return double(std::max_element(b, b + 50) - b);
+        });
+  check("nn.arg_reduce min %0 axis 0 keep_dims true select_last true : $0 -> $r", {x},
+        {{1, 50}, "i64", "", {}}, [&](const Indices &i) {
+          int best = 0;
+          for (int r = 1; r < 3; ++r)
+            if (x.at({r, i[1]}) <= x.at({best, i[1]}))
+              best = r;
+          return double(best);
+        });
+}
+
+TEST(Element, MatMul) {
+  for (bool left : {false, true})
+    for (bool right : {false, true}) {
+      Tensor a = random(left ? Shape{2, 1, 30, 5} : Shape{2, 1, 5, 30}, 1),
+             b = random(right ? Shape{3, 18, 30} : Shape{3, 30, 18}, 2), c = random({18}, 3);
+      std::string flags = std::string("{transpose_lhs = ") + (left ? "true" : "false") +
+                          ", transpose_rhs = " + (right ? "true" : "false") + ", activation = #nn.fn<relu>}";
+      check("nn.matmul %0, %1 bias %2 " + flags + " : $0, $1 bias $2 -> $r", {a, b, c},
+            {{2, 3, 5, 18}, "f32", "", {}}, [&](const Indices &i) {
+              double sum = c.at({i[3]});
+              for (int64_t k = 0; k < 30; ++k)
+                sum += (left ? a.at({i[0], 0, k, i[2]}) : a.at({i[0], 0, i[2], k})) *
+                       (right ? b.at({i[1], i[3], k}) : b.at({i[1], k, i[3]}));
+              return std::max(0.0, sum);
+            }, 1e-5);
+    }
+  Tensor a = integers({4, 9}, "ui8", 0, 255), b = integers({9, 20}, "i8", -128, 127, 2);
+  check("nn.matmul %0, %1 : $0, $1 -> $r", {a, b}, {{4, 20}, "i32", "", {}},
+        [&](const Indices &i) {
+          double sum = 0;
+          for (int64_t k = 0; k < 9; ++k)
+            sum += a.at({i[0], k}) * b.at({k, i[1]});
+          return sum;
+        });
+}
+
+TEST(Element, Conv) {
+  for (std::string element : {"f32", "f64"})
+    for (int64_t groups : {1, 2}) {
+      Tensor x = random({2, 6, 7, 9}, 1), w = random({8, 6 / groups, 3, 2}, 2), b = random({8}, 3);
+      x.element = w.element = b.element = element;
+      check("nn.conv %0, %1 bias %2 strides [2, 1] dilations [1, 2] pads [1, 0], [2, 1] "
+            "{groups = " + std::to_string(groups) + " : i64} : $0, $1 bias $2 -> $r",
+            {x, w, b}, {{2, 8, 4, 8}, element, "", {}}, [&](const Indices &i) {
+              double sum = b.at({i[1]});
+              for (int64_t c = 0; c < 6 / groups; ++c)
+                for (int64_t u = 0; u < 3; ++u)
+                  for (int64_t v = 0; v < 2; ++v) {
+                    int64_t h = i[2] * 2 - 1 + u, q = i[3] + 2 * v;
+                    if (h >= 0 && h < 7 && q < 9)
+                      sum += x.at({i[0], i[1] / (8 / groups) * (6 / groups) + c, h, q}) * w.at({i[1], c, u, v});
+                  }
+              return sum;
+            }, 1e-5);
+    }
+  Tensor x = random({1, 4, 5}, 1), w = random({4, 3, 4}, 2);
+  check("nn.conv_transpose %0, %1 strides [3] dilations [2] pads [2], [1] output_padding [1] "
+        "{groups = 2 : i64} : $0, $1 -> $r",
+        {x, w}, {{1, 6, 17}, "f32", "", {}}, [&](const Indices &i) {
+          double sum = 0;
+          int64_t g = i[1] / 3;
+          for (int64_t c = 0; c < 2; ++c)
+            for (int64_t s = 0; s < 5; ++s)
+              for (int64_t t = 0; t < 4; ++t)
+                if (s * 3 + t * 2 - 2 == i[2])
+                  sum += x.at({0, g * 2 + c, s}) * w.at({g * 2 + c, i[1] % 3, t});
+          return sum;
+        }, 1e-5);
+}
+
+TEST(Element, Pool) {
+  for (const std::string &layout : layouts4)
+    for (std::string kind : {"max", "average"})
+      for (bool include : {false, true}) {
+        Tensor x = random({1, 18, 7, 9}, 1, layout);
+        check("nn.pool " + kind + " %0 kernel [3, 2] strides [2, 3] dilations [1, 1] pads [1, 1], [1, 2] "
+              "{count_include_pad = " + (include ? "true" : "false") + ", counted_pads_high = array<i64: 1, 1>} : $0 -> $r",
+              {x}, {{1, 18, 4, 4}, "f32", layout, {}}, [&](const Indices &i) {
+                double sum = 0, max = -INFINITY, count = 0;
+                for (int64_t u = 0; u < 3; ++u)
+                  for (int64_t v = 0; v < 2; ++v) {
+                    int64_t h = i[2] * 2 - 1 + u, w = i[3] * 3 - 1 + v;
+                    bool inside = h >= 0 && h < 7 && w >= 0 && w < 9;
+                    count += inside || (include && h < 8 && w < 10);
+                    if (inside) {
+                      sum += x.at({0, i[1], h, w});
+                      max = std::max(max, x.at({0, i[1], h, w}));
+                    }
+                  }
+                return kind == "max" ? max : sum / count;
+              }, 1e-5);
+      }
+  Tensor x = random({1, 2, 6, 6});
+  check("nn.max_pool_indices %0 kernel [2, 2] strides [2, 2] dilations [1, 1] pads [0, 0], [0, 0] : $0 -> $r",
+        {x}, {{1, 2, 3, 3}, "i64", "", {}}, [&](const Indices &i) {
+          int64_t best = -1;
+          for (int64_t u = 0; u < 2; ++u)
+            for (int64_t v = 0; v < 2; ++v) {
+              int64_t p = i[1] * 36 + (i[2] * 2 + u) * 6 + i[3] * 2 + v;
+              if (best < 0 || x.data[p] > x.data[best])
+                best = p;
+            }
+          return double(best);
+        });
+}
+
+//===----------------------------------------------------------------------===//
+// Resampling
+//===----------------------------------------------------------------------===//
+
+TEST(Element, Resize) {
+  for (const std::string &layout : layouts4) {
+    Tensor x = random({1, 20, 5, 6}, 1, layout);
+    check("nn.resize nearest %0 scales [1.0, 1.0, 2.0, 2.0] coordinates asymmetric nearest floor : $0 -> $r",
+          {x}, {{1, 20, 10, 12}, "f32", layout, {}},
+          [&](const Indices &i) { return x.at({0, i[1], i[2] / 2, i[3] / 2}); });
+    check("nn.resize linear %0 scales [1.0, 1.0, 2.0, 3.0] coordinates half_pixel nearest floor : $0 -> $r",
+          {x}, {{1, 20, 10, 18}, "f32", layout, {}}, [&](const Indices &i) {
+            double h = std::clamp((i[2] + 0.5) / 2 - 0.5, 0.0, 4.0);
+            double w = std::clamp((i[3] + 0.5) / 3 - 0.5, 0.0, 5.0);
+            int64_t h0 = int64_t(h), w0 = int64_t(w), h1 = std::min<int64_t>(h0 + 1, 4), w1 = std::min<int64_t>(w0 + 1, 5);
+            double fh = h - h0, fw = w - w0;
+            auto at = [&](int64_t a, int64_t b) { return x.at({0, i[1], a, b}); };
+            return (1 - fh) * ((1 - fw) * at(h0, w0) + fw * at(h0, w1)) +
+                   fh * ((1 - fw) * at(h1, w0) + fw * at(h1, w1));
+          });
+  }
+}
+
+} // namespace
