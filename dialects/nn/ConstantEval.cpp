@@ -134,7 +134,7 @@ ElementsAttr nn::evalSlice(ArrayRef<int64_t> starts, ArrayRef<int64_t> steps,
     return makeConstant(type, ArrayRef<char>());
   for (size_t i = 0; i < strides.size(); ++i) {
     offset += starts[i] * strides[i];
-    strides[i] *= steps[i];
+    strides[i] *= type.getDimSize(i) == 1 ? 0 : steps[i];
   }
   return copyFrom(input, offset, strides, type);
 }

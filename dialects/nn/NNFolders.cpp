@@ -228,9 +228,13 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
     return {};
   SmallVector<int64_t> starts, steps;
   for (size_t i = 0; i < getStarts().size(); ++i) {
-    starts.push_back(producer.getStarts()[i] +
-                     getStarts()[i] * producer.getSteps()[i]);
-    steps.push_back(getSteps()[i] * producer.getSteps()[i]);
+    int64_t size = getSizes()[i], step = producer.getSteps()[i];
+    // Where no step is taken, it may be any number.
+    starts.push_back(
+        size == 0 ? 0
+                  : producer.getStarts()[i] +
+                        (getStarts()[i] == 0 ? 0 : getStarts()[i] * step));
+    steps.push_back(size <= 1 ? 1 : getSteps()[i] * step);
   }
   getInputMutable().assign(producer.getInput());
   setStarts(starts);
