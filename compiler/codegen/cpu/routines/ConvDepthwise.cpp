@@ -124,10 +124,20 @@ void Emitter::microKernel(ValueRange args, const ColumnTile &tile, bool allRows)
                          k.add(first, k.mul(ky, rowWeights)), vector, channel, tile);
       });
     }
-    for (int64_t p = 0; p < tile.count; ++p) {
-      Index at(outAt, p * block + vector * k.VL);
-      k.store(epilogue.apply(k, acc[p], [&] { return k.load(residual, at, k.VL); }), out, at);
-    }
+    auto finish = [&](Value sum, Index p) {
+      Index at = k.add(Index(outAt, vector * k.VL), k.mul(p, block));
+      k.store(epilogue.apply(k, sum, [&] { return k.load(residual, at, k.VL); }), out, at);
+    };
+    bool isLong = epilogue.isLong();
+    for (int64_t p = 0; p < tile.count; ++p)
+      if (isLong)
+        k.store(acc[p], out, Index(outAt, p * block + vector * k.VL));
+      else
+        finish(acc[p], p);
+    if (isLong)
+      k.repeat(tile.count, [&](Index p) {
+        finish(k.load(out, k.add(Index(outAt, vector * k.VL), k.mul(p, block)), k.VL), p);
+      });
   }
 }
 
@@ -136,7 +146,7 @@ KernelInfo Emitter::emit(nn::ConvOp op, StringRef symbol) {
   KernelInfo info;
   info.tiles = window.plan(w.batch * blocks, double(w.outHeight * w.outWidth *
                                                     w.kernelRows * w.kernelCols * group));
-  if (epilogue.residual)
+  if (epilogue.allowsInPlace())
     info.inPlaceOperands.push_back(op->getNumOperands() - 1);
   // The straight-line form is for small windows.
   bool straight = w.kernelRows * w.kernelCols * group * window.tileCols <= 400;

@@ -141,7 +141,7 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol, int64_t b
   info.tiles = grid.tiles();
   info.scratchBytes = copies ? copy.size() * 4 : 0;
   // A pixel's residual is read just before its result is written.
-  if (shape.epilogue.residual)
+  if (shape.epilogue.allowsInPlace())
     info.inPlaceOperands.push_back(op->getNumOperands() - 1);
   return info;
 }

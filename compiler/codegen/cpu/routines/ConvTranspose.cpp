@@ -208,7 +208,7 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer, StringRef sym
   KernelInfo info;
   info.tiles = grid.tiles();
   info.scratchBytes = copies ? copy.size() * 4 : 0;
-  if (epilogue.residual)
+  if (epilogue.allowsInPlace())
     info.inPlaceOperands.push_back(op->getNumOperands() - 1);
   return info;
 }

@@ -33,6 +33,29 @@ std::string Epilogue::suffix() const {
   return name;
 }
 
+static bool isShort(nn::FunctionAttr function) {
+  if (!function)
+    return true;
+  switch (function.getKind()) {
+  case nn::UnaryKind::identity:
+  case nn::UnaryKind::abs:
+  case nn::UnaryKind::neg:
+  case nn::UnaryKind::relu:
+  case nn::UnaryKind::leaky_relu:
+  case nn::UnaryKind::hard_sigmoid:
+  case nn::UnaryKind::hard_swish:
+  case nn::UnaryKind::clip:
+  case nn::UnaryKind::affine:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool Epilogue::isLong() const {
+  return !isShort(activation) || !isShort(residualActivation);
+}
+
 static Value emitFunction(KernelBuilder &k, nn::FunctionAttr f, Value x) {
   auto select = [&](arith::CmpFPredicate predicate, Value y) -> Value {
     Value keep = arith::CmpFOp::create(k.b, predicate, x, y);

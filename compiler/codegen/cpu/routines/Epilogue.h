@@ -29,6 +29,11 @@ struct Epilogue {
   }
   /// Part of the name of a micro-kernel that ends so.
   std::string suffix() const;
+  /// Whether it is long, say a polynomial, so that code for each accumulator of a
+  /// tile would be too much: sums are stored first, then a loop finishes them.
+  bool isLong() const;
+  /// Whether the result may share memory with the residual.
+  bool allowsInPlace() const { return residual && !isLong(); }
   /// `sum` includes the bias already. `loadResidual` gives as many lanes.
   mlir::Value apply(KernelBuilder &k, mlir::Value sum,
                     llvm::function_ref<mlir::Value()> loadResidual) const;

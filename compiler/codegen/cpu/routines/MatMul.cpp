@@ -114,7 +114,7 @@ struct Parts {
     shape.outRow = s.n;
     shape.channelTail = s.k % shape.channelBlock;
     // A residual's element is read just before the result's is written.
-    if (shape.epilogue.residual)
+    if (shape.epilogue.allowsInPlace())
       inPlace.push_back(op->getNumOperands() - 1);
   }
   void setOperands(ValueRange operands) {

@@ -61,6 +61,7 @@ private:
   Values channels(Values acc, Index in, Index weights, int64_t count);
   Values kernelRow(Values acc, Index in, Index weights, int64_t channels);
   Values window(Values acc, Index in, Index weights, int64_t channels);
+  void finish(const Values &acc);
 
   KernelBuilder &k;
   const PanelShape &s;
@@ -196,17 +197,39 @@ void Emitter::emit(ValueRange args) {
   if (s.channelTail)
     acc = window(acc, in, weights, s.channelTail);
 
+  finish(acc);
+}
+
+void Emitter::finish(const Values &acc) {
+  auto place = [&](Index position, int64_t j) {
+    return k.add(k.add(a.out, position),
+                 k.add(k.mul(a.outPanel, j / vectors), j % vectors * k.VL));
+  };
+  auto storeResult = [&](Value sum, Index at, int64_t j) {
+    Value result = s.epilogue.apply(
+        k, sum, [&] { return k.loadPart(memory.residual, at, k.VL, lanes(j)); });
+    k.storePart(result, memory.out, at, lanes(j));
+  };
+  bool isLong = s.epilogue.isLong();
   for (int64_t p = 0; p < t.rows * t.cols; ++p)
-    for (int64_t j = 0; j < width; ++j) {
-      if (lanes(j) == 0)
-        continue;
-      Index at = k.add(k.add(a.out, position(p, s.outRow, s.outCol)),
-                       k.add(k.mul(a.outPanel, j / vectors), j % vectors * k.VL));
-      Value result = s.epilogue.apply(k, acc[p * width + j], [&] {
-        return k.loadPart(memory.residual, at, k.VL, lanes(j));
-      });
-      k.storePart(result, memory.out, at, lanes(j));
+    for (int64_t j = 0; j < width && lanes(j) > 0; ++j) {
+      Index at = place(position(p, s.outRow, s.outCol), j);
+      if (isLong)
+        k.storePart(acc[p * width + j], memory.out, at, lanes(j));
+      else
+        storeResult(acc[p * width + j], at, j);
     }
+  if (!isLong)
+    return;
+  k.repeat(t.rows, [&](Index row) {
+    k.repeat(t.cols, [&](Index col) {
+      Index position = k.add(k.mul(row, s.outRow), k.mul(col, s.outCol));
+      for (int64_t j = 0; j < width && lanes(j) > 0; ++j) {
+        Index at = place(position, j);
+        storeResult(k.loadPart(memory.out, at, k.VL, lanes(j)), at, j);
+      }
+    });
+  });
 }
 
 /// A name that tells all that the micro-kernel depends on.
