@@ -54,6 +54,13 @@ TEST(ConvDirect, Epilogue) {
   check(x.text(), "conv.direct.nChw16c");
   x.activation = "", x.residualActivation = "relu";
   check(x.text(), "conv.direct.nChw16c");
+  x.activation = "sigmoid"; // a long one
+  check(x.text(), "conv.direct.nChw16c");
+  x.activation = "hard_swish [0.16666666666666666, 0.5]", x.residual = false;
+  check(x.text(), "conv.direct.nChw16c");
+  x = conv(16, 16, 9, 9, 3, 1, 1);
+  x.groups = 16, x.activation = "sigmoid";
+  check(x.text(), "conv.depthwise.nChw16c");
 }
 
 TEST(ConvDirect, Groups) {

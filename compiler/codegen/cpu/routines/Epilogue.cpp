@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/routines/Epilogue.h"
 
+#include "compiler/codegen/cpu/Math.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -56,27 +57,13 @@ bool Epilogue::isLong() const {
   return !isShort(activation) || !isShort(residualActivation);
 }
 
-static Value emitFunction(KernelBuilder &k, nn::FunctionAttr f, Value x) {
-  auto select = [&](arith::CmpFPredicate predicate, Value y) -> Value {
-    Value keep = arith::CmpFOp::create(k.b, predicate, x, y);
-    return arith::SelectOp::create(k.b, keep, x, y);
-  };
-  if (f.getKind() == nn::UnaryKind::relu)
-    return select(arith::CmpFPredicate::OGT, k.fconst(0, x.getType()));
-  if (f.getKind() == nn::UnaryKind::clip) {
-    x = select(arith::CmpFPredicate::OGT, k.fconst(f.getParams()[0], x.getType()));
-    return select(arith::CmpFPredicate::OLT, k.fconst(f.getParams()[1], x.getType()));
-  }
-  return x;
-}
-
 Value Epilogue::apply(KernelBuilder &k, Value sum,
                       llvm::function_ref<Value()> loadResidual) const {
   if (activation)
-    sum = emitFunction(k, activation, sum);
+    sum = emitUnary(k, activation, sum);
   if (residual)
     sum = arith::AddFOp::create(k.b, sum, loadResidual());
   if (residualActivation)
-    sum = emitFunction(k, residualActivation, sum);
+    sum = emitUnary(k, residualActivation, sum);
   return sum;
 }
