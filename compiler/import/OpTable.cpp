@@ -13,7 +13,7 @@ static constexpr OpRows (*kFamilies[])() = {
     constantOps, controlOps,   convOps,   elementwiseOps, imageOps,
     indexOps,    lossOps,      matrixOps, normOps,        poolOps,
     quantizeOps, recurrentOps, reduceOps, refusedOps,     sequenceOps,
-    shapeOps,    signalOps};
+    shapeOps,    signalOps,    textOps};
 
 using Table = llvm::StringMap<llvm::SmallVector<const OpRow *, 2>>;
 

@@ -47,6 +47,7 @@ OpRows refusedOps();
 OpRows sequenceOps();
 OpRows shapeOps();
 OpRows signalOps();
+OpRows textOps();
 
 /// All rows of an operator, oldest first; empty for an unknown one.
 llvm::ArrayRef<const OpRow *> findOp(llvm::StringRef name);

@@ -302,11 +302,82 @@ static void affineGrid(Node &n) {
   n.out(n.reshape(y, result));
 }
 
+/// Adds columns up at the places of an image from which Im2Col took them.
+static void col2Im(Node &n) {
+  Value x = n.in(0);
+  Ints image = n.intsInput(1, "image_shape"),
+       block = n.intsInput(2, "block_shape");
+  size_t rank = image.size();
+  Ints strides = n.intsAttr("strides", Ints(rank, 1));
+  Ints dilations = n.intsAttr("dilations", Ints(rank, 1));
+  Ints pads = n.intsAttr("pads", Ints(2 * rank, 0));
+  if (!n.expectRank(x, 3, 3, "an input"))
+    return;
+  auto inRange = [](ArrayRef<int64_t> values, int64_t low) {
+    return llvm::all_of(
+        values, [&](int64_t v) { return v >= low && v < (int64_t(1) << 31); });
+  };
+  if (block.size() != rank || strides.size() != rank ||
+      dilations.size() != rank || pads.size() != 2 * rank || rank == 0 ||
+      !inRange(image, 1) || !inRange(block, 1) || !inRange(strides, 1) ||
+      !inRange(dilations, 1) || !inRange(pads, 0))
+    return n.fail("image " + str(image) + ", block " + str(block) +
+                      ", strides " + str(strides) + ", dilations " +
+                      str(dilations) + ", pads " + str(pads),
+                  "numbers for each dimension of the image");
+  Ints padded, steps;
+  int64_t kernel = 1, columns = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    padded.push_back(image[i] + pads[i] + pads[i + rank]);
+    int64_t room = padded[i] - dilations[i] * (block[i] - 1) - 1;
+    steps.push_back(room < 0 ? 0 : room / strides[i] + 1);
+    if (llvm::MulOverflow(kernel, block[i], kernel) ||
+        llvm::MulOverflow(columns, steps[i], columns))
+      return n.fail("image " + str(image), "a smaller one");
+  }
+  int64_t batch = n.dim(x, 0);
+  if (n.dim(x, 1) % kernel || n.dim(x, 2) != columns || columns == 0)
+    return n.fail("an input " + str(n.shape(x)),
+                  "[N, C * " + Twine(kernel) + ", " + Twine(columns) + "]");
+  int64_t planes = batch * (n.dim(x, 1) / kernel);
+  RankedTensorType flat = n.type(padded, n.elem(x));
+  if (!flat || !n.type({planes, flat.getNumElements()}, n.elem(x)) ||
+      !n.type({kernel * columns}, n.i64()))
+    return;
+  Ints indices(kernel * columns);
+  for (int64_t i = 0; i < kernel * columns; ++i) {
+    int64_t k = i / columns, c = i % columns, offset = 0, stride = 1;
+    for (size_t d = rank; d-- > 0;) {
+      int64_t at = c % steps[d] * strides[d] + k % block[d] * dilations[d];
+      offset += at * stride;
+      stride *= padded[d];
+      c /= steps[d];
+      k /= block[d];
+    }
+    indices[i] = offset;
+  }
+  Value places = n.broadcast(n.ints(indices), {planes, kernel * columns});
+  Value sums = n.create<nn::ScatterElementsOp>(
+      {n.splat({planes, flat.getNumElements()}, n.elem(x), 0), places,
+       n.reshape(x, {planes, kernel * columns})},
+      {n.attr("axis", int64_t(1)),
+       n.kind<nn::ScatterReductionAttr>("reduction",
+                                        nn::ScatterReduction::add)});
+  Ints result{batch, n.dim(x, 1) / kernel}, low{0, 0}, high{0, 0};
+  result.append(padded);
+  for (size_t i = 0; i < rank; ++i) {
+    low.push_back(-pads[i]);
+    high.push_back(-pads[i + rank]);
+  }
+  n.out(n.pad(n.reshape(sums, result), low, high));
+}
+
 OpRows importer::imageOps() {
   constexpr int L = kLatestOpset;
   static const OpRow rows[] = {
       {"AffineGrid", 20, L, kFloats, affineGrid, "size constant"},
       {"CenterCropPad", 18, L, kAll, centerCropPad, "shape constant"},
+      {"Col2Im", 18, L, kFloats, col2Im, "image_shape, block_shape constant"},
       {"GridSample", 16, L, kFloats, gridSample, "4-D input"},
       {"Resize", 10, L, kNumbers, resize, "scales, sizes, roi constant"},
       {"RoiAlign", 10, L, kFloats, roiAlign},
