@@ -513,6 +513,8 @@ Value FloatMath::pow(Value x, Value y) {
       b, arith::AndIOp::create(b, hasSign, finite),
       arith::XOrIOp::create(b, whole, k.iconst(1, whole.getType())));
   result = select(noPower, c(std::numeric_limits<double>::quiet_NaN()), result);
+  result = select(compare(arith::CmpFPredicate::UNO, x, y),
+                  c(std::numeric_limits<double>::quiet_NaN()), result);
   // (±1)^±inf, 1^NaN and x^0 are 1.
   Value unit = arith::AndIOp::create(b, equal(a, c(1)), equal(abs(y), c(infinity)));
   unit = arith::OrIOp::create(b, unit, equal(x, c(1)));

@@ -5,147 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelTest.h"
+#include "LayerCheck.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <functional>
-#include <limits>
-#include <numeric>
 
 using namespace nnv12::test;
 
 namespace {
-
-using Shape = std::vector<int64_t>;
-using Indices = std::vector<int64_t>;
-
-int64_t elements(const Shape &shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
-}
-
-template <typename T> Bytes pack(const std::vector<double> &values) {
-  Bytes bytes(values.size() * sizeof(T));
-  for (size_t i = 0; i < values.size(); ++i) {
-    T x = T(values[i]);
-    std::memcpy(&bytes[i * sizeof(T)], &x, sizeof(T));
-  }
-  return bytes;
-}
-template <typename T> std::vector<double> unpack(const Bytes &bytes) {
-  std::vector<double> values(bytes.size() / sizeof(T));
-  for (size_t i = 0; i < values.size(); ++i) {
-    T x;
-    std::memcpy(&x, &bytes[i * sizeof(T)], sizeof(T));
-    values[i] = double(x);
-  }
-  return values;
-}
-
-struct ElementType {
-  const char *name;
-  Bytes (*pack)(const std::vector<double> &);
-  std::vector<double> (*unpack)(const Bytes &);
-};
-const ElementType elementTypes[] = {
-    {"f32", pack<float>, unpack<float>},       {"f64", pack<double>, unpack<double>},
-    {"i64", pack<int64_t>, unpack<int64_t>},   {"i32", pack<int32_t>, unpack<int32_t>},
-    {"i16", pack<int16_t>, unpack<int16_t>},   {"i8", pack<int8_t>, unpack<int8_t>},
-    {"ui8", pack<uint8_t>, unpack<uint8_t>},   {"ui32", pack<uint32_t>, unpack<uint32_t>},
-    {"i1", pack<uint8_t>, unpack<uint8_t>},    {"f16", pack<_Float16>, unpack<_Float16>},
-};
-const ElementType &typeNamed(const std::string &name) {
-  for (const ElementType &t : elementTypes)
-    if (t.name == name)
-      return t;
-  abort();
-}
-
-struct Tensor {
-  Shape shape;
-  std::string element = "f32", layout = "";
-  std::vector<double> data = {};
-
-  std::string type() const {
-    std::string s = "tensor<";
-    for (int64_t d : shape)
-      s += std::to_string(d) + "x";
-    return s + element + (layout.empty() ? "" : ", #nn.layout<\"" + layout + "\">") + ">";
-  }
-  double at(const Indices &index) const {
-    int64_t linear = 0;
-    for (size_t d = 0; d < shape.size(); ++d)
-      linear = linear * shape[d] + index[d];
-    return data[linear];
-  }
-};
-
-Tensor random(Shape shape, unsigned seed = 1, std::string layout = "", double scale = 1) {
-  Tensor t{shape, "f32", layout, {}};
-  for (float x : randomFloats(elements(shape), seed))
-    t.data.push_back(float(x * scale));
-  return t;
-}
-Tensor integers(Shape shape, std::string element, int64_t lo, int64_t hi, unsigned seed = 1) {
-  Tensor t{shape, element, "", {}};
-  for (float x : randomFloats(elements(shape), seed))
-    t.data.push_back(std::floor(lo + (x + 1) / 2 * (hi - lo + 1)));
-  return t;
-}
-
-/// Replaces $i by operand i's type and $r by the result's.
-std::string module(std::string layer, const std::vector<Tensor> &in, const Tensor &out) {
-  auto replace = [&](std::string from, std::string to) {
-    for (size_t p = 0; (p = layer.find(from, p)) != std::string::npos; p += to.size())
-      layer.replace(p, from.size(), to);
-  };
-  std::string arguments;
-  for (size_t i = 0; i < in.size(); ++i) {
-    replace("$" + std::to_string(i), in[i].type());
-    arguments += (i ? ", " : "") + ("%" + std::to_string(i)) + ": " + in[i].type();
-  }
-  replace("$r", out.type());
-  return "func.func @main(" + arguments + ") -> " + out.type() + " {\n  %r = " + layer +
-         "\n  return %r : " + out.type() + "\n}\n";
-}
-
-using Formula = std::function<double(const Indices &)>;
-
-void check(const std::string &layer, const std::vector<Tensor> &in, Tensor out,
-           const Formula &formula, double tolerance = 1e-6,
-           std::vector<std::string> targets = testTargets()) {
-  std::string text = module(layer, in, out);
-  std::vector<Bytes> inputs;
-  for (const Tensor &t : in)
-    inputs.push_back(typeNamed(t.element).pack(t.data));
-  for (const std::string &target : targets) {
-    SCOPED_TRACE(target + "\n" + text);
-    std::string error;
-    auto kernel = LayerKernel::compile(text, target, error, "element");
-    ASSERT_TRUE(kernel) << error;
-    std::vector<double> got = typeNamed(out.element).unpack(kernel->run(inputs)[0]);
-    Indices index(out.shape.size(), 0);
-    int wrong = 0;
-    for (int64_t i = 0; i < elements(out.shape); ++i) {
-      double want = formula(index);
-      bool same = std::isnan(want) ? std::isnan(got[i])
-                  : std::isinf(want) ? got[i] == want
-                                     : std::abs(got[i] - want) <=
-                                           tolerance * std::max(1.0, std::abs(want));
-      if (!same && ++wrong <= 3)
-        ADD_FAILURE() << "element " << i << ": found " << got[i] << ", expected " << want;
-      for (size_t d = index.size(); d-- > 0;) {
-        if (++index[d] < out.shape[d])
-          break;
-        index[d] = 0;
-      }
-    }
-    ASSERT_EQ(wrong, 0);
-  }
-}
 
 const std::vector<std::string> layouts4 = {"", "aBcd16b", "acdb"};
 

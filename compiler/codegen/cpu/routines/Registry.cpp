@@ -12,6 +12,12 @@ const Routine *convTransposeRoutine();
 const Routine *matmulPanelsRoutine();
 const Routine *matmulPackingRoutine();
 const Routine *poolRoutine();
+const Routine *cumSumRoutine();
+const Routine *normalizeRoutine();
+const Routine *recurrentRoutine();
+const Routine *scatterRoutine();
+const Routine *softmaxRoutine();
+const Routine *topKRoutine();
 const Routine *elementRoutine();
 
 llvm::ArrayRef<const Routine *> routines() {
@@ -23,6 +29,12 @@ llvm::ArrayRef<const Routine *> routines() {
       matmulPanelsRoutine(),
       matmulPackingRoutine(),
       poolRoutine(),
+      cumSumRoutine(),
+      normalizeRoutine(),
+      recurrentRoutine(),
+      scatterRoutine(),
+      softmaxRoutine(),
+      topKRoutine(),
       elementRoutine(), // matches nearly everything: stays last
   };
   return all;

@@ -1,0 +1,121 @@
+//===- Rows.cpp - What routines along one axis share ----------------------===//
+
+#include "compiler/codegen/cpu/routines/Rows.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+
+AxisView::AxisView(ArrayRef<int64_t> shape, int64_t axis) {
+  for (int64_t d = 0; d < int64_t(shape.size()); ++d)
+    (d < axis ? outer : d == axis ? size : inner) *= shape[d];
+}
+
+Type codegen::elementTypeOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getElementType();
+}
+
+ArrayRef<int64_t> codegen::shapeOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getShape();
+}
+
+Elements::Elements(KernelBuilder &k, Value memory, Value tensor)
+    : k(&k), memory(memory), element(elementTypeOf(tensor)) {}
+
+Value Elements::load(Index offset) const {
+  return toCompute(*k, k->load(memory, offset), element);
+}
+Value Elements::load(Index offset, int64_t lanes, int64_t active) const {
+  return toCompute(*k, k->loadPart(memory, offset, lanes, active), element);
+}
+void Elements::store(Value x, Index offset) const {
+  k->store(toStorage(*k, x, element), memory, offset);
+}
+void Elements::store(Value x, Index offset, int64_t active) const {
+  k->storePart(toStorage(*k, x, element), memory, offset, active);
+}
+
+LayoutRequest codegen::denseLayouts(Operation *layer) {
+  LayoutRequest request;
+  request.operands.assign(layer->getNumOperands(), std::string());
+  request.results.assign(layer->getNumResults(), std::string());
+  return request;
+}
+
+SmallVector<Type> codegen::memoriesOf(Operation *layer) {
+  SmallVector<Type> types;
+  for (Value v : layer->getResults())
+    types.push_back(storageType(elementTypeOf(v)));
+  for (Value v : layer->getOperands())
+    types.push_back(storageType(elementTypeOf(v)));
+  return types;
+}
+
+void codegen::forVectors(KernelBuilder &k, int64_t n, int64_t lanes,
+                         llvm::function_ref<void(Index, int64_t)> body) {
+  k.repeat(n / lanes, [&](Index i) { body(k.mul(i, lanes), lanes); });
+  if (n % lanes)
+    body(Index(n / lanes * lanes), n % lanes);
+}
+
+Value codegen::foldRow(KernelBuilder &k, int64_t n, Value identity,
+                       llvm::function_ref<Value(Index, int64_t)> term,
+                       llvm::function_ref<Value(Value, Value)> combine) {
+  int64_t lanes = k.VL, whole = n / lanes;
+  // Independent chains hide the latency of the combination.
+  int64_t chains = whole >= 8 ? 4 : 1;
+  Value start = k.broadcast(identity, lanes);
+  Values sums(chains, start);
+  auto run = [&](int64_t from, int64_t to, int64_t unroll) {
+    if (to <= from)
+      return;
+    sums = k.loop(from * lanes, to * lanes, unroll * lanes, sums,
+                  [&](Value i, ValueRange s) {
+                    Values next(s);
+                    for (int64_t u = 0; u < unroll; ++u)
+                      next[u] = combine(next[u], term(Index(i, u * lanes), lanes));
+                    return next;
+                  });
+  };
+  run(0, whole / chains * chains, chains);
+  run(whole / chains * chains, whole, 1);
+  if (int64_t rest = n % lanes) {
+    Value mask = vector::ConstantMaskOp::create(
+        k.b, k.vec(lanes, k.b.getI1Type()), ArrayRef<int64_t>{rest});
+    Value x = arith::SelectOp::create(k.b, mask, term(Index(whole * lanes), rest), start);
+    sums[0] = combine(sums[0], x);
+  }
+  Value x = sums[0];
+  for (int64_t u = 1; u < chains; ++u)
+    x = combine(x, sums[u]);
+  for (; lanes > 1;) {
+    lanes /= 2;
+    auto half = [&](int64_t at) -> Value {
+      return vector::ExtractStridedSliceOp::create(
+          k.b, x, ArrayRef<int64_t>{at}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
+    };
+    Value low = half(0), high = half(lanes);
+    x = combine(low, high);
+  }
+  return k.extract(x, 0);
+}
+
+Grid::Grid(int64_t count, double work) {
+  constexpr double tileWork = 32768;
+  bool small = work * count < 2 * tileWork;
+  perTile = small ? count : std::clamp<int64_t>(int64_t(tileWork / work), 1, count);
+  perTile = std::max<int64_t>(perTile, 1);
+  tiles = (count + perTile - 1) / perTile;
+}
+
+void codegen::forUnits(KernelBuilder &k, const Grid &grid, int64_t count, Value begin,
+                       Value end, llvm::function_ref<void(Index)> body) {
+  if (count == 0)
+    return;
+  Index lo = k.mul(Index(begin), grid.perTile);
+  Index hi = k.min(k.mul(Index(end), grid.perTile), count);
+  k.loop(lo, hi, 1, [&](Value i) { body(Index(i)); });
+}

@@ -1,0 +1,193 @@
+//===- LayerCheck.cpp - A layer against a formula of the index ------------===//
+
+#include "LayerCheck.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace nnv12::test {
+namespace {
+
+template <typename T> Bytes pack(const std::vector<double> &values) {
+  Bytes bytes(values.size() * sizeof(T));
+  for (size_t i = 0; i < values.size(); ++i) {
+    T x = T(values[i]);
+    std::memcpy(&bytes[i * sizeof(T)], &x, sizeof(T));
+  }
+  return bytes;
+}
+template <typename T> std::vector<double> unpack(const Bytes &bytes) {
+  std::vector<double> values(bytes.size() / sizeof(T));
+  for (size_t i = 0; i < values.size(); ++i) {
+    T x;
+    std::memcpy(&x, &bytes[i * sizeof(T)], sizeof(T));
+    values[i] = double(x);
+  }
+  return values;
+}
+
+/// bfloat16: the upper half of a float.
+Bytes packBF16(const std::vector<double> &values) {
+  Bytes bytes(values.size() * 2);
+  for (size_t i = 0; i < values.size(); ++i) {
+    float x = float(values[i]);
+    std::memcpy(&bytes[i * 2], reinterpret_cast<char *>(&x) + 2, 2);
+  }
+  return bytes;
+}
+std::vector<double> unpackBF16(const Bytes &bytes) {
+  std::vector<double> values(bytes.size() / 2);
+  for (size_t i = 0; i < values.size(); ++i) {
+    float x = 0;
+    std::memcpy(reinterpret_cast<char *>(&x) + 2, &bytes[i * 2], 2);
+    values[i] = x;
+  }
+  return values;
+}
+
+struct ElementType {
+  const char *name;
+  Bytes (*pack)(const std::vector<double> &);
+  std::vector<double> (*unpack)(const Bytes &);
+};
+const ElementType elementTypes[] = {
+    {"f32", pack<float>, unpack<float>},       {"f64", pack<double>, unpack<double>},
+    {"i64", pack<int64_t>, unpack<int64_t>},   {"i32", pack<int32_t>, unpack<int32_t>},
+    {"i16", pack<int16_t>, unpack<int16_t>},   {"i8", pack<int8_t>, unpack<int8_t>},
+    {"ui8", pack<uint8_t>, unpack<uint8_t>},   {"ui16", pack<uint16_t>, unpack<uint16_t>},
+    {"ui32", pack<uint32_t>, unpack<uint32_t>}, {"ui64", pack<uint64_t>, unpack<uint64_t>},
+    {"i1", pack<uint8_t>, unpack<uint8_t>},    {"f16", pack<_Float16>, unpack<_Float16>},
+    {"bf16", packBF16, unpackBF16},
+};
+const ElementType &typeNamed(const std::string &name) {
+  for (const ElementType &t : elementTypes)
+    if (t.name == name)
+      return t;
+  abort();
+}
+
+std::string module(std::string layer, const std::vector<Tensor> &in,
+                   const std::vector<Tensor> &out) {
+  auto replace = [&](std::string from, std::string to) {
+    for (size_t p = 0; (p = layer.find(from, p)) != std::string::npos; p += to.size())
+      layer.replace(p, from.size(), to);
+  };
+  std::string arguments, types, results;
+  for (size_t i = 0; i < in.size(); ++i) {
+    replace("$" + std::to_string(i), in[i].type());
+    arguments += (i ? ", " : "") + ("%" + std::to_string(i)) + ": " + in[i].type();
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    replace("$r" + std::to_string(i), out[i].type());
+    types += (i ? ", " : "") + out[i].type();
+    results += (i ? ", %r#" : "%r#") + std::to_string(i);
+  }
+  replace("$r", out[0].type());
+  return "func.func @main(" + arguments + ") -> (" + types + ") {\n  %r:" +
+         std::to_string(out.size()) + " = " + layer + "\n  return " + results + " : " +
+         types + "\n}\n";
+}
+
+} // namespace
+
+std::string Tensor::type() const {
+  std::string s = "tensor<";
+  for (int64_t d : shape)
+    s += std::to_string(d) + "x";
+  return s + element +
+         (layout.empty() ? "" : ", #nn.layout<\"" + layout + "\">") + ">";
+}
+
+double Tensor::at(const Indices &index) const {
+  int64_t linear = 0;
+  for (size_t d = 0; d < shape.size(); ++d)
+    linear = linear * shape[d] + index[d];
+  return data[linear];
+}
+
+int64_t Tensor::size() const {
+  int64_t n = 1;
+  for (int64_t d : shape)
+    n *= d;
+  return n;
+}
+
+Tensor random(Shape shape, unsigned seed, std::string layout, double scale) {
+  Tensor t{shape, "f32", layout, {}};
+  for (float x : randomFloats(t.size(), seed))
+    t.data.push_back(float(x * scale));
+  return t;
+}
+
+Tensor integers(Shape shape, std::string element, int64_t lo, int64_t hi, unsigned seed) {
+  Tensor t{shape, element, "", {}};
+  for (float x : randomFloats(t.size(), seed))
+    t.data.push_back(std::floor(lo + (x + 1) / 2 * (hi - lo + 1)));
+  return t;
+}
+
+Tensor values(std::string element, std::vector<double> data) {
+  Tensor t{{int64_t(data.size())}, element, "", {}};
+  // Rounded to what the type holds.
+  t.data = typeNamed(element).unpack(typeNamed(element).pack(data));
+  return t;
+}
+
+std::vector<Tensor> evaluate(const std::string &layer, const std::vector<Tensor> &in,
+                             std::vector<Tensor> out, const std::string &target,
+                             const std::string &routine) {
+  std::string text = module(layer, in, out), error;
+  auto kernel = LayerKernel::compile(text, target, error, routine);
+  if (!kernel) {
+    ADD_FAILURE() << error << text;
+    return {};
+  }
+  std::vector<Bytes> inputs;
+  for (const Tensor &t : in)
+    inputs.push_back(typeNamed(t.element).pack(t.data));
+  std::vector<Bytes> results = kernel->run(inputs);
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i].data = typeNamed(out[i].element).unpack(results[i]);
+  return out;
+}
+
+void checkAll(const std::string &layer, const std::vector<Tensor> &in,
+              std::vector<Tensor> out, const std::vector<Formula> &formulas,
+              double tolerance, const std::string &routine,
+              std::vector<std::string> targets) {
+  for (const std::string &target : targets) {
+    SCOPED_TRACE(target + "\n" + module(layer, in, out));
+    std::vector<Tensor> got = evaluate(layer, in, out, target, routine);
+    ASSERT_EQ(got.size(), out.size());
+    int wrong = 0;
+    for (size_t r = 0; r < got.size(); ++r) {
+      Indices index(out[r].shape.size(), 0);
+      for (int64_t i = 0; i < out[r].size(); ++i) {
+        double want = formulas[r](index), have = got[r].data[i];
+        bool same = std::isnan(want)   ? std::isnan(have)
+                    : std::isinf(want) ? have == want
+                                       : std::abs(have - want) <=
+                                             tolerance * std::max(1.0, std::abs(want));
+        if (!same && ++wrong <= 3)
+          ADD_FAILURE() << "result " << r << ", element " << i << ": found " << have
+                        << ", expected " << want;
+        for (size_t d = index.size(); d-- > 0;) {
+          if (++index[d] < out[r].shape[d])
+            break;
+          index[d] = 0;
+        }
+      }
+    }
+    ASSERT_EQ(wrong, 0);
+  }
+}
+
+void check(const std::string &layer, const std::vector<Tensor> &in, Tensor out,
+           const Formula &formula, double tolerance, std::vector<std::string> targets,
+           const std::string &routine) {
+  checkAll(layer, in, {out}, {formula}, tolerance, routine, targets);
+}
+
+} // namespace nnv12::test
