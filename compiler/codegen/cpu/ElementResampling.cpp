@@ -197,6 +197,40 @@ static Value emitResize(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
     dims.push_back(std::move(dim));
   }
   Coords at(index);
+  // Two taps a dimension at most: one sum over all corners, in the order in
+  // which ONNX Runtime adds them, so that what is a tie there is one here.
+  Value corners;
+  std::function<void(size_t, Value)> addCorners = [&](size_t next, Value weight) {
+    if (next == dims.size()) {
+      Value x = emitCast(e.k, e.element(input, at), element, type);
+      if (weight) {
+        e.unify(x, weight);
+        x = arith::MulFOp::create(e.k.b, weight, x);
+      }
+      if (corners) {
+        e.unify(x, corners);
+        x = arith::AddFOp::create(e.k.b, corners, x);
+      }
+      corners = x;
+      return;
+    }
+    Dim &dim = dims[next];
+    for (int64_t t = 0; t < dim.taps.count; ++t) {
+      Coord place = e.at.add(Coord(t * dim.taps.size), index[dim.d]);
+      at[dim.d] = e.at.fromValue(e.load(dim.source, place), 0,
+                                 std::max<int64_t>(in[dim.d] - 1, 0));
+      Value product = weight;
+      if (dim.taps.count > 1) {
+        product = e.load(dim.weight, place);
+        if (weight) {
+          Value outer = weight;
+          e.unify(outer, product);
+          product = arith::MulFOp::create(e.k.b, outer, product);
+        }
+      }
+      addCorners(next + 1, product);
+    }
+  };
   std::function<Value(size_t)> sum = [&](size_t next) -> Value {
     if (next == dims.size()) {
       Value x = e.element(input, at);
@@ -229,7 +263,14 @@ static Value emitResize(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
       return Values{arith::AddFOp::create(e.k.b, s[0], x)};
     })[0];
   };
-  Value result = sum(0);
+  Value result;
+  if (!nearest &&
+      llvm::all_of(dims, [](const Dim &d) { return d.taps.count <= 2; })) {
+    addCorners(0, {});
+    result = corners;
+  } else {
+    result = sum(0);
+  }
   if (!nearest)
     result = emitCast(e.k, result, type, element);
   if (inside) {

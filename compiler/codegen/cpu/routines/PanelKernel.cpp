@@ -2,6 +2,8 @@
 
 #include "compiler/codegen/cpu/routines/PanelKernel.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include "llvm/ADT/Twine.h"
 
 using namespace mlir;
@@ -172,16 +174,7 @@ void Emitter::emit(ValueRange args) {
                        &a.kernelRow, &a.weightPanel, &a.outPanel})
     *index = args[next++];
 
-  Values initial;
-  for (int64_t j = 0; j < width; ++j) {
-    Index at = k.add(a.bias, j * k.VL);
-    initial.push_back(!s.epilogue.bias ? k.fconst(0, k.vec(k.VL))
-                                       : k.loadPart(memory.bias, at, k.VL, lanes(j)));
-  }
-  Values acc;
-  for (int64_t p = 0; p < t.rows * t.cols; ++p)
-    acc.append(initial.begin(), initial.end());
-
+  Values acc(accumulators, k.fconst(0, k.vec(k.VL)));
   acc.push_back(k.val(a.in));
   acc.push_back(k.val(a.weights));
   acc = k.loop(0, a.blocks, 1, acc, [&](Value, ValueRange carried) {
@@ -197,6 +190,16 @@ void Emitter::emit(ValueRange args) {
   if (s.channelTail)
     acc = window(acc, in, weights, s.channelTail);
 
+  // The bias comes last: added first, it would cost the small products their
+  // low bits.
+  if (s.epilogue.bias)
+    for (int64_t j = 0; j < width; ++j) {
+      Value bias =
+          k.loadPart(memory.bias, k.add(a.bias, j * k.VL), k.VL, lanes(j));
+      for (int64_t p = 0; p < t.rows * t.cols; ++p)
+        acc[p * width + j] =
+            arith::AddFOp::create(k.b, acc[p * width + j], bias);
+    }
   finish(acc);
 }
 
