@@ -63,6 +63,24 @@ static bool split(StringRef text, StringRef &name, StringRef &rest) {
   return text.contains('=') && !name.empty() && !rest.empty();
 }
 
+/// The file and, if the location tells, the node.
+static std::string place(Location location, const std::string &file) {
+  std::string text = file;
+  location->walk([&](Location part) {
+    if (auto named = dyn_cast<NameLoc>(part)) {
+      text += ": node '" + named.getName().str() + "'";
+      return WalkResult::interrupt();
+    }
+    if (auto line = dyn_cast<FileLineColLoc>(part)) {
+      if (line.getLine())
+        text += ":" + std::to_string(line.getLine());
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return text;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   // A limit on file sizes is a fault like a full disk, no crash.
@@ -136,12 +154,8 @@ int main(int argc, char **argv) {
     reported = true;
     std::string text = diagnostic.str();
     if (!StringRef(text).contains(options.input) &&
-        !isa<UnknownLoc>(diagnostic.getLocation())) {
-      std::string where;
-      llvm::raw_string_ostream os(where);
-      diagnostic.getLocation().print(os);
-      text = options.input + ": " + where + ": " + text;
-    }
+        !isa<UnknownLoc>(diagnostic.getLocation()))
+      text = place(diagnostic.getLocation(), options.input) + ": " + text;
     std::replace(text.begin(), text.end(), '\n', ' ');
     fail(text);
     return success();
