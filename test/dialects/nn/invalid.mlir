@@ -1,0 +1,99 @@
+// RUN: nnv12-opt %s -split-input-file -verify-diagnostics
+// What the verifiers refuse: found, expected.
+
+// expected-error @below {{layout 'aBcd16b' does not name each of 3 dimensions once}}
+func.func @layout(%x: tensor<1x2x3xf32, #nn.layout<"aBcd16b">>) { return }
+
+// -----
+func.func @dynamic(%x: tensor<?xf32>) {
+  // expected-error @below {{operand #0 must be}}
+  %0 = "nn.unary"(%x) {function = #nn.fn<relu>} : (tensor<?xf32>) -> tensor<?xf32>
+  return
+}
+
+// -----
+func.func @broadcast(%x: tensor<2x3xf32>, %y: tensor<2xf32>) {
+  // expected-error @below {{found shape [2], expected one that broadcasts with [2, 3]}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.binary add %x, %y : tensor<2x3xf32>, tensor<2xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+func.func @types(%x: tensor<2xf32>, %y: tensor<2xi32>) {
+  // expected-error @below {{found element types 'f32' and 'i32', expected the same}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.binary add %x, %y : tensor<2xf32>, tensor<2xi32> -> tensor<2xf32>
+  return
+}
+
+// -----
+func.func @result(%x: tensor<2xf32>) {
+  // expected-error @below {{inferred type(s) 'tensor<2xf32>' are incompatible with return type(s) of operation 'tensor<3xf32>'}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.unary %x <relu> : tensor<2xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+func.func @reshape(%x: tensor<2x3xf32>) {
+  // expected-error @below {{expected the same number and type of elements}}
+  %0 = nn.reshape %x : tensor<2x3xf32> -> tensor<7xf32>
+  return
+}
+
+// -----
+func.func @transpose(%x: tensor<2x3xf32>) {
+  // expected-error @below {{found perm [0, 0], expected a permutation of 2 dimensions}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.transpose %x [0, 0] : tensor<2x3xf32> -> tensor<2x2xf32>
+  return
+}
+
+// -----
+func.func @slice(%x: tensor<4xf32>) {
+  // expected-error @below {{found slice start 2, size 3, step 1 in dimension 0, expected it inside 4 elements}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.slice %x starts [2] sizes [3] steps [1] : tensor<4xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+func.func @conv(%x: tensor<1x3x8x8xf32>, %w: tensor<4x4x3x3xf32>) {
+  // expected-error @below {{expected channels = weights[1] * groups}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x3x8x8xf32>, tensor<4x4x3x3xf32> -> tensor<1x4x6x6xf32>
+  return
+}
+
+// -----
+func.func @window(%x: tensor<1x3x2x2xf32>) {
+  // expected-error @below {{found a window of 3 over dimension 2 of 2 padded elements, expected it to fit}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.pool max %x kernel [3, 3] strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x3x2x2xf32> -> tensor<1x3x1x1xf32>
+  return
+}
+
+// -----
+func.func @matmul(%x: tensor<2x3xf32>, %y: tensor<4x2xf32>) {
+  // expected-error @below {{found inner dimensions 3 and 4, expected the same}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.matmul %x, %y : tensor<2x3xf32>, tensor<4x2xf32> -> tensor<2x2xf32>
+  return
+}
+
+// -----
+func.func @adapt(%x: tensor<2x3xf32>) {
+  // expected-error @below {{found types that differ in more than their layout}}
+  %0 = nn.adapt %x : tensor<2x3xf32> -> tensor<3x2xf32>
+  return
+}
+
+// -----
+func.func @fuse(%x: tensor<2xf32>) {
+  // expected-error @below {{expected to yield one value of the result's type}}
+  %0 = nn.fuse (%a = %x) : (tensor<2xf32>) -> tensor<3xf32> {
+    nn.yield %a : tensor<2xf32>
+  }
+  return
+}
