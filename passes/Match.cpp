@@ -110,6 +110,12 @@ Affine nnv12::affineOf(Value value) {
   return affine ? *affine : Affine{value};
 }
 
+int64_t nnv12::layerCount(func::FuncOp function) {
+  return llvm::count_if(function.getOps(), [](Operation &op) {
+    return !isa<ConstantOp>(op);
+  });
+}
+
 bool nnv12::isClose(double a, double b) {
   return std::fabs(a - b) <= 2e-6 * std::max(std::fabs(a), std::fabs(b));
 }

@@ -4,6 +4,7 @@
 
 #include "dialects/nn/ConstantEval.h"
 #include "dialects/nn/NNDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace nnv12 {
 
@@ -40,6 +41,9 @@ struct Affine {
 std::optional<Affine> affineOf(mlir::Operation *op);
 /// Of the operation that defines the value; {value, 1, 0} if it is none such.
 Affine affineOf(mlir::Value value);
+
+/// Layers of a function, constants aside.
+int64_t layerCount(mlir::func::FuncOp function);
 
 /// Whether numbers agree but for the rounding of their spelling in f32.
 bool isClose(double a, double b);

@@ -16,6 +16,9 @@ def SimplifySlices : Pass<"simplify-slices", "::mlir::func::FuncOp"> {
     slice of what it covers; concats of concats and of neighbouring slices are
     one; a resize or a pool that changes nothing is gone.
   }];
+  let statistics = [
+    Statistic<"removed", "removed", "layers fewer than before">
+  ];
 }
 
 def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
@@ -42,6 +45,9 @@ def RecognizeFunctions : Pass<"recognize-functions", "::mlir::func::FuncOp"> {
     or mish, log(1 + exp(x)) is softplus. A function fuses into the layer before
     it; its spelling would be one or more passes over memory.
   }];
+  let statistics = [
+    Statistic<"removed", "removed", "layers fewer than before">
+  ];
 }
 
 def RecognizeNormalize : Pass<"recognize-normalize", "::mlir::func::FuncOp"> {

@@ -393,11 +393,13 @@ struct RecognizeFunctions
     : nnv12::impl::RecognizeFunctionsBase<RecognizeFunctions> {
   using RecognizeFunctionsBase::RecognizeFunctionsBase;
   void runOnOperation() override {
+    int64_t before = layerCount(getOperation());
     RewritePatternSet patterns(&getContext());
     patterns.add<BinaryWithNumber, ComposeUnary, NameProduct, NameMaximum>(
         &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    removed += std::max<int64_t>(before - layerCount(getOperation()), 0);
   }
 };
 } // namespace

@@ -217,11 +217,13 @@ struct IdentityPool : OpRewritePattern<PoolOp> {
 struct SimplifySlices : nnv12::impl::SimplifySlicesBase<SimplifySlices> {
   using SimplifySlicesBase::SimplifySlicesBase;
   void runOnOperation() override {
+    int64_t before = layerCount(getOperation());
     RewritePatternSet patterns(&getContext());
     patterns.add<GatherToSlice, SliceOfConcat, ConcatOfConcat, ConcatOfSlices,
                  IdentityResize, IdentityPool>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    removed += std::max<int64_t>(before - layerCount(getOperation()), 0);
   }
 };
 } // namespace

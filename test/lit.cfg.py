@@ -15,6 +15,7 @@ config.test_exec_root = os.path.join(config.nnv12_build, "test")
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.nnv12_build, "bin"), config.llvm_tools, os.environ["PATH"]])
 config.substitutions.append(("%source", config.nnv12_source))
+config.substitutions.append(("%build", config.nnv12_build))
 config.substitutions.append(("%python", config.python))
 # `%onnx TEST NAME OUT.onnx` writes the model NAME of a test of the importer.
 config.substitutions.append(("%onnx", " ".join(
