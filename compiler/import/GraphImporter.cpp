@@ -119,8 +119,11 @@ bool GraphImporter::bindOutputs() {
              false;
     if (value->kind != ImportValue::Tensor)
       return b.fail("a sequence or optional", "a tensor"), false;
-    if (!value->tensor)
+    if (!value->tensor) {
+      if (!fault_)
+        b.fail("an absent optional", "a tensor");
       return false;
+    }
     int32_t declared = output.type().tensor_type().elem_type();
     Type element = elementType(declared, builder_.getContext());
     if (declared && element != b.elem(value->tensor))

@@ -19,6 +19,9 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
 
+/// Far beyond any model, and small enough for what is quadratic in it.
+static constexpr size_t kMaxRank = 64;
+
 //===----------------------------------------------------------------------===//
 // Free helpers
 //===----------------------------------------------------------------------===//
@@ -121,6 +124,11 @@ bool LayerBuilder::isConstant(Value v) const {
 RankedTensorType LayerBuilder::type(ArrayRef<int64_t> shape, Type element) {
   if (failed_)
     return {};
+  if (shape.size() > kMaxRank) {
+    fail("a tensor of rank " + Twine(shape.size()),
+         "at most " + Twine(kMaxRank));
+    return {};
+  }
   uint64_t bytes = nn::storageElementSize(element);
   bool overflow = false;
   // A zero elsewhere must not hide an absurd size.

@@ -66,7 +66,8 @@ Values Node::variadic(unsigned first) {
 void Node::failNotConstant(Value value, const Twine &what) {
   // Name the graph inputs on which the value depends: binding them helps.
   llvm::SetVector<Value> work;
-  work.insert(value);
+  if (value)
+    work.insert(value);
   std::string advice;
   for (size_t i = 0; i < work.size() && i < 1000; ++i) {
     if (auto argument = dyn_cast<BlockArgument>(work[i])) {

@@ -10,10 +10,10 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 static constexpr OpRows (*kFamilies[])() = {
-    constantOps, controlOps,   convOps,   elementwiseOps, imageOps,
-    indexOps,    lossOps,      matrixOps, normOps,        poolOps,
-    quantizeOps, recurrentOps, reduceOps, refusedOps,     sequenceOps,
-    shapeOps,    signalOps,    textOps};
+    attentionOps, constantOps, controlOps,   convOps,   elementwiseOps,
+    imageOps,     indexOps,    lossOps,      matrixOps, normOps,
+    poolOps,      quantizeOps, recurrentOps, reduceOps, refusedOps,
+    sequenceOps,  shapeOps,    signalOps,    textOps};
 
 using Table = llvm::StringMap<llvm::SmallVector<const OpRow *, 2>>;
 
@@ -39,6 +39,28 @@ llvm::ArrayRef<const OpRow *> importer::findOp(llvm::StringRef name) {
   return it->second;
 }
 
+/// Whole groups by their name, then single types.
+static std::string describe(TypeSet types) {
+  static constexpr std::pair<TypeSet, const char *> kGroups[] = {
+      {kAll, "all"},
+      {kNumbers, "numbers"},
+      {kFloats, "floats"},
+      {kInts, "integers"},
+      {kSigned, "signed integers"},
+      {kUnsigned, "unsigned integers"}};
+  std::string text;
+  auto append = [&](const std::string &name) {
+    text += (text.empty() || name.empty() ? "" : ", ") + name;
+  };
+  for (auto [group, name] : kGroups)
+    if ((types & group) == group) {
+      append(name);
+      types &= ~group;
+    }
+  append(typeSetNames(types));
+  return text;
+}
+
 void nnv12::printOpsTable(llvm::raw_ostream &os) {
   os << "# ONNX operators\n\n"
         "Written by `nnv12c --list-ops`; do not edit. Domain `ai.onnx`, "
@@ -58,8 +80,7 @@ void nnv12::printOpsTable(llvm::raw_ostream &os) {
       os << "| " << name << " | " << row->since;
       if (row->until != row->since)
         os << "–" << row->until;
-      os << " | " << (row->types == kAll ? "all" : typeSetNames(row->types))
-         << " | " << row->note << " |\n";
+      os << " | " << describe(row->types) << " | " << row->note << " |\n";
     }
   }
 }

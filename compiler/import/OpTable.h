@@ -30,6 +30,7 @@ struct OpRow {
 
 using OpRows = llvm::ArrayRef<OpRow>;
 
+OpRows attentionOps();
 OpRows constantOps();
 OpRows controlOps();
 OpRows convOps();

@@ -44,7 +44,8 @@ static void constantOfShape(Node &n) {
   if (n.size(value) != 1)
     return n.fail("a value of " + Twine(n.size(value)) + " elements", "one");
   auto data = n.data(value);
-  if (!n.elem(value).isInteger(64))
+  bool exact = std::abs(data->asDouble(0)) < 9007199254740992.0; // 2^53
+  if (exact || n.isFloat(value))
     return n.out(n.splat(shape, n.elem(value), data->asDouble(0)));
   // All bits of an int64.
   n.out(n.broadcast(n.reshape(value, {}), shape));

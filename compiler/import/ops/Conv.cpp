@@ -81,18 +81,14 @@ static void convTranspose(Node &n) {
   // Some exporters give the whole shape.
   if (outputShape.size() == rank + 2)
     outputShape.erase(outputShape.begin(), outputShape.begin() + 2);
-  auto inRange = [](ArrayRef<int64_t> values, int64_t low) {
-    return llvm::all_of(
-        values, [&](int64_t v) { return v >= low && v < (int64_t(1) << 31); });
-  };
   if (n.failed())
     return;
   if (strides.size() != rank || dilations.size() != rank ||
       pads.size() != 2 * rank || outputPadding.size() != rank ||
       (!outputShape.empty() && outputShape.size() != rank) ||
-      !inRange(kernel, 1) || !inRange(strides, 1) || !inRange(dilations, 1) ||
-      !inRange(pads, 0) || !inRange(outputPadding, 0) ||
-      !inRange(outputShape, 1))
+      !windowNumbers(kernel, 1) || !windowNumbers(strides, 1) ||
+      !windowNumbers(dilations, 1) || !windowNumbers(pads, 0) ||
+      !windowNumbers(outputPadding, 0) || !windowNumbers(outputShape, 1))
     return n.fail("strides " + str(strides) + ", dilations " + str(dilations) +
                       ", pads " + str(pads) + ", output_padding " +
                       str(outputPadding),

@@ -1,6 +1,7 @@
 //===- Image.cpp - Resampling and other operators on images ---------------===//
 
 #include "compiler/import/OpTable.h"
+#include "compiler/import/ops/Windows.h"
 
 #include <cmath>
 #include <numeric>
@@ -96,6 +97,8 @@ static void keepAspect(Node &n, Value x, bool notLarger, ArrayRef<int64_t> axes,
                          : std::max(scale, s);
   }
   for (int64_t a : axes) {
+    if (!(scale * n.dim(x, a) < 1e12))
+      return n.fail("sizes " + str(plan.sizes), "smaller ones");
     plan.scales[a] = scale;
     plan.sizes[a] = int64_t(std::floor(scale * n.dim(x, a) + 0.5));
   }
@@ -313,14 +316,11 @@ static void col2Im(Node &n) {
   Ints pads = n.intsAttr("pads", Ints(2 * rank, 0));
   if (!n.expectRank(x, 3, 3, "an input"))
     return;
-  auto inRange = [](ArrayRef<int64_t> values, int64_t low) {
-    return llvm::all_of(
-        values, [&](int64_t v) { return v >= low && v < (int64_t(1) << 31); });
-  };
   if (block.size() != rank || strides.size() != rank ||
       dilations.size() != rank || pads.size() != 2 * rank || rank == 0 ||
-      !inRange(image, 1) || !inRange(block, 1) || !inRange(strides, 1) ||
-      !inRange(dilations, 1) || !inRange(pads, 0))
+      !windowNumbers(image, 1) || !windowNumbers(block, 1) ||
+      !windowNumbers(strides, 1) || !windowNumbers(dilations, 1) ||
+      !windowNumbers(pads, 0))
     return n.fail("image " + str(image) + ", block " + str(block) +
                       ", strides " + str(strides) + ", dilations " +
                       str(dilations) + ", pads " + str(pads),

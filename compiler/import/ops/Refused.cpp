@@ -24,7 +24,6 @@ static void refuse(Node &n) {
 OpRows importer::refusedOps() {
   constexpr int L = kLatestOpset;
   static const OpRow rows[] = {
-      {"Attention", 23, L, 0, refuse, kUnsupported},
       {"Bernoulli", 15, L, 0, refuse, kRandom},
       {"DeformConv", 19, L, 0, refuse, kUnsupported},
       {"ImageDecoder", 20, L, 0, refuse, kUnsupported},
@@ -36,7 +35,6 @@ OpRows importer::refusedOps() {
       {"RandomUniform", 1, L, 0, refuse, kRandom},
       {"RandomUniformLike", 1, L, 0, refuse, kRandom},
       {"RegexFullMatch", 20, L, 0, refuse, kString},
-      {"RotaryEmbedding", 23, L, 0, refuse, kUnsupported},
       {"StringConcat", 20, L, 0, refuse, kString},
       {"StringNormalizer", 10, L, 0, refuse, kString},
       {"StringSplit", 20, L, 0, refuse, kString},

@@ -150,19 +150,14 @@ static void split(Node &n) {
   if (std::optional<Ints> given = n.intsAttrOrInput("split", 1, 13)) {
     sizes = *given;
   } else if (n.opset() >= 18 && n.hasAttr("num_outputs")) {
-    parts = n.intAttr("num_outputs", parts);
-    if (parts < 1 || parts < int64_t(n.outputs()))
-      return n.fail("num_outputs " + Twine(parts), Twine(n.outputs()));
+    if (n.intAttr("num_outputs", parts) != parts || parts < 1)
+      return n.fail("num_outputs " + Twine(n.intAttr("num_outputs", parts)),
+                    Twine(parts));
     int64_t each = (total + parts - 1) / parts, left = total;
-    for (unsigned i = 0; i < n.outputs(); ++i) {
+    for (int64_t i = 0; i < parts; ++i) {
       sizes.push_back(std::min(each, left));
       left -= sizes.back();
     }
-    for (int64_t i = n.outputs(); left > 0 && i < parts; ++i)
-      left -= std::min(each, left);
-    if (left != 0)
-      return n.fail("a split into too few parts", "all of it");
-    total = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
   } else {
     if (n.failed())
       return;

@@ -57,7 +57,8 @@ static void tfIdfVectorizer(Node &n) {
   if (!n.expectRank(x, 1, 2, "an input"))
     return;
   if (shortest < 1 || longest < shortest || longest > 1024 || maxSkip < 0 ||
-      int64_t(starts.size()) < longest || weights.size() != columns.size())
+      maxSkip > (1 << 20) || int64_t(starts.size()) < longest ||
+      weights.size() != columns.size())
     return n.fail("n-grams of " + Twine(shortest) + " to " + Twine(longest),
                   "ngram_counts for each length, and one weight an n-gram");
   int64_t width = 0;
