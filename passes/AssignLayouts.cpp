@@ -106,7 +106,10 @@ private:
         tag = layoutTag(v.getType());
         largest = tensor(v).getNumElements();
       }
-    if (tag.empty() || !keepsBlocks(op, tag))
+    // Blocks that are mostly padding would multiply the memory to walk.
+    if (tag.empty() || !keepsBlocks(op, tag) ||
+        Layout::of(withLayout(result, tag)).size() >
+            2 * result.getNumElements())
       return;
     request.results[0] = tag.str();
     for (auto [value, wanted] : llvm::zip(op->getOperands(), request.operands))

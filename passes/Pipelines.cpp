@@ -22,6 +22,8 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm) {
   cleanUp();
   add(createRecognizeFunctions());
   add(createRecognizeNormalize());
+  // A function has one operand where its spelling read the transpose twice.
+  add(createSinkTransposes());
   add(createFoldScale());
   add(createFuseActivation());
   add(createFuseResidual());
