@@ -197,12 +197,13 @@ public:
   StringRef name() const override { return "conv.depthwise.nChw16c"; }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
-    if (!op || !isAllF32(op))
+    if (!op || !isNonEmptyF32(op))
       return false;
     ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getOutput());
     int64_t group = in[1] / op.getGroups();
     return (in.size() == 3 || in.size() == 4) && op.getGroups() > 1 && in[1] == out[1] &&
-           group < block && llvm::isPowerOf2_64(group);
+           group < block && llvm::isPowerOf2_64(group) &&
+           shapeOf(op.getWeights()).back() <= SlidingWindow::mostKernelCols;
   }
   LayoutRequest layouts(Operation *layer) const override {
     auto op = cast<nn::ConvOp>(layer);

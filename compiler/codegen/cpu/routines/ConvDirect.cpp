@@ -37,7 +37,7 @@ WindowShape windowOf(nn::ConvOp op) {
 
 bool hasWindow(nn::ConvOp op) {
   int64_t rank = shapeOf(op.getInput()).size();
-  return (rank == 3 || rank == 4) && isAllF32(op);
+  return (rank == 3 || rank == 4) && isNonEmptyF32(op);
 }
 
 /// Emits a convolution whose input has blocks of `block` channels.

@@ -65,7 +65,7 @@ public:
   StringRef name() const override { return "conv_transpose.phases.nChw16c"; }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvTransposeOp>(layer);
-    if (!op || !isAllF32(op))
+    if (!op || !isNonEmptyF32(op))
       return false;
     ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getOutput());
     if (in.size() != 3 && in.size() != 4)

@@ -93,8 +93,7 @@ struct MatMulShape {
 };
 
 bool isSupported(nn::MatMulOp op) {
-  return op && isAllF32(op) && biasKind(op) != BiasKind::Other &&
-         product(shapeOf(op.getLhs())) > 0 && product(shapeOf(op.getOutput())) > 0;
+  return op && isNonEmptyF32(op) && biasKind(op) != BiasKind::Other;
 }
 
 /// Everything but the right matrix.
@@ -236,7 +235,7 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer, StringRef sym
     s.batch.clear();
     s.lhsBatch.clear();
   }
-  constexpr int64_t fewRows = 16;
+  constexpr int64_t fewRows = 16, packedBytes = 1 << 20;
   bool packs = s.transposeRhs || s.m > fewRows;
   PanelGrid grid = gridOf(s);
   grid.batches = product(s.batch);
@@ -249,6 +248,7 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer, StringRef sym
   if (packs) {
     grid.rowBlock = s.m;
     grid.rowBlocks = 1;
+    grid.limitPanels(packedBytes / (s.k * panelWidth * 4));
   }
   Parts parts(op, s);
   PanelPack pack{s.k, s.n, s.transposeRhs};

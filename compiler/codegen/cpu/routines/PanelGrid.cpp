@@ -91,6 +91,12 @@ void PanelGrid::plan(const Target &target, const Costs &costs) {
   rowBlocks = divideCeil(rows, rowBlock);
 }
 
+void PanelGrid::limitPanels(int64_t most) {
+  int64_t groups = std::max<int64_t>(1, most / tile.panels);
+  panelChunk = std::min(panelChunk, groups * tile.panels);
+  panelChunks = divideCeil(panels, panelChunk);
+}
+
 /// What the busiest of `threads` threads does when each takes an equal range of
 /// tiles, in rows; blocks have `block` rows but the last one of each batch.
 double PanelGrid::busiest(int64_t block, int64_t threads) const {

@@ -41,6 +41,8 @@ struct PanelGrid {
     int64_t kernelRows = 1;     ///< rows that neighbouring blocks both read
   };
   void plan(const Target &target, const Costs &costs);
+  /// Makes chunks of at most `most` panels (or one group, if that is more).
+  void limitPanels(int64_t most);
   int64_t tiles() const { return batches * rowBlocks * panelChunks; }
 
 private:

@@ -134,10 +134,10 @@ public:
   StringRef name() const override { return "pool.nChw16c"; }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::PoolOp>(layer);
-    if (!op || !isAllF32(op))
+    if (!op || !isNonEmptyF32(op))
       return false;
     size_t rank = shapeOf(op.getInput()).size();
-    return rank == 3 || rank == 4;
+    return (rank == 3 || rank == 4) && op.getKernel().back() <= SlidingWindow::mostKernelCols;
   }
   LayoutRequest layouts(Operation *layer) const override {
     std::string tag = blockedTag(shapeOf(layer->getOperand(0)).size());

@@ -38,6 +38,8 @@ struct KernelRows {
 class SlidingWindow {
 public:
   static constexpr int64_t block = 16;
+  /// A kernel row is straight-line code: it should not be longer.
+  static constexpr int64_t mostKernelCols = 64;
 
   /// `countedRight`: columns of padding at the right that count as window
   /// elements (averages).

@@ -12,9 +12,10 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
 inline bool isF32(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType().isF32();
 }
-/// Whether all operands and results are f32.
-inline bool isAllF32(mlir::Operation *layer) {
-  return llvm::all_of(layer->getOperands(), isF32) && llvm::all_of(layer->getResults(), isF32);
+/// Whether all operands and results are f32 and have elements.
+inline bool isNonEmptyF32(mlir::Operation *layer) {
+  auto fits = [](mlir::Value v) { return isF32(v) && !llvm::is_contained(shapeOf(v), 0); };
+  return llvm::all_of(layer->getOperands(), fits) && llvm::all_of(layer->getResults(), fits);
 }
 
 /// Sizes of a layer whose window slides over one or two spatial dimensions; one
