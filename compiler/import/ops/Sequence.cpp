@@ -14,6 +14,9 @@ using namespace nnv12::importer;
 
 using List = std::vector<ImportValue>;
 
+/// More parts are refused: each is a layer.
+static constexpr int64_t kMaxParts = 4096;
+
 /// The elements of input i, which must be a sequence.
 static List sequenceInput(Node &n, unsigned i) {
   if (n.failed())
@@ -102,19 +105,20 @@ static void splitToSequence(Node &n) {
   int64_t axis = n.axis(n.intAttr("axis", 0), n.rank(x));
   int64_t total = n.dim(x, axis);
   bool keep = n.has(1) || n.intAttr("keepdims", 1) != 0;
-  Ints sizes(n.has(1) ? 0 : total, 1);
-  if (n.has(1)) {
-    Ints given = n.intsInput(1, "split");
-    if (n.failed())
-      return;
-    if (n.rank(n.in(1)) == 0) { // parts of one size, the last may be smaller
-      if (given[0] < 1)
-        return n.fail("split " + Twine(given[0]), "a positive one");
-      for (int64_t left = total; left > 0; left -= sizes.back())
-        sizes.push_back(std::min(given[0], left));
-    } else {
-      sizes = given;
-    }
+  Ints sizes{1};
+  if (n.has(1))
+    sizes = n.intsInput(1, "split");
+  if (n.failed())
+    return;
+  if (!n.has(1) || n.rank(n.in(1)) == 0) {
+    // Parts of one size, the last may be smaller.
+    int64_t each = sizes[0];
+    if (each < 1 || total / each > kMaxParts)
+      return n.fail("parts of " + Twine(each) + " of dimension " + Twine(total),
+                    "one to " + Twine(kMaxParts) + " parts");
+    sizes.clear();
+    for (int64_t left = total; left > 0; left -= sizes.back())
+      sizes.push_back(std::min(each, left));
   }
   List list;
   int64_t start = 0;

@@ -67,6 +67,8 @@ static void tfIdfVectorizer(Node &n) {
       return n.fail("ngram_indexes " + str(columns), "columns");
     width = std::max(width, c + 1);
   }
+  if (!n.type({n.rank(x) == 2 ? n.dim(x, 0) : 1, width}, n.i64()))
+    return;
   x = n.cast(x, n.i64());
   if (isVector)
     x = n.unsqueeze(x, {0});
