@@ -137,3 +137,31 @@ TEST(ConvTranspose, Odd) {
   x.transpose = true, x.residual = true;
   check(x.text(), "conv_transpose.phases.nChw16c");
 }
+
+TEST(ConvFew, Forward) {
+  for (int64_t channels : {1, 2, 3}) {
+    ConvCase x = conv(40, channels, 9, 21, 3, 1, 1);
+    x.activation = "sigmoid", x.n = 2;
+    check(x.text(), "conv.few");
+    x = conv(24, channels, 11, 18, 1, 2, 0);
+    x.residual = true, x.residualActivation = "relu";
+    check(x.text(), "conv.few");
+  }
+  ConvCase x = conv(16, 1, 40, 40, 5, 2, 1);
+  x.dilationH = 2, x.left = 4, x.bias = false;
+  check(x.text(), "conv.few");
+}
+
+TEST(ConvFew, Transpose) {
+  for (int64_t channels : {1, 3}) {
+    ConvCase x = conv(24, channels, 9, 21, 2, 2, 0);
+    x.transpose = true, x.activation = "sigmoid";
+    check(x.text(), "conv_transpose.few");
+    x = conv(24, channels, 9, 21, 4, 2, 1);
+    x.transpose = true, x.n = 2, x.residual = true;
+    check(x.text(), "conv_transpose.few");
+    x = conv(16, channels, 5, 6, 2, 3, 0); // phases without taps
+    x.transpose = true;
+    check(x.text(), "conv_transpose.few");
+  }
+}

@@ -16,11 +16,10 @@
 #include "compiler/codegen/cpu/Routine.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
+#include "compiler/codegen/cpu/routines/TransposePhases.h"
 #include "compiler/codegen/cpu/routines/WindowShape.h"
 
 #include "llvm/Support/MathExtras.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace nnv12;
@@ -28,37 +27,6 @@ using namespace nnv12::codegen;
 using llvm::divideCeil;
 
 namespace {
-
-/// One phase along one dimension.
-struct Phase {
-  int64_t firstOutput; ///< its outputs are firstOutput, firstOutput + stride, …
-  int64_t outputs;
-  int64_t firstTap, taps, tapStep;
-  int64_t input;     ///< input position of the first output and tap
-  int64_t inputStep; ///< how far the input goes back from tap to tap
-  int64_t lowest() const { return taps ? input - (taps - 1) * inputStep : 0; }
-  int64_t highest() const { return taps ? input : 0; }
-};
-
-SmallVector<Phase> phasesOf(int64_t outputs, int64_t kernel, int64_t stride, int64_t dilation,
-                            int64_t padLow) {
-  SmallVector<Phase> phases;
-  for (int64_t o = 0; o < std::min(stride, outputs); ++o) {
-    Phase phase;
-    phase.firstOutput = o;
-    phase.outputs = divideCeil(outputs - o, stride);
-    int64_t common = std::gcd(stride, dilation);
-    phase.tapStep = stride / common;
-    phase.inputStep = dilation / common;
-    phase.firstTap = 0;
-    while (phase.firstTap < kernel && (o + padLow - phase.firstTap * dilation) % stride != 0)
-      ++phase.firstTap;
-    phase.taps = divideCeil(kernel - phase.firstTap, phase.tapStep);
-    phase.input = (o + padLow - phase.firstTap * dilation) / stride;
-    phases.push_back(phase);
-  }
-  return phases;
-}
 
 class ConvTranspose : public Routine {
 public:

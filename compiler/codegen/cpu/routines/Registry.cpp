@@ -6,6 +6,8 @@ namespace nnv12::codegen {
 
 // One line a routine here and one below, the preferred ones first.
 const Routine *convFirstRoutine();
+const Routine *convFewRoutine();
+const Routine *convTransposeFewRoutine();
 const Routine *convDepthwiseRoutine();
 const Routine *convDirectRoutine();
 const Routine *convTransposeRoutine();
@@ -23,6 +25,8 @@ const Routine *elementRoutine();
 llvm::ArrayRef<const Routine *> routines() {
   static const llvm::SmallVector<const Routine *> all = {
       convFirstRoutine(),
+      convFewRoutine(),
+      convTransposeFewRoutine(),
       convDepthwiseRoutine(),
       convDirectRoutine(),
       convTransposeRoutine(),
