@@ -123,8 +123,8 @@ static Taps tapsOf(nn::ResizeOp op, unsigned d, int64_t in, int64_t out) {
         double distance = (x - i) / stretch;
         double w = cubic ? cubicWeight(distance, op.getCubicA().convertToDouble())
                          : std::max(0.0, 1 - std::abs(distance));
-        if ((op.getExcludeOutside() || op.getAntialias()) && (i < 0 || i >= in) &&
-            (op.getExcludeOutside() || !cubic || op.getAntialias()))
+        // Otherwise what lies outside counts as the edge.
+        if (op.getExcludeOutside() && (i < 0 || i >= in))
           w = 0;
         row.push_back({i, w});
         sum += w;

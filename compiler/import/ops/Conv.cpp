@@ -110,10 +110,6 @@ static void convTranspose(Node &n) {
       }
       low[i] = autoPad == 2 ? total / 2 : total - total / 2;
       high[i] = total - low[i];
-      if (autoPad < 2) {
-        low[i] = total / 2;
-        high[i] = total - low[i];
-      }
       full = target + low[i] + high[i];
     } else if (autoPad == 1) {
       low[i] = high[i] = 0;
