@@ -192,4 +192,18 @@ def FuseElementwise : Pass<"fuse-elementwise", "::mlir::func::FuncOp"> {
   ];
 }
 
+def WidenHalf : Pass<"widen-half", "::mlir::func::FuncOp"> {
+  let summary = "compute layers of f16 and bf16 tensors in f32";
+  let description = [{
+    The templates of hot layers work in f32, and the CPUs that they are made for
+    compute 16-bit floats in f32 anyway. Every such layer gets f32 operands and
+    results between casts, and casts to 16 bits and back between two of them go: that
+    drops a rounding, which makes results more accurate, never less. Weights become
+    f32 in the bundle. The model's inputs and outputs keep their type.
+  }];
+  let statistics = [
+    Statistic<"widenedLayers", "layers", "layers computed in f32 instead">
+  ];
+}
+
 #endif // NNV12_PASSES_PASSES

@@ -16,6 +16,7 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm) {
   auto add = [&](std::unique_ptr<Pass> pass) {
     pm.addNestedPass<func::FuncOp>(std::move(pass));
   };
+  add(createWidenHalf());
   cleanUp();
   add(createSimplifySlices());
   add(createSinkTransposes());
