@@ -160,13 +160,15 @@ FailureOr<CodeBlob> nnv12::codegen::compileModule(ModuleOp module,
     return failure();
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream os(object);
-  if (failed(emitFile(module, *code, *machine, llvm::CodeGenFileType::ObjectFile, os)))
+  if (failed(emitFile(module, *code, *machine,
+                      llvm::CodeGenFileType::ObjectFile, os)))
     return failure();
   return linkFlat(module, target, object);
 }
 
 LogicalResult nnv12::codegen::printModule(ModuleOp module, const Target &target,
-                                          CodeText kind, llvm::raw_ostream &os) {
+                                          CodeText kind,
+                                          llvm::raw_ostream &os) {
   std::string error;
   auto machine = createMachine(target, error);
   if (!machine)
@@ -181,7 +183,8 @@ LogicalResult nnv12::codegen::printModule(ModuleOp module, const Target &target,
   }
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream buffer(text);
-  if (failed(emitFile(module, *code, *machine, llvm::CodeGenFileType::AssemblyFile, buffer)))
+  if (failed(emitFile(module, *code, *machine,
+                      llvm::CodeGenFileType::AssemblyFile, buffer)))
     return failure();
   os << buffer.str();
   return success();

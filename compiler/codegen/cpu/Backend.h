@@ -1,8 +1,8 @@
 //===- Backend.h - From a module of kernels to machine code -----*- C++ -*-===//
 //
-// MLIR passes, LLVM, and lld in this process: what comes out is one flat piece of
-// code without relocations, writable data or undefined symbols, which works at
-// any address that is a multiple of 4 KiB.
+// MLIR passes, LLVM, and lld in this process: what comes out is one flat piece
+// of code without relocations, writable data or undefined symbols, which works
+// at any address that is a multiple of 4 KiB.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_BACKEND_H
@@ -27,10 +27,11 @@ struct CodeBlob {
   std::map<std::string, uint32_t> entries;
 };
 
-/// Compiles a module that KernelBuilder made. The module is lowered in place and
-/// of no use afterwards. The same module gives the same bytes. Errors are
+/// Compiles a module that KernelBuilder made. The module is lowered in place
+/// and of no use afterwards. The same module gives the same bytes. Errors are
 /// reported at the module's location.
-mlir::FailureOr<CodeBlob> compileModule(mlir::ModuleOp module, const Target &target);
+mlir::FailureOr<CodeBlob> compileModule(mlir::ModuleOp module,
+                                        const Target &target);
 
 /// The same module as text, for a reader.
 enum class CodeText { LLVM, Assembly };

@@ -35,8 +35,10 @@ static constexpr char linkerScript[] = R"(SECTIONS {
 }
 )";
 
-static LogicalResult checkDefined(ModuleOp module, llvm::ArrayRef<char> object) {
-  llvm::MemoryBufferRef buffer(llvm::StringRef(object.data(), object.size()), "kernels");
+static LogicalResult checkDefined(ModuleOp module,
+                                  llvm::ArrayRef<char> object) {
+  llvm::MemoryBufferRef buffer(llvm::StringRef(object.data(), object.size()),
+                               "kernels");
   auto file = llvm::object::ObjectFile::createELFObjectFile(buffer);
   if (!file)
     return module.emitError("kernels' object file: ")
@@ -56,11 +58,13 @@ static LogicalResult checkDefined(ModuleOp module, llvm::ArrayRef<char> object) 
   if (undefined.empty())
     return success();
   llvm::sort(undefined);
-  return module.emitError("kernels call functions that do not exist at run time: ")
+  return module.emitError(
+             "kernels call functions that do not exist at run time: ")
          << llvm::join(undefined, ", ");
 }
 
-static std::error_code writeFile(llvm::StringRef path, llvm::ArrayRef<char> bytes) {
+static std::error_code writeFile(llvm::StringRef path,
+                                 llvm::ArrayRef<char> bytes) {
   std::error_code error;
   llvm::raw_fd_ostream os(path, error);
   if (error)
@@ -108,13 +112,16 @@ static FailureOr<CodeBlob> extract(ModuleOp module, llvm::StringRef path) {
   return blob;
 }
 
-FailureOr<CodeBlob> nnv12::codegen::linkFlat(ModuleOp module, const Target &target,
+FailureOr<CodeBlob> nnv12::codegen::linkFlat(ModuleOp module,
+                                             const Target &target,
                                              llvm::ArrayRef<char> object) {
   if (failed(checkDefined(module, object)))
     return failure();
   llvm::SmallString<128> folder;
-  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("nnv12", folder))
-    return module.emitError("cannot make a temporary folder: ") << error.message(),
+  if (std::error_code error =
+          llvm::sys::fs::createUniqueDirectory("nnv12", folder))
+    return module.emitError("cannot make a temporary folder: ")
+               << error.message(),
            failure();
   llvm::scope_exit cleanUp(
       [&] { (void)llvm::sys::fs::remove_directories(folder); });
@@ -127,10 +134,12 @@ FailureOr<CodeBlob> nnv12::codegen::linkFlat(ModuleOp module, const Target &targ
               outputPath = in("kernels.elf");
   std::error_code error = writeFile(objectPath, object);
   if (!error)
-    error = writeFile(scriptPath, llvm::ArrayRef<char>(linkerScript,
-                                                       sizeof(linkerScript) - 1));
+    error =
+        writeFile(scriptPath,
+                  llvm::ArrayRef<char>(linkerScript, sizeof(linkerScript) - 1));
   if (error)
-    return module.emitError("cannot write a temporary file: ") << error.message(),
+    return module.emitError("cannot write a temporary file: ")
+               << error.message(),
            failure();
   const char *emulation =
       target.architecture == "aarch64" ? "aarch64linux" : "elf_x86_64";
@@ -156,7 +165,8 @@ FailureOr<CodeBlob> nnv12::codegen::linkFlat(ModuleOp module, const Target &targ
     lld::Result result =
         lld::lldMain(args, os, os, {{lld::Gnu, &lld::elf::link}});
     if (result.retCode != 0)
-      return module.emitError("linking kernels failed: ") << messages, failure();
+      return module.emitError("linking kernels failed: ") << messages,
+             failure();
   }
   return extract(module, outputPath);
 }

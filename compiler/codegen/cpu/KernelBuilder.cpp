@@ -63,9 +63,9 @@ Index KernelBuilder::add(Index x, Index y) {
 Index KernelBuilder::sub(Index x, Index y) {
   if (y.isConstant())
     return Index(x.value, x.constant - y.constant);
-  return Index(arith::SubIOp::create(
-                   b, x.value ? x.value : constant(0), y.value),
-               x.constant - y.constant);
+  return Index(
+      arith::SubIOp::create(b, x.value ? x.value : constant(0), y.value),
+      x.constant - y.constant);
 }
 
 Index KernelBuilder::mul(Index x, Index y) {
@@ -117,7 +117,8 @@ Value KernelBuilder::less(Index x, Index y) {
 // Values
 //===----------------------------------------------------------------------===//
 
-static Value splatConstant(ImplicitLocOpBuilder &b, Type type, TypedAttr element) {
+static Value splatConstant(ImplicitLocOpBuilder &b, Type type,
+                           TypedAttr element) {
   if (auto vector = dyn_cast<VectorType>(type))
     element = DenseElementsAttr::get(vector, ArrayRef<Attribute>(element));
   return arith::ConstantOp::create(b, element);
@@ -131,9 +132,9 @@ Value KernelBuilder::iconst(int64_t c, Type type) {
   Type element = getElementTypeOrSelf(type);
   // Made through APInt: c may be a value that only fits when taken unsigned.
   if (auto integer = dyn_cast<IntegerType>(element))
-    return splatConstant(
-        b, type,
-        IntegerAttr::get(element, llvm::APInt(64, c).trunc(integer.getWidth())));
+    return splatConstant(b, type,
+                         IntegerAttr::get(element, llvm::APInt(64, c).trunc(
+                                                       integer.getWidth())));
   return splatConstant(b, type, b.getIntegerAttr(element, c));
 }
 
@@ -162,7 +163,8 @@ void KernelBuilder::store(Value x, Value memory, Index offset) {
     return;
   }
   vector::StoreOp::create(b, x, memory, ValueRange{val(offset)},
-                          /*nontemporal=*/false, elementAlign(elementOf(memory)));
+                          /*nontemporal=*/false,
+                          elementAlign(elementOf(memory)));
 }
 
 /// Whether a masked access of this element type is one instruction.
@@ -191,15 +193,16 @@ Value KernelBuilder::loadPart(Value memory, Index offset, int64_t lanes,
   if (count <= 0)
     return result;
   if (hasMaskedAccess(target, element))
-    return vector::MaskedLoadOp::create(b, type, memory, ValueRange{val(offset)},
-                                        firstLanes(*this, lanes, count), result,
-                                        elementAlign(element));
+    return vector::MaskedLoadOp::create(
+        b, type, memory, ValueRange{val(offset)},
+        firstLanes(*this, lanes, count), result, elementAlign(element));
   for (int64_t i = 0; i < count; ++i)
     result = insert(load(memory, add(offset, i)), result, i);
   return result;
 }
 
-void KernelBuilder::storePart(Value x, Value memory, Index offset, int64_t count) {
+void KernelBuilder::storePart(Value x, Value memory, Index offset,
+                              int64_t count) {
   int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
   if (count >= lanes)
     return store(x, memory, offset);
@@ -261,7 +264,8 @@ void KernelBuilder::loop(Index lo, Index hi, Index step,
   });
 }
 
-void KernelBuilder::repeat(int64_t count, llvm::function_ref<void(Index)> body) {
+void KernelBuilder::repeat(int64_t count,
+                           llvm::function_ref<void(Index)> body) {
   if (count == 1)
     body(Index(0));
   else if (count > 1)
@@ -295,9 +299,9 @@ void KernelBuilder::ifThen(Value condition, llvm::function_ref<void()> then) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-static func::FuncOp internalFunction(KernelBuilder &k, StringRef name,
-                                     ArrayRef<Type> memories, int indices,
-                                     llvm::function_ref<void(ValueRange)> body) {
+static func::FuncOp
+internalFunction(KernelBuilder &k, StringRef name, ArrayRef<Type> memories,
+                 int indices, llvm::function_ref<void(ValueRange)> body) {
   OpBuilder::InsertionGuard guard(k.b);
   k.b.setInsertionPointToEnd(k.module.getBody());
   llvm::SmallVector<Type> types;
@@ -306,8 +310,9 @@ static func::FuncOp internalFunction(KernelBuilder &k, StringRef name,
   types.append(indices, k.b.getIndexType());
   auto function =
       func::FuncOp::create(k.b, name, k.b.getFunctionType(types, {}));
-  function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(k.b.getContext(),
-                                                           LLVM::Linkage::Internal));
+  function->setAttr(
+      "llvm.linkage",
+      LLVM::LinkageAttr::get(k.b.getContext(), LLVM::Linkage::Internal));
   Block *entry = function.addEntryBlock();
   k.b.setInsertionPointToStart(entry);
   body(entry->getArguments());
@@ -334,8 +339,8 @@ void KernelBuilder::call(func::FuncOp f, ValueRange memories,
 void KernelBuilder::kernel(
     StringRef name, ArrayRef<Type> memories,
     llvm::function_ref<void(ValueRange, Value, Value, Value)> body) {
-  // The entry point itself, which unpacks the operand table, can only be written
-  // in the LLVM dialect: the backend adds it.
+  // The entry point itself, which unpacks the operand table, can only be
+  // written in the LLVM dialect: the backend adds it.
   llvm::SmallVector<Type> types(memories);
   types.push_back(b.getF32Type()); // scratch
   size_t n = memories.size();

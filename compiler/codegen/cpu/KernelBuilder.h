@@ -1,8 +1,8 @@
 //===- KernelBuilder.h - Writes kernels in vector/scf/arith -----*- C++ -*-===//
 //
 // A thin layer over MLIR builders in which the routines are written: index
-// expressions with constant folding into the addressing displacement, loops with
-// carried values, loads and stores of one vector or a part of it.
+// expressions with constant folding into the addressing displacement, loops
+// with carried values, loads and stores of one vector or a part of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_KERNELBUILDER_H
@@ -60,8 +60,10 @@ public:
   mlir::Value load(mlir::Value memory, Index offset, int64_t lanes);
   void store(mlir::Value x, mlir::Value memory, Index offset);
   /// The first `count` of `lanes`; the others are zero / untouched in memory.
-  mlir::Value loadPart(mlir::Value memory, Index offset, int64_t lanes, int64_t count);
-  void storePart(mlir::Value x, mlir::Value memory, Index offset, int64_t count);
+  mlir::Value loadPart(mlir::Value memory, Index offset, int64_t lanes,
+                       int64_t count);
+  void storePart(mlir::Value x, mlir::Value memory, Index offset,
+                 int64_t count);
   mlir::Value broadcast(mlir::Value scalar, int64_t lanes);
   mlir::Value extract(mlir::Value vector, int64_t lane);
   mlir::Value insert(mlir::Value scalar, mlir::Value vector, int64_t lane);
@@ -81,21 +83,24 @@ public:
   void ifThen(mlir::Value condition, llvm::function_ref<void()> then);
   mlir::Value less(Index x, Index y); ///< signed
 
-  /// A micro-kernel: internal, never inlined, shared by name. Memory arguments of
-  /// the given element types come first, then `indices` index arguments. `body`
-  /// runs only if no function of this name exists yet.
-  mlir::func::FuncOp microKernel(llvm::StringRef name,
-                                 llvm::ArrayRef<mlir::Type> memories, int indices,
-                                 llvm::function_ref<void(mlir::ValueRange)> body);
-  void call(mlir::func::FuncOp f, mlir::ValueRange memories, llvm::ArrayRef<Index> indices);
+  /// A micro-kernel: internal, never inlined, shared by name. Memory arguments
+  /// of the given element types come first, then `indices` index arguments.
+  /// `body` runs only if no function of this name exists yet.
+  mlir::func::FuncOp
+  microKernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> memories,
+              int indices, llvm::function_ref<void(mlir::ValueRange)> body);
+  void call(mlir::func::FuncOp f, mlir::ValueRange memories,
+            llvm::ArrayRef<Index> indices);
 
-  /// An entry point with the signature of artifact::KernelFn. `memories` are the
-  /// element types of its operands; the body gets one memref for each, then a
-  /// memref<f32> of scratch, and the tile range. Do not rely on operands being
-  /// distinct memory: an output may be an input (in place).
-  void kernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> memories,
-              llvm::function_ref<void(mlir::ValueRange operands, mlir::Value scratch,
-                                      mlir::Value begin, mlir::Value end)> body);
+  /// An entry point with the signature of artifact::KernelFn. `memories` are
+  /// the element types of its operands; the body gets one memref for each, then
+  /// a memref<f32> of scratch, and the tile range. Do not rely on operands
+  /// being distinct memory: an output may be an input (in place).
+  void
+  kernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> memories,
+         llvm::function_ref<void(mlir::ValueRange operands, mlir::Value scratch,
+                                 mlir::Value begin, mlir::Value end)>
+             body);
 };
 
 } // namespace nnv12::codegen

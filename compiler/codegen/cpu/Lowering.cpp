@@ -27,9 +27,9 @@ using namespace nnv12::codegen;
 
 namespace {
 
-/// Replaces transcendental functions of f32 (and narrower floats) by polynomials.
-struct ApproximateMath
-    : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
+/// Replaces transcendental functions of f32 (and narrower floats) by
+/// polynomials.
+struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<math::MathDialect, vector::VectorDialect>();
@@ -58,16 +58,17 @@ void addEntryPoint(LLVM::LLVMFuncOp body) {
   b.setInsertionPointAfter(body);
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
   Type i64 = b.getI64Type();
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                          {pointer, i64, i64, pointer});
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(b.getContext()), {pointer, i64, i64, pointer});
   auto entry = LLVM::LLVMFuncOp::create(b, name.getValue(), type);
   Block *block = entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   SmallVector<Value> operands;
   int64_t count = body.getNumArguments() - 3;
   for (int64_t i = 0; i < count; ++i) {
-    Value place = LLVM::GEPOp::create(b, pointer, pointer, block->getArgument(0),
-                                      ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    Value place =
+        LLVM::GEPOp::create(b, pointer, pointer, block->getArgument(0),
+                            ArrayRef<LLVM::GEPArg>{int32_t(i)});
     operands.push_back(LLVM::LoadOp::create(b, pointer, place));
   }
   operands.push_back(block->getArgument(3)); // scratch

@@ -33,9 +33,17 @@ const std::vector<Target> &targets() {
       {"x86-64-v3", "x86-64", "x86_64-unknown-linux-gnu", "x86-64-v3", "", "",
        v3Features, /*vectorLanes=*/8, /*vectorRegisters=*/16,
        /*multiplyByElement=*/false, /*hasMasks=*/true},
-      {"aarch64", "aarch64", "aarch64-unknown-linux-gnu", "generic", "cortex-a76",
-       "+neon", {"neon"}, /*vectorLanes=*/4, /*vectorRegisters=*/32,
-       /*multiplyByElement=*/true, /*hasMasks=*/false},
+      {"aarch64",
+       "aarch64",
+       "aarch64-unknown-linux-gnu",
+       "generic",
+       "cortex-a76",
+       "+neon",
+       {"neon"},
+       /*vectorLanes=*/4,
+       /*vectorRegisters=*/32,
+       /*multiplyByElement=*/true,
+       /*hasMasks=*/false},
   };
   return table;
 }

@@ -20,7 +20,7 @@ struct Target {
   std::string features; ///< LLVM -mattr
   /// What the runtime checks, LLVM feature names.
   std::vector<std::string> required;
-  int vectorLanes; ///< f32 lanes of a vector register: 16, 8 or 4
+  int vectorLanes;     ///< f32 lanes of a vector register: 16, 8 or 4
   int vectorRegisters; ///< 32 or 16
   /// Multiply by element of a register (NEON) instead of load and broadcast.
   bool multiplyByElement;

@@ -23,7 +23,8 @@ inline void check(const std::string &text, llvm::StringRef routine) {
     std::vector<Bytes> bytes;
     for (mlir::Value operand : kernel->layer()->getOperands()) {
       auto type = llvm::cast<mlir::RankedTensorType>(operand.getType());
-      operands.push_back(randomFloats(type.getNumElements(), operands.size() + 1));
+      operands.push_back(
+          randomFloats(type.getNumElements(), operands.size() + 1));
       bytes.push_back(toBytes(operands.back()));
     }
     Floats expected = reference(kernel->layer(), operands);

@@ -6,8 +6,8 @@ using namespace nnv12::test;
 
 namespace {
 
-ConvCase conv(int64_t c, int64_t o, int64_t h, int64_t w, int64_t k, int64_t stride,
-              int64_t pad) {
+ConvCase conv(int64_t c, int64_t o, int64_t h, int64_t w, int64_t k,
+              int64_t stride, int64_t pad) {
   ConvCase x;
   x.c = c, x.o = o, x.h = h, x.w = w, x.kh = x.kw = k;
   x.strideH = x.strideW = stride;
@@ -116,9 +116,11 @@ TEST(ConvDepthwise, SmallGroups) {
 
 TEST(ConvTranspose, Usual) {
   for (auto [kernel, stride, pad, outputPadding] :
-       std::vector<std::array<int64_t, 4>>{{2, 2, 0, 0}, {4, 2, 1, 0}, {3, 2, 1, 1}, {3, 1, 1, 0}}) {
+       std::vector<std::array<int64_t, 4>>{
+           {2, 2, 0, 0}, {4, 2, 1, 0}, {3, 2, 1, 1}, {3, 1, 1, 0}}) {
     ConvCase x = conv(24, 20, 9, 15, kernel, stride, pad);
-    x.transpose = true, x.outputPadding = outputPadding, x.n = 2, x.activation = "relu";
+    x.transpose = true, x.outputPadding = outputPadding, x.n = 2,
+    x.activation = "relu";
     check(x.text(), "conv_transpose.phases.nChw16c");
   }
 }

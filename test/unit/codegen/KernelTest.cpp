@@ -17,8 +17,8 @@
 
 #include <chrono>
 #include <cstring>
-#include <limits>
 #include <ctime>
+#include <limits>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -63,12 +63,14 @@ static RankedTensorType tensor(mlir::Type type) {
 static mlir::Operation *findLayer(mlir::ModuleOp module) {
   for (auto function : module.getOps<mlir::func::FuncOp>())
     for (mlir::Operation &op : function.getBody().front())
-      if (llvm::isa<nn::NNDialect>(op.getDialect()) && !llvm::isa<nn::ConstantOp>(op))
+      if (llvm::isa<nn::NNDialect>(op.getDialect()) &&
+          !llvm::isa<nn::ConstantOp>(op))
         return &op;
   return nullptr;
 }
 
-static void setLayouts(const codegen::Routine &routine, mlir::Operation *layer) {
+static void setLayouts(const codegen::Routine &routine,
+                       mlir::Operation *layer) {
   codegen::LayoutRequest request = routine.layouts(layer);
   auto set = [](mlir::Value value, const std::optional<std::string> &tag) {
     if (tag)
@@ -80,7 +82,8 @@ static void setLayouts(const codegen::Routine &routine, mlir::Operation *layer) 
     set(value, tag);
 }
 
-static const codegen::Routine *pick(mlir::Operation *layer, llvm::StringRef name) {
+static const codegen::Routine *pick(mlir::Operation *layer,
+                                    llvm::StringRef name) {
   if (name.empty())
     return codegen::routineFor(layer);
   for (const codegen::Routine *routine : codegen::routines())
@@ -146,7 +149,8 @@ LayerKernel::~LayerKernel() {
     munmap(mapped_, code_.size());
 }
 
-std::string LayerKernel::assembly(llvm::StringRef text, llvm::StringRef targetName,
+std::string LayerKernel::assembly(llvm::StringRef text,
+                                  llvm::StringRef targetName,
                                   llvm::StringRef routineName) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<nn::NNDialect, mlir::func::FuncDialect>();
@@ -170,7 +174,8 @@ std::string LayerKernel::assembly(llvm::StringRef text, llvm::StringRef targetNa
 
 static std::string qemu() {
   auto path = llvm::sys::findProgramByName("qemu-aarch64");
-  return path && *NNV12_AARCH64_LOADER && llvm::sys::fs::exists(NNV12_AARCH64_LOADER)
+  return path && *NNV12_AARCH64_LOADER &&
+                 llvm::sys::fs::exists(NNV12_AARCH64_LOADER)
              ? *path
              : "";
 }
@@ -179,8 +184,9 @@ bool LayerKernel::canRun() const {
   if (target_.architecture == "aarch64")
     return !qemu().empty();
   auto features = llvm::sys::getHostCPUFeatures();
-  return llvm::all_of(target_.required,
-                      [&](const std::string &name) { return features.lookup(name); });
+  return llvm::all_of(target_.required, [&](const std::string &name) {
+    return features.lookup(name);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -210,7 +216,8 @@ public:
     std::memset(base, fill, pages);
   }
   Guarded(Guarded &&other)
-      : data(other.data), size(other.size), base(other.base), total(other.total) {
+      : data(other.data), size(other.size), base(other.base),
+        total(other.total) {
     other.base = nullptr;
   }
   ~Guarded() {
@@ -247,9 +254,11 @@ LayerKernel::packOperands(const std::vector<Bytes> &operands) const {
   std::vector<Bytes> packed;
   for (auto [i, value] : llvm::enumerate(layer_->getOperands())) {
     RankedTensorType type = tensor(value.getType());
-    size_t dense = type.getNumElements() * nn::storageElementSize(type.getElementType());
+    size_t dense =
+        type.getNumElements() * nn::storageElementSize(type.getElementType());
     if (i >= operands.size() || operands[i].size() != dense) {
-      std::fprintf(stderr, "operand %zu: %zu bytes expected\n", size_t(i), dense);
+      std::fprintf(stderr, "operand %zu: %zu bytes expected\n", size_t(i),
+                   dense);
       std::exit(1);
     }
     Bytes bytes(nn::storageSize(type));
@@ -268,7 +277,8 @@ static Bytes unpack(RankedTensorType type, const char *memory) {
   Bytes dense(type.getNumElements() * element);
   std::vector<int64_t> index(type.getRank(), 0);
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
-    std::memcpy(&dense[i * element], memory + layout.offset(index) * element, element);
+    std::memcpy(&dense[i * element], memory + layout.offset(index) * element,
+                element);
     for (int64_t d = type.getRank() - 1; d >= 0; --d) {
       if (++index[d] < type.getDimSize(d))
         break;
@@ -293,7 +303,8 @@ std::vector<Bytes> LayerKernel::run(const std::vector<Bytes> &operands) {
   for (Guarded &m : memory)
     table.push_back(m.data);
   Guarded scratch(info_.scratchBytes, true, 0xff); // NaN
-  auto kernel = reinterpret_cast<artifact::KernelFn>(static_cast<char *>(mapped_) + entry_);
+  auto kernel = reinterpret_cast<artifact::KernelFn>(
+      static_cast<char *>(mapped_) + entry_);
   int64_t tiles = info_.tiles, cut = tiles / 3;
   kernel(table.data(), cut, tiles, scratch.data);
   kernel(table.data(), 0, cut, scratch.data);
@@ -319,8 +330,9 @@ std::vector<Bytes> LayerKernel::runQemu(std::vector<Bytes> packed) {
   {
     std::error_code error;
     llvm::raw_fd_ostream os(in, error);
-    int64_t header[] = {int64_t(code_.size()), entry_, info_.tiles,
-                        info_.scratchBytes, int64_t(results), int64_t(sizes.size())};
+    int64_t header[] = {int64_t(code_.size()), entry_,
+                        info_.tiles,           info_.scratchBytes,
+                        int64_t(results),      int64_t(sizes.size())};
     os.write(reinterpret_cast<char *>(header), sizeof header);
     os.write(reinterpret_cast<char *>(sizes.data()), sizes.size() * 8);
     os.write(code_.data(), code_.size());
@@ -328,7 +340,8 @@ std::vector<Bytes> LayerKernel::runQemu(std::vector<Bytes> packed) {
       os.write(bytes.data(), bytes.size());
   }
   std::string program = qemu();
-  int rc = llvm::sys::ExecuteAndWait(program, {program, NNV12_AARCH64_LOADER, in, out});
+  int rc = llvm::sys::ExecuteAndWait(program,
+                                     {program, NNV12_AARCH64_LOADER, in, out});
   if (rc != 0) {
     std::fprintf(stderr, "qemu-aarch64 loader: exit code %d\n", rc);
     std::exit(1);
@@ -343,7 +356,8 @@ std::vector<Bytes> LayerKernel::runQemu(std::vector<Bytes> packed) {
   return outputs;
 }
 
-double LayerKernel::time(const std::vector<Bytes> &operands, int threads, double budget) {
+double LayerKernel::time(const std::vector<Bytes> &operands, int threads,
+                         double budget) {
   std::vector<Guarded> memory, scratch;
   for (mlir::Value result : layer_->getResults())
     memory.emplace_back(nn::storageSize(tensor(result.getType())), true, 0);
@@ -356,7 +370,8 @@ double LayerKernel::time(const std::vector<Bytes> &operands, int threads, double
     table.push_back(m.data);
   for (int t = 0; t < threads; ++t)
     scratch.emplace_back(info_.scratchBytes + 64, true, 0);
-  auto kernel = reinterpret_cast<artifact::KernelFn>(static_cast<char *>(mapped_) + entry_);
+  auto kernel = reinterpret_cast<artifact::KernelFn>(
+      static_cast<char *>(mapped_) + entry_);
   using clock = std::chrono::steady_clock;
   double best = std::numeric_limits<double>::max();
   auto start = clock::now();
@@ -386,8 +401,10 @@ double LayerKernel::time(const std::vector<Bytes> &operands, int threads, double
   return best;
 }
 
-std::vector<Bytes> test::runLayer(llvm::StringRef text, const std::vector<Bytes> &inputs,
-                                  llvm::StringRef target, llvm::StringRef routine) {
+std::vector<Bytes> test::runLayer(llvm::StringRef text,
+                                  const std::vector<Bytes> &inputs,
+                                  llvm::StringRef target,
+                                  llvm::StringRef routine) {
   std::string error;
   auto kernel = LayerKernel::compile(text, target, error, routine);
   if (!kernel) {
@@ -402,11 +419,12 @@ std::vector<std::string> test::testTargets() {
   auto features = llvm::sys::getHostCPUFeatures();
   for (llvm::StringRef name : {"x86-64-v3", "x86-64-v4", "aarch64"}) {
     auto target = Target::byName(name);
-    bool runs = target->architecture == "aarch64"
-                    ? !qemu().empty()
-                    : llvm::all_of(target->required, [&](const std::string &feature) {
-                        return features.lookup(feature);
-                      });
+    bool runs =
+        target->architecture == "aarch64"
+            ? !qemu().empty()
+            : llvm::all_of(target->required, [&](const std::string &feature) {
+                return features.lookup(feature);
+              });
     if (runs)
       result.push_back(name.str());
   }

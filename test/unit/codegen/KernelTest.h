@@ -1,9 +1,9 @@
 //===- KernelTest.h - Compiles and runs the kernel of one layer -*- C++ -*-===//
 //
 // What the tests of routines share: from nn IR text with one layer to its
-// kernel's code in executable memory (or under qemu-aarch64), run as the runtime
-// would, only stricter: operands end at an unreadable page, scratch and outputs
-// start as garbage, and the tiles come in several ranges in odd order.
+// kernel's code in executable memory (or under qemu-aarch64), run as the
+// runtime would, only stricter: operands end at an unreadable page, scratch and
+// outputs start as garbage, and the tiles come in several ranges in odd order.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TEST_UNIT_CODEGEN_KERNELTEST_H
@@ -30,8 +30,8 @@ class LayerKernel {
 public:
   /// Compiles the layer of `func.func @main` in `text`, which has exactly one,
   /// with dense types: layouts are those that the routine asks for. `target` as
-  /// in --target; `routine` names one that must be taken, empty for the preferred
-  /// one. On failure null and a message in `error`.
+  /// in --target; `routine` names one that must be taken, empty for the
+  /// preferred one. On failure null and a message in `error`.
   static std::unique_ptr<LayerKernel> compile(llvm::StringRef text,
                                               llvm::StringRef target,
                                               std::string &error,
@@ -47,7 +47,8 @@ public:
   /// Dense row-major operands in, dense row-major results out.
   std::vector<Bytes> run(const std::vector<Bytes> &operands);
   /// The best time of one run in seconds, tiles split over `threads`.
-  double time(const std::vector<Bytes> &operands, int threads, double budget = 0.5);
+  double time(const std::vector<Bytes> &operands, int threads,
+              double budget = 0.5);
   /// The assembly of the module, for a reader.
   static std::string assembly(llvm::StringRef text, llvm::StringRef target,
                               llvm::StringRef routine = "");
@@ -69,7 +70,8 @@ private:
 };
 
 /// compile + run; the error message ends the program (a test has nothing left).
-std::vector<Bytes> runLayer(llvm::StringRef text, const std::vector<Bytes> &inputs,
+std::vector<Bytes> runLayer(llvm::StringRef text,
+                            const std::vector<Bytes> &inputs,
                             llvm::StringRef target = "host",
                             llvm::StringRef routine = "");
 

@@ -39,7 +39,8 @@ TEST(MatMulPacking, Sizes) {
       for (int64_t k : {7, 64})
         for (bool transpose : {false, true}) {
           MatMulCase x = matmul(m, n, k);
-          x.lhsBatch = x.rhsBatch = {3}, x.transposeRhs = transpose, x.bias = false;
+          x.lhsBatch = x.rhsBatch = {3}, x.transposeRhs = transpose,
+          x.bias = false;
           check(x.text(), "matmul.packing");
         }
 }

@@ -9,7 +9,8 @@ TEST(Pool, Windows) {
     for (int64_t kernel : {2, 3, 5})
       for (int64_t stride : {1, 2}) {
         PoolCase x;
-        x.c = 20, x.n = 2, x.h = 11, x.w = 33, x.k = kernel, x.stride = stride, x.max = max;
+        x.c = 20, x.n = 2, x.h = 11, x.w = 33, x.k = kernel, x.stride = stride,
+        x.max = max;
         x.low = x.high = kernel / 2;
         check(x.text(), "pool.nChw16c");
       }

@@ -52,13 +52,15 @@ namespace {
 /// Shapes of a 2-D (or, with a height of one, 1-D) window layer.
 struct Window {
   int64_t n, c, h, w, o, oh, ow, kh, kw, sh, sw, dh, dw, top, left;
-  template <typename Op>
-  Window(Op op, ArrayRef<int64_t> kernel) {
-    ArrayRef<int64_t> in = shapeOf(op->getOperand(0)), out = shapeOf(op->getResult(0));
+  template <typename Op> Window(Op op, ArrayRef<int64_t> kernel) {
+    ArrayRef<int64_t> in = shapeOf(op->getOperand(0)),
+                      out = shapeOf(op->getResult(0));
     bool flat = in.size() == 3;
     n = in[0], c = in[1], h = flat ? 1 : in[2], w = in.back();
     o = out[1], oh = flat ? 1 : out[2], ow = out.back();
-    auto first = [&](ArrayRef<int64_t> v, int64_t none) { return flat ? none : v[0]; };
+    auto first = [&](ArrayRef<int64_t> v, int64_t none) {
+      return flat ? none : v[0];
+    };
     kh = first(kernel, 1), kw = kernel.back();
     sh = first(op.getStrides(), 1), sw = op.getStrides().back();
     dh = first(op.getDilations(), 1), dw = op.getDilations().back();
@@ -68,8 +70,9 @@ struct Window {
 } // namespace
 
 template <typename Op>
-static void epilogue(Op op, const std::vector<Floats> &x, std::vector<double> &sum,
-                     int64_t plane, int64_t channels, Floats &out) {
+static void epilogue(Op op, const std::vector<Floats> &x,
+                     std::vector<double> &sum, int64_t plane, int64_t channels,
+                     Floats &out) {
   size_t next = 2;
   const Floats *bias = op.getBias() ? &x[next++] : nullptr;
   const Floats *residual = op.getResidual() ? &x[next++] : nullptr;
@@ -94,11 +97,14 @@ static Floats conv(nn::ConvOp op, const std::vector<Floats> &x) {
           for (int64_t c = 0; c < cg; ++c)
             for (int64_t ky = 0; ky < q.kh; ++ky)
               for (int64_t kx = 0; kx < q.kw; ++kx) {
-                int64_t iy = y * q.sh - q.top + ky * q.dh, ix = xx * q.sw - q.left + kx * q.dw;
+                int64_t iy = y * q.sh - q.top + ky * q.dh,
+                        ix = xx * q.sw - q.left + kx * q.dw;
                 if (iy < 0 || iy >= q.h || ix < 0 || ix >= q.w)
                   continue;
-                s += double(x[0][((n * q.c + o / og * cg + c) * q.h + iy) * q.w + ix]) *
-                     x[1][((o * cg + c) * q.kh + ky) * q.kw + kx];
+                s +=
+                    double(x[0][((n * q.c + o / og * cg + c) * q.h + iy) * q.w +
+                                ix]) *
+                    x[1][((o * cg + c) * q.kh + ky) * q.kw + kx];
               }
           sum[((n * q.o + o) * q.oh + y) * q.ow + xx] = s;
         }
@@ -107,7 +113,8 @@ static Floats conv(nn::ConvOp op, const std::vector<Floats> &x) {
   return out;
 }
 
-static Floats convTranspose(nn::ConvTransposeOp op, const std::vector<Floats> &x) {
+static Floats convTranspose(nn::ConvTransposeOp op,
+                            const std::vector<Floats> &x) {
   Window q(op, shapeOf(op.getWeights()).drop_front(2));
   int64_t groups = op.getGroups(), cg = q.c / groups, og = q.o / groups;
   std::vector<double> sum(q.n * q.o * q.oh * q.ow);
@@ -118,7 +125,8 @@ static Floats convTranspose(nn::ConvTransposeOp op, const std::vector<Floats> &x
           for (int64_t o = 0; o < og; ++o)
             for (int64_t ky = 0; ky < q.kh; ++ky)
               for (int64_t kx = 0; kx < q.kw; ++kx) {
-                int64_t oy = y * q.sh - q.top + ky * q.dh, ox = xx * q.sw - q.left + kx * q.dw;
+                int64_t oy = y * q.sh - q.top + ky * q.dh,
+                        ox = xx * q.sw - q.left + kx * q.dw;
                 if (oy < 0 || oy >= q.oh || ox < 0 || ox >= q.ow)
                   continue;
                 sum[((n * q.o + c / cg * og + o) * q.oh + oy) * q.ow + ox] +=
@@ -133,18 +141,22 @@ static Floats convTranspose(nn::ConvTransposeOp op, const std::vector<Floats> &x
 static Floats pool(nn::PoolOp op, const std::vector<Floats> &x) {
   Window q(op, op.getKernel());
   bool max = op.getKind() == nn::PoolKind::max;
-  ArrayRef<int64_t> high = op.getCountedPadsHigh() ? *op.getCountedPadsHigh() : op.getPadsHigh();
+  ArrayRef<int64_t> high =
+      op.getCountedPadsHigh() ? *op.getCountedPadsHigh() : op.getPadsHigh();
   int64_t bottom = high.size() == 1 ? 0 : high[0], right = high.back();
   Floats out;
   for (int64_t n = 0; n < q.n * q.c; ++n)
     for (int64_t y = 0; y < q.oh; ++y)
       for (int64_t xx = 0; xx < q.ow; ++xx) {
-        double best = -std::numeric_limits<double>::infinity(), sum = 0, count = 0;
+        double best = -std::numeric_limits<double>::infinity(), sum = 0,
+               count = 0;
         for (int64_t ky = 0; ky < q.kh; ++ky)
           for (int64_t kx = 0; kx < q.kw; ++kx) {
-            int64_t iy = y * q.sh - q.top + ky * q.dh, ix = xx * q.sw - q.left + kx * q.dw;
+            int64_t iy = y * q.sh - q.top + ky * q.dh,
+                    ix = xx * q.sw - q.left + kx * q.dw;
             bool inside = iy >= 0 && iy < q.h && ix >= 0 && ix < q.w;
-            if (inside || (op.getCountIncludePad() && iy < q.h + bottom && ix < q.w + right))
+            if (inside || (op.getCountIncludePad() && iy < q.h + bottom &&
+                           ix < q.w + right))
               count += 1;
             if (!inside)
               continue;
@@ -158,7 +170,8 @@ static Floats pool(nn::PoolOp op, const std::vector<Floats> &x) {
 }
 
 static Floats matmul(nn::MatMulOp op, const std::vector<Floats> &x) {
-  ArrayRef<int64_t> a = shapeOf(op.getLhs()), b = shapeOf(op.getRhs()), r = shapeOf(op.getOutput());
+  ArrayRef<int64_t> a = shapeOf(op.getLhs()), b = shapeOf(op.getRhs()),
+                    r = shapeOf(op.getOutput());
   int64_t m = r[r.size() - 2], n = r.back(),
           k = a[a.size() - (op.getTransposeLhs() ? 2 : 1)];
   size_t next = 2;
@@ -176,7 +189,9 @@ static Floats matmul(nn::MatMulOp op, const std::vector<Floats> &x) {
     ArrayRef<int64_t> batch = ArrayRef<int64_t>(index).drop_back(2);
     auto base = [&](ArrayRef<int64_t> shape, int64_t matrix) {
       ArrayRef<int64_t> own = shape.drop_back(2);
-      return broadcastOffset(own, batch.take_back(std::max(own.size(), batch.size()))) * matrix;
+      return broadcastOffset(
+                 own, batch.take_back(std::max(own.size(), batch.size()))) *
+             matrix;
     };
     int64_t row = index[index.size() - 2], col = index.back();
     const float *A = &x[0][base(a, m * k)], *B = &x[1][base(b, k * n)];
@@ -194,7 +209,8 @@ static Floats matmul(nn::MatMulOp op, const std::vector<Floats> &x) {
   return out;
 }
 
-Floats test::reference(mlir::Operation *layer, const std::vector<Floats> &operands) {
+Floats test::reference(mlir::Operation *layer,
+                       const std::vector<Floats> &operands) {
   return llvm::TypeSwitch<mlir::Operation *, Floats>(layer)
       .Case([&](nn::ConvOp op) { return conv(op, operands); })
       .Case([&](nn::ConvTransposeOp op) { return convTranspose(op, operands); })
@@ -240,8 +256,8 @@ struct Writer {
     return name;
   }
   std::string finish(const std::string &layer, const std::string &result) {
-    return "func.func @main(" + args + ") -> " + result + " {\n" + constants + "  %r = " + layer +
-           "\n  return %r : " + result + "\n}\n";
+    return "func.func @main(" + args + ") -> " + result + " {\n" + constants +
+           "  %r = " + layer + "\n  return %r : " + result + "\n}\n";
   }
 };
 } // namespace
@@ -250,7 +266,8 @@ static std::string functionAttributes(const std::string &activation,
                                       const std::string &residualActivation,
                                       std::string others = "") {
   if (!activation.empty())
-    others += (others.empty() ? "" : ", ") + ("activation = #nn.fn<" + activation + ">");
+    others += (others.empty() ? "" : ", ") +
+              ("activation = #nn.fn<" + activation + ">");
   if (!residualActivation.empty())
     others += (others.empty() ? "" : ", ") +
               ("residual_activation = #nn.fn<" + residualActivation + ">");
@@ -286,8 +303,9 @@ std::string ConvCase::text() const {
            list({bottom, right});
   if (transpose)
     layer += " output_padding " + list({outputPadding, outputPadding});
-  layer += functionAttributes(activation, residualActivation,
-                              groups > 1 ? "groups = " + std::to_string(groups) + " : i64" : "");
+  layer += functionAttributes(
+      activation, residualActivation,
+      groups > 1 ? "groups = " + std::to_string(groups) + " : i64" : "");
   return writer.finish(layer + types + " -> " + type(out), type(out));
 }
 
@@ -298,17 +316,19 @@ std::string PoolCase::text() const {
   std::string layer = std::string("nn.pool ") + (max ? "max " : "average ") +
                       writer.add({n, c, h, w}) + " kernel " + list({k, k}) +
                       " strides " + list({stride, stride}) + " dilations " +
-                      list({dilation, dilation}) + " pads " + list({low, low}) + ", " +
-                      list({high, high});
+                      list({dilation, dilation}) + " pads " + list({low, low}) +
+                      ", " + list({high, high});
   if (countPad)
     layer += " {count_include_pad = true}";
-  return writer.finish(layer + " : " + type({n, c, h, w}) + " -> " + type({n, c, oh, ow}),
+  return writer.finish(layer + " : " + type({n, c, h, w}) + " -> " +
+                           type({n, c, oh, ow}),
                        type({n, c, oh, ow}));
 }
 
 std::string MatMulCase::text() const {
   std::vector<int64_t> lhs = lhsBatch, rhs = rhsBatch,
-                       out = lhsBatch.size() >= rhsBatch.size() ? lhsBatch : rhsBatch;
+                       out = lhsBatch.size() >= rhsBatch.size() ? lhsBatch
+                                                                : rhsBatch;
   for (size_t i = 0; i < std::min(lhsBatch.size(), rhsBatch.size()); ++i)
     out[out.size() - 1 - i] = std::max(lhsBatch[lhsBatch.size() - 1 - i],
                                        rhsBatch[rhsBatch.size() - 1 - i]);
@@ -320,7 +340,8 @@ std::string MatMulCase::text() const {
   push(rhs, k, n, transposeRhs);
   push(out, m, n, false);
   Writer writer;
-  std::string layer = "nn.matmul ", types = " : " + type(lhs) + ", " + type(rhs);
+  std::string layer = "nn.matmul ",
+              types = " : " + type(lhs) + ", " + type(rhs);
   layer += writer.add(lhs) + ", ";
   layer += constant ? writer.addConstant(rhs) : writer.add(rhs);
   if (bias) {

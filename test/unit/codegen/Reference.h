@@ -11,8 +11,8 @@ namespace nnv12::test {
 
 using Floats = std::vector<float>;
 
-/// The result of an f32 conv, conv_transpose, matmul, pool or (mean) reduce layer from dense
-/// operands, accumulated in double; dense.
+/// The result of an f32 conv, conv_transpose, matmul, pool or (mean) reduce
+/// layer from dense operands, accumulated in double; dense.
 Floats reference(mlir::Operation *layer, const std::vector<Floats> &operands);
 
 /// A layer of two spatial dimensions, to be written as nn IR.
@@ -31,7 +31,8 @@ struct ConvCase {
 };
 
 struct PoolCase {
-  int64_t n = 1, c = 16, h = 8, w = 8, k = 2, stride = 2, dilation = 1, low = 0, high = 0;
+  int64_t n = 1, c = 16, h = 8, w = 8, k = 2, stride = 2, dilation = 1, low = 0,
+          high = 0;
   bool max = true, countPad = false;
   std::string text() const;
 };
@@ -39,7 +40,8 @@ struct PoolCase {
 struct MatMulCase {
   std::vector<int64_t> lhsBatch, rhsBatch;
   int64_t m = 4, n = 16, k = 16;
-  bool transposeLhs = false, transposeRhs = false, bias = true, residual = false;
+  bool transposeLhs = false, transposeRhs = false, bias = true,
+       residual = false;
   bool constant = false; ///< the right matrix
   std::string activation = "";
   std::string text() const;

@@ -9,8 +9,8 @@
 //       for vector of the block, channel of group, kernel row: multiply-add
 //         every input pixel of the row is loaded once and used for all columns
 //
-// Lane l needs channel i of its group, which is a shuffle of the pixel's channels
-// (none for depthwise). See SlidingWindow.h for the borders.
+// Lane l needs channel i of its group, which is a shuffle of the pixel's
+// channels (none for depthwise). See SlidingWindow.h for the borders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +45,9 @@ public:
 private:
   std::string nameOf(const ColumnTile &tile, bool allRows) const;
   Value input(Value in, Index pixel, int64_t vector, int64_t channel);
-  Values kernelRow(Values acc, Value in, Value weights, Index row, Index rowWeights,
-                   int64_t vector, int64_t channel, const ColumnTile &tile);
+  Values kernelRow(Values acc, Value in, Value weights, Index row,
+                   Index rowWeights, int64_t vector, int64_t channel,
+                   const ColumnTile &tile);
   void microKernel(ValueRange args, const ColumnTile &tile, bool allRows);
 
   KernelBuilder &k;
@@ -59,9 +60,10 @@ private:
 std::string Emitter::nameOf(const ColumnTile &tile, bool allRows) const {
   std::string name;
   llvm::raw_string_ostream os(name);
-  os << "depthwise_g" << group << "_k" << w.kernelRows << 'x' << w.kernelCols << "_s"
-     << w.strideCols << "_d" << w.dilationCols << '_' << w.dilationRows * w.width
-     << (allRows ? "_all_" : "_some_") << tile.name << epilogue.suffix();
+  os << "depthwise_g" << group << "_k" << w.kernelRows << 'x' << w.kernelCols
+     << "_s" << w.strideCols << "_d" << w.dilationCols << '_'
+     << w.dilationRows * w.width << (allRows ? "_all_" : "_some_") << tile.name
+     << epilogue.suffix();
   return name;
 }
 
@@ -69,7 +71,8 @@ std::string Emitter::nameOf(const ColumnTile &tile, bool allRows) const {
 Value Emitter::input(Value in, Index pixel, int64_t vector, int64_t channel) {
   int64_t first = vector * k.VL;
   if (group > k.VL) // all lanes are of one group
-    return k.broadcast(k.load(in, k.add(pixel, first / group * group + channel)), k.VL);
+    return k.broadcast(
+        k.load(in, k.add(pixel, first / group * group + channel)), k.VL);
   Value x = k.load(in, k.add(pixel, first), k.VL);
   if (group == 1)
     return x;
@@ -79,26 +82,30 @@ Value Emitter::input(Value in, Index pixel, int64_t vector, int64_t channel) {
   return vector::ShuffleOp::create(k.b, x, x, lanes);
 }
 
-Values Emitter::kernelRow(Values acc, Value in, Value weights, Index row, Index rowWeights,
-                          int64_t vector, int64_t channel, const ColumnTile &tile) {
+Values Emitter::kernelRow(Values acc, Value in, Value weights, Index row,
+                          Index rowWeights, int64_t vector, int64_t channel,
+                          const ColumnTile &tile) {
   Values columns(w.kernelCols);
   for (auto &[column, taps] : tile.columns) {
     Value x = input(in, k.add(row, column * block), vector, channel);
     for (ColumnTile::Tap tap : taps) {
       Value &weight = columns[tap.kernelCol];
       if (!weight)
-        weight = k.load(weights,
-                        k.add(rowWeights, tap.kernelCol * block + vector * k.VL), k.VL);
+        weight = k.load(
+            weights, k.add(rowWeights, tap.kernelCol * block + vector * k.VL),
+            k.VL);
       acc[tap.pixel] = k.fma(x, weight, acc[tap.pixel]);
     }
   }
   return acc;
 }
 
-/// Arguments: in, weights, out, bias?, residual?, then the offsets of in, weights,
-/// out and bias, and the number of kernel rows. The offset of `in` is that of the
-/// first kernel row and of column 0 of the first pixel, which may be outside.
-void Emitter::microKernel(ValueRange args, const ColumnTile &tile, bool allRows) {
+/// Arguments: in, weights, out, bias?, residual?, then the offsets of in,
+/// weights, out and bias, and the number of kernel rows. The offset of `in` is
+/// that of the first kernel row and of column 0 of the first pixel, which may
+/// be outside.
+void Emitter::microKernel(ValueRange args, const ColumnTile &tile,
+                          bool allRows) {
   size_t next = 0;
   Value in = args[next++], weights = args[next++], out = args[next++];
   Value bias = epilogue.bias ? args[next++] : Value();
@@ -120,13 +127,16 @@ void Emitter::microKernel(ValueRange args, const ColumnTile &tile, bool allRows)
         continue;
       }
       acc = k.loop(0, kernelRows, 1, acc, [&](Value ky, ValueRange carried) {
-        return kernelRow(Values(carried), in, weights, k.add(inAt, k.mul(ky, rowStep)),
-                         k.add(first, k.mul(ky, rowWeights)), vector, channel, tile);
+        return kernelRow(
+            Values(carried), in, weights, k.add(inAt, k.mul(ky, rowStep)),
+            k.add(first, k.mul(ky, rowWeights)), vector, channel, tile);
       });
     }
     auto finish = [&](Value sum, Index p) {
       Index at = k.add(Index(outAt, vector * k.VL), k.mul(p, block));
-      k.store(epilogue.apply(k, sum, [&] { return k.load(residual, at, k.VL); }), out, at);
+      k.store(
+          epilogue.apply(k, sum, [&] { return k.load(residual, at, k.VL); }),
+          out, at);
     };
     bool isLong = epilogue.isLong();
     for (int64_t p = 0; p < tile.count; ++p)
@@ -136,7 +146,9 @@ void Emitter::microKernel(ValueRange args, const ColumnTile &tile, bool allRows)
         finish(acc[p], p);
     if (isLong)
       k.repeat(tile.count, [&](Index p) {
-        finish(k.load(out, k.add(Index(outAt, vector * k.VL), k.mul(p, block)), k.VL), p);
+        finish(k.load(out, k.add(Index(outAt, vector * k.VL), k.mul(p, block)),
+                      k.VL),
+               p);
       });
   }
 }
@@ -144,51 +156,55 @@ void Emitter::microKernel(ValueRange args, const ColumnTile &tile, bool allRows)
 KernelInfo Emitter::emit(nn::ConvOp op, StringRef symbol) {
   int64_t blocks = divideCeil(w.channels, block);
   KernelInfo info;
-  info.tiles = window.plan(w.batch * blocks, double(w.outHeight * w.outWidth *
-                                                    w.kernelRows * w.kernelCols * group));
+  info.tiles = window.plan(
+      w.batch * blocks,
+      double(w.outHeight * w.outWidth * w.kernelRows * w.kernelCols * group));
   if (epilogue.allowsInPlace())
     info.inPlaceOperands.push_back(op->getNumOperands() - 1);
   // The straight-line form is for small windows.
   bool straight = w.kernelRows * w.kernelCols * group * window.tileCols <= 400;
 
-  int64_t inPlane = w.height * w.width * block, outPlane = w.outHeight * w.outWidth * block;
+  int64_t inPlane = w.height * w.width * block,
+          outPlane = w.outHeight * w.outWidth * block;
   int64_t weightBlock = group * w.kernelRows * w.kernelCols * block;
   SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
-    SmallVector<Value> memories = {operands[1], operands[2], operands[0]};
-    memories.append(operands.begin() + 3, operands.end());
-    SmallVector<Type> types(memories.size(), k.b.getF32Type());
-    window.forEachRow(k, begin, end, [&](Index plane, Index y) {
-      Index channelBlock = k.rem(k.val(plane), blocks);
-      KernelRows rows = window.kernelRows(k, y);
-      Index out = k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
-      auto row = [&](bool allRows) {
-        Index low = allRows ? Index(0) : rows.low;
-        Index firstRow = k.add(rows.top, k.mul(low, w.dilationRows));
-        Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
-                         k.mul(firstRow, w.width * block));
-        Index weights = k.add(k.mul(channelBlock, weightBlock),
-                              k.mul(low, w.kernelCols * block));
-        window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
-          auto function = k.microKernel(nameOf(tile, allRows), types, 5, [&](ValueRange args) {
-            microKernel(args, tile, allRows);
-          });
-          k.call(function, memories,
-                 {k.add(in, k.mul(first, w.strideCols * block)), weights,
-                  k.add(out, k.mul(first, block)), k.mul(channelBlock, block),
-                  k.sub(rows.high, rows.low)});
+  k.kernel(
+      symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
+        SmallVector<Value> memories = {operands[1], operands[2], operands[0]};
+        memories.append(operands.begin() + 3, operands.end());
+        SmallVector<Type> types(memories.size(), k.b.getF32Type());
+        window.forEachRow(k, begin, end, [&](Index plane, Index y) {
+          Index channelBlock = k.rem(k.val(plane), blocks);
+          KernelRows rows = window.kernelRows(k, y);
+          Index out =
+              k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
+          auto row = [&](bool allRows) {
+            Index low = allRows ? Index(0) : rows.low;
+            Index firstRow = k.add(rows.top, k.mul(low, w.dilationRows));
+            Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
+                             k.mul(firstRow, w.width * block));
+            Index weights = k.add(k.mul(channelBlock, weightBlock),
+                                  k.mul(low, w.kernelCols * block));
+            window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
+              auto function = k.microKernel(
+                  nameOf(tile, allRows), types, 5,
+                  [&](ValueRange args) { microKernel(args, tile, allRows); });
+              k.call(function, memories,
+                     {k.add(in, k.mul(first, w.strideCols * block)), weights,
+                      k.add(out, k.mul(first, block)),
+                      k.mul(channelBlock, block), k.sub(rows.high, rows.low)});
+            });
+          };
+          if (!straight)
+            return row(false);
+          Value all = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
+                                            k.val(k.sub(rows.high, rows.low)),
+                                            k.constant(w.kernelRows));
+          k.ifElse(
+              all, {}, [&] { return row(true), Values(); },
+              [&] { return row(false), Values(); });
         });
-      };
-      if (!straight)
-        return row(false);
-      Value all = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
-                                        k.val(k.sub(rows.high, rows.low)),
-                                        k.constant(w.kernelRows));
-      k.ifElse(
-          all, {}, [&] { return row(true), Values(); },
-          [&] { return row(false), Values(); });
-    });
-  });
+      });
   return info;
 }
 
@@ -199,10 +215,11 @@ public:
     auto op = dyn_cast<nn::ConvOp>(layer);
     if (!op || !isNonEmptyF32(op))
       return false;
-    ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getOutput());
+    ArrayRef<int64_t> in = shapeOf(op.getInput()),
+                      out = shapeOf(op.getOutput());
     int64_t group = in[1] / op.getGroups();
-    return (in.size() == 3 || in.size() == 4) && op.getGroups() > 1 && in[1] == out[1] &&
-           group < block && llvm::isPowerOf2_64(group) &&
+    return (in.size() == 3 || in.size() == 4) && op.getGroups() > 1 &&
+           in[1] == out[1] && group < block && llvm::isPowerOf2_64(group) &&
            shapeOf(op.getWeights()).back() <= SlidingWindow::mostKernelCols;
   }
   LayoutRequest layouts(Operation *layer) const override {
@@ -217,8 +234,10 @@ public:
     request.results = {blockedTag(rank)};
     return request;
   }
-  KernelInfo emit(KernelBuilder &k, Operation *layer, StringRef symbol) const override {
-    return Emitter(k, cast<nn::ConvOp>(layer)).emit(cast<nn::ConvOp>(layer), symbol);
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
+    return Emitter(k, cast<nn::ConvOp>(layer))
+        .emit(cast<nn::ConvOp>(layer), symbol);
   }
 };
 

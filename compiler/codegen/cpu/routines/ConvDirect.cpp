@@ -12,8 +12,8 @@
 // past the real count are never multiplied; output channels past it come out of
 // zero weights.
 //
-// conv.first.nChw16c: the same for a few dense input channels: each is a block of
-// one channel, weights [O/16][I][kh][kw][16 o].
+// conv.first.nChw16c: the same for a few dense input channels: each is a block
+// of one channel, weights [O/16][I][kh][kw][16 o].
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,8 @@ bool hasWindow(nn::ConvOp op) {
 }
 
 /// Emits a convolution whose input has blocks of `block` channels.
-KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol, int64_t block) {
+KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
+                    int64_t block) {
   WindowShape w = windowOf(op);
   int64_t groups = op.getGroups();
   int64_t channels = w.channels / groups, outChannels = w.outChannels / groups;
@@ -63,10 +64,11 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol, int64_t b
   grid.panels = panels;
   int64_t copyWidth = copies ? w.inputCols(w.outWidth) : w.width;
   PanelGrid::Costs costs;
-  costs.weightBytes = panels * panelWidth * channels * w.kernelRows * w.kernelCols * 4;
+  costs.weightBytes =
+      panels * panelWidth * channels * w.kernelRows * w.kernelCols * 4;
   costs.inputRowBytes = inBlocks * block * copyWidth * w.strideRows * 4;
-  costs.multiplyAdds = double(w.outHeight * w.outWidth) * double(costs.weightBytes / 4) *
-                       double(grid.batches);
+  costs.multiplyAdds = double(w.outHeight * w.outWidth) *
+                       double(costs.weightBytes / 4) * double(grid.batches);
   costs.copiesInput = copies;
   costs.kernelRows = w.kernelRows;
   grid.plan(k.target, costs);
@@ -95,48 +97,56 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol, int64_t b
   shape.weightBlock = w.kernelRows * shape.weightRow;
   shape.epilogue = Epilogue::of(op);
 
-  // The last weights of a partial block are padding, so panels are whole blocks.
+  // The last weights of a partial block are padding, so panels are whole
+  // blocks.
   int64_t weightPanel = inBlocks * shape.weightBlock;
   int64_t inBatch = inBlocks * w.height * w.width * block;
   int64_t outPanel = w.outHeight * w.outWidth * panelWidth;
 
   SmallVector<Type> memories(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(symbol, memories, [&](ValueRange operands, Value scratch, Value begin, Value end) {
-    PanelMemory memory;
-    memory.out = operands[0];
-    memory.in = copies ? scratch : operands[1];
-    memory.weights = operands[2];
-    size_t next = 3;
-    if (shape.epilogue.bias)
-      memory.bias = operands[next++];
-    if (shape.epilogue.residual)
-      memory.residual = operands[next++];
-    emitPanelTiles(k, grid, begin, end, [&](Index batch, Index row, Index rows, Value isNew,
-                                            Index firstPanel) {
-      Index group = k.rem(batch, groups);
-      Index inputRow = k.mul(row, w.strideRows);
-      PanelBlock b;
-      b.memory = memory;
-      b.at.in = k.add(k.mul(batch, inBatch), k.mul(inputRow, w.width * block));
-      if (copies) {
-        k.ifThen(isNew, [&] {
-          copy.emit(k, operands[1], k.mul(batch, inBatch), k.sub(inputRow, w.top), scratch);
-        });
-        b.at.in = 0;
-      }
-      b.at.weights = k.mul(group, panels * weightPanel);
-      b.at.bias = k.mul(group, panels * panelWidth);
-      b.at.out = k.add(k.mul(batch, panels * outPanel), k.mul(row, shape.outRow));
-      b.at.blocks = channels / block;
-      b.at.inBlock = copies ? copy.planeSize() : w.height * w.width * block;
-      b.at.kernelRow = w.dilationRows * copyWidth * block;
-      b.at.weightPanel = weightPanel;
-      b.at.outPanel = outPanel;
-      b.firstPanel = firstPanel;
-      b.rows = rows;
-      emitPanelBlock(k, shape, grid, b);
-    });
-  });
+  k.kernel(symbol, memories,
+           [&](ValueRange operands, Value scratch, Value begin, Value end) {
+             PanelMemory memory;
+             memory.out = operands[0];
+             memory.in = copies ? scratch : operands[1];
+             memory.weights = operands[2];
+             size_t next = 3;
+             if (shape.epilogue.bias)
+               memory.bias = operands[next++];
+             if (shape.epilogue.residual)
+               memory.residual = operands[next++];
+             emitPanelTiles(
+                 k, grid, begin, end,
+                 [&](Index batch, Index row, Index rows, Value isNew,
+                     Index firstPanel) {
+                   Index group = k.rem(batch, groups);
+                   Index inputRow = k.mul(row, w.strideRows);
+                   PanelBlock b;
+                   b.memory = memory;
+                   b.at.in = k.add(k.mul(batch, inBatch),
+                                   k.mul(inputRow, w.width * block));
+                   if (copies) {
+                     k.ifThen(isNew, [&] {
+                       copy.emit(k, operands[1], k.mul(batch, inBatch),
+                                 k.sub(inputRow, w.top), scratch);
+                     });
+                     b.at.in = 0;
+                   }
+                   b.at.weights = k.mul(group, panels * weightPanel);
+                   b.at.bias = k.mul(group, panels * panelWidth);
+                   b.at.out = k.add(k.mul(batch, panels * outPanel),
+                                    k.mul(row, shape.outRow));
+                   b.at.blocks = channels / block;
+                   b.at.inBlock =
+                       copies ? copy.planeSize() : w.height * w.width * block;
+                   b.at.kernelRow = w.dilationRows * copyWidth * block;
+                   b.at.weightPanel = weightPanel;
+                   b.at.outPanel = outPanel;
+                   b.firstPanel = firstPanel;
+                   b.rows = rows;
+                   emitPanelBlock(k, shape, grid, b);
+                 });
+           });
   KernelInfo info;
   info.tiles = grid.tiles();
   info.scratchBytes = copies ? copy.size() * 4 : 0;
@@ -170,7 +180,8 @@ public:
     request.results = {blockedTag(rank)};
     return request;
   }
-  KernelInfo emit(KernelBuilder &k, Operation *layer, StringRef symbol) const override {
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
     return emitConv(k, cast<nn::ConvOp>(layer), symbol, 16);
   }
 };
@@ -180,15 +191,18 @@ public:
   StringRef name() const override { return "conv.first.nChw16c"; }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
-    return op && hasWindow(op) && op.getGroups() == 1 && shapeOf(op.getInput())[1] <= 4;
+    return op && hasWindow(op) && op.getGroups() == 1 &&
+           shapeOf(op.getInput())[1] <= 4;
   }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = ConvDirect::layouts(layer);
     request.operands[0] = "";
-    request.operands[1] = shapeOf(layer->getOperand(0)).size() == 4 ? "Abcd16a" : "Abc16a";
+    request.operands[1] =
+        shapeOf(layer->getOperand(0)).size() == 4 ? "Abcd16a" : "Abc16a";
     return request;
   }
-  KernelInfo emit(KernelBuilder &k, Operation *layer, StringRef symbol) const override {
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
     return emitConv(k, cast<nn::ConvOp>(layer), symbol, 1);
   }
 };

@@ -4,8 +4,8 @@
 // weights [O/16][I/16][kh][kw][16 i][16 o].
 //
 // Output positions whose distance is a multiple of the stride take the same
-// kernel taps. For each such phase the layer is a convolution of stride one with
-// a part of the kernel, going backwards over the input:
+// kernel taps. For each such phase the layer is a convolution of stride one
+// with a part of the kernel, going backwards over the input:
 //
 //   for tile = (image and group, block of phase rows, chunk of output panels)
 //     if a phase reaches outside: copy the rows with a zero halo to scratch
@@ -35,19 +35,22 @@ public:
     auto op = dyn_cast<nn::ConvTransposeOp>(layer);
     if (!op || !isNonEmptyF32(op))
       return false;
-    ArrayRef<int64_t> in = shapeOf(op.getInput()), out = shapeOf(op.getOutput());
+    ArrayRef<int64_t> in = shapeOf(op.getInput()),
+                      out = shapeOf(op.getOutput());
     if (in.size() != 3 && in.size() != 4)
       return false;
     int64_t groups = op.getGroups();
     if (llvm::any_of(op.getStrides(), [](int64_t s) { return s > 8; }))
       return false; // each phase has code of its own
-    return groups == 1 || (in[1] / groups % panelWidth == 0 && out[1] / groups % panelWidth == 0);
+    return groups == 1 || (in[1] / groups % panelWidth == 0 &&
+                           out[1] / groups % panelWidth == 0);
   }
   LayoutRequest layouts(Operation *layer) const override {
     auto op = cast<nn::ConvTransposeOp>(layer);
     int64_t rank = shapeOf(op.getInput()).size();
     LayoutRequest request;
-    request.operands = {blockedTag(rank), rank == 4 ? "BAcd16a16b" : "BAc16a16b"};
+    request.operands = {blockedTag(rank),
+                        rank == 4 ? "BAcd16a16b" : "BAc16a16b"};
     if (op.getBias())
       request.operands.push_back("A16a");
     if (op.getResidual())
@@ -55,16 +58,19 @@ public:
     request.results = {blockedTag(rank)};
     return request;
   }
-  KernelInfo emit(KernelBuilder &k, Operation *layer, StringRef symbol) const override;
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override;
 };
 
-KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer, StringRef symbol) const {
+KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
+                               StringRef symbol) const {
   constexpr int64_t block = panelWidth;
   auto op = cast<nn::ConvTransposeOp>(layer);
   WindowShape w(op, shapeOf(op.getWeights()).drop_front(2));
   int64_t groups = op.getGroups();
   int64_t channels = w.channels / groups, outChannels = w.outChannels / groups;
-  int64_t inBlocks = divideCeil(channels, block), panels = divideCeil(outChannels, panelWidth);
+  int64_t inBlocks = divideCeil(channels, block),
+          panels = divideCeil(outChannels, panelWidth);
   SmallVector<Phase> rowPhases =
       phasesOf(w.outHeight, w.kernelRows, w.strideRows, w.dilationRows, w.top);
   SmallVector<Phase> colPhases =
@@ -88,14 +94,16 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer, StringRef sym
   };
   auto [lowRow, highRow, lastRow] = span(rowPhases);
   auto [lowCol, highCol, lastCol] = span(colPhases);
-  bool copies = lowRow < 0 || lowCol < 0 || lastRow >= w.height || lastCol >= w.width;
+  bool copies =
+      lowRow < 0 || lowCol < 0 || lastRow >= w.height || lastCol >= w.width;
   int64_t copyWidth = copies ? lastCol - lowCol + 1 : w.width;
 
   PanelGrid::Costs costs;
-  costs.weightBytes = panels * panelWidth * channels * w.kernelRows * w.kernelCols * 4;
+  costs.weightBytes =
+      panels * panelWidth * channels * w.kernelRows * w.kernelCols * 4;
   costs.inputRowBytes = inBlocks * block * copyWidth * 4;
-  costs.multiplyAdds = double(w.height * w.width) * double(costs.weightBytes / 4) *
-                       double(grid.batches);
+  costs.multiplyAdds = double(w.height * w.width) *
+                       double(costs.weightBytes / 4) * double(grid.batches);
   costs.copiesInput = copies;
   grid.plan(k.target, costs);
 
@@ -115,64 +123,78 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer, StringRef sym
   int64_t outPanel = w.outHeight * w.outWidth * panelWidth;
 
   SmallVector<Type> memories(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(symbol, memories, [&](ValueRange operands, Value scratch, Value begin, Value end) {
-    PanelBlock b;
-    b.memory.out = operands[0];
-    b.memory.in = copies ? scratch : operands[1];
-    b.memory.weights = operands[2];
-    size_t next = 3;
-    if (epilogue.bias)
-      b.memory.bias = operands[next++];
-    if (epilogue.residual)
-      b.memory.residual = operands[next++];
-    emitPanelTiles(k, grid, begin, end, [&](Index batch, Index row, Index, Value isNew,
-                                            Index firstPanel) {
-      Index group = k.rem(k.val(batch), groups);
-      Index in = k.add(k.mul(batch, inBatch), k.mul(row, w.width * block));
-      if (copies) {
-        k.ifThen(isNew, [&] {
-          copy.emit(k, operands[1], k.mul(batch, inBatch), k.add(row, lowRow), scratch);
-        });
-        in = Index(-(lowRow * copyWidth + lowCol) * block);
-      }
-      b.firstPanel = firstPanel;
-      b.at.bias = k.mul(group, panels * panelWidth);
-      b.at.inBlock = copies ? copy.planeSize() : w.height * w.width * block;
-      b.at.weightPanel = weightPanel;
-      b.at.outPanel = outPanel;
-      for (const Phase &y : rowPhases)
-        for (const Phase &x : colPhases) {
-          bool empty = y.taps == 0 || x.taps == 0; // only the bias
-          PanelShape shape;
-          shape.epilogue = epilogue;
-          shape.kernelRows = empty ? 1 : y.taps;
-          shape.kernelCols = empty ? 1 : x.taps;
-          shape.inCol = block;
-          shape.inRow = copyWidth * block;
-          shape.outCol = w.strideCols * panelWidth;
-          shape.outRow = w.strideRows * w.outWidth * panelWidth;
-          shape.kernelCol = -x.inputStep * block;
-          shape.channelTail = empty ? 0 : channels % block;
-          shape.weightCol = x.tapStep * block * panelWidth;
-          shape.weightRow = y.tapStep * w.kernelCols * block * panelWidth;
-          shape.weightBlock = weightBlock;
-          PanelGrid part = grid;
-          part.rows = y.outputs;
-          part.cols = x.outputs;
-          part.tile.cols = std::min(grid.tile.cols, part.cols);
-          b.at.blocks = empty ? 0 : channels / block;
-          b.at.in = k.add(in, empty ? 0 : (y.input * copyWidth + x.input) * block);
-          b.at.kernelRow = -y.inputStep * copyWidth * block;
-          b.at.weights = k.add(k.mul(group, inBlocks * weightBlock),
-                               (y.firstTap * w.kernelCols + x.firstTap) * block * panelWidth);
-          b.at.out = k.add(k.add(k.mul(batch, panels * outPanel), k.mul(row, shape.outRow)),
-                           (y.firstOutput * w.outWidth + x.firstOutput) * panelWidth);
-          b.rows = grid.rowBlocks == 1 ? Index(y.outputs)
-                                       : k.min(grid.rowBlock, k.sub(y.outputs, row));
-          emitPanelBlock(k, shape, part, b);
-        }
-    });
-  });
+  k.kernel(
+      symbol, memories,
+      [&](ValueRange operands, Value scratch, Value begin, Value end) {
+        PanelBlock b;
+        b.memory.out = operands[0];
+        b.memory.in = copies ? scratch : operands[1];
+        b.memory.weights = operands[2];
+        size_t next = 3;
+        if (epilogue.bias)
+          b.memory.bias = operands[next++];
+        if (epilogue.residual)
+          b.memory.residual = operands[next++];
+        emitPanelTiles(
+            k, grid, begin, end,
+            [&](Index batch, Index row, Index, Value isNew, Index firstPanel) {
+              Index group = k.rem(k.val(batch), groups);
+              Index in =
+                  k.add(k.mul(batch, inBatch), k.mul(row, w.width * block));
+              if (copies) {
+                k.ifThen(isNew, [&] {
+                  copy.emit(k, operands[1], k.mul(batch, inBatch),
+                            k.add(row, lowRow), scratch);
+                });
+                in = Index(-(lowRow * copyWidth + lowCol) * block);
+              }
+              b.firstPanel = firstPanel;
+              b.at.bias = k.mul(group, panels * panelWidth);
+              b.at.inBlock =
+                  copies ? copy.planeSize() : w.height * w.width * block;
+              b.at.weightPanel = weightPanel;
+              b.at.outPanel = outPanel;
+              for (const Phase &y : rowPhases)
+                for (const Phase &x : colPhases) {
+                  bool empty = y.taps == 0 || x.taps == 0; // only the bias
+                  PanelShape shape;
+                  shape.epilogue = epilogue;
+                  shape.kernelRows = empty ? 1 : y.taps;
+                  shape.kernelCols = empty ? 1 : x.taps;
+                  shape.inCol = block;
+                  shape.inRow = copyWidth * block;
+                  shape.outCol = w.strideCols * panelWidth;
+                  shape.outRow = w.strideRows * w.outWidth * panelWidth;
+                  shape.kernelCol = -x.inputStep * block;
+                  shape.channelTail = empty ? 0 : channels % block;
+                  shape.weightCol = x.tapStep * block * panelWidth;
+                  shape.weightRow =
+                      y.tapStep * w.kernelCols * block * panelWidth;
+                  shape.weightBlock = weightBlock;
+                  PanelGrid part = grid;
+                  part.rows = y.outputs;
+                  part.cols = x.outputs;
+                  part.tile.cols = std::min(grid.tile.cols, part.cols);
+                  b.at.blocks = empty ? 0 : channels / block;
+                  b.at.in = k.add(
+                      in, empty ? 0 : (y.input * copyWidth + x.input) * block);
+                  b.at.kernelRow = -y.inputStep * copyWidth * block;
+                  b.at.weights =
+                      k.add(k.mul(group, inBlocks * weightBlock),
+                            (y.firstTap * w.kernelCols + x.firstTap) * block *
+                                panelWidth);
+                  b.at.out =
+                      k.add(k.add(k.mul(batch, panels * outPanel),
+                                  k.mul(row, shape.outRow)),
+                            (y.firstOutput * w.outWidth + x.firstOutput) *
+                                panelWidth);
+                  b.rows = grid.rowBlocks == 1
+                               ? Index(y.outputs)
+                               : k.min(grid.rowBlock, k.sub(y.outputs, row));
+                  emitPanelBlock(k, shape, part, b);
+                }
+            });
+      });
   KernelInfo info;
   info.tiles = grid.tiles();
   info.scratchBytes = copies ? copy.size() * 4 : 0;

@@ -1,6 +1,7 @@
 //===- Epilogue.h - What follows a sum of products --------------*- C++ -*-===//
 //
-// out = residual_activation(activation(sum + bias) + residual), absent parts skipped.
+// out = residual_activation(activation(sum + bias) + residual), absent parts
+// skipped.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_EPILOGUE_H
@@ -18,8 +19,7 @@ struct Epilogue {
   nn::FunctionAttr residualActivation; ///< may be null
 
   /// Of a conv, conv_transpose or matmul.
-  template <typename Op>
-  static Epilogue of(Op op) {
+  template <typename Op> static Epilogue of(Op op) {
     Epilogue e;
     e.bias = bool(op.getBias());
     e.residual = bool(op.getResidual());
@@ -29,8 +29,9 @@ struct Epilogue {
   }
   /// Part of the name of a micro-kernel that ends so.
   std::string suffix() const;
-  /// Whether it is long, say a polynomial, so that code for each accumulator of a
-  /// tile would be too much: sums are stored first, then a loop finishes them.
+  /// Whether it is long, say a polynomial, so that code for each accumulator of
+  /// a tile would be too much: sums are stored first, then a loop finishes
+  /// them.
   bool isLong() const;
   /// Whether the result may share memory with the residual.
   bool allowsInPlace() const { return residual && !isLong(); }

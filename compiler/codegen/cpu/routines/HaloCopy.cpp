@@ -25,8 +25,8 @@ static void pieces(KernelBuilder &k, int64_t count,
 
 void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
                     Value scratch) const {
-  int64_t first = std::max<int64_t>(left, 0);        // zero columns
-  int64_t skip = std::max<int64_t>(-left, 0);        // input columns not needed
+  int64_t first = std::max<int64_t>(left, 0); // zero columns
+  int64_t skip = std::max<int64_t>(-left, 0); // input columns not needed
   int64_t copied = std::clamp<int64_t>(copyWidth - first, 0, width - skip);
   Value zero = k.fconst(0, k.vec(k.VL));
   auto clear = [&](Index at, int64_t count) {
@@ -39,13 +39,14 @@ void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
       Index to = k.add(k.mul(plane, planeSize()), k.mul(row, rowSize()));
       Index y = k.add(firstRow, row);
       // One unsigned comparison: a negative row is a huge one.
-      Value inside = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ult, k.val(y),
-                                           k.constant(height));
+      Value inside = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ult,
+                                           k.val(y), k.constant(height));
       k.ifElse(
           inside, {},
           [&]() -> Values {
-            Index from = k.add(k.add(inOffset, k.mul(plane, height * width * pixel)),
-                               k.add(k.mul(y, width * pixel), skip * pixel));
+            Index from =
+                k.add(k.add(inOffset, k.mul(plane, height * width * pixel)),
+                      k.add(k.mul(y, width * pixel), skip * pixel));
             clear(to, first * pixel);
             pieces(k, copied * pixel, [&](Index i, int64_t lanes) {
               k.storePart(k.loadPart(in, k.add(from, i), k.VL, lanes), scratch,

@@ -1,10 +1,10 @@
 //===- MatMul.cpp - Matrix products ---------------------------------------===//
 //
-// Both take and give dense row-major matrices and run the panel micro-kernel on a
-// tile of rows and 16-column panels.
+// Both take and give dense row-major matrices and run the panel micro-kernel on
+// a tile of rows and 16-column panels.
 //
-// matmul.panels: the right matrix is a constant, stored as panels [N/16][K][16];
-// the left one's batches are more rows.
+// matmul.panels: the right matrix is a constant, stored as panels
+// [N/16][K][16]; the left one's batches are more rows.
 //
 //   for tile = (row block, chunk of panels)
 //     for panel group, row group: micro-kernel over K
@@ -38,7 +38,8 @@ using llvm::divideCeil;
 namespace {
 
 int64_t product(ArrayRef<int64_t> values) {
-  return std::accumulate(values.begin(), values.end(), int64_t(1), std::multiplies<>());
+  return std::accumulate(values.begin(), values.end(), int64_t(1),
+                         std::multiplies<>());
 }
 
 /// What the micro-kernel can do with a bias.
@@ -72,8 +73,8 @@ struct MatMulShape {
     lhsBatch.assign(lhs.begin(), lhs.end() - 2);
     rhsBatch.assign(rhs.begin(), rhs.end() - 2);
   }
-  /// Number of the matrix of an operand (with batch dimensions `own`) that batch
-  /// `index` of the result takes.
+  /// Number of the matrix of an operand (with batch dimensions `own`) that
+  /// batch `index` of the result takes.
   Index matrix(KernelBuilder &k, Index index, ArrayRef<int64_t> own) const {
     if (product(own) == 1)
       return 0;
@@ -82,9 +83,11 @@ struct MatMulShape {
     Index result = 0;
     int64_t ownStride = 1, stride = 1;
     for (size_t d = 0; d < own.size(); ++d) {
-      int64_t size = own[own.size() - 1 - d], extent = batch[batch.size() - 1 - d];
+      int64_t size = own[own.size() - 1 - d],
+              extent = batch[batch.size() - 1 - d];
       if (size != 1)
-        result = k.add(result, k.mul(k.rem(k.div(index, stride), extent), ownStride));
+        result = k.add(result,
+                       k.mul(k.rem(k.div(index, stride), extent), ownStride));
       ownStride *= size;
       stride *= extent;
     }
@@ -145,10 +148,11 @@ LayoutRequest denseLayouts(Operation *layer) {
 
 /// Rows [row, row + rows) of `columns` elements (a multiple of 16), in scratch
 /// apart by 16 more.
-void copyRows(KernelBuilder &k, Value in, Index row, Index rows, int64_t columns,
-              Value scratch) {
+void copyRows(KernelBuilder &k, Value in, Index row, Index rows,
+              int64_t columns, Value scratch) {
   k.loop(0, rows, 1, [&](Value i) {
-    Index from = k.mul(k.add(row, i), columns), to = k.mul(i, columns + panelWidth);
+    Index from = k.mul(k.add(row, i), columns),
+          to = k.mul(i, columns + panelWidth);
     k.loop(0, columns, panelWidth, [&](Value c) {
       for (int64_t v = 0; v < panelWidth; v += k.VL)
         k.store(k.load(in, k.add(k.add(from, c), v), k.VL), scratch,
@@ -168,10 +172,12 @@ public:
   }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = denseLayouts(layer);
-    request.operands[1] = cast<nn::MatMulOp>(layer).getTransposeRhs() ? "Ab16a" : "Ba16b";
+    request.operands[1] =
+        cast<nn::MatMulOp>(layer).getTransposeRhs() ? "Ab16a" : "Ba16b";
     return request;
   }
-  KernelInfo emit(KernelBuilder &k, Operation *layer, StringRef symbol) const override {
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
     auto op = cast<nn::MatMulOp>(layer);
     MatMulShape s(op);
     s.m *= product(s.batch);
@@ -187,28 +193,33 @@ public:
     if (copies)
       parts.shape.inRow = s.k + panelWidth;
     SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
-    k.kernel(symbol, types, [&](ValueRange operands, Value scratch, Value begin, Value end) {
-      parts.setOperands(operands);
-      emitPanelTiles(k, grid, begin, end, [&](Index, Index row, Index rows, Value isNew,
-                                              Index firstPanel) {
-        PanelBlock b;
-        b.memory = parts.memory;
-        b.at.in = k.mul(row, parts.shape.inRow);
-        if (copies) {
-          k.ifThen(isNew, [&] { copyRows(k, operands[1], row, rows, s.k, scratch); });
-          b.memory.in = scratch;
-          b.at.in = 0;
-        }
-        b.at.out = k.mul(row, s.n);
-        b.at.blocks = s.k / panelWidth;
-        b.at.inBlock = parts.shape.inChannel * panelWidth;
-        b.at.weightPanel = s.k * panelWidth;
-        b.at.outPanel = panelWidth;
-        b.firstPanel = firstPanel;
-        b.rows = rows;
-        emitPanelBlock(k, parts.shape, grid, b);
-      });
-    });
+    k.kernel(
+        symbol, types,
+        [&](ValueRange operands, Value scratch, Value begin, Value end) {
+          parts.setOperands(operands);
+          emitPanelTiles(
+              k, grid, begin, end,
+              [&](Index, Index row, Index rows, Value isNew, Index firstPanel) {
+                PanelBlock b;
+                b.memory = parts.memory;
+                b.at.in = k.mul(row, parts.shape.inRow);
+                if (copies) {
+                  k.ifThen(isNew, [&] {
+                    copyRows(k, operands[1], row, rows, s.k, scratch);
+                  });
+                  b.memory.in = scratch;
+                  b.at.in = 0;
+                }
+                b.at.out = k.mul(row, s.n);
+                b.at.blocks = s.k / panelWidth;
+                b.at.inBlock = parts.shape.inChannel * panelWidth;
+                b.at.weightPanel = s.k * panelWidth;
+                b.at.outPanel = panelWidth;
+                b.firstPanel = firstPanel;
+                b.rows = rows;
+                emitPanelBlock(k, parts.shape, grid, b);
+              });
+        });
     KernelInfo info;
     info.tiles = grid.tiles();
     info.scratchBytes = copies ? grid.rowBlock * parts.shape.inRow * 4 : 0;
@@ -223,11 +234,15 @@ public:
   bool matches(Operation *layer) const override {
     return isSupported(dyn_cast<nn::MatMulOp>(layer));
   }
-  LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
-  KernelInfo emit(KernelBuilder &k, Operation *layer, StringRef symbol) const override;
+  LayoutRequest layouts(Operation *layer) const override {
+    return denseLayouts(layer);
+  }
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override;
 };
 
-KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer, StringRef symbol) const {
+KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
+                               StringRef symbol) const {
   auto op = cast<nn::MatMulOp>(layer);
   MatMulShape s(op);
   if (s.rhsBatch.empty() && !s.transposeLhs) { // all batches are more rows
@@ -241,7 +256,8 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer, StringRef sym
   grid.batches = product(s.batch);
   PanelGrid::Costs costs;
   costs.weightBytes = grid.panels * panelWidth * s.k * 4;
-  costs.inputRowBytes = packs ? 1 : s.k * 4; // what is packed is read by all rows
+  costs.inputRowBytes =
+      packs ? 1 : s.k * 4; // what is packed is read by all rows
   costs.multiplyAdds =
       double(grid.batches) * double(s.m) * double(costs.weightBytes / 4);
   grid.plan(k.target, costs);
@@ -258,37 +274,42 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer, StringRef sym
     parts.shape.weightBlock = s.n * panelWidth;
   }
   SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(symbol, types, [&](ValueRange operands, Value scratch, Value begin, Value end) {
-    parts.setOperands(operands);
-    if (packs)
-      parts.memory.weights = scratch;
-    emitPanelTiles(k, grid, begin, end, [&](Index batch, Index row, Index rows, Value,
-                                            Index firstPanel) {
-      Index rhs = k.mul(s.matrix(k, batch, s.rhsBatch), s.k * s.n);
-      PanelBlock b;
-      b.memory = parts.memory;
-      b.at.in = k.add(k.mul(s.matrix(k, batch, s.lhsBatch), s.m * s.k),
-                      k.mul(row, parts.shape.inRow));
-      b.at.out = k.add(k.mul(batch, s.m * s.n), k.mul(row, s.n));
-      b.at.blocks = s.k / panelWidth;
-      b.at.inBlock = parts.shape.inChannel * panelWidth;
-      b.at.weightPanel = packs ? pack.panelSize() : panelWidth;
-      b.at.outPanel = panelWidth;
-      b.firstPanel = firstPanel;
-      b.rows = rows;
-      b.at.weights = rhs;
-      if (packs) {
-        Index count = k.min(grid.panelChunk, k.sub(grid.panels, firstPanel));
-        pack.emit(k, operands[2], rhs, scratch, firstPanel, count);
-        // Scratch begins with the chunk's first panel.
-        b.at.weights = k.mul(k.mul(firstPanel, pack.panelSize()), -1);
-      }
-      emitPanelBlock(k, parts.shape, grid, b);
-    });
-  });
+  k.kernel(
+      symbol, types,
+      [&](ValueRange operands, Value scratch, Value begin, Value end) {
+        parts.setOperands(operands);
+        if (packs)
+          parts.memory.weights = scratch;
+        emitPanelTiles(
+            k, grid, begin, end,
+            [&](Index batch, Index row, Index rows, Value, Index firstPanel) {
+              Index rhs = k.mul(s.matrix(k, batch, s.rhsBatch), s.k * s.n);
+              PanelBlock b;
+              b.memory = parts.memory;
+              b.at.in = k.add(k.mul(s.matrix(k, batch, s.lhsBatch), s.m * s.k),
+                              k.mul(row, parts.shape.inRow));
+              b.at.out = k.add(k.mul(batch, s.m * s.n), k.mul(row, s.n));
+              b.at.blocks = s.k / panelWidth;
+              b.at.inBlock = parts.shape.inChannel * panelWidth;
+              b.at.weightPanel = packs ? pack.panelSize() : panelWidth;
+              b.at.outPanel = panelWidth;
+              b.firstPanel = firstPanel;
+              b.rows = rows;
+              b.at.weights = rhs;
+              if (packs) {
+                Index count =
+                    k.min(grid.panelChunk, k.sub(grid.panels, firstPanel));
+                pack.emit(k, operands[2], rhs, scratch, firstPanel, count);
+                // Scratch begins with the chunk's first panel.
+                b.at.weights = k.mul(k.mul(firstPanel, pack.panelSize()), -1);
+              }
+              emitPanelBlock(k, parts.shape, grid, b);
+            });
+      });
   KernelInfo info;
   info.tiles = grid.tiles();
-  info.scratchBytes = packs ? std::min(grid.panelChunk, grid.panels) * pack.panelSize() * 4 : 0;
+  info.scratchBytes =
+      packs ? std::min(grid.panelChunk, grid.panels) * pack.panelSize() * 4 : 0;
   info.inPlaceOperands = parts.inPlace;
   return info;
 }

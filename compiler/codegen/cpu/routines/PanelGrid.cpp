@@ -19,8 +19,8 @@ static constexpr double tileMultiplyAdds = 150e3;
 static constexpr int64_t enoughTiles = 8;
 
 /// Cost of all micro-kernel calls of a plane with this tile.
-static double planeCost(const Target &target, const PanelGrid &grid, int64_t rows,
-                        int64_t cols, int64_t panels) {
+static double planeCost(const Target &target, const PanelGrid &grid,
+                        int64_t rows, int64_t cols, int64_t panels) {
   double sum = 0;
   auto parts = [](int64_t total, int64_t size) {
     return std::array<std::pair<int64_t, int64_t>, 2>{
@@ -37,10 +37,12 @@ static double planeCost(const Target &target, const PanelGrid &grid, int64_t row
 static PanelTile chooseTile(const Target &target, const PanelGrid &grid) {
   PanelTile best;
   double bestCost = std::numeric_limits<double>::max();
-  for (int64_t panels = 1; panels <= std::min<int64_t>(grid.panels, 8); ++panels) {
+  for (int64_t panels = 1; panels <= std::min<int64_t>(grid.panels, 8);
+       ++panels) {
     int64_t positions = maxPositions(target, panels);
     for (int64_t cols = 1; cols <= std::min(grid.cols, positions); ++cols)
-      for (int64_t rows = 1; rows * cols <= positions && rows <= grid.rows; ++rows) {
+      for (int64_t rows = 1; rows * cols <= positions && rows <= grid.rows;
+           ++rows) {
         // Many rows of few columns mean many input streams.
         if (grid.cols > 1 && rows > 4)
           break;
@@ -62,17 +64,20 @@ void PanelGrid::plan(const Target &target, const Costs &costs) {
   int64_t panelGroups = divideCeil(panels, tile.panels);
   // Row blocks whose input stays in the cache.
   int64_t groupBytes = std::max<int64_t>(1, costs.inputRowBytes * tile.rows);
-  int64_t blockGroups = std::clamp<int64_t>(cacheBytes / groupBytes, 1, rowGroups);
+  int64_t blockGroups =
+      std::clamp<int64_t>(cacheBytes / groupBytes, 1, rowGroups);
   rowBlocks = divideCeil(rowGroups, blockGroups);
   panelChunks = 1;
-  int64_t wanted = std::clamp<int64_t>(int64_t(costs.multiplyAdds / tileMultiplyAdds),
-                                       1, enoughTiles);
+  int64_t wanted = std::clamp<int64_t>(
+      int64_t(costs.multiplyAdds / tileMultiplyAdds), 1, enoughTiles);
   int64_t inputBytes = costs.inputRowBytes * rows;
-  // Cut what is cheaper to read twice: row blocks share the weights, panel chunks
-  // the input.
-  bool preferPanels = costs.weightBytes > inputBytes * (costs.copiesInput ? 2 : 1);
+  // Cut what is cheaper to read twice: row blocks share the weights, panel
+  // chunks the input.
+  bool preferPanels =
+      costs.weightBytes > inputBytes * (costs.copiesInput ? 2 : 1);
   while (tiles() < wanted) {
-    bool canRows = rowBlocks * 2 <= rowGroups, canPanels = panelChunks * 2 <= panelGroups;
+    bool canRows = rowBlocks * 2 <= rowGroups,
+         canPanels = panelChunks * 2 <= panelGroups;
     if (canPanels && (preferPanels || !canRows))
       panelChunks *= 2;
     else if (canRows)
@@ -113,8 +118,8 @@ double PanelGrid::busiest(int64_t block, int64_t threads) const {
   return double(most);
 }
 
-/// Chooses a row block for at least `least` blocks that keeps few threads equally
-/// busy. Each block costs about `overhead` row groups more.
+/// Chooses a row block for at least `least` blocks that keeps few threads
+/// equally busy. Each block costs about `overhead` row groups more.
 void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
   int64_t groups = divideCeil(rows, tile.rows);
   double best = std::numeric_limits<double>::max();
@@ -122,8 +127,9 @@ void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
     int64_t block = size * tile.rows, blocks = divideCeil(rows, block);
     if (blocks > std::max<int64_t>(4 * least, 16))
       break;
-    double cost = (busiest(block, 1) + 2 * busiest(block, 2) + 4 * busiest(block, 4)) *
-                  (1 + 0.02 * double(overhead * blocks) / double(groups));
+    double cost =
+        (busiest(block, 1) + 2 * busiest(block, 2) + 4 * busiest(block, 4)) *
+        (1 + 0.02 * double(overhead * blocks) / double(groups));
     if (cost < best * 0.99) {
       best = cost;
       rowBlock = block;
@@ -140,7 +146,8 @@ void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
     PanelCall at = block.at;
     at.weights = k.add(at.weights, k.mul(panel, at.weightPanel));
     at.bias = k.add(at.bias, k.mul(panel, panelWidth));
-    at.in = k.add(at.in, k.add(k.mul(row, shape.inRow), k.mul(col, shape.inCol)));
+    at.in =
+        k.add(at.in, k.add(k.mul(row, shape.inRow), k.mul(col, shape.inCol)));
     at.out = k.add(k.add(at.out, k.mul(panel, at.outPanel)),
                    k.add(k.mul(row, shape.outRow), k.mul(col, shape.outCol)));
     callPanelKernel(k, shape, t, block.memory, at);
@@ -174,7 +181,8 @@ void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
   // panels or a panel of fewer lanes.
   int64_t rest = grid.panels % tile.panels;
   bool hasOdd = rest || grid.lastLanes != panelWidth;
-  int64_t even = hasOdd ? grid.panels - (rest ? rest : tile.panels) : grid.panels;
+  int64_t even =
+      hasOdd ? grid.panels - (rest ? rest : tile.panels) : grid.panels;
   Index last = k.add(block.firstPanel, grid.panelChunk);
   PanelTile odd = tile;
   odd.panels = rest ? rest : tile.panels;
@@ -200,9 +208,10 @@ void codegen::emitPanelTiles(
     Index rows = grid.rowBlocks == 1
                      ? Index(grid.rows)
                      : k.min(grid.rowBlock, k.sub(grid.rows, row));
-    Value isFirst = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, t, begin);
-    Value isChunk0 = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, k.val(chunk),
-                                           k.constant(0));
+    Value isFirst =
+        arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, t, begin);
+    Value isChunk0 = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq,
+                                           k.val(chunk), k.constant(0));
     Value isNew = arith::OrIOp::create(k.b, isFirst, isChunk0);
     body(batch, row, rows, isNew, k.mul(chunk, grid.panelChunk));
   });

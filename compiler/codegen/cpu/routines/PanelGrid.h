@@ -30,15 +30,16 @@ struct PanelGrid {
   // Chosen by plan().
   PanelTile tile;
   int64_t rowBlock = 1, rowBlocks = 1;
-  int64_t panelChunk = 1, panelChunks = 1; ///< panels of a chunk, a multiple of tile.panels
+  int64_t panelChunk = 1,
+          panelChunks = 1; ///< panels of a chunk, a multiple of tile.panels
 
   /// Sizes that the plan weighs, in bytes.
   struct Costs {
-    double multiplyAdds = 0; ///< of the whole layer
-    int64_t weightBytes = 0; ///< of one batch
-    int64_t inputRowBytes = 0;  ///< input that one more output row needs
-    bool copiesInput = false;   ///< each runtime tile may copy its rows first
-    int64_t kernelRows = 1;     ///< rows that neighbouring blocks both read
+    double multiplyAdds = 0;   ///< of the whole layer
+    int64_t weightBytes = 0;   ///< of one batch
+    int64_t inputRowBytes = 0; ///< input that one more output row needs
+    bool copiesInput = false;  ///< each runtime tile may copy its rows first
+    int64_t kernelRows = 1;    ///< rows that neighbouring blocks both read
   };
   void plan(const Target &target, const Costs &costs);
   /// Makes chunks of at most `most` panels (or one group, if that is more).
@@ -60,16 +61,17 @@ struct PanelBlock {
 
 /// The loops inside one runtime tile. `inRow`, `outRow` of the shape and the
 /// grid's tile say how positions advance.
-void emitPanelBlock(KernelBuilder &k, const PanelShape &shape, const PanelGrid &grid,
-                    const PanelBlock &block);
+void emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
+                    const PanelGrid &grid, const PanelBlock &block);
 
 /// The runtime tiles [begin, end). `body` gets the batch, the first row and the
-/// number of rows of each, whether the rows differ from those of the tile before
-/// (an i1: what serves all panels is prepared then), and the first panel.
+/// number of rows of each, whether the rows differ from those of the tile
+/// before (an i1: what serves all panels is prepared then), and the first
+/// panel.
 void emitPanelTiles(
     KernelBuilder &k, const PanelGrid &grid, mlir::Value begin, mlir::Value end,
-    llvm::function_ref<void(Index batch, Index row, Index rows, mlir::Value isNew,
-                            Index firstPanel)>
+    llvm::function_ref<void(Index batch, Index row, Index rows,
+                            mlir::Value isNew, Index firstPanel)>
         body);
 
 } // namespace nnv12::codegen

@@ -16,17 +16,20 @@ int64_t codegen::maxPositions(const Target &target, int64_t panels) {
   // A single position needs each weight once: it is no more than an operand.
   int64_t least = vectors + 2 <= registers ? 1 : 0;
   // Besides the accumulators: the weights of one step, and the inputs, which
-  // AVX-512 takes from memory, AVX2 from one register and NEON, by element, from
-  // one register a position.
+  // AVX-512 takes from memory, AVX2 from one register and NEON, by element,
+  // from one register a position.
   if (target.multiplyByElement)
-    return std::max(least, (registers - std::min<int64_t>(vectors, 4)) / (vectors + 1));
+    return std::max(least, (registers - std::min<int64_t>(vectors, 4)) /
+                               (vectors + 1));
   return std::max(least, (registers - 1 - vectors) / vectors);
 }
 
-double codegen::tileCost(const Target &target, int64_t positions, int64_t panels) {
+double codegen::tileCost(const Target &target, int64_t positions,
+                         int64_t panels) {
   int64_t vectors = panels * panelWidth / target.vectorLanes;
   double multiply = double(positions * vectors);
-  double loads = double(vectors + positions * (target.multiplyByElement ? 0.25 : 1));
+  double loads =
+      double(vectors + positions * (target.multiplyByElement ? 0.25 : 1));
   // Two multiply-adds a cycle of latency four need eight in flight.
   return std::max({multiply, loads, 8.0}) + 1.0;
 }
@@ -74,7 +77,8 @@ private:
 };
 
 Value Emitter::loadWeights(Index at, int64_t j) {
-  Index offset = k.add(k.add(at, k.mul(a.weightPanel, j / vectors)), j % vectors * k.VL);
+  Index offset =
+      k.add(k.add(at, k.mul(a.weightPanel, j / vectors)), j % vectors * k.VL);
   if (s.plainWeights)
     return k.loadPart(memory.weights, offset, k.VL, lanes(j));
   return k.load(memory.weights, offset, k.VL);
@@ -83,7 +87,8 @@ Value Emitter::loadWeights(Index at, int64_t j) {
 /// `count` channels in a straight line.
 Values Emitter::steps(Values acc, Index in, Index weights, int64_t count) {
   int64_t positions = t.rows * t.cols;
-  bool byElement = k.target.multiplyByElement && s.inChannel == 1 && count % 4 == 0;
+  bool byElement =
+      k.target.multiplyByElement && s.inChannel == 1 && count % 4 == 0;
   bool prefetch = !k.target.multiplyByElement && !s.plainWeights;
   Values quads(positions);
   for (int64_t u = 0; u < count; ++u) {
@@ -96,7 +101,8 @@ Values Emitter::steps(Values acc, Index in, Index weights, int64_t count) {
                    k.add(k.add(weights, k.mul(a.weightPanel, panel)),
                          (u + 16) * s.weightChannel));
     for (int64_t p = 0; p < positions; ++p) {
-      Index at = k.add(in, k.add(position(p, s.inRow, s.inCol), u * s.inChannel));
+      Index at =
+          k.add(in, k.add(position(p, s.inRow, s.inCol), u * s.inChannel));
       Value x;
       if (byElement) {
         if (u % 4 == 0)
@@ -118,10 +124,11 @@ Values Emitter::channels(Values acc, Index in, Index weights, int64_t count) {
   if (chunks == 1)
     acc = steps(acc, in, weights, chunk);
   else
-    acc = k.loop(0, chunks * chunk, chunk, acc, [&](Value c, ValueRange carried) {
-      return steps(Values(carried), k.add(in, k.mul(c, s.inChannel)),
-                   k.add(weights, k.mul(c, s.weightChannel)), chunk);
-    });
+    acc =
+        k.loop(0, chunks * chunk, chunk, acc, [&](Value c, ValueRange carried) {
+          return steps(Values(carried), k.add(in, k.mul(c, s.inChannel)),
+                       k.add(weights, k.mul(c, s.weightChannel)), chunk);
+        });
   int64_t done = chunks * chunk;
   if (done < count)
     acc = steps(acc, k.add(in, done * s.inChannel),
@@ -130,12 +137,13 @@ Values Emitter::channels(Values acc, Index in, Index weights, int64_t count) {
 }
 
 Values Emitter::kernelRow(Values acc, Index in, Index weights, int64_t count) {
-  // Few columns in a straight line, but only where each is a loop over channels:
-  // neighbouring columns read the same inputs, and LLVM would keep them all in
-  // registers that are not there.
+  // Few columns in a straight line, but only where each is a loop over
+  // channels: neighbouring columns read the same inputs, and LLVM would keep
+  // them all in registers that are not there.
   if (s.kernelCols == 1 || (s.kernelCols <= 3 && count > unroll)) {
     for (int64_t x = 0; x < s.kernelCols; ++x)
-      acc = channels(acc, k.add(in, x * s.kernelCol), k.add(weights, x * s.weightCol), count);
+      acc = channels(acc, k.add(in, x * s.kernelCol),
+                     k.add(weights, x * s.weightCol), count);
     return acc;
   }
   return k.loop(0, s.kernelCols, 1, acc, [&](Value x, ValueRange carried) {
@@ -170,8 +178,8 @@ void Emitter::emit(ValueRange args) {
     memory.bias = args[next++];
   if (s.epilogue.residual)
     memory.residual = args[next++];
-  for (Index *index : {&a.in, &a.weights, &a.out, &a.bias, &a.blocks, &a.inBlock,
-                       &a.kernelRow, &a.weightPanel, &a.outPanel})
+  for (Index *index : {&a.in, &a.weights, &a.out, &a.bias, &a.blocks,
+                       &a.inBlock, &a.kernelRow, &a.weightPanel, &a.outPanel})
     *index = args[next++];
 
   Values acc(accumulators, k.fconst(0, k.vec(k.VL)));
@@ -209,8 +217,9 @@ void Emitter::finish(const Values &acc) {
                  k.add(k.mul(a.outPanel, j / vectors), j % vectors * k.VL));
   };
   auto storeResult = [&](Value sum, Index at, int64_t j) {
-    Value result = s.epilogue.apply(
-        k, sum, [&] { return k.loadPart(memory.residual, at, k.VL, lanes(j)); });
+    Value result = s.epilogue.apply(k, sum, [&] {
+      return k.loadPart(memory.residual, at, k.VL, lanes(j));
+    });
     k.storePart(result, memory.out, at, lanes(j));
   };
   bool isLong = s.epilogue.isLong();
@@ -251,8 +260,8 @@ std::string nameOf(const PanelShape &s, const PanelTile &t) {
     os << "_x" << s.kernelCol << '_' << s.weightCol;
   if (s.kernelRows > 1)
     os << "_y" << s.weightRow;
-  os << "_b" << s.channelBlock << '_' << s.channelTail << '_' << s.inChannel << '_'
-     << s.weightChannel << '_' << s.weightBlock;
+  os << "_b" << s.channelBlock << '_' << s.channelTail << '_' << s.inChannel
+     << '_' << s.weightChannel << '_' << s.weightBlock;
   if (s.plainWeights)
     os << "_plain";
   os << s.epilogue.suffix();
@@ -270,9 +279,10 @@ void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
   if (shape.epilogue.residual)
     memories.push_back(memory.residual);
   llvm::SmallVector<Type> types(memories.size(), k.b.getF32Type());
-  auto function = k.microKernel(nameOf(shape, tile), types, 9, [&](ValueRange args) {
-    Emitter(k, shape, tile).emit(args);
-  });
+  auto function =
+      k.microKernel(nameOf(shape, tile), types, 9, [&](ValueRange args) {
+        Emitter(k, shape, tile).emit(args);
+      });
   k.call(function, memories,
          {args.in, args.weights, args.out, args.bias, args.blocks, args.inBlock,
           args.kernelRow, args.weightPanel, args.outPanel});

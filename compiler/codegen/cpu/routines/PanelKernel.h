@@ -4,10 +4,10 @@
 //
 //   acc[p][o] += x[p][k] * w[k][o]
 //
-// for a tile of positions p (pixels, or rows of a matrix) and panels of 16 output
-// channels o. k runs over channel blocks, kernel rows, kernel columns and the
-// channels in a block. Weights are panels of 16 columns, so that one blob serves
-// every vector length: a panel is 1, 2 or 4 vectors.
+// for a tile of positions p (pixels, or rows of a matrix) and panels of 16
+// output channels o. k runs over channel blocks, kernel rows, kernel columns
+// and the channels in a block. Weights are panels of 16 columns, so that one
+// blob serves every vector length: a panel is 1, 2 or 4 vectors.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELKERNEL_H
@@ -24,11 +24,12 @@ struct PanelShape {
   int64_t kernelRows = 1, kernelCols = 1;
   int64_t inCol = 16, inRow = 16; ///< between neighbouring positions' inputs
   int64_t outCol = 16, outRow = 16;
-  int64_t kernelCol = 16; ///< input distance of neighbouring kernel columns
-  int64_t inChannel = 1;  ///< of neighbouring channels in a block
+  int64_t kernelCol = 16;    ///< input distance of neighbouring kernel columns
+  int64_t inChannel = 1;     ///< of neighbouring channels in a block
   int64_t channelBlock = 16; ///< channels in a block
   int64_t channelTail = 0;   ///< channels of a last, partial block
-  int64_t weightChannel = 16, weightCol = 256, weightRow = 256, weightBlock = 256;
+  int64_t weightChannel = 16, weightCol = 256, weightRow = 256,
+          weightBlock = 256;
   /// Weights are a matrix as it comes, not panels: its columns end where the
   /// result's do, so that partial panels are loaded by parts.
   bool plainWeights = false;
@@ -38,7 +39,8 @@ struct PanelShape {
 /// The tile of positions and panels that registers hold.
 struct PanelTile {
   int64_t rows = 1, cols = 1, panels = 1;
-  /// Columns of the last panel that exist; below 16 only where the result is not blocked.
+  /// Columns of the last panel that exist; below 16 only where the result is
+  /// not blocked.
   int64_t lastLanes = panelWidth;
 };
 
@@ -58,8 +60,9 @@ struct PanelCall {
 };
 
 /// Emits (once a module) and calls the micro-kernel for a tile.
-void callPanelKernel(KernelBuilder &k, const PanelShape &shape, const PanelTile &tile,
-                     const PanelMemory &memory, const PanelCall &args);
+void callPanelKernel(KernelBuilder &k, const PanelShape &shape,
+                     const PanelTile &tile, const PanelMemory &memory,
+                     const PanelCall &args);
 
 /// How many positions a tile of `panels` panels can have in registers; 0 if it
 /// cannot be.

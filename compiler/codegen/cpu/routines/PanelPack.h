@@ -6,16 +6,17 @@
 
 namespace nnv12::codegen {
 
-/// Copies columns of a dense row-major matrix into panels [column / 16][row][16] at
-/// the beginning of scratch; columns that do not exist become zero.
+/// Copies columns of a dense row-major matrix into panels [column /
+/// 16][row][16] at the beginning of scratch; columns that do not exist become
+/// zero.
 struct PanelPack {
   int64_t rows, columns;
   bool isTransposed; ///< memory holds the matrix with columns outermost
 
   int64_t panelSize() const { return rows * 16; }
   /// Panels [first, first + count).
-  void emit(KernelBuilder &k, mlir::Value in, Index inOffset, mlir::Value scratch,
-            Index firstPanel, Index count) const;
+  void emit(KernelBuilder &k, mlir::Value in, Index inOffset,
+            mlir::Value scratch, Index firstPanel, Index count) const;
 };
 
 } // namespace nnv12::codegen

@@ -6,8 +6,8 @@
 //     for output row, column tile, vector of the block
 //       for kernel row: every input pixel is loaded once for all columns
 //
-// An average is the sum divided by how many elements count, which differs at the
-// borders: columns are known now, rows when the kernel runs.
+// An average is the sum divided by how many elements count, which differs at
+// the borders: columns are known now, rows when the kernel runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,12 +32,14 @@ public:
   Emitter(KernelBuilder &k, nn::PoolOp op)
       : k(k), isMax(op.getKind() == nn::PoolKind::max),
         countPadding(op.getCountIncludePad()), high(countedHigh(op)),
-        window(k.target, WindowShape(op, op.getKernel()), high.back()), w(window.w) {}
+        window(k.target, WindowShape(op, op.getKernel()), high.back()),
+        w(window.w) {}
   KernelInfo emit(StringRef symbol);
 
 private:
   static ArrayRef<int64_t> countedHigh(nn::PoolOp op) {
-    return op.getCountedPadsHigh() ? *op.getCountedPadsHigh() : op.getPadsHigh();
+    return op.getCountedPadsHigh() ? *op.getCountedPadsHigh()
+                                   : op.getPadsHigh();
   }
   Value combine(Value acc, Value x);
   void microKernel(ValueRange args, const ColumnTile &tile);
@@ -56,11 +58,11 @@ Value Emitter::combine(Value acc, Value x) {
   return arith::SelectOp::create(k.b, larger, x, acc);
 }
 
-/// Arguments: in, out, their offsets, the kernel rows inside the input, and those
-/// that count.
+/// Arguments: in, out, their offsets, the kernel rows inside the input, and
+/// those that count.
 void Emitter::microKernel(ValueRange args, const ColumnTile &tile) {
-  Value in = args[0], out = args[1], inAt = args[2], outAt = args[3], rows = args[4],
-        countedRows = args[5];
+  Value in = args[0], out = args[1], inAt = args[2], outAt = args[3],
+        rows = args[4], countedRows = args[5];
   int64_t rowStep = w.dilationRows * w.width * block;
   Type f32 = k.b.getF32Type();
   Value rowCount = arith::UIToFPOp::create(
@@ -71,8 +73,10 @@ void Emitter::microKernel(ValueRange args, const ColumnTile &tile) {
     acc = k.loop(0, rows, 1, acc, [&](Value ky, ValueRange carried) {
       Values acc(carried);
       for (auto &[column, taps] : tile.columns) {
-        Value x = k.load(in, k.add(k.add(inAt, k.mul(ky, rowStep)),
-                                   column * block + vector * k.VL), k.VL);
+        Value x = k.load(in,
+                         k.add(k.add(inAt, k.mul(ky, rowStep)),
+                               column * block + vector * k.VL),
+                         k.VL);
         for (ColumnTile::Tap tap : taps)
           acc[tap.pixel] = combine(acc[tap.pixel], x);
       }
@@ -81,7 +85,8 @@ void Emitter::microKernel(ValueRange args, const ColumnTile &tile) {
     for (int64_t p = 0; p < tile.count; ++p) {
       if (!isMax) {
         int64_t cols = countPadding ? tile.counted[p] : tile.inside[p];
-        Value count = arith::MulFOp::create(k.b, rowCount, k.fconst(double(cols), f32));
+        Value count =
+            arith::MulFOp::create(k.b, rowCount, k.fconst(double(cols), f32));
         acc[p] = arith::DivFOp::create(k.b, acc[p], k.broadcast(count, k.VL));
       }
       k.store(acc[p], out, Index(outAt, p * block + vector * k.VL));
@@ -92,40 +97,46 @@ void Emitter::microKernel(ValueRange args, const ColumnTile &tile) {
 KernelInfo Emitter::emit(StringRef symbol) {
   int64_t planes = w.batch * divideCeil(w.channels, block);
   KernelInfo info;
-  info.tiles = window.plan(planes, double(w.outHeight * w.outWidth * w.kernelRows *
-                                          w.kernelCols));
-  int64_t inPlane = w.height * w.width * block, outPlane = w.outHeight * w.outWidth * block;
+  info.tiles = window.plan(
+      planes, double(w.outHeight * w.outWidth * w.kernelRows * w.kernelCols));
+  int64_t inPlane = w.height * w.width * block,
+          outPlane = w.outHeight * w.outWidth * block;
   int64_t countedBottom = high.size() == 1 ? 0 : high[0];
   SmallVector<Type> types(2, k.b.getF32Type());
-  k.kernel(symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
-    window.forEachRow(k, begin, end, [&](Index plane, Index y) {
-      KernelRows rows = window.kernelRows(k, y);
-      Index inside = k.sub(rows.high, rows.low), counted = inside;
-      if (countPadding) {
-        Index below = k.max(0, k.sub(w.height + countedBottom, rows.top));
-        counted = k.min(k.div(k.add(below, w.dilationRows - 1), w.dilationRows),
-                        w.kernelRows);
-      }
-      Index firstRow = k.add(rows.top, k.mul(rows.low, w.dilationRows));
-      Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
-                       k.mul(firstRow, w.width * block));
-      Index out = k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
-      window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
-        std::string name = (isMax ? "pool_max_k" : countPadding ? "pool_average_all_k"
-                                                                : "pool_average_k") +
-                           std::to_string(w.kernelCols) + "_s" +
-                           std::to_string(w.strideCols) + "_d" +
-                           std::to_string(w.dilationCols) + "_" +
-                           std::to_string(w.dilationRows * w.width) + "_" + tile.name;
-        auto function = k.microKernel(name, types, 4, [&](ValueRange args) {
-          microKernel(args, tile);
+  k.kernel(
+      symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
+        window.forEachRow(k, begin, end, [&](Index plane, Index y) {
+          KernelRows rows = window.kernelRows(k, y);
+          Index inside = k.sub(rows.high, rows.low), counted = inside;
+          if (countPadding) {
+            Index below = k.max(0, k.sub(w.height + countedBottom, rows.top));
+            counted =
+                k.min(k.div(k.add(below, w.dilationRows - 1), w.dilationRows),
+                      w.kernelRows);
+          }
+          Index firstRow = k.add(rows.top, k.mul(rows.low, w.dilationRows));
+          Index in = k.add(k.add(k.mul(plane, inPlane), -w.left * block),
+                           k.mul(firstRow, w.width * block));
+          Index out =
+              k.add(k.mul(plane, outPlane), k.mul(y, w.outWidth * block));
+          window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
+            std::string name = (isMax          ? "pool_max_k"
+                                : countPadding ? "pool_average_all_k"
+                                               : "pool_average_k") +
+                               std::to_string(w.kernelCols) + "_s" +
+                               std::to_string(w.strideCols) + "_d" +
+                               std::to_string(w.dilationCols) + "_" +
+                               std::to_string(w.dilationRows * w.width) + "_" +
+                               tile.name;
+            auto function = k.microKernel(name, types, 4, [&](ValueRange args) {
+              microKernel(args, tile);
+            });
+            k.call(function, {operands[1], operands[0]},
+                   {k.add(in, k.mul(first, w.strideCols * block)),
+                    k.add(out, k.mul(first, block)), inside, counted});
+          });
         });
-        k.call(function, {operands[1], operands[0]},
-               {k.add(in, k.mul(first, w.strideCols * block)),
-                k.add(out, k.mul(first, block)), inside, counted});
       });
-    });
-  });
   return info;
 }
 
@@ -137,13 +148,15 @@ public:
     if (!op || !isNonEmptyF32(op))
       return false;
     size_t rank = shapeOf(op.getInput()).size();
-    return (rank == 3 || rank == 4) && op.getKernel().back() <= SlidingWindow::mostKernelCols;
+    return (rank == 3 || rank == 4) &&
+           op.getKernel().back() <= SlidingWindow::mostKernelCols;
   }
   LayoutRequest layouts(Operation *layer) const override {
     std::string tag = blockedTag(shapeOf(layer->getOperand(0)).size());
     return {{tag}, {tag}};
   }
-  KernelInfo emit(KernelBuilder &k, Operation *layer, StringRef symbol) const override {
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
     return Emitter(k, cast<nn::PoolOp>(layer)).emit(symbol);
   }
 };

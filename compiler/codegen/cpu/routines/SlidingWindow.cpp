@@ -47,14 +47,16 @@ ColumnTile SlidingWindow::columnTile(int64_t first) const {
 }
 
 void SlidingWindow::forEachTile(
-    KernelBuilder &k, llvm::function_ref<void(const ColumnTile &, Index)> body) const {
+    KernelBuilder &k,
+    llvm::function_ref<void(const ColumnTile &, Index)> body) const {
   for (int64_t first = 0; first < w.outWidth;) {
     ColumnTile tile = columnTile(first);
     int64_t alike = 1;
     while (first + alike * tileCols < w.outWidth &&
            columnTile(first + alike * tileCols).name == tile.name)
       ++alike;
-    k.repeat(alike, [&](Index i) { body(tile, k.add(first, k.mul(i, tileCols))); });
+    k.repeat(alike,
+             [&](Index i) { body(tile, k.add(first, k.mul(i, tileCols))); });
     first += alike * tileCols;
   }
 }
@@ -82,8 +84,9 @@ int64_t SlidingWindow::plan(int64_t planes, double workPerPlane) {
   return planes * rowBlocks;
 }
 
-void SlidingWindow::forEachRow(KernelBuilder &k, Value begin, Value end,
-                               llvm::function_ref<void(Index, Index)> body) const {
+void SlidingWindow::forEachRow(
+    KernelBuilder &k, Value begin, Value end,
+    llvm::function_ref<void(Index, Index)> body) const {
   k.loop(begin, end, 1, [&](Value t) {
     Index first = k.mul(k.rem(t, rowBlocks), rowBlock);
     Index plane = k.div(t, rowBlocks);

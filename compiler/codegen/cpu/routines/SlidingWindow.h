@@ -1,9 +1,10 @@
-//===- SlidingWindow.h - Windows over blocked rows without copies -*- C++ -*-===//
+//===- SlidingWindow.h - Windows over blocked rows without copies -*- C++
+//-*-===//
 //
-// What depthwise convolution and pooling share: they go over output rows in tiles
-// of neighbouring pixels. Borders cost no copy: column tiles at the left and right
-// leave out the taps that fall outside, which is known now; rows at the top and
-// bottom run a shorter loop over kernel rows.
+// What depthwise convolution and pooling share: they go over output rows in
+// tiles of neighbouring pixels. Borders cost no copy: column tiles at the left
+// and right leave out the taps that fall outside, which is known now; rows at
+// the top and bottom run a shorter loop over kernel rows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_SLIDINGWINDOW_H
@@ -20,8 +21,8 @@ struct ColumnTile {
   struct Tap {
     int64_t pixel, kernelCol;
   };
-  /// The taps that lie inside the input, by their input column relative to that of
-  /// (pixel 0, kernel column 0).
+  /// The taps that lie inside the input, by their input column relative to that
+  /// of (pixel 0, kernel column 0).
   llvm::SmallVector<std::pair<int64_t, llvm::SmallVector<Tap>>> columns;
   /// By pixel: how many taps are inside, and how many are in input and padding.
   llvm::SmallVector<int64_t> inside, counted;
@@ -43,7 +44,8 @@ public:
 
   /// `countedRight`: columns of padding at the right that count as window
   /// elements (averages).
-  SlidingWindow(const Target &target, const WindowShape &shape, int64_t countedRight = 0);
+  SlidingWindow(const Target &target, const WindowShape &shape,
+                int64_t countedRight = 0);
 
   const WindowShape w;
   int64_t tileCols;
@@ -51,14 +53,16 @@ public:
   ColumnTile columnTile(int64_t first) const;
   /// Calls body(tile, first column) for the tiles of a row; neighbours that are
   /// alike share one body in a loop.
-  void forEachTile(KernelBuilder &k,
-                   llvm::function_ref<void(const ColumnTile &, Index)> body) const;
+  void
+  forEachTile(KernelBuilder &k,
+              llvm::function_ref<void(const ColumnTile &, Index)> body) const;
   KernelRows kernelRows(KernelBuilder &k, Index outputRow) const;
-  /// The runtime tiles: (plane, row block); body(plane, output row) for each row.
+  /// The runtime tiles: (plane, row block); body(plane, output row) for each
+  /// row.
   void forEachRow(KernelBuilder &k, mlir::Value begin, mlir::Value end,
                   llvm::function_ref<void(Index plane, Index row)> body) const;
-  /// Chooses the row block and says how many tiles there are; work is multiply-adds
-  /// or the like.
+  /// Chooses the row block and says how many tiles there are; work is
+  /// multiply-adds or the like.
   int64_t plan(int64_t planes, double workPerPlane);
 
 private:

@@ -26,8 +26,9 @@ struct Phase {
   int64_t highest() const { return taps ? input : 0; }
 };
 
-inline llvm::SmallVector<Phase> phasesOf(int64_t outputs, int64_t kernel, int64_t stride, int64_t dilation,
-                            int64_t padLow) {
+inline llvm::SmallVector<Phase> phasesOf(int64_t outputs, int64_t kernel,
+                                         int64_t stride, int64_t dilation,
+                                         int64_t padLow) {
   llvm::SmallVector<Phase> phases;
   for (int64_t o = 0; o < std::min(stride, outputs); ++o) {
     Phase phase;
@@ -37,9 +38,11 @@ inline llvm::SmallVector<Phase> phasesOf(int64_t outputs, int64_t kernel, int64_
     phase.tapStep = stride / common;
     phase.inputStep = dilation / common;
     phase.firstTap = 0;
-    while (phase.firstTap < kernel && (o + padLow - phase.firstTap * dilation) % stride != 0)
+    while (phase.firstTap < kernel &&
+           (o + padLow - phase.firstTap * dilation) % stride != 0)
       ++phase.firstTap;
-    phase.taps = int64_t(llvm::divideCeil(kernel - phase.firstTap, phase.tapStep));
+    phase.taps =
+        int64_t(llvm::divideCeil(kernel - phase.firstTap, phase.tapStep));
     phase.input = (o + padLow - phase.firstTap * dilation) / stride;
     phases.push_back(phase);
   }

@@ -10,12 +10,17 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
 }
 inline bool isF32(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType().isF32();
+  return llvm::cast<mlir::RankedTensorType>(value.getType())
+      .getElementType()
+      .isF32();
 }
 /// Whether all operands and results are f32 and have elements.
 inline bool isNonEmptyF32(mlir::Operation *layer) {
-  auto fits = [](mlir::Value v) { return isF32(v) && !llvm::is_contained(shapeOf(v), 0); };
-  return llvm::all_of(layer->getOperands(), fits) && llvm::all_of(layer->getResults(), fits);
+  auto fits = [](mlir::Value v) {
+    return isF32(v) && !llvm::is_contained(shapeOf(v), 0);
+  };
+  return llvm::all_of(layer->getOperands(), fits) &&
+         llvm::all_of(layer->getResults(), fits);
 }
 
 /// Sizes of a layer whose window slides over one or two spatial dimensions; one
@@ -23,20 +28,25 @@ inline bool isNonEmptyF32(mlir::Operation *layer) {
 struct WindowShape {
   int64_t batch, channels, height, width;
   int64_t outChannels, outHeight, outWidth;
-  int64_t kernelRows, kernelCols, strideRows, strideCols, dilationRows, dilationCols;
+  int64_t kernelRows, kernelCols, strideRows, strideCols, dilationRows,
+      dilationCols;
   int64_t top, left, bottom, right; ///< padding
 
   /// Of a conv, conv_transpose or pool of rank 3 or 4; `kernel` is the window.
-  template <typename Op>
-  WindowShape(Op op, llvm::ArrayRef<int64_t> kernel) {
-    llvm::ArrayRef<int64_t> in = shapeOf(op->getOperand(0)), out = shapeOf(op->getResult(0));
+  template <typename Op> WindowShape(Op op, llvm::ArrayRef<int64_t> kernel) {
+    llvm::ArrayRef<int64_t> in = shapeOf(op->getOperand(0)),
+                            out = shapeOf(op->getResult(0));
     bool flat = in.size() == 3;
-    auto row = [&](llvm::ArrayRef<int64_t> v, int64_t none) { return flat ? none : v[0]; };
-    batch = in[0], channels = in[1], height = flat ? 1 : in[2], width = in.back();
+    auto row = [&](llvm::ArrayRef<int64_t> v, int64_t none) {
+      return flat ? none : v[0];
+    };
+    batch = in[0], channels = in[1], height = flat ? 1 : in[2],
+    width = in.back();
     outChannels = out[1], outHeight = flat ? 1 : out[2], outWidth = out.back();
     kernelRows = row(kernel, 1), kernelCols = kernel.back();
     strideRows = row(op.getStrides(), 1), strideCols = op.getStrides().back();
-    dilationRows = row(op.getDilations(), 1), dilationCols = op.getDilations().back();
+    dilationRows = row(op.getDilations(), 1),
+    dilationCols = op.getDilations().back();
     top = row(op.getPadsLow(), 0), left = op.getPadsLow().back();
     bottom = row(op.getPadsHigh(), 0), right = op.getPadsHigh().back();
   }
@@ -54,8 +64,8 @@ struct WindowShape {
   }
 };
 
-/// "aBcd16b" for rank 4, "aBc16b" for rank 3, and so on: the first dimension, the
-/// second in blocks of 16, the rest.
+/// "aBcd16b" for rank 4, "aBc16b" for rank 3, and so on: the first dimension,
+/// the second in blocks of 16, the rest.
 inline std::string blockedTag(int64_t rank) {
   std::string tag = "aB";
   for (int64_t d = 2; d < rank; ++d)
