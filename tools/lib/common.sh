@@ -48,8 +48,9 @@ install_packages() {
     apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
-# configure PRESET [CMAKE_OPTION...]: a build folder of CMakePresets.json.
-configure() { cmake --preset "$@"; }
+# configure PRESET [CMAKE_OPTION...]: a build folder of CMakePresets.json; anew where what
+# an older checkout left there does not fit any more.
+configure() { cmake --preset "$@" || cmake --fresh --preset "$@"; }
 
 # build FOLDER [TARGET...]: all targets where none is named.
 build() {
