@@ -63,11 +63,13 @@ static bool unify(const Info &info, ArrayRef<int64_t> given,
   return true;
 }
 
-/// The static shape of an input, nullopt after a fault.
+/// The static shape of an input, nullopt after a fault. A first dimension that is
+/// the only one left open is a batch, and a batch is one unless told otherwise.
 static std::optional<Ints>
 resolve(const Info &info, const Parameters &parameters, LayerBuilder &b) {
   const onnx::TensorShapeProto *shape = declaredShape(info);
   bool complete = shape != nullptr;
+  bool onlyBatch = shape && shape->dim_size() > 1;
   Ints result;
   std::string hint;
   for (int i = 0; shape && i < shape->dim_size(); ++i) {
@@ -82,10 +84,12 @@ resolve(const Info &info, const Parameters &parameters, LayerBuilder &b) {
       hint += std::to_string(it->second);
     } else {
       complete = false;
+      onlyBatch &= i == 0;
+      result.push_back(1);
       hint += "?";
     }
   }
-  if (complete)
+  if (complete || onlyBatch)
     return result;
   b.fail("shape " + declaredText(shape),
          "static dimensions (set them with --shape " + info.name() + "=" +

@@ -23,7 +23,7 @@ static cl::opt<std::string> output("o", cl::desc("Where to write (default: the m
 static cl::list<std::string> shapes(
     "shape",
     cl::desc("Shape of a model input with dynamic dimensions, or the size of a named "
-             "dimension (NAME=SIZE)"),
+             "dimension (NAME=SIZE). A batch left open, the first dimension, is 1"),
     cl::value_desc("NAME=1x3x224x224"), cl::cat(category));
 static cl::list<std::string> constants(
     "constant",
