@@ -23,7 +23,8 @@ static int64_t bytes(Value v) { return nn::storageSize(tensor(v)); }
 /// Bytes between consecutive elements along `dim` when all memory outside of that
 /// dimension is one piece, so that a range of `dim` is contiguous; 0 if not.
 static int64_t outermostStride(RankedTensorType type, int64_t dim) {
-  for (const nn::Layout::Axis &axis : nn::Layout::of(type).axes()) {
+  nn::Layout layout = nn::Layout::of(type);
+  for (const nn::Layout::Axis &axis : layout.axes()) {
     if (axis.dim == static_cast<unsigned>(dim))
       return axis.stride * nn::storageElementSize(type.getElementType()) /
              axis.step;
