@@ -2,8 +2,8 @@
 
 #include "compiler/codegen/cpu/Routine.h"
 #include "dialects/nn/ConstantData.h"
-#include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "dialects/nn/View.h"
 #include "passes/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -23,12 +23,6 @@ static bool isElementwise(Operation *op) {
   return isa<UnaryOp, BinaryOp, SelectOp, CastOp, TransposeOp, BroadcastOp,
              SliceOp, ConcatOp, PadOp, AdaptOp, ReshapeOp>(op) &&
          codegen::routineFor(op) == codegen::routines().back();
-}
-
-/// Dense reshapes cost nothing: they are views of their operand.
-static bool isView(Operation *op) {
-  return isa<ReshapeOp>(op) && layoutTag(op->getOperand(0).getType()).empty() &&
-         layoutTag(op->getResult(0).getType()).empty();
 }
 
 /// Whether evaluating the operand inside `user` repeats work: it is broadcast.

@@ -2,18 +2,14 @@
 
 #include "compiler/emit/KernelTable.h"
 
+#include "compiler/emit/StoragePlan.h"
+
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace nnv12;
-
-bool nnv12::isView(Operation *op) {
-  return isa<nn::ReshapeOp>(op) &&
-         nn::layoutTag(op->getOperand(0).getType()).empty() &&
-         nn::layoutTag(op->getResult(0).getType()).empty();
-}
 
 /// Everything that a routine may look at, as text. Values are numbered in order
 /// of appearance.
@@ -46,9 +42,10 @@ static void describe(Operation *op, llvm::DenseMap<Value, unsigned> &numbers,
 FailureOr<KernelTable> KernelTable::build(func::FuncOp main,
                                           codegen::KernelBuilder &builder) {
   KernelTable table;
+  Aliases aliases(main);
   llvm::StringMap<unsigned> known;
   for (Operation &op : main.getBody().front()) {
-    if (isa<nn::ConstantOp>(op) || isView(&op) ||
+    if (isa<nn::ConstantOp>(op) || aliases.isFree(&op) ||
         op.hasTrait<OpTrait::IsTerminator>())
       continue;
     std::string key;

@@ -9,9 +9,6 @@
 
 namespace nnv12 {
 
-/// Whether a layer takes no time: its result is the memory of its operand.
-bool isView(mlir::Operation *op);
-
 /// The kernels of one target. Layers that are equal in kind, attributes, types
 /// and in which operands are constant share one.
 class KernelTable {
@@ -24,7 +21,8 @@ public:
     codegen::KernelInfo info;
   };
 
-  /// Emits the kernels of all layers of `main` (but constants and views) into `builder`'s module.
+  /// Emits the kernels of all layers of `main` (but constants
+  /// and what is in place already) into `builder`'s module.
   static mlir::FailureOr<KernelTable> build(mlir::func::FuncOp main,
                                             codegen::KernelBuilder &builder);
 

@@ -6,6 +6,7 @@
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "dialects/nn/View.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -36,7 +37,7 @@ static int64_t outermostStride(RankedTensorType type, int64_t dim) {
 
 Aliases::Aliases(func::FuncOp main) {
   for (Operation &op : main.getBody().front()) {
-    if (isView(&op)) {
+    if (nn::isView(&op)) {
       parent_[op.getResult(0)] = {op.getOperand(0), 0};
       free_.insert(&op);
     } else if (auto slice = dyn_cast<nn::SliceOp>(op)) {

@@ -1,0 +1,15 @@
+//===- View.cpp - Layers that move no memory ------------------------------===//
+
+#include "dialects/nn/View.h"
+
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+
+using namespace mlir;
+using namespace nnv12;
+
+bool nn::isView(Operation *layer) {
+  return isa<ReshapeOp>(layer) &&
+         layoutTag(layer->getOperand(0).getType()).empty() &&
+         layoutTag(layer->getResult(0).getType()).empty();
+}

@@ -1,0 +1,15 @@
+//===- View.h - Layers that move no memory ----------------------*- C++ -*-===//
+#ifndef NNV12_DIALECTS_NN_VIEW_H
+#define NNV12_DIALECTS_NN_VIEW_H
+
+#include "mlir/IR/Operation.h"
+
+namespace nnv12::nn {
+
+/// Whether a layer costs nothing wherever it stands: its result is the memory of
+/// its operand. A reshape is, between dense layouts.
+bool isView(mlir::Operation *layer);
+
+} // namespace nnv12::nn
+
+#endif // NNV12_DIALECTS_NN_VIEW_H
