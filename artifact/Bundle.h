@@ -58,7 +58,7 @@ struct Tensor {
   std::vector<int64_t> shape;
 };
 
-enum class Space : uint8_t { Arena, Weights, Input, Output };
+enum class Space : uint8_t { Arena, Weights, Input, Output, Prepared };
 
 struct Operand {
   Space space;
@@ -67,11 +67,38 @@ struct Operand {
   uint64_t size;
 };
 
+enum class OperationKind : uint8_t { Execute, Read, Decode, Transform };
+enum class Codec : uint8_t { Stored, Zstd };
+
 struct Operation {
   std::string layer;
-  uint32_t kernel;
+  uint32_t kernel = 0;
   std::vector<Operand> operands; ///< written operands first
-  uint64_t tiles;
+  uint64_t tiles = 0;
+  OperationKind kind = OperationKind::Execute;
+  std::vector<uint32_t> after; ///< preparations
+  Codec codec = Codec::Stored;
+  uint8_t planes = 1;
+};
+
+enum class LaneKind : uint8_t { Execute, Prepare };
+enum class CoreKind : uint8_t { Any, Big, Little };
+
+struct LaneEntry {
+  LaneKind kind; ///< what `index` counts: operations or preparations
+  uint32_t index;
+};
+
+struct Lane {
+  LaneKind kind;
+  CoreKind core = CoreKind::Any;
+  std::vector<LaneEntry> queue;
+  std::vector<uint32_t> background; ///< preparations
+};
+
+struct Switch {
+  uint32_t operation;
+  Operation replacement;
 };
 
 struct Kernel {
@@ -88,8 +115,14 @@ struct Program {
   std::vector<std::string> features;
   uint32_t code;
   std::vector<Kernel> kernels;
-  std::vector<Operation> operations;
-  uint64_t arenaSize;
+  std::vector<Operation> operations; ///< executes
+  uint64_t arenaSize = 0;
+  std::vector<Operation> preparations; ///< reads, decodes, transforms
+  std::vector<Lane> lanes;
+  std::vector<Switch> switches;
+  uint64_t preparedSize = 0;
+  uint64_t predictedCold = 0; ///< nanoseconds
+  uint64_t predictedWarm = 0; ///< nanoseconds
 };
 
 struct Bundle {

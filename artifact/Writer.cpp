@@ -57,6 +57,38 @@ static Place measure(const Segment &segment) {
   return place;
 }
 
+static fb::Offset<bundle::Operation> addOperation(fb::FlatBufferBuilder &builder,
+                                                  const Operation &operation) {
+  std::vector<bundle::Operand> operands;
+  for (const Operand &operand : operation.operands)
+    operands.emplace_back(static_cast<bundle::Space>(operand.space),
+                          operand.index, operand.offset, operand.size);
+  return bundle::CreateOperationDirect(
+      builder, operation.layer.c_str(), operation.kernel, &operands,
+      operation.tiles, static_cast<bundle::OperationKind>(operation.kind),
+      &operation.after, static_cast<bundle::Codec>(operation.codec),
+      operation.planes);
+}
+
+static std::vector<fb::Offset<bundle::Operation>>
+addOperations(fb::FlatBufferBuilder &builder,
+              const std::vector<Operation> &operations) {
+  std::vector<fb::Offset<bundle::Operation>> result;
+  for (const Operation &operation : operations)
+    result.push_back(addOperation(builder, operation));
+  return result;
+}
+
+static fb::Offset<bundle::Lane> addLane(fb::FlatBufferBuilder &builder,
+                                        const Lane &lane) {
+  std::vector<bundle::LaneEntry> queue;
+  for (const LaneEntry &entry : lane.queue)
+    queue.emplace_back(static_cast<bundle::LaneKind>(entry.kind), entry.index);
+  return bundle::CreateLaneDirect(
+      builder, static_cast<bundle::LaneKind>(lane.kind),
+      static_cast<bundle::CoreKind>(lane.core), &queue, &lane.background);
+}
+
 static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
                                               const Program &program) {
   std::vector<fb::Offset<bundle::Kernel>> kernels;
@@ -64,22 +96,23 @@ static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
     kernels.push_back(bundle::CreateKernelDirect(
         builder, kernel.name.c_str(), kernel.entry, kernel.operands,
         kernel.outputs, kernel.scratch));
-  std::vector<fb::Offset<bundle::Operation>> operations;
-  for (const Operation &operation : program.operations) {
-    std::vector<bundle::Operand> operands;
-    for (const Operand &operand : operation.operands)
-      operands.emplace_back(static_cast<bundle::Space>(operand.space),
-                            operand.index, operand.offset, operand.size);
-    operations.push_back(bundle::CreateOperationDirect(
-        builder, operation.layer.c_str(), operation.kernel, &operands,
-        operation.tiles));
-  }
+  auto operations = addOperations(builder, program.operations);
+  auto preparations = addOperations(builder, program.preparations);
+  std::vector<fb::Offset<bundle::Lane>> lanes;
+  for (const Lane &lane : program.lanes)
+    lanes.push_back(addLane(builder, lane));
+  std::vector<fb::Offset<bundle::Switch>> switches;
+  for (const Switch &change : program.switches)
+    switches.push_back(bundle::CreateSwitch(
+        builder, change.operation, addOperation(builder, change.replacement)));
   std::vector<fb::Offset<fb::String>> features;
   for (const std::string &feature : program.features)
     features.push_back(builder.CreateString(feature));
   return bundle::CreateProgramDirect(
       builder, program.target.c_str(), program.architecture.c_str(), &features,
-      program.code, &kernels, &operations, program.arenaSize);
+      program.code, &kernels, &operations, program.arenaSize, &preparations,
+      &lanes, &switches, program.preparedSize, program.predictedCold,
+      program.predictedWarm);
 }
 
 static std::vector<fb::Offset<bundle::Tensor>>

@@ -7,6 +7,7 @@
 #include "compiler/emit/KernelTable.h"
 #include "compiler/emit/StoragePlan.h"
 #include "dialects/nn/NNDialect.h"
+#include "dialects/plan/PlanDialect.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,7 +32,8 @@ using namespace nnv12;
 void nnv12::loadDialects(MLIRContext &context) {
   context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
                       func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                      memref::MemRefDialect, nn::NNDialect, scf::SCFDialect,
+                      memref::MemRefDialect, nn::NNDialect, plan::PlanDialect,
+                      scf::SCFDialect,
                       vector::VectorDialect>();
 }
 

@@ -27,6 +27,14 @@ struct Operand;
 struct Operation;
 struct OperationBuilder;
 
+struct LaneEntry;
+
+struct Lane;
+struct LaneBuilder;
+
+struct Switch;
+struct SwitchBuilder;
+
 struct Kernel;
 struct KernelBuilder;
 
@@ -135,35 +143,170 @@ enum Space : uint8_t {
   Space_Weights = 1,
   Space_Input = 2,
   Space_Output = 3,
+  Space_Prepared = 4,
   Space_MIN = Space_Arena,
-  Space_MAX = Space_Output
+  Space_MAX = Space_Prepared
 };
 
-inline const Space (&EnumValuesSpace())[4] {
+inline const Space (&EnumValuesSpace())[5] {
   static const Space values[] = {
     Space_Arena,
     Space_Weights,
     Space_Input,
-    Space_Output
+    Space_Output,
+    Space_Prepared
   };
   return values;
 }
 
 inline const char * const *EnumNamesSpace() {
-  static const char * const names[5] = {
+  static const char * const names[6] = {
     "Arena",
     "Weights",
     "Input",
     "Output",
+    "Prepared",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameSpace(Space e) {
-  if (flatbuffers::IsOutRange(e, Space_Arena, Space_Output)) return "";
+  if (flatbuffers::IsOutRange(e, Space_Arena, Space_Prepared)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesSpace()[index];
+}
+
+/// The stages of a routine (NNV12, section 3.1).
+enum OperationKind : uint8_t {
+  OperationKind_Execute = 0,
+  OperationKind_Read = 1,
+  OperationKind_Decode = 2,
+  OperationKind_Transform = 3,
+  OperationKind_MIN = OperationKind_Execute,
+  OperationKind_MAX = OperationKind_Transform
+};
+
+inline const OperationKind (&EnumValuesOperationKind())[4] {
+  static const OperationKind values[] = {
+    OperationKind_Execute,
+    OperationKind_Read,
+    OperationKind_Decode,
+    OperationKind_Transform
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesOperationKind() {
+  static const char * const names[5] = {
+    "Execute",
+    "Read",
+    "Decode",
+    "Transform",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameOperationKind(OperationKind e) {
+  if (flatbuffers::IsOutRange(e, OperationKind_Execute, OperationKind_Transform)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesOperationKind()[index];
+}
+
+/// How the bytes that a Decode reads were compressed.
+enum Codec : uint8_t {
+  Codec_Stored = 0,
+  Codec_Zstd = 1,
+  Codec_MIN = Codec_Stored,
+  Codec_MAX = Codec_Zstd
+};
+
+inline const Codec (&EnumValuesCodec())[2] {
+  static const Codec values[] = {
+    Codec_Stored,
+    Codec_Zstd
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesCodec() {
+  static const char * const names[3] = {
+    "Stored",
+    "Zstd",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameCodec(Codec e) {
+  if (flatbuffers::IsOutRange(e, Codec_Stored, Codec_Zstd)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesCodec()[index];
+}
+
+enum LaneKind : uint8_t {
+  LaneKind_Execute = 0,
+  LaneKind_Prepare = 1,
+  LaneKind_MIN = LaneKind_Execute,
+  LaneKind_MAX = LaneKind_Prepare
+};
+
+inline const LaneKind (&EnumValuesLaneKind())[2] {
+  static const LaneKind values[] = {
+    LaneKind_Execute,
+    LaneKind_Prepare
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesLaneKind() {
+  static const char * const names[3] = {
+    "Execute",
+    "Prepare",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameLaneKind(LaneKind e) {
+  if (flatbuffers::IsOutRange(e, LaneKind_Execute, LaneKind_Prepare)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesLaneKind()[index];
+}
+
+/// The cores that a lane is meant for, where a CPU has several kinds.
+enum CoreKind : uint8_t {
+  CoreKind_Any = 0,
+  CoreKind_Big = 1,
+  CoreKind_Little = 2,
+  CoreKind_MIN = CoreKind_Any,
+  CoreKind_MAX = CoreKind_Little
+};
+
+inline const CoreKind (&EnumValuesCoreKind())[3] {
+  static const CoreKind values[] = {
+    CoreKind_Any,
+    CoreKind_Big,
+    CoreKind_Little
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesCoreKind() {
+  static const char * const names[4] = {
+    "Any",
+    "Big",
+    "Little",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameCoreKind(CoreKind e) {
+  if (flatbuffers::IsOutRange(e, CoreKind_Any, CoreKind_Little)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesCoreKind()[index];
 }
 
 /// `size` bytes at `offset` of a space: all that the kernel may touch through this operand.
@@ -210,6 +353,40 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) Operand FLATBUFFERS_FINAL_CLASS {
   }
 };
 FLATBUFFERS_STRUCT_END(Operand, 24);
+
+/// An entry of a lane's queue.
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) LaneEntry FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint8_t kind_;
+  int8_t padding0__;  int16_t padding1__;
+  uint32_t index_;
+
+ public:
+  LaneEntry()
+      : kind_(0),
+        padding0__(0),
+        padding1__(0),
+        index_(0) {
+    (void)padding0__;
+    (void)padding1__;
+  }
+  LaneEntry(nnv12::bundle::LaneKind _kind, uint32_t _index)
+      : kind_(flatbuffers::EndianScalar(static_cast<uint8_t>(_kind))),
+        padding0__(0),
+        padding1__(0),
+        index_(flatbuffers::EndianScalar(_index)) {
+    (void)padding0__;
+    (void)padding1__;
+  }
+  /// Execute: `index` counts Program.operations. Prepare: Program.preparations.
+  nnv12::bundle::LaneKind kind() const {
+    return static_cast<nnv12::bundle::LaneKind>(flatbuffers::EndianScalar(kind_));
+  }
+  uint32_t index() const {
+    return flatbuffers::EndianScalar(index_);
+  }
+};
+FLATBUFFERS_STRUCT_END(LaneEntry, 8);
 
 /// A page-aligned range of the file. `digest` is BLAKE2b-256 of its bytes.
 struct Segment FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -380,14 +557,19 @@ inline flatbuffers::Offset<Tensor> CreateTensorDirect(
       shape__);
 }
 
-/// One `execute`: a kernel over a grid of independent tiles.
+/// One schedulable stage. Execute and Transform run a kernel over a grid of independent
+/// tiles. Read and Decode have no kernel and no tiles (both 0).
 struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef OperationBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_LAYER = 4,
     VT_KERNEL = 6,
     VT_OPERANDS = 8,
-    VT_TILES = 10
+    VT_TILES = 10,
+    VT_KIND = 12,
+    VT_AFTER = 14,
+    VT_CODEC = 16,
+    VT_PLANES = 18
   };
   /// What the layer is called in the model (ONNX node name), for people.
   const flatbuffers::String *layer() const {
@@ -405,6 +587,22 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t tiles() const {
     return GetField<uint64_t>(VT_TILES, 0);
   }
+  nnv12::bundle::OperationKind kind() const {
+    return static_cast<nnv12::bundle::OperationKind>(GetField<uint8_t>(VT_KIND, 0));
+  }
+  /// Numbers of the preparations (Program.preparations) that must have finished before this
+  /// starts. Executes also start only when the execute before them has finished.
+  const flatbuffers::Vector<uint32_t> *after() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_AFTER);
+  }
+  /// Decode: the codec, and how many bytes an element has whose bytes were split into planes
+  /// before compression, most significant byte's plane last; 1: they were not.
+  nnv12::bundle::Codec codec() const {
+    return static_cast<nnv12::bundle::Codec>(GetField<uint8_t>(VT_CODEC, 0));
+  }
+  uint8_t planes() const {
+    return GetField<uint8_t>(VT_PLANES, 1);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_LAYER) &&
@@ -413,6 +611,11 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffsetRequired(verifier, VT_OPERANDS) &&
            verifier.VerifyVector(operands()) &&
            VerifyField<uint64_t>(verifier, VT_TILES, 8) &&
+           VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
+           VerifyOffset(verifier, VT_AFTER) &&
+           verifier.VerifyVector(after()) &&
+           VerifyField<uint8_t>(verifier, VT_CODEC, 1) &&
+           VerifyField<uint8_t>(verifier, VT_PLANES, 1) &&
            verifier.EndTable();
   }
 };
@@ -433,6 +636,18 @@ struct OperationBuilder {
   void add_tiles(uint64_t tiles) {
     fbb_.AddElement<uint64_t>(Operation::VT_TILES, tiles, 0);
   }
+  void add_kind(nnv12::bundle::OperationKind kind) {
+    fbb_.AddElement<uint8_t>(Operation::VT_KIND, static_cast<uint8_t>(kind), 0);
+  }
+  void add_after(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> after) {
+    fbb_.AddOffset(Operation::VT_AFTER, after);
+  }
+  void add_codec(nnv12::bundle::Codec codec) {
+    fbb_.AddElement<uint8_t>(Operation::VT_CODEC, static_cast<uint8_t>(codec), 0);
+  }
+  void add_planes(uint8_t planes) {
+    fbb_.AddElement<uint8_t>(Operation::VT_PLANES, planes, 1);
+  }
   explicit OperationBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -451,12 +666,20 @@ inline flatbuffers::Offset<Operation> CreateOperation(
     flatbuffers::Offset<flatbuffers::String> layer = 0,
     uint32_t kernel = 0,
     flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::Operand *>> operands = 0,
-    uint64_t tiles = 0) {
+    uint64_t tiles = 0,
+    nnv12::bundle::OperationKind kind = nnv12::bundle::OperationKind_Execute,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> after = 0,
+    nnv12::bundle::Codec codec = nnv12::bundle::Codec_Stored,
+    uint8_t planes = 1) {
   OperationBuilder builder_(_fbb);
   builder_.add_tiles(tiles);
+  builder_.add_after(after);
   builder_.add_operands(operands);
   builder_.add_kernel(kernel);
   builder_.add_layer(layer);
+  builder_.add_planes(planes);
+  builder_.add_codec(codec);
+  builder_.add_kind(kind);
   return builder_.Finish();
 }
 
@@ -465,15 +688,173 @@ inline flatbuffers::Offset<Operation> CreateOperationDirect(
     const char *layer = nullptr,
     uint32_t kernel = 0,
     const std::vector<nnv12::bundle::Operand> *operands = nullptr,
-    uint64_t tiles = 0) {
+    uint64_t tiles = 0,
+    nnv12::bundle::OperationKind kind = nnv12::bundle::OperationKind_Execute,
+    const std::vector<uint32_t> *after = nullptr,
+    nnv12::bundle::Codec codec = nnv12::bundle::Codec_Stored,
+    uint8_t planes = 1) {
   auto layer__ = layer ? _fbb.CreateString(layer) : 0;
   auto operands__ = operands ? _fbb.CreateVectorOfStructs<nnv12::bundle::Operand>(*operands) : 0;
+  auto after__ = after ? _fbb.CreateVector<uint32_t>(*after) : 0;
   return nnv12::bundle::CreateOperation(
       _fbb,
       layer__,
       kernel,
       operands__,
-      tiles);
+      tiles,
+      kind,
+      after__,
+      codec,
+      planes);
+}
+
+/// A queue of operations, in the order in which they run.
+struct Lane FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef LaneBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_KIND = 4,
+    VT_CORE = 6,
+    VT_QUEUE = 8,
+    VT_BACKGROUND = 10
+  };
+  nnv12::bundle::LaneKind kind() const {
+    return static_cast<nnv12::bundle::LaneKind>(GetField<uint8_t>(VT_KIND, 0));
+  }
+  nnv12::bundle::CoreKind core() const {
+    return static_cast<nnv12::bundle::CoreKind>(GetField<uint8_t>(VT_CORE, 0));
+  }
+  const flatbuffers::Vector<const nnv12::bundle::LaneEntry *> *queue() const {
+    return GetPointer<const flatbuffers::Vector<const nnv12::bundle::LaneEntry *> *>(VT_QUEUE);
+  }
+  /// Preparations of `switches`, done after the queue while the lane has nothing else to do.
+  const flatbuffers::Vector<uint32_t> *background() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_BACKGROUND);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
+           VerifyField<uint8_t>(verifier, VT_CORE, 1) &&
+           VerifyOffsetRequired(verifier, VT_QUEUE) &&
+           verifier.VerifyVector(queue()) &&
+           VerifyOffset(verifier, VT_BACKGROUND) &&
+           verifier.VerifyVector(background()) &&
+           verifier.EndTable();
+  }
+};
+
+struct LaneBuilder {
+  typedef Lane Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_kind(nnv12::bundle::LaneKind kind) {
+    fbb_.AddElement<uint8_t>(Lane::VT_KIND, static_cast<uint8_t>(kind), 0);
+  }
+  void add_core(nnv12::bundle::CoreKind core) {
+    fbb_.AddElement<uint8_t>(Lane::VT_CORE, static_cast<uint8_t>(core), 0);
+  }
+  void add_queue(flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::LaneEntry *>> queue) {
+    fbb_.AddOffset(Lane::VT_QUEUE, queue);
+  }
+  void add_background(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> background) {
+    fbb_.AddOffset(Lane::VT_BACKGROUND, background);
+  }
+  explicit LaneBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Lane> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Lane>(end);
+    fbb_.Required(o, Lane::VT_QUEUE);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Lane> CreateLane(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::LaneKind kind = nnv12::bundle::LaneKind_Execute,
+    nnv12::bundle::CoreKind core = nnv12::bundle::CoreKind_Any,
+    flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::LaneEntry *>> queue = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> background = 0) {
+  LaneBuilder builder_(_fbb);
+  builder_.add_background(background);
+  builder_.add_queue(queue);
+  builder_.add_core(core);
+  builder_.add_kind(kind);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Lane> CreateLaneDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::LaneKind kind = nnv12::bundle::LaneKind_Execute,
+    nnv12::bundle::CoreKind core = nnv12::bundle::CoreKind_Any,
+    const std::vector<nnv12::bundle::LaneEntry> *queue = nullptr,
+    const std::vector<uint32_t> *background = nullptr) {
+  auto queue__ = queue ? _fbb.CreateVectorOfStructs<nnv12::bundle::LaneEntry>(*queue) : 0;
+  auto background__ = background ? _fbb.CreateVector<uint32_t>(*background) : 0;
+  return nnv12::bundle::CreateLane(
+      _fbb,
+      kind,
+      core,
+      queue__,
+      background__);
+}
+
+/// Another kernel for an execute, faster once its weights are prepared (NNV12, section 3.5,
+/// kernel switching): taken over between two runs.
+struct Switch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef SwitchBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_OPERATION = 4,
+    VT_REPLACEMENT = 6
+  };
+  /// Index into Program.operations.
+  uint32_t operation() const {
+    return GetField<uint32_t>(VT_OPERATION, 0);
+  }
+  /// What takes its place. `after` names the preparations that it waits for.
+  const nnv12::bundle::Operation *replacement() const {
+    return GetPointer<const nnv12::bundle::Operation *>(VT_REPLACEMENT);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_OPERATION, 4) &&
+           VerifyOffsetRequired(verifier, VT_REPLACEMENT) &&
+           verifier.VerifyTable(replacement()) &&
+           verifier.EndTable();
+  }
+};
+
+struct SwitchBuilder {
+  typedef Switch Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_operation(uint32_t operation) {
+    fbb_.AddElement<uint32_t>(Switch::VT_OPERATION, operation, 0);
+  }
+  void add_replacement(flatbuffers::Offset<nnv12::bundle::Operation> replacement) {
+    fbb_.AddOffset(Switch::VT_REPLACEMENT, replacement);
+  }
+  explicit SwitchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Switch> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Switch>(end);
+    fbb_.Required(o, Switch::VT_REPLACEMENT);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Switch> CreateSwitch(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t operation = 0,
+    flatbuffers::Offset<nnv12::bundle::Operation> replacement = 0) {
+  SwitchBuilder builder_(_fbb);
+  builder_.add_replacement(replacement);
+  builder_.add_operation(operation);
+  return builder_.Finish();
 }
 
 /// Compiled code that many operations may share.
@@ -590,7 +971,13 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_CODE = 10,
     VT_KERNELS = 12,
     VT_OPERATIONS = 14,
-    VT_ARENA_SIZE = 16
+    VT_ARENA_SIZE = 16,
+    VT_PREPARATIONS = 18,
+    VT_LANES = 20,
+    VT_SWITCHES = 22,
+    VT_PREPARED_SIZE = 24,
+    VT_PREDICTED_COLD = 26,
+    VT_PREDICTED_WARM = 28
   };
   /// As given to --target, e.g. "x86-64-v4".
   const flatbuffers::String *target() const {
@@ -611,12 +998,35 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *kernels() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *>(VT_KERNELS);
   }
-  /// In execution order: operation N starts when operation N-1 has finished.
+  /// The executes, in order: operation N starts when operation N-1 has finished.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *operations() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *>(VT_OPERATIONS);
   }
   uint64_t arena_size() const {
     return GetField<uint64_t>(VT_ARENA_SIZE, 0);
+  }
+  /// Reads, decodes and transforms: what makes weights ready.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *preparations() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *>(VT_PREPARATIONS);
+  }
+  /// The static plan. Lane 0 is the execute lane and its queue holds every execute, in order;
+  /// each preparation is in one queue or one background. No lanes: the caller runs the
+  /// operations, and there are no preparations.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>> *lanes() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>> *>(VT_LANES);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>> *switches() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>> *>(VT_SWITCHES);
+  }
+  uint64_t prepared_size() const {
+    return GetField<uint64_t>(VT_PREPARED_SIZE, 0);
+  }
+  /// What the compiler expects of a first and of a later inference, in nanoseconds; 0: unknown.
+  uint64_t predicted_cold() const {
+    return GetField<uint64_t>(VT_PREDICTED_COLD, 0);
+  }
+  uint64_t predicted_warm() const {
+    return GetField<uint64_t>(VT_PREDICTED_WARM, 0);
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
@@ -635,6 +1045,18 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(operations()) &&
            verifier.VerifyVectorOfTables(operations()) &&
            VerifyField<uint64_t>(verifier, VT_ARENA_SIZE, 8) &&
+           VerifyOffset(verifier, VT_PREPARATIONS) &&
+           verifier.VerifyVector(preparations()) &&
+           verifier.VerifyVectorOfTables(preparations()) &&
+           VerifyOffset(verifier, VT_LANES) &&
+           verifier.VerifyVector(lanes()) &&
+           verifier.VerifyVectorOfTables(lanes()) &&
+           VerifyOffset(verifier, VT_SWITCHES) &&
+           verifier.VerifyVector(switches()) &&
+           verifier.VerifyVectorOfTables(switches()) &&
+           VerifyField<uint64_t>(verifier, VT_PREPARED_SIZE, 8) &&
+           VerifyField<uint64_t>(verifier, VT_PREDICTED_COLD, 8) &&
+           VerifyField<uint64_t>(verifier, VT_PREDICTED_WARM, 8) &&
            verifier.EndTable();
   }
 };
@@ -664,6 +1086,24 @@ struct ProgramBuilder {
   void add_arena_size(uint64_t arena_size) {
     fbb_.AddElement<uint64_t>(Program::VT_ARENA_SIZE, arena_size, 0);
   }
+  void add_preparations(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>>> preparations) {
+    fbb_.AddOffset(Program::VT_PREPARATIONS, preparations);
+  }
+  void add_lanes(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>>> lanes) {
+    fbb_.AddOffset(Program::VT_LANES, lanes);
+  }
+  void add_switches(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>>> switches) {
+    fbb_.AddOffset(Program::VT_SWITCHES, switches);
+  }
+  void add_prepared_size(uint64_t prepared_size) {
+    fbb_.AddElement<uint64_t>(Program::VT_PREPARED_SIZE, prepared_size, 0);
+  }
+  void add_predicted_cold(uint64_t predicted_cold) {
+    fbb_.AddElement<uint64_t>(Program::VT_PREDICTED_COLD, predicted_cold, 0);
+  }
+  void add_predicted_warm(uint64_t predicted_warm) {
+    fbb_.AddElement<uint64_t>(Program::VT_PREDICTED_WARM, predicted_warm, 0);
+  }
   explicit ProgramBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -688,9 +1128,21 @@ inline flatbuffers::Offset<Program> CreateProgram(
     uint32_t code = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>>> kernels = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>>> operations = 0,
-    uint64_t arena_size = 0) {
+    uint64_t arena_size = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>>> preparations = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>>> lanes = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>>> switches = 0,
+    uint64_t prepared_size = 0,
+    uint64_t predicted_cold = 0,
+    uint64_t predicted_warm = 0) {
   ProgramBuilder builder_(_fbb);
+  builder_.add_predicted_warm(predicted_warm);
+  builder_.add_predicted_cold(predicted_cold);
+  builder_.add_prepared_size(prepared_size);
   builder_.add_arena_size(arena_size);
+  builder_.add_switches(switches);
+  builder_.add_lanes(lanes);
+  builder_.add_preparations(preparations);
   builder_.add_operations(operations);
   builder_.add_kernels(kernels);
   builder_.add_code(code);
@@ -708,12 +1160,21 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
     uint32_t code = 0,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *kernels = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Operation>> *operations = nullptr,
-    uint64_t arena_size = 0) {
+    uint64_t arena_size = 0,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Operation>> *preparations = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Lane>> *lanes = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Switch>> *switches = nullptr,
+    uint64_t prepared_size = 0,
+    uint64_t predicted_cold = 0,
+    uint64_t predicted_warm = 0) {
   auto target__ = target ? _fbb.CreateString(target) : 0;
   auto architecture__ = architecture ? _fbb.CreateString(architecture) : 0;
   auto features__ = features ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*features) : 0;
   auto kernels__ = kernels ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Kernel>>(*kernels) : 0;
   auto operations__ = operations ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Operation>>(*operations) : 0;
+  auto preparations__ = preparations ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Operation>>(*preparations) : 0;
+  auto lanes__ = lanes ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Lane>>(*lanes) : 0;
+  auto switches__ = switches ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Switch>>(*switches) : 0;
   return nnv12::bundle::CreateProgram(
       _fbb,
       target__,
@@ -722,7 +1183,13 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
       code,
       kernels__,
       operations__,
-      arena_size);
+      arena_size,
+      preparations__,
+      lanes__,
+      switches__,
+      prepared_size,
+      predicted_cold,
+      predicted_warm);
 }
 
 struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -89,8 +89,8 @@ TEST(Verifier, HeaderFields) {
     std::function<void(Header &)> change;
   };
   const Case cases[] = {
-      {"format version: found 2, expected 1 to 1", Fault::Unsupported,
-       [](Header &h) { h.version = 2; }},
+      {"format version: found 3, expected 1 to 2", Fault::Unsupported,
+       [](Header &h) { h.version = 3; }},
       {"format version: found 0", Fault::Unsupported,
        [](Header &h) { h.version = 0; }},
       {"magic", Fault::BadBundle, [](Header &h) { h.magic[0] = 'P'; }},

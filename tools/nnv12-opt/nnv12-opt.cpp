@@ -1,6 +1,7 @@
 //===- nnv12-opt.cpp - mlir-opt with our dialects and passes --------------===//
 
 #include "dialects/nn/NNDialect.h"
+#include "dialects/plan/PlanDialect.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -11,7 +12,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                  nnv12::nn::NNDialect>();
+                  nnv12::nn::NNDialect, nnv12::plan::PlanDialect>();
   mlir::registerTransformsPasses();
   nnv12::registerNNV12Passes();
   nnv12::registerPipelines();

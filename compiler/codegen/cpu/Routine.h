@@ -31,10 +31,25 @@ struct KernelInfo {
   llvm::SmallVector<unsigned> inPlaceOperands;
 };
 
+/// Weights that a routine reads in a form that no layout can describe: computed
+/// from the packed ones, by the compiler or, at the start, by a kernel.
+struct WeightForm {
+  unsigned operand; ///< of the layer: a constant
+  std::string name; ///< stable, e.g. "winograd4"; equal names and types are equal bytes
+  int64_t bytes;    ///< of the transformed weights
+};
+
+/// What a kernel does, for a prediction of its time.
+struct Work {
+  double multiplyAdds = 0; ///< that it really executes (Winograd: after its saving)
+  double bytes = 0;        ///< of operands, read and written once
+};
+
 class Routine {
 public:
   virtual ~Routine() = default;
-  /// Stable and descriptive, e.g. "conv.direct.nChw16c".
+  /// Stable and descriptive, e.g. "conv.direct.nChw16c". Routines that differ in
+  /// parameters only differ behind the last dot.
   virtual llvm::StringRef name() const = 0;
   /// Whether it computes this layer. Looks at kind, attributes, shapes and
   /// element types, not at layouts.
@@ -46,12 +61,33 @@ public:
   /// at (constants are memory like any other operand).
   virtual KernelInfo emit(KernelBuilder &k, mlir::Operation *layer,
                           llvm::StringRef symbol) const = 0;
+  virtual Work work(mlir::Operation *layer) const;
+
+  /// The form in which emit()'s kernel reads its weights; none: as packed by the
+  /// operand's layout. The three members below are called only if there is one.
+  virtual std::optional<WeightForm> weightForm(mlir::Operation *layer) const {
+    return std::nullopt;
+  }
+  /// Emits the kernel that computes the form: operand 0 is the transformed
+  /// weights, operand 1 the packed ones.
+  virtual KernelInfo emitTransform(KernelBuilder &k, mlir::Operation *layer,
+                                   llvm::StringRef symbol) const;
+  virtual Work transformWork(mlir::Operation *layer) const;
+  /// The same, on the compiler's machine: both borrow memory of the caller, 64-byte aligned.
+  virtual void transform(mlir::Operation *layer, const void *packed,
+                         void *transformed) const;
 };
 
 /// All routines, the preferred ones first; the last one, "generic", matches every layer.
 llvm::ArrayRef<const Routine *> routines();
-/// The first that matches; never null for a verified layer.
+/// The routine that computes the layer: the one that attribute `nn.routine`
+/// names, or the first that matches. Never null for a verified layer.
 const Routine *routineFor(mlir::Operation *layer);
+/// All that compute the layer in the layouts that its types have, in order of
+/// preference. Never empty for a layer whose layouts routineFor()'s choice asked for.
+llvm::SmallVector<const Routine *> routinesFor(mlir::Operation *layer);
+/// Null where there is none of that name.
+const Routine *routineNamed(llvm::StringRef name);
 
 } // namespace nnv12::codegen
 

@@ -1,6 +1,7 @@
 //===- Registry.cpp - All routines ----------------------------------------===//
 
 #include "compiler/codegen/cpu/Routine.h"
+#include "dialects/nn/Layout.h"
 
 namespace nnv12::codegen {
 
@@ -44,11 +45,64 @@ llvm::ArrayRef<const Routine *> routines() {
   return all;
 }
 
+const Routine *routineNamed(llvm::StringRef name) {
+  for (const Routine *routine : routines())
+    if (routine->name() == name)
+      return routine;
+  return nullptr;
+}
+
 const Routine *routineFor(mlir::Operation *layer) {
+  if (auto chosen = layer->getAttrOfType<mlir::StringAttr>("nn.routine"))
+    return routineNamed(chosen);
   for (const Routine *routine : routines())
     if (routine->matches(layer))
       return routine;
   return nullptr;
+}
+
+static bool agrees(llvm::ArrayRef<std::optional<std::string>> wanted,
+                   mlir::TypeRange types) {
+  return llvm::all_of(llvm::zip(wanted, types), [](auto pair) {
+    auto &[tag, type] = pair;
+    return !tag || *tag == nn::layoutTag(type);
+  });
+}
+
+llvm::SmallVector<const Routine *> routinesFor(mlir::Operation *layer) {
+  llvm::SmallVector<const Routine *> result;
+  for (const Routine *routine : routines()) {
+    if (!routine->matches(layer))
+      continue;
+    LayoutRequest request = routine->layouts(layer);
+    if (agrees(request.operands, layer->getOperandTypes()) &&
+        agrees(request.results, layer->getResultTypes()))
+      result.push_back(routine);
+  }
+  return result;
+}
+
+static double storageBytes(mlir::TypeRange types) {
+  double bytes = 0;
+  for (mlir::Type type : types)
+    bytes += nn::storageSize(llvm::cast<mlir::RankedTensorType>(type));
+  return bytes;
+}
+
+Work Routine::work(mlir::Operation *layer) const {
+  Work work;
+  work.bytes = storageBytes(layer->getOperandTypes()) +
+               storageBytes(layer->getResultTypes());
+  return work;
+}
+
+KernelInfo Routine::emitTransform(KernelBuilder &, mlir::Operation *,
+                                  llvm::StringRef) const {
+  llvm_unreachable("a routine with a weight form has a transform");
+}
+Work Routine::transformWork(mlir::Operation *) const { return {}; }
+void Routine::transform(mlir::Operation *, const void *, void *) const {
+  llvm_unreachable("a routine with a weight form has a transform");
 }
 
 } // namespace nnv12::codegen

@@ -1,0 +1,27 @@
+//===- KernelKey.h - What makes two kernels the same ------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_CODEGEN_CPU_KERNELKEY_H
+#define NNV12_COMPILER_CODEGEN_CPU_KERNELKEY_H
+
+#include "compiler/codegen/cpu/Routine.h"
+
+#include <string>
+
+namespace nnv12::codegen {
+
+/// The routine and everything that it may look at, as text: layers of equal keys
+/// share a kernel. Attributes `nn.layer` and `nn.routine` do not count.
+std::string kernelKey(mlir::Operation *layer, const Routine &routine);
+
+/// Names the kernel across models, compiles and machines, 32 hexadecimal digits:
+/// kernels of equal fingerprints are the same code. Key of measured times.
+std::string kernelFingerprint(mlir::Operation *layer,
+                              const Routine &routine,
+                              const Target &target);
+/// Of the kernel that Routine::emitTransform() makes.
+std::string transformFingerprint(mlir::Operation *layer,
+                                 const Routine &routine,
+                                 const Target &target);
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_CPU_KERNELKEY_H

@@ -1,0 +1,91 @@
+//===- DeviceProfile.h - What is known of a device --------------*- C++ -*-===//
+//
+// Written by nnv12-tune from measurements, by hand from data sheets or papers,
+// or built in. A JSON file; docs/device-profiles.md describes each field.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_DEVICE_DEVICEPROFILE_H
+#define NNV12_COMPILER_DEVICE_DEVICEPROFILE_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nnv12::device {
+
+/// Predictor coefficients of a routine, or of a family of routines.
+struct Efficiency {
+  double compute = 0.5; ///< part of the core's peak multiply-adds that it reaches
+  double memory = 0.5;  ///< part of the core's memory bandwidth that it reaches
+  double overhead = 1;  ///< microseconds, once a call
+};
+
+/// Cores of one kind.
+struct CoreKind {
+  std::string name;      ///< e.g. "Cortex-A76"
+  unsigned count = 1;
+  double gflops = 0;     ///< peak of one core, f32, a multiply-add counts two
+  double memoryGBps = 0; ///< of one core that reads memory
+};
+
+/// Median times of one kernel, milliseconds.
+struct KernelTime {
+  std::vector<double> big; ///< [threads - 1]: on that many big cores
+  double little = 0;       ///< on one little core; 0: not measured
+};
+
+struct DeviceProfile {
+  static constexpr unsigned currentVersion = 1;
+
+  std::string name;         ///< for people
+  std::string identity;     ///< what a measured profile must agree on, see hostIdentity()
+  std::string architecture; ///< "x86-64" or "aarch64"
+  std::string target;       ///< as `--target` takes it
+  bool measured = false;    ///< false: written from data sheets or papers
+  CoreKind big;
+  CoreKind little; ///< count 0: there are none
+
+  // Storage.
+  double readMBps = 1000;
+  double readLatencyUs = 100;
+  double mapUsPerMB = 50; ///< what a core does for each MB that is read and mapped
+  // Memory that the system supplies at its first use.
+  double firstTouchUsPerMB = 250;
+  // Codecs: decompressed MB a second on a big and on a little core.
+  double zstdMBps = 800;
+  double zstdLittleMBps = 300;
+  // See search::Device.
+  double executeInterference = 1;
+  double prepareInterference = 1;
+  /// Part of the ideal speed-up that n threads reach: 1 + (n - 1) * this.
+  double threadScaling = 0.9;
+
+  /// By routine name or a prefix of it that ends before a dot ("conv.direct"); "" is for all
+  /// others. The longest prefix counts.
+  std::map<std::string, Efficiency> efficiency;
+  /// Measured kernels by fingerprint.
+  std::map<std::string, KernelTime> kernels;
+
+  const Efficiency &efficiencyOf(const std::string &routine) const;
+};
+
+/// Reads a profile; on failure returns nothing and sets `error` to one line
+/// that starts with the path.
+std::optional<DeviceProfile> readProfile(const std::string &path,
+                                         std::string &error);
+/// Writes one, atomically; returns an error line or "".
+std::string writeProfile(const DeviceProfile &profile, const std::string &path);
+
+/// A stand-in for a device of which nothing was measured: an ordinary core of `architecture`
+/// with the SIMD width of `target`.
+DeviceProfile builtinProfile(const std::string &architecture,
+                             const std::string &target);
+
+/// Names this machine: CPU model, number of CPUs.
+std::string hostIdentity();
+
+} // namespace nnv12::device
+
+#endif // NNV12_COMPILER_DEVICE_DEVICEPROFILE_H

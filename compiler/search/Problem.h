@@ -1,0 +1,110 @@
+//===- Problem.h - What a cold plan has to decide ---------------*- C++ -*-===//
+//
+// Plain structs: the layers of a model with the candidates for each, and the
+// device. All times are milliseconds. NNV12, section 3.2.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_SEARCH_PROBLEM_H
+#define NNV12_COMPILER_SEARCH_PROBLEM_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nnv12::search {
+
+enum class Core : uint8_t { Big, Little };
+
+/// The time of a stage that one core does alone, for each kind of core.
+struct CoreTime {
+  double big = 0;
+  double little = 0;
+  double on(Core core) const { return core == Core::Big ? big : little; }
+};
+
+/// One way to compute a layer, together with one way to keep its weights.
+struct Candidate {
+  std::string routine; ///< e.g. "conv.winograd4.nChw16c"
+  /// The weights' form in the file: "raw" (as in the model), "packed" (in the
+  /// layout of the routine's operand) or "transformed" (in its weight form),
+  /// with "+zstd" when compressed.
+  std::string storage;
+  double bytes = 0;   ///< read from storage
+  CoreTime decode;    ///< 0: not compressed
+  CoreTime transform; ///< 0: ready as stored
+  double execute = 0; ///< on the execute lane, with everything in memory
+};
+
+/// One execute, with what makes its weights ready.
+struct Layer {
+  std::string name;
+  std::vector<Candidate> candidates; ///< at least one
+  /// What the first execute takes longer: memory that the system supplies at its
+  /// first use, code and weights not yet in caches.
+  double firstTouch = 0;
+};
+
+struct Device {
+  double readBandwidth = 1e6; ///< bytes a millisecond, shared by reads that run together
+  double readLatency = 0;     ///< of each read
+  CoreTime mapPerByte;        ///< what a lane's core does for each byte that is read
+  /// The kind of core of each preparation lane. Empty: the execute lane does all.
+  std::vector<Core> preparationLanes;
+  Core executeCore = Core::Big;
+  /// The threads of the execute lane.
+  unsigned executeThreads = 1;
+  /// CPUs in all. Where lanes and threads are more than CPUs, they share them.
+  unsigned cpus = 2;
+  /// How many times longer an execute takes while a preparation runs, and a
+  /// preparation while an execute runs: they share memory bandwidth.
+  double executeInterference = 1;
+  double prepareInterference = 1;
+};
+
+struct Problem {
+  std::vector<Layer> layers; ///< in execution order
+  Device device;
+};
+
+/// Index of the chosen candidate, a layer.
+using Choice = std::vector<unsigned>;
+
+enum class Stage : uint8_t { Read, Decode, Transform, Execute };
+
+struct Operation {
+  uint32_t layer;
+  Stage stage;
+  bool operator==(const Operation &o) const {
+    return layer == o.layer && stage == o.stage;
+  }
+};
+
+/// Operations of each lane in order. Lane 0 is the execute lane; lane 1 + i is
+/// `Device::preparationLanes[i]`. A layer's read exists where bytes > 0, its
+/// decode and transform where their times are not 0; the stages of a layer's
+/// preparation follow one another on one lane (they are bundled).
+struct Schedule {
+  std::vector<std::vector<Operation>> lanes;
+};
+
+struct Event {
+  Operation operation;
+  uint32_t lane;
+  double start, end;
+};
+
+struct Timeline {
+  std::vector<Event> events; ///< by start
+  double finish = 0;         ///< end of the last execute
+};
+
+struct Plan {
+  Choice choice;
+  Schedule schedule;
+  double finish = 0; ///< as simulated
+  double bound = 0;  ///< no plan can finish earlier (see Bound.h)
+};
+
+} // namespace nnv12::search
+
+#endif // NNV12_COMPILER_SEARCH_PROBLEM_H
