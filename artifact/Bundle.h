@@ -79,6 +79,8 @@ struct Operation {
   std::vector<uint32_t> after; ///< preparations
   Codec codec = Codec::Stored;
   uint8_t planes = 1;
+  uint64_t predictedStart = 0; ///< nanoseconds of a first inference
+  uint64_t predictedEnd = 0;   ///< both 0: unknown
 };
 
 enum class LaneKind : uint8_t { Execute, Prepare };

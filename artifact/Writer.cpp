@@ -67,7 +67,7 @@ static fb::Offset<bundle::Operation> addOperation(fb::FlatBufferBuilder &builder
       builder, operation.layer.c_str(), operation.kernel, &operands,
       operation.tiles, static_cast<bundle::OperationKind>(operation.kind),
       &operation.after, static_cast<bundle::Codec>(operation.codec),
-      operation.planes);
+      operation.planes, operation.predictedStart, operation.predictedEnd);
 }
 
 static std::vector<fb::Offset<bundle::Operation>>

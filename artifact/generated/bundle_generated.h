@@ -569,7 +569,9 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_KIND = 12,
     VT_AFTER = 14,
     VT_CODEC = 16,
-    VT_PLANES = 18
+    VT_PLANES = 18,
+    VT_PREDICTED_START = 20,
+    VT_PREDICTED_END = 22
   };
   /// What the layer is called in the model (ONNX node name), for people.
   const flatbuffers::String *layer() const {
@@ -603,6 +605,15 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint8_t planes() const {
     return GetField<uint8_t>(VT_PLANES, 1);
   }
+  /// When the compiler expects this to start and to have finished in a first inference, in
+  /// nanoseconds from opening the bundle; both 0: unknown. For people and tools: nothing is
+  /// decided by it.
+  uint64_t predicted_start() const {
+    return GetField<uint64_t>(VT_PREDICTED_START, 0);
+  }
+  uint64_t predicted_end() const {
+    return GetField<uint64_t>(VT_PREDICTED_END, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_LAYER) &&
@@ -616,6 +627,8 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(after()) &&
            VerifyField<uint8_t>(verifier, VT_CODEC, 1) &&
            VerifyField<uint8_t>(verifier, VT_PLANES, 1) &&
+           VerifyField<uint64_t>(verifier, VT_PREDICTED_START, 8) &&
+           VerifyField<uint64_t>(verifier, VT_PREDICTED_END, 8) &&
            verifier.EndTable();
   }
 };
@@ -648,6 +661,12 @@ struct OperationBuilder {
   void add_planes(uint8_t planes) {
     fbb_.AddElement<uint8_t>(Operation::VT_PLANES, planes, 1);
   }
+  void add_predicted_start(uint64_t predicted_start) {
+    fbb_.AddElement<uint64_t>(Operation::VT_PREDICTED_START, predicted_start, 0);
+  }
+  void add_predicted_end(uint64_t predicted_end) {
+    fbb_.AddElement<uint64_t>(Operation::VT_PREDICTED_END, predicted_end, 0);
+  }
   explicit OperationBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -670,8 +689,12 @@ inline flatbuffers::Offset<Operation> CreateOperation(
     nnv12::bundle::OperationKind kind = nnv12::bundle::OperationKind_Execute,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> after = 0,
     nnv12::bundle::Codec codec = nnv12::bundle::Codec_Stored,
-    uint8_t planes = 1) {
+    uint8_t planes = 1,
+    uint64_t predicted_start = 0,
+    uint64_t predicted_end = 0) {
   OperationBuilder builder_(_fbb);
+  builder_.add_predicted_end(predicted_end);
+  builder_.add_predicted_start(predicted_start);
   builder_.add_tiles(tiles);
   builder_.add_after(after);
   builder_.add_operands(operands);
@@ -692,7 +715,9 @@ inline flatbuffers::Offset<Operation> CreateOperationDirect(
     nnv12::bundle::OperationKind kind = nnv12::bundle::OperationKind_Execute,
     const std::vector<uint32_t> *after = nullptr,
     nnv12::bundle::Codec codec = nnv12::bundle::Codec_Stored,
-    uint8_t planes = 1) {
+    uint8_t planes = 1,
+    uint64_t predicted_start = 0,
+    uint64_t predicted_end = 0) {
   auto layer__ = layer ? _fbb.CreateString(layer) : 0;
   auto operands__ = operands ? _fbb.CreateVectorOfStructs<nnv12::bundle::Operand>(*operands) : 0;
   auto after__ = after ? _fbb.CreateVector<uint32_t>(*after) : 0;
@@ -705,7 +730,9 @@ inline flatbuffers::Offset<Operation> CreateOperationDirect(
       kind,
       after__,
       codec,
-      planes);
+      planes,
+      predicted_start,
+      predicted_end);
 }
 
 /// A queue of operations, in the order in which they run.
