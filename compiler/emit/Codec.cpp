@@ -1,0 +1,85 @@
+//===- Codec.cpp - Lossless compression of weights ------------------------===//
+
+#include "compiler/emit/Codec.h"
+
+#include <algorithm>
+#include <cstring>
+#include <zstd.h>
+
+using namespace nnv12;
+
+// Weights hold next to no repetitions: what there is to win comes from
+// entropy coding, which all levels do alike. Higher ones only take longer.
+static constexpr int level = 6;
+
+// Pieces that estimateRatio() compresses, and how many. A piece holds whole
+// elements and is as large as one of zstd's blocks, so that its tables
+// weigh no more than in the whole.
+static constexpr uint64_t pieceBytes = 128 << 10;
+static constexpr uint64_t pieces = 4;
+
+/// Byte b of every element together; plane 0 holds the least significant bytes.
+static std::vector<char> split(const char *data, uint64_t size,
+                               unsigned elementSize) {
+  std::vector<char> planes(size);
+  uint64_t count = size / elementSize;
+  for (unsigned b = 0; b < elementSize; ++b) {
+    char *plane = planes.data() + b * count;
+    for (uint64_t i = 0; i < count; ++i)
+      plane[i] = data[i * elementSize + b];
+  }
+  return planes;
+}
+
+static std::vector<char> compress(const char *data, uint64_t size) {
+  std::vector<char> frame(ZSTD_compressBound(size));
+  // It fails only for want of memory or of room for the frame.
+  size_t used = ZSTD_compress(frame.data(), frame.size(), data, size, level);
+  frame.resize(ZSTD_isError(used) ? 0 : used);
+  return frame;
+}
+
+Encoded nnv12::encode(const void *data, uint64_t size, unsigned elementSize) {
+  const char *bytes = static_cast<const char *>(data);
+  Encoded plain{compress(bytes, size), 1};
+  if (elementSize <= 1 || size % elementSize)
+    return plain;
+  Encoded planes{compress(split(bytes, size, elementSize).data(), size),
+                 static_cast<uint8_t>(elementSize)};
+  return planes.bytes.size() < plain.bytes.size() ? planes : plain;
+}
+
+bool nnv12::decode(const Encoded &encoded, void *data, uint64_t size) {
+  std::vector<char> joined(size);
+  if (ZSTD_getFrameContentSize(encoded.bytes.data(), encoded.bytes.size()) != size)
+    return false;
+  size_t got = ZSTD_decompress(joined.data(), size, encoded.bytes.data(),
+                               encoded.bytes.size());
+  if (ZSTD_isError(got) || got != size || !encoded.planes || size % encoded.planes)
+    return false;
+  char *target = static_cast<char *>(data);
+  uint64_t count = size / encoded.planes;
+  for (unsigned b = 0; b < encoded.planes; ++b)
+    for (uint64_t i = 0; i < count; ++i)
+      target[i * encoded.planes + b] = joined[b * count + i];
+  return true;
+}
+
+double nnv12::estimateRatio(const void *data, uint64_t size,
+                            unsigned elementSize) {
+  if (!size)
+    return 1;
+  const char *bytes = static_cast<const char *>(data);
+  uint64_t taken = 0, left = 0;
+  if (size <= pieces * pieceBytes) {
+    taken = size;
+    left = encode(bytes, size, elementSize).bytes.size();
+  } else {
+    for (uint64_t i = 0; i < pieces; ++i) {
+      uint64_t at = (size - pieceBytes) / (pieces - 1) * i / 8 * 8;
+      taken += pieceBytes;
+      left += encode(bytes + at, pieceBytes, elementSize).bytes.size();
+    }
+  }
+  return std::min(1.0, double(left) / taken);
+}

@@ -1,0 +1,37 @@
+//===- Codec.h - Lossless compression of weights ----------------*- C++ -*-===//
+//
+// Pure: knows nothing of MLIR. The neighbouring weights of a trained model differ in
+// all mantissa bits but share most of sign and exponent. Splitting elements
+// into planes (byte b of all elements together) puts what is alike next to each
+// other; zstd then finds it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_EMIT_CODEC_H
+#define NNV12_COMPILER_EMIT_CODEC_H
+
+#include <cstdint>
+#include <vector>
+
+namespace nnv12 {
+
+/// What artifact::OperationKind::Decode takes back.
+struct Encoded {
+  std::vector<char> bytes; ///< one zstd frame that holds its content size
+  uint8_t planes = 1;      ///< bytes of an element that were split into planes; 1: not split
+};
+
+/// Compresses `size` bytes of elements of `elementSize` bytes (a power of two up
+/// to 8), as planes or as they are, whichever is smaller. The same bytes give
+/// the same frame.
+Encoded encode(const void *data, uint64_t size, unsigned elementSize);
+
+/// The inverse, for tests and tools: false if `encoded` is no frame of `size` bytes.
+bool decode(const Encoded &encoded, void *data, uint64_t size);
+
+/// About what part of its size encode() will leave of `data`: that of
+/// pieces spread over it, a few hundred KB in all. 1 where nothing is saved.
+double estimateRatio(const void *data, uint64_t size, unsigned elementSize);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_EMIT_CODEC_H

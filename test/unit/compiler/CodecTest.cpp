@@ -1,0 +1,83 @@
+//===- CodecTest.cpp - Lossless compression of weights --------------------===//
+
+#include "compiler/emit/Codec.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace nnv12;
+
+namespace {
+/// Like trained weights: normal, so that exponents repeat and mantissas do not.
+std::vector<float> weights(size_t count) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal(0, 0.05f);
+  std::vector<float> values(count);
+  for (float &v : values)
+    v = normal(random);
+  return values;
+}
+
+bool comesBack(const void *data, uint64_t size, unsigned elementSize) {
+  Encoded encoded = encode(data, size, elementSize);
+  std::vector<char> back(size);
+  return decode(encoded, back.data(), size) &&
+         std::memcmp(back.data(), data, size) == 0;
+}
+} // namespace
+
+TEST(Codec, EverythingComesBack) {
+  std::vector<float> values = weights(5000);
+  for (unsigned elementSize : {1, 2, 4, 8})
+    for (uint64_t size : {0u, 1u, 7u, 8u, 1000u, 20000u})
+      EXPECT_TRUE(comesBack(values.data(), size, elementSize))
+          << elementSize << ", " << size;
+}
+
+TEST(Codec, PlanesPayForFloats) {
+  std::vector<float> values = weights(100000);
+  Encoded encoded = encode(values.data(), values.size() * 4, 4);
+  EXPECT_EQ(encoded.planes, 4);
+  EXPECT_LT(encoded.bytes.size(), values.size() * 4 * 0.9);
+}
+
+TEST(Codec, NoPlanesWhereTheyDoNotPay) {
+  std::vector<uint32_t> text(10000);
+  for (size_t i = 0; i < text.size(); ++i)
+    text[i] = 0x12345678; // all bytes alike either way; the plain frame is as short
+  EXPECT_TRUE(comesBack(text.data(), text.size() * 4, 4));
+  EXPECT_EQ(encode(text.data(), 10, 4).planes, 1) << "no whole elements";
+}
+
+TEST(Codec, TheSameBytesGiveTheSameFrame) {
+  std::vector<float> values = weights(100000);
+  EXPECT_EQ(encode(values.data(), values.size() * 4, 4).bytes,
+            encode(values.data(), values.size() * 4, 4).bytes);
+}
+
+TEST(Codec, RefusesWhatIsNoFrame) {
+  std::vector<float> values = weights(100);
+  std::vector<char> back(400);
+  Encoded encoded = encode(values.data(), 400, 4);
+  EXPECT_FALSE(decode(encoded, back.data(), 396)) << "another size";
+  Encoded broken = encoded;
+  broken.bytes.resize(broken.bytes.size() / 2);
+  EXPECT_FALSE(decode(broken, back.data(), 400)) << "cut";
+  EXPECT_FALSE(decode(Encoded(), back.data(), 400)) << "empty";
+  broken = encoded;
+  broken.planes = 3;
+  EXPECT_FALSE(decode(broken, back.data(), 400)) << "planes";
+}
+
+TEST(Codec, AnEstimateIsNearTheTruth) {
+  std::vector<float> values = weights(2000000);
+  double truth = double(encode(values.data(), 8000000, 4).bytes.size()) / 8000000;
+  EXPECT_NEAR(estimateRatio(values.data(), 8000000, 4), truth, 0.02);
+  EXPECT_EQ(estimateRatio(values.data(), 0, 4), 1);
+  std::mt19937 random(1);
+  std::vector<uint32_t> noise(100000);
+  for (uint32_t &v : noise)
+    v = random();
+  EXPECT_EQ(estimateRatio(noise.data(), 400000, 4), 1) << "never more than 1";
+}
