@@ -26,5 +26,3 @@ void PlanDialect::initialize() {
 #include "dialects/plan/PlanOps.cpp.inc"
       >();
 }
-
-LogicalResult ProgramOp::verify() { return success(); }

@@ -34,7 +34,12 @@ def Plan_ProgramOp : Plan_Op<"program", [SingleBlock, NoTerminator, NoRegionArgu
   let description = [{
     `cold` and `warm` are what the simulator expects of a first and of a later inference, in
     nanoseconds. Operations come before their users; lanes come last, the execute lane
-    first. Each stage is in one lane's queue or background.
+    first. Each stage is in one lane's queue or background. Before `schedule` there
+    are no lanes.
+
+    Verified: each layer that has a stage has one execute, in the order of layers; its weights go
+    from read over decode to the form that is executed without a step missing; nothing waits
+    for what comes later in its own lane or, around several lanes, for itself.
   }];
   let arguments = (ins StrAttr:$target, I32Attr:$threads,
                        OptionalAttr<I64Attr>:$cold, OptionalAttr<I64Attr>:$warm);
@@ -43,7 +48,12 @@ def Plan_ProgramOp : Plan_Op<"program", [SingleBlock, NoTerminator, NoRegionArgu
     $target `threads` `(` $threads `)` (`cold` `(` $cold^ `)`)? (`warm` `(` $warm^ `)`)?
     attr-dict-with-keyword $body
   }];
+  let extraClassDeclaration = [{
+    /// The lanes, the execute lane first; none before the plan is scheduled.
+    llvm::SmallVector<LaneOp> lanes();
+  }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Plan_ReadOp : Plan_Op<"read"> {

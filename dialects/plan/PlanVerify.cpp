@@ -1,0 +1,301 @@
+//===- PlanVerify.cpp - What makes a plan one that can be carried out -----===//
+
+#include "dialects/plan/PlanDialect.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace nnv12::plan;
+
+LogicalResult ProgramOp::verify() {
+  if (getTarget().empty())
+    return emitOpError("found an empty target");
+  if (static_cast<int32_t>(getThreads()) < 1)
+    return emitOpError("found ") << static_cast<int32_t>(getThreads())
+                                 << " threads, expected 1 or more";
+  for (auto [name, time] : {std::pair("cold", getCold()), std::pair("warm", getWarm())})
+    if (time && static_cast<int64_t>(*time) < 0)
+      return emitOpError("found a negative time, ") << name;
+  return success();
+}
+
+namespace {
+/// What is known of one layer's stages while the plan is read from top to bottom.
+struct Layer {
+  ReadOp read;
+  DecodeOp decode;
+  ExecuteOp execute;
+  SwitchOp change;
+  /// Forms made by transforms.
+  llvm::StringSet<> forms;
+};
+
+class Verifier {
+public:
+  explicit Verifier(ProgramOp program) : program(program) {}
+
+  LogicalResult run() {
+    for (Operation &op : program.getBody().front()) {
+      LogicalResult result =
+          llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+              .Case<ReadOp, DecodeOp, TransformOp, ExecuteOp, SwitchOp>(
+                  [&](auto stage) { return enter(stage); })
+              .Case([&](LaneOp lane) {
+                lanes.push_back(lane);
+                return success();
+              })
+              .Default([&](Operation *op) {
+                return op->emitOpError("found in a plan.program, expected a stage or a lane");
+              });
+      if (failed(result))
+        return failure();
+    }
+    for (auto &[number, layer] : layers)
+      if (!layer.execute)
+        return firstStage(layer)->emitOpError("layer ")
+               << number << " is prepared but never executed";
+    if (lanes.empty())
+      return success(); // not scheduled yet
+    if (failed(assignLanes()))
+      return failure();
+    return findDeadlock();
+  }
+
+private:
+  static Operation *firstStage(const Layer &layer) {
+    if (layer.read)
+      return layer.read;
+    return layer.change;
+  }
+
+  /// Common to all stages.
+  template <typename Stage> FailureOr<Layer *> layerOf(Stage stage) {
+    if (!lanes.empty())
+      return stage.emitOpError("comes after a lane, expected lanes last");
+    if (static_cast<int64_t>(stage.getLayer()) < 0)
+      return stage.emitOpError("found layer ")
+             << static_cast<int64_t>(stage.getLayer()) << ", expected 0 or more";
+    return &layers[stage.getLayer()];
+  }
+
+  template <typename Stage>
+  LogicalResult once(Stage &slot, Stage stage) {
+    if (slot)
+      return stage.emitOpError("layer ")
+             << stage.getLayer() << " has a second " << Stage::getOperationName();
+    slot = stage;
+    return success();
+  }
+
+  LogicalResult enter(ReadOp op) {
+    FailureOr<Layer *> layer = layerOf(op);
+    if (failed(layer) || failed(once((*layer)->read, op)))
+      return failure();
+    if (static_cast<int64_t>(op.getOperand()) < 0)
+      return op.emitOpError("found operand ")
+             << static_cast<int64_t>(op.getOperand()) << ", expected 0 or more";
+    forms[op.getDone()] = stringifyStorage(op.getStorage());
+    return success();
+  }
+
+  LogicalResult enter(DecodeOp op) {
+    FailureOr<Layer *> layer = layerOf(op);
+    if (failed(layer) || failed(once((*layer)->decode, op)))
+      return failure();
+    auto read = op.getAfter().getDefiningOp<ReadOp>();
+    if (!read || read.getLayer() != op.getLayer())
+      return op.emitOpError("expected to be after the read of layer ")
+             << op.getLayer();
+    if (read.getCodec() != Codec::zstd)
+      return op.emitOpError("found weights that are not compressed");
+    forms[op.getDone()] = stringifyStorage(read.getStorage());
+    return success();
+  }
+
+  LogicalResult enter(TransformOp op) {
+    FailureOr<Layer *> layer = layerOf(op);
+    if (failed(layer) || failed(ready(op, op.getAfter())))
+      return failure();
+    if (layerNumber(op.getAfter()) != op.getLayer())
+      return op.emitOpError("expected to be after a preparation of layer ")
+             << op.getLayer();
+    StringRef from = forms.lookup(op.getAfter());
+    StringRef wanted = op.getForm() == "packed" ? "raw" : "packed";
+    if (op.getForm().empty() || op.getForm() == "raw" ||
+        op.getForm() == "transformed")
+      return op.emitOpError("found form '")
+             << op.getForm()
+             << "', expected 'packed' or the name of a routine's weight form";
+    if (from != wanted)
+      return op.emitOpError("found ")
+             << from << " weights, expected " << wanted
+             << " ones to make form '" << op.getForm() << "' of";
+    if (!(*layer)->forms.insert(op.getForm()).second)
+      return op.emitOpError("layer ") << op.getLayer() << " has form '"
+                                      << op.getForm() << "' already";
+    forms[op.getDone()] = op.getForm();
+    return success();
+  }
+
+  LogicalResult enter(ExecuteOp op) {
+    FailureOr<Layer *> layer = layerOf(op);
+    if (failed(layer) || failed(once((*layer)->execute, op)))
+      return failure();
+    if (!executes.empty() && executes.back().getLayer() > op.getLayer())
+      return op.emitOpError("layer ")
+             << op.getLayer() << " comes after layer "
+             << executes.back().getLayer() << ", expected the order of layers";
+    executes.push_back(op);
+    return waits(op, **layer);
+  }
+
+  LogicalResult enter(SwitchOp op) {
+    FailureOr<Layer *> layer = layerOf(op);
+    if (failed(layer) || failed(once((*layer)->change, op)))
+      return failure();
+    if (!(*layer)->execute)
+      return op.emitOpError("layer ") << op.getLayer() << " is not executed before";
+    if ((*layer)->execute.getRoutine() == op.getRoutine())
+      return op.emitOpError("found routine '")
+             << op.getRoutine() << "', which executes the layer already";
+    return waits(op, **layer);
+  }
+
+  /// The weights of an execute or switch must have come to a form that kernels read.
+  template <typename Stage> LogicalResult waits(Stage op, const Layer &layer) {
+    bool own = false;
+    for (Value token : op.getAfter()) {
+      if (failed(ready(op, token)))
+        return failure();
+      if (forms.lookup(token) == "raw")
+        return op.emitOpError(
+            "found raw weights, expected a transform to form 'packed' before");
+      own |= layerNumber(token) == op.getLayer();
+    }
+    if (layer.read && !own)
+      return op.emitOpError("expected to be after the preparation of layer ")
+             << op.getLayer();
+    return success();
+  }
+
+  /// Whether `token` stands for weights that need no decoding.
+  LogicalResult ready(Operation *op, Value token) {
+    if (token.getDefiningOp<ExecuteOp>())
+      return op->emitOpError("found an execute to be after, expected preparations");
+    auto read = token.getDefiningOp<ReadOp>();
+    if (read && read.getCodec() != Codec::stored)
+      return op->emitOpError("found compressed weights, expected a decode before");
+    return success();
+  }
+
+  static uint64_t layerNumber(Value token) {
+    return token.getDefiningOp()->getAttrOfType<IntegerAttr>("layer").getInt();
+  }
+
+  LogicalResult assignLanes() {
+    for (auto [index, lane] : llvm::enumerate(lanes)) {
+      bool first = index == 0;
+      if (first != (lane.getKind() == LaneKind::execute))
+        return lane.emitOpError(first ? "found a preparation lane, expected the "
+                                        "execute lane first"
+                                      : "found a second execute lane");
+      size_t next = 0;
+      for (Value token : lane.getQueue()) {
+        if (failed(take(lane, token)))
+          return failure();
+        auto execute = token.getDefiningOp<ExecuteOp>();
+        if (!execute)
+          continue;
+        if (!first)
+          return lane.emitOpError("found the execute of layer ")
+                 << execute.getLayer() << ", expected it in the execute lane";
+        if (executes[next++] != execute)
+          return lane.emitOpError("found the execute of layer ")
+                 << execute.getLayer() << ", expected that of layer "
+                 << executes[next - 1].getLayer();
+      }
+      if (first && next != executes.size())
+        return lane.emitOpError("lacks the execute of layer ")
+               << executes[next].getLayer();
+      for (Value token : lane.getBackground()) {
+        if (token.getDefiningOp<ExecuteOp>())
+          return lane.emitOpError("found an execute in the background");
+        if (failed(take(lane, token)))
+          return failure();
+        background.insert(token.getDefiningOp());
+      }
+    }
+    for (Operation &op : program.getBody().front()) {
+      if (op.getNumResults() && !laneOf.contains(&op))
+        return op.emitOpError("is in no lane");
+      if (isa<SwitchOp, LaneOp>(op) || background.contains(&op))
+        continue;
+      for (Value token : op.getOperands())
+        if (background.contains(token.getDefiningOp()))
+          return op.emitOpError("waits for an operation in the background");
+    }
+    return success();
+  }
+
+  LogicalResult take(LaneOp lane, Value token) {
+    Operation *op = token.getDefiningOp();
+    if (!laneOf.try_emplace(op, lane).second)
+      return lane.emitOpError("found ")
+             << op->getName() << " of layer " << layerNumber(token)
+             << ", which is in a lane already";
+    order[lane].push_back(op);
+    return success();
+  }
+
+  /// Carries the plan out: each lane starts its next operation when all that it
+  /// waits for has ended.
+  LogicalResult findDeadlock() {
+    llvm::DenseSet<Operation *> done;
+    llvm::DenseMap<Operation *, size_t> at;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (LaneOp lane : lanes) {
+        ArrayRef<Operation *> queue = order[lane];
+        for (size_t &next = at[lane]; next < queue.size(); ++next) {
+          if (!llvm::all_of(queue[next]->getOperands(), [&](Value token) {
+                return done.contains(token.getDefiningOp());
+              }))
+            break;
+          done.insert(queue[next]);
+          moved = true;
+        }
+      }
+    }
+    for (LaneOp lane : lanes)
+      if (at[lane] < order[lane].size()) {
+        Operation *stuck = order[lane][at[lane]];
+        return lane.emitOpError("can deadlock: ")
+               << stuck->getName() << " of layer "
+               << layerNumber(stuck->getResult(0))
+               << " waits for an operation that comes after it";
+      }
+    return success();
+  }
+
+  ProgramOp program;
+  /// By number, so that messages do not depend on addresses.
+  std::map<uint64_t, Layer> layers;
+  SmallVector<ExecuteOp> executes;
+  SmallVector<LaneOp> lanes;
+  /// The form of the weights that a preparation leaves.
+  llvm::DenseMap<Value, StringRef> forms;
+  llvm::DenseMap<Operation *, LaneOp> laneOf;
+  llvm::DenseMap<Operation *, SmallVector<Operation *>> order;
+  llvm::DenseSet<Operation *> background;
+};
+} // namespace
+
+LogicalResult ProgramOp::verifyRegions() { return Verifier(*this).run(); }
+
+SmallVector<LaneOp> ProgramOp::lanes() {
+  return llvm::to_vector(getBody().getOps<LaneOp>());
+}
