@@ -4,8 +4,8 @@
 
 #include "artifact/Writer.h"
 #include "compiler/codegen/cpu/Backend.h"
-#include "compiler/emit/KernelTable.h"
-#include "compiler/emit/StoragePlan.h"
+#include "compiler/emit/Aliases.h"
+#include "compiler/emit/ProgramPlan.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
 #include "passes/Passes.h"
@@ -205,14 +205,13 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
   const uint32_t weightsSegment = targets.size(); // after the code
   for (const codegen::Target &target : targets) {
     codegen::KernelBuilder builder(context, target);
-    FailureOr<KernelTable> kernels = failure();
+    OwningOpRef<ModuleOp> owned(builder.module);
+    KernelTable kernels(builder);
+    artifact::Program program;
     {
       Stage stage(options, "kernels");
-      kernels = KernelTable::build(main, builder);
-      if (failed(kernels))
-        return failure();
+      planProgram(main, /*plan=*/{}, kernels, weights, weightsSegment, program);
     }
-    OwningOpRef<ModuleOp> owned(builder.module);
     if (options.emit != Emit::Bundle)
       return writeText(options, context, [&](llvm::raw_ostream &os) {
         return codegen::printModule(*owned, target,
@@ -221,26 +220,18 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
                                         : codegen::CodeText::Assembly,
                                     os);
       });
-    PlannedProgram planned;
-    {
-      Stage stage(options, "plan");
-      planned = planProgram(main, *kernels, weights, weightsSegment);
-    }
     Stage stage(options, "code");
     auto blob = codegen::compileModule(*owned, target);
     if (failed(blob))
       return failure();
-    artifact::Program program;
     program.target = target.name;
     program.architecture = target.architecture;
     program.features = target.required;
     program.code = blobs.size();
-    for (const KernelTable::Kernel &kernel : kernels->kernels())
+    for (const KernelTable::Kernel &kernel : kernels.kernels())
       program.kernels.push_back(
           {kernel.name, blob->entries.at(kernel.symbol), kernel.operands,
            kernel.outputs, static_cast<uint64_t>(kernel.info.scratchBytes)});
-    program.operations = std::move(planned.operations);
-    program.arenaSize = planned.arenaSize;
     bundle.programs.push_back(std::move(program));
     blobs.push_back(std::move(*blob));
   }

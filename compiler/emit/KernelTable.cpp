@@ -1,41 +1,66 @@
-//===- KernelTable.cpp - The kernels that a model needs -------------------===//
+//===- KernelTable.cpp - The kernels that a program needs -----------------===//
 
 #include "compiler/emit/KernelTable.h"
 
 #include "compiler/codegen/cpu/KernelKey.h"
-#include "compiler/emit/StoragePlan.h"
+#include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace nnv12;
 
-FailureOr<KernelTable> KernelTable::build(func::FuncOp main,
-                                          codegen::KernelBuilder &builder) {
-  KernelTable table;
-  Aliases aliases(main);
-  llvm::StringMap<unsigned> known;
-  for (Operation &op : main.getBody().front()) {
-    if (isa<nn::ConstantOp>(op) || aliases.isFree(&op) ||
-        op.hasTrait<OpTrait::IsTerminator>())
-      continue;
-    const codegen::Routine *routine = codegen::routineFor(&op);
-    if (!routine)
-      return op.emitOpError("has no routine");
-    auto [it, isNew] = known.try_emplace(codegen::kernelKey(&op, *routine),
-                                         table.kernels_.size());
-    table.index_[&op] = it->second;
-    if (!isNew)
-      continue;
+std::pair<unsigned, bool> KernelTable::find(StringRef key, StringRef name,
+                                            unsigned operands,
+                                            unsigned outputs) {
+  auto [it, isNew] = known.try_emplace(key, kernels_.size());
+  if (isNew) {
     Kernel kernel;
-    kernel.name = routine->name().str();
-    kernel.symbol = "k" + std::to_string(table.kernels_.size());
+    kernel.name = name.str();
+    kernel.symbol = "k" + std::to_string(kernels_.size());
     for (char c : kernel.name)
       kernel.symbol += llvm::isAlnum(c) ? c : '_';
-    kernel.operands = op.getNumResults() + op.getNumOperands();
-    kernel.outputs = op.getNumResults();
-    kernel.info = routine->emit(builder, &op, kernel.symbol);
-    table.kernels_.push_back(std::move(kernel));
+    kernel.operands = operands;
+    kernel.outputs = outputs;
+    kernels_.push_back(std::move(kernel));
   }
-  return table;
+  return {it->second, isNew};
+}
+
+unsigned KernelTable::execute(Operation *layer,
+                              const codegen::Routine &routine) {
+  auto [index, isNew] =
+      find(codegen::kernelKey(layer, routine), routine.name(),
+           layer->getNumResults() + layer->getNumOperands(),
+           layer->getNumResults());
+  if (isNew)
+    kernels_[index].info = routine.emit(builder, layer, kernels_[index].symbol);
+  return index;
+}
+
+unsigned KernelTable::transform(Operation *layer,
+                                const codegen::Routine &routine) {
+  auto [index, isNew] =
+      find("transform:" + codegen::kernelKey(layer, routine),
+           ("transform." + routine.weightForm(layer)->name), 2, 1);
+  if (isNew)
+    kernels_[index].info =
+        routine.emitTransform(builder, layer, kernels_[index].symbol);
+  return index;
+}
+
+unsigned KernelTable::pack(RankedTensorType type) {
+  // The layer that a routine wants to see, on its own.
+  Block block;
+  Location location = UnknownLoc::get(type.getContext());
+  OpBuilder b = OpBuilder::atBlockEnd(&block);
+  Value dense = block.addArgument(nn::withLayout(type, ""), location);
+  Operation *adapt = nn::AdaptOp::create(b, location, type, dense);
+  const codegen::Routine &routine = *codegen::routineFor(adapt);
+  auto [index, isNew] =
+      find(codegen::kernelKey(adapt, routine), "pack", 2, 1);
+  if (isNew)
+    kernels_[index].info = routine.emit(builder, adapt, kernels_[index].symbol);
+  return index;
 }

@@ -1,16 +1,15 @@
-//===- KernelTable.h - The kernels that a model needs -----------*- C++ -*-===//
+//===- KernelTable.h - The kernels that a program needs ---------*- C++ -*-===//
 #ifndef NNV12_COMPILER_EMIT_KERNELTABLE_H
 #define NNV12_COMPILER_EMIT_KERNELTABLE_H
 
 #include "compiler/codegen/cpu/Routine.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace nnv12 {
 
-/// The kernels of one target. Layers that are equal in kind, attributes, types
-/// and in which operands are constant share one.
+/// The kernels of one target, emitted as they are asked for. Layers that are equal in kind,
+/// attributes, types, routine, and in which operands are constant share one.
 class KernelTable {
 public:
   struct Kernel {
@@ -21,18 +20,27 @@ public:
     codegen::KernelInfo info;
   };
 
-  /// Emits the kernels of all layers of `main` (but constants
-  /// and what is in place already) into `builder`'s module.
-  static mlir::FailureOr<KernelTable> build(mlir::func::FuncOp main,
-                                            codegen::KernelBuilder &builder);
+  /// Emits into the module of `builder`, which must outlive the table.
+  explicit KernelTable(codegen::KernelBuilder &builder) : builder(builder) {}
+
+  /// Indices of kernels.
+  unsigned execute(mlir::Operation *layer, const codegen::Routine &routine);
+  /// From packed weights to the routine's weight form.
+  unsigned transform(mlir::Operation *layer, const codegen::Routine &routine);
+  /// From dense weights to the layout that `type` names.
+  unsigned pack(mlir::RankedTensorType type);
 
   llvm::ArrayRef<Kernel> kernels() const { return kernels_; }
-  /// Index of the kernel of a layer.
-  unsigned of(mlir::Operation *layer) const { return index_.lookup(layer); }
+  const Kernel &operator[](unsigned index) const { return kernels_[index]; }
 
 private:
+  /// The kernel of this key, and whether it is new and has to be emitted.
+  std::pair<unsigned, bool> find(llvm::StringRef key, llvm::StringRef name,
+                                 unsigned operands, unsigned outputs);
+
+  codegen::KernelBuilder &builder;
   std::vector<Kernel> kernels_;
-  llvm::DenseMap<mlir::Operation *, unsigned> index_;
+  llvm::StringMap<unsigned> known;
 };
 
 } // namespace nnv12

@@ -35,10 +35,10 @@ def gather(args):
     return cases, skipped
 
 
-def run_case(tools, case, work, threads):
+def run_case(tools, case, work, threads, options):
     bundle = work / f"{case.name}.nnv"
     start = time.monotonic()
-    tools.compile(case.model, bundle, case.shapes)
+    tools.compile(case.model, bundle, case.shapes, options=options)
     took = time.monotonic() - start
     # No call(): what the tool prints on failure is the report.
     for count in threads:
@@ -59,6 +59,8 @@ def main():
     parser.add_argument("--work", type=Path, default=nnv12tools.ROOT / "build",
                         help="folder for bundles and the filled zoo (build)")
     parser.add_argument("--threads", type=int, action="append", help="threads to run with (1 and 2)")
+    parser.add_argument("--option", action="append", default=[], metavar="OPTION",
+                        help="passed on to nnv12c, e.g. --option=--plan=none; may be repeated")
     parser.add_argument("--own", action="store_true", help="only the repository's own models")
     parser.add_argument("cases", nargs="*", help="names of cases (all)")
     args = parser.parse_args()
@@ -71,7 +73,7 @@ def main():
     failed = 0
     for case in cases:
         try:
-            took = run_case(tools, case, bundles, args.threads or [1, 2])
+            took = run_case(tools, case, bundles, args.threads or [1, 2], args.option)
             print(f"pass {case.name} (compiled in {took:.1f} s)", flush=True)
         except ToolError as error:
             failed += 1

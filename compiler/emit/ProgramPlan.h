@@ -1,0 +1,24 @@
+//===- ProgramPlan.h - Operations, memory and lanes of a program -*- C++ -*-===//
+#ifndef NNV12_COMPILER_EMIT_PROGRAMPLAN_H
+#define NNV12_COMPILER_EMIT_PROGRAMPLAN_H
+
+#include "artifact/Bundle.h"
+#include "compiler/emit/KernelTable.h"
+#include "compiler/emit/WeightTable.h"
+#include "dialects/plan/PlanDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace nnv12 {
+
+/// Fills in operations, preparations, lanes, switches and the sizes of arena and
+/// prepared memory of `program`: every operand of `main`'s layers placed, every stage of
+/// `plan` in its lane. Emits the kernels that this needs and adds the
+/// weights, in execution order. Without a plan (null) each layer runs the routine that it would get by default,
+/// and weights are stored as that routine reads them.
+void planProgram(mlir::func::FuncOp main, plan::ProgramOp plan,
+                 KernelTable &kernels, WeightTable &weights,
+                 uint32_t weightsSegment, artifact::Program &program);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_EMIT_PROGRAMPLAN_H

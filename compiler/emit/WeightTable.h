@@ -1,0 +1,59 @@
+//===- WeightTable.h - The constants of a model in the file -----*- C++ -*-===//
+#ifndef NNV12_COMPILER_EMIT_WEIGHTTABLE_H
+#define NNV12_COMPILER_EMIT_WEIGHTTABLE_H
+
+#include "artifact/Bundle.h"
+#include "compiler/codegen/cpu/Routine.h"
+#include "dialects/plan/PlanDialect.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <map>
+#include <memory>
+
+namespace nnv12 {
+
+/// A constant as a kernel wants it: packed in the layout of its type, dense as in
+/// the model, or in the weight form of a routine.
+struct StoredForm {
+  plan::Storage storage = plan::Storage::packed;
+  plan::Codec codec = plan::Codec::stored;
+  /// For `transformed`: whose form, and of which layer.
+  const codegen::Routine *routine = nullptr;
+  mlir::Operation *layer = nullptr;
+};
+
+/// The constants of all programs of a bundle, in the order in which they are
+/// added, as they will lie in the weights segment.
+class WeightTable {
+public:
+  struct Place {
+    uint64_t offset; ///< in the segment
+    uint64_t size;   ///< bytes in the file
+    uint64_t bytes;  ///< of the form, decompressed
+    uint8_t planes;  ///< see artifact::Operation::planes
+  };
+  /// Adds `constant` in a form, if it is not there yet.
+  Place add(mlir::Value constant, const StoredForm &form = {});
+
+  uint64_t size() const { return size_; }
+  /// The bytes; valid as long as the table and the constants' module.
+  const std::vector<artifact::Segment::Piece> &pieces() const {
+    return pieces_;
+  }
+
+  static constexpr uint64_t alignment = 64;
+
+private:
+  using Bytes = std::pair<std::shared_ptr<const void>, uint64_t>;
+  Bytes bytesOf(mlir::Value constant, const StoredForm &form);
+
+  using Key = std::tuple<const void *, const void *, std::string, unsigned>;
+  std::map<Key, Place> places_;
+  std::vector<artifact::Segment::Piece> pieces_;
+  std::vector<std::shared_ptr<const void>> owned_;
+  uint64_t size_ = 0;
+};
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_EMIT_WEIGHTTABLE_H
