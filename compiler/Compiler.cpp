@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/Backend.h"
 #include "compiler/emit/Aliases.h"
 #include "compiler/emit/ProgramPlan.h"
+#include "compiler/emit/TuningBundle.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
 #include "passes/Passes.h"
@@ -185,6 +186,13 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
     });
 
   auto main = module->lookupSymbol<func::FuncOp>("main");
+  if (options.emit == Emit::Tuning) {
+    Stage stage(options, "tuning");
+    std::vector<TuningProgram> programs;
+    for (const codegen::Target &target : targets)
+      programs.push_back({target, tuningKernels(main, target)});
+    return writeTuningBundle(main, programs, options.output, options.signingKey);
+  }
   artifact::Bundle bundle;
   if (auto name = (*module)->getAttrOfType<StringAttr>("nn.model"))
     bundle.model = name.str();

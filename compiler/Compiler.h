@@ -10,7 +10,7 @@
 
 namespace nnv12 {
 
-enum class Emit { Imported, NN, LLVM, Assembly, Bundle };
+enum class Emit { Imported, NN, LLVM, Assembly, Bundle, Tuning };
 
 struct CompileOptions {
   std::string input;

@@ -3,9 +3,6 @@
 #include "compiler/emit/KernelTable.h"
 
 #include "compiler/codegen/cpu/KernelKey.h"
-#include "dialects/nn/Layout.h"
-#include "dialects/nn/NNDialect.h"
-#include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -51,16 +48,12 @@ unsigned KernelTable::transform(Operation *layer,
 }
 
 unsigned KernelTable::pack(RankedTensorType type) {
-  // The layer that a routine wants to see, on its own.
-  Block block;
-  Location location = UnknownLoc::get(type.getContext());
-  OpBuilder b = OpBuilder::atBlockEnd(&block);
-  Value dense = block.addArgument(nn::withLayout(type, ""), location);
-  Operation *adapt = nn::AdaptOp::create(b, location, type, dense);
-  const codegen::Routine &routine = *codegen::routineFor(adapt);
+  codegen::PackLayer pack(type);
+  const codegen::Routine &routine = pack.routine();
   auto [index, isNew] =
-      find(codegen::kernelKey(adapt, routine), "pack", 2, 1);
+      find(codegen::kernelKey(pack.layer(), routine), "pack", 2, 1);
   if (isNew)
-    kernels_[index].info = routine.emit(builder, adapt, kernels_[index].symbol);
+    kernels_[index].info =
+        routine.emit(builder, pack.layer(), kernels_[index].symbol);
   return index;
 }

@@ -41,6 +41,8 @@ static cl::opt<Emit> emitKind(
                clEnumValN(Emit::NN, "nn", "layers after all passes, as MLIR"),
                clEnumValN(Emit::LLVM, "llvm", "LLVM IR of the kernels"),
                clEnumValN(Emit::Assembly, "asm", "assembly of the kernels"),
+               clEnumValN(Emit::Tuning, "tuning",
+                          "a bundle of all candidate kernels, for nnv12-tune"),
                clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")),
     cl::cat(category));
 static cl::opt<std::string> signingKey(
@@ -113,8 +115,10 @@ int main(int argc, char **argv) {
   options.output = output;
   if (options.output.empty())
     options.output =
-        emitKind == Emit::Bundle
-            ? (StringRef(options.input).rsplit('.').first + ".nnv").str()
+        emitKind == Emit::Bundle || emitKind == Emit::Tuning
+            ? (StringRef(options.input).rsplit('.').first +
+               (emitKind == Emit::Tuning ? ".tune.nnv" : ".nnv"))
+                  .str()
             : "-";
   options.emit = emitKind;
   options.signingKey = signingKey;

@@ -3,7 +3,9 @@
 #include "compiler/codegen/cpu/KernelKey.h"
 
 #include "artifact/Digest.h"
+#include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -65,4 +67,18 @@ std::string codegen::transformFingerprint(Operation *layer,
                                         const Target &target) {
   return fingerprint("transform\n" + target.name + "\n" +
                      kernelKey(layer, routine));
+}
+
+codegen::PackLayer::PackLayer(RankedTensorType packed) {
+  Location location = UnknownLoc::get(packed.getContext());
+  OpBuilder b(packed.getContext());
+  b.setInsertionPointToEnd(&block);
+  Value raw = block.addArgument(nn::withLayout(packed, ""), location);
+  nn::AdaptOp::create(b, location, packed, raw);
+}
+
+std::string codegen::packFingerprint(RankedTensorType packed,
+                                     const Target &target) {
+  PackLayer pack(packed);
+  return kernelFingerprint(pack.layer(), pack.routine(), target);
 }

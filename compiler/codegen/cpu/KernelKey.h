@@ -3,6 +3,8 @@
 #define NNV12_COMPILER_CODEGEN_CPU_KERNELKEY_H
 
 #include "compiler/codegen/cpu/Routine.h"
+#include "mlir/IR/Block.h"
+#include "mlir/IR/BuiltinTypes.h"
 
 #include <string>
 
@@ -21,6 +23,21 @@ std::string kernelFingerprint(mlir::Operation *layer,
 std::string transformFingerprint(mlir::Operation *layer,
                                  const Routine &routine,
                                  const Target &target);
+
+/// The layer that makes packed weights of raw ones, on its own: an nn.adapt from
+/// dense to the layout that `packed` names. A session runs it where a plan stores
+/// weights as they are in the model.
+class PackLayer {
+public:
+  explicit PackLayer(mlir::RankedTensorType packed);
+  mlir::Operation *layer() { return &block.front(); }
+  const Routine &routine() { return *routineFor(layer()); }
+
+private:
+  mlir::Block block;
+};
+/// Of that layer's kernel.
+std::string packFingerprint(mlir::RankedTensorType packed, const Target &target);
 
 } // namespace nnv12::codegen
 

@@ -84,7 +84,8 @@ llvm::ArrayRef<const Routine *> routines();
 /// names, or the first that matches. Never null for a verified layer.
 const Routine *routineFor(mlir::Operation *layer);
 /// All that compute the layer in the layouts that its types have, in order of
-/// preference. Never empty for a layer whose layouts routineFor()'s choice asked for.
+/// preference; the last of all, "element", only where there is no other. Never empty for a layer
+/// whose layouts routineFor()'s choice asked for.
 llvm::SmallVector<const Routine *> routinesFor(mlir::Operation *layer);
 /// Null where there is none of that name.
 const Routine *routineNamed(llvm::StringRef name);

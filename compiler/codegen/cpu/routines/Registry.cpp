@@ -72,7 +72,10 @@ static bool agrees(llvm::ArrayRef<std::optional<std::string>> wanted,
 llvm::SmallVector<const Routine *> routinesFor(mlir::Operation *layer) {
   llvm::SmallVector<const Routine *> result;
   for (const Routine *routine : routines()) {
-    if (!routine->matches(layer))
+    // The routine of last resort is many times slower where another one fits,
+    // too slow even to be measured.
+    if (!routine->matches(layer) ||
+        (routine == elementRoutine() && !result.empty()))
       continue;
     LayoutRequest request = routine->layouts(layer);
     if (agrees(request.operands, layer->getOperandTypes()) &&

@@ -1,0 +1,240 @@
+//===- TuningBundle.cpp - A bundle of kernels to be measured --------------===//
+
+#include "compiler/emit/TuningBundle.h"
+
+#include "artifact/Writer.h"
+#include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/KernelKey.h"
+#include "compiler/emit/Aliases.h"
+#include "compiler/emit/KernelTable.h"
+#include "compiler/emit/WeightTable.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace nnv12;
+
+/// Less would stay in the caches of a phone's or a desktop's CPU.
+static constexpr uint64_t leastWeights = 64u << 20;
+
+//===----------------------------------------------------------------------===//
+// Which kernels
+//===----------------------------------------------------------------------===//
+
+/// The first name in a location: one is enough to find the layer.
+static std::string layerName(Location location) {
+  std::string name;
+  location->walk([&](Location part) {
+    auto named = dyn_cast<NameLoc>(part);
+    if (!named)
+      return WalkResult::advance();
+    name = named.getName().str();
+    return WalkResult::interrupt();
+  });
+  return name;
+}
+
+static int64_t bytes(Type type) {
+  return nn::storageSize(cast<RankedTensorType>(type));
+}
+
+/// The largest constant that the layer reads; null if there is none. The others
+/// (bias and the like) are always stored packed.
+static Value mainWeights(Operation *layer) {
+  Value largest;
+  for (Value v : layer->getOperands())
+    if (v.getDefiningOp<nn::ConstantOp>() &&
+        (!largest || bytes(v.getType()) > bytes(largest.getType())))
+      largest = v;
+  return largest;
+}
+
+std::vector<TuningKernel>
+nnv12::tuningKernels(func::FuncOp main, const codegen::Target &target) {
+  std::vector<TuningKernel> kernels;
+  llvm::StringSet<> known;
+  auto add = [&](TuningKernel kernel) {
+    if (known.insert(kernel.fingerprint).second)
+      kernels.push_back(std::move(kernel));
+  };
+  Aliases aliases(main);
+  for (Operation &op : main.getBody().front()) {
+    if (isa<nn::ConstantOp>(op) || aliases.isFree(&op) ||
+        op.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    std::string layer = layerName(op.getLoc());
+    for (const codegen::Routine *routine : codegen::routinesFor(&op)) {
+      add({TuningKernel::Stage::Execute,
+           codegen::kernelFingerprint(&op, *routine, target),
+           routine->name().str(), layer, &op, routine, {}, routine->work(&op)});
+      if (auto form = routine->weightForm(&op))
+        add({TuningKernel::Stage::Transform,
+             codegen::transformFingerprint(&op, *routine, target),
+             "transform." + form->name, layer, &op, routine, {},
+             routine->transformWork(&op)});
+    }
+    Value weights = mainWeights(&op);
+    if (!weights || nn::layoutTag(weights.getType()).empty())
+      continue;
+    auto type = cast<RankedTensorType>(weights.getType());
+    codegen::Work work;
+    work.bytes = bytes(nn::withLayout(type, "")) + bytes(type);
+    add({TuningKernel::Stage::Pack, codegen::packFingerprint(type, target),
+         "pack", layer, nullptr, nullptr, type, work});
+  }
+  return kernels;
+}
+
+//===----------------------------------------------------------------------===//
+// The bundle
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The model's inputs, by number, and its output.
+enum Tensors : uint32_t { Weights, Activations, Integers };
+
+/// Gives operands their places.
+class Places {
+public:
+  /// The kernel that comes next: its results and activations start from 0.
+  void begin() { results = activations = integers = 0; }
+  artifact::Operand result(uint64_t size) {
+    return take(artifact::Space::Output, 0, results, sink, size);
+  }
+  artifact::Operand read(Type type, bool constant, uint64_t size) {
+    using artifact::Space;
+    if (!isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
+      return take(Space::Input, Integers, integers, integersSize, size);
+    if (!constant)
+      return take(Space::Input, Activations, activations, activationsSize, size);
+    if (next + size > weightsSize) {
+      next = 0;
+      weightsSize = std::max(weightsSize, llvm::alignTo(size, 4096));
+    }
+    return take(Space::Input, Weights, next, weightsSize, size);
+  }
+
+  uint64_t sink = 0, weightsSize = leastWeights, activationsSize = 0,
+           integersSize = 0; ///< bytes that each tensor needs
+
+private:
+  static artifact::Operand take(artifact::Space space, uint32_t index,
+                                uint64_t &offset, uint64_t &needed,
+                                uint64_t size) {
+    artifact::Operand operand{space, index, offset, size};
+    offset = llvm::alignTo(offset + size, WeightTable::alignment);
+    needed = std::max(needed, offset);
+    return operand;
+  }
+
+  uint64_t results = 0, activations = 0, integers = 0, next = 0;
+};
+} // namespace
+
+static unsigned emit(const TuningKernel &kernel, KernelTable &table) {
+  switch (kernel.stage) {
+  case TuningKernel::Stage::Execute:
+    return table.execute(kernel.op, *kernel.routine);
+  case TuningKernel::Stage::Transform:
+    return table.transform(kernel.op, *kernel.routine);
+  case TuningKernel::Stage::Pack:
+    return table.pack(kernel.packed);
+  }
+  llvm_unreachable("all stages are there");
+}
+
+static void place(const TuningKernel &kernel, Places &places,
+                  std::vector<artifact::Operand> &operands) {
+  places.begin();
+  auto writes = [&](uint64_t size) { operands.push_back(places.result(size)); };
+  auto reads = [&](Type type, bool constant, uint64_t size) {
+    operands.push_back(places.read(type, constant, size));
+  };
+  switch (kernel.stage) {
+  case TuningKernel::Stage::Execute: {
+    auto form = kernel.routine->weightForm(kernel.op);
+    for (Value v : kernel.op->getResults())
+      writes(bytes(v.getType()));
+    for (auto [i, v] : llvm::enumerate(kernel.op->getOperands()))
+      reads(v.getType(), bool(v.getDefiningOp<nn::ConstantOp>()),
+            form && form->operand == i ? form->bytes : bytes(v.getType()));
+    break;
+  }
+  case TuningKernel::Stage::Transform: {
+    auto form = *kernel.routine->weightForm(kernel.op);
+    Type packed = kernel.op->getOperand(form.operand).getType();
+    writes(form.bytes);
+    reads(packed, true, bytes(packed));
+    break;
+  }
+  case TuningKernel::Stage::Pack: {
+    Type raw = nn::withLayout(kernel.packed, "");
+    writes(bytes(kernel.packed));
+    reads(raw, true, bytes(raw));
+    break;
+  }
+  }
+}
+
+LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
+                                       ArrayRef<TuningProgram> programs,
+                                       const std::string &path,
+                                       const std::string &signingKey) {
+  artifact::Bundle bundle;
+  bundle.producer = "nnv12c " NNV12_VERSION;
+  bundle.model = "tuning";
+  if (auto name =
+          main->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>("nn.model"))
+    bundle.model += " of " + name.str();
+  Places places;
+  std::vector<codegen::CodeBlob> blobs;
+  for (const TuningProgram &tuned : programs) {
+    codegen::KernelBuilder builder(*main.getContext(), tuned.target);
+    OwningOpRef<ModuleOp> owned(builder.module);
+    artifact::Program program;
+    program.target = tuned.target.name;
+    program.architecture = tuned.target.architecture;
+    program.features = tuned.target.required;
+    program.code = blobs.size();
+    KernelTable table(builder);
+    for (const TuningKernel &kernel : tuned.kernels) {
+      artifact::Operation operation;
+      operation.kernel = emit(kernel, table);
+      operation.tiles = table[operation.kernel].info.tiles;
+      operation.layer = llvm::formatv("{0} {1} {2:f0} {3:f0} {4}",
+                                      kernel.fingerprint, kernel.name,
+                                      kernel.work.multiplyAdds,
+                                      kernel.work.bytes, kernel.layer);
+      place(kernel, places, operation.operands);
+      program.operations.push_back(std::move(operation));
+    }
+    auto blob = codegen::compileModule(*owned, tuned.target);
+    if (failed(blob))
+      return failure();
+    for (const KernelTable::Kernel &kernel : table.kernels())
+      program.kernels.push_back(
+          {kernel.name, blob->entries.at(kernel.symbol), kernel.operands,
+           kernel.outputs, static_cast<uint64_t>(kernel.info.scratchBytes)});
+    bundle.programs.push_back(std::move(program));
+    blobs.push_back(std::move(*blob));
+  }
+  using artifact::ElementType;
+  auto tensor = [](const char *name, ElementType type, uint64_t bytes) {
+    return artifact::Tensor{
+        name, type, {int64_t(llvm::divideCeil(bytes, elementSize(type)))}};
+  };
+  bundle.inputs = {
+      tensor("weights", ElementType::F32, places.weightsSize),
+      tensor("activations", ElementType::F32, places.activationsSize),
+      tensor("integers", ElementType::I64, places.integersSize)};
+  bundle.outputs = {tensor("sink", ElementType::F32, places.sink)};
+  for (const codegen::CodeBlob &blob : blobs)
+    bundle.segments.push_back({artifact::SegmentKind::Code,
+                               {{blob.bytes.data(), blob.bytes.size()}}});
+  std::string error = artifact::writeBundle(bundle, path, signingKey);
+  if (!error.empty())
+    return emitError(UnknownLoc::get(main.getContext())) << error;
+  return success();
+}

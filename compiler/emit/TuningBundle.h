@@ -1,0 +1,65 @@
+//===- TuningBundle.h - A bundle of kernels to be measured ------*- C++ -*-===//
+//
+// NNV12, section 3.1, profiles every kernel of every operator on the device before
+// it plans. Here the runtime itself does so: a tuning bundle is an ordinary bundle
+// in which each operation is one candidate, and nnv12-tune runs it with the profile on.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_EMIT_TUNINGBUNDLE_H
+#define NNV12_COMPILER_EMIT_TUNINGBUNDLE_H
+
+#include "compiler/codegen/cpu/Routine.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <string>
+#include <vector>
+
+namespace nnv12 {
+
+/// A kernel whose time a plan may depend on.
+struct TuningKernel {
+  enum class Stage {
+    Execute,   ///< computes `layer`
+    Transform, ///< makes the weight form of `layer`'s routine of packed weights
+    Pack       ///< makes packed weights of raw ones
+  };
+  Stage stage;
+  std::string fingerprint; ///< key of DeviceProfile::kernels
+  std::string name;        ///< the routine; "transform.FORM"; "pack"
+  std::string layer;       ///< a layer that wants it, for people
+  mlir::Operation *op = nullptr;             ///< Pack: null
+  const codegen::Routine *routine = nullptr; ///< Pack: null
+  mlir::RankedTensorType packed;             ///< Pack alone: what it writes
+  codegen::Work work;
+};
+
+/// Every kernel that a plan for `main` can consist of, each fingerprint once, in
+/// the order of the layers: all candidates that agree with the layers' layouts,
+/// the transforms of their weight forms, and the packing of raw weights.
+std::vector<TuningKernel> tuningKernels(mlir::func::FuncOp main,
+                                        const codegen::Target &target);
+
+/// What is measured on one target.
+struct TuningProgram {
+  codegen::Target target;
+  std::vector<TuningKernel> kernels;
+};
+
+/// Writes the bundle: one operation a kernel, without weights. Its operands lie in
+/// four model inputs and outputs that nnv12-tune fills:
+///   weights      f32, at least 64 MiB: constants. They come one behind another and
+///                start over at the end, so that a kernel does not find its weights in the cache
+///   activations  f32: what else a kernel reads, always from the start, as what the
+///                layer before has just written
+///   integers     i64, 0 or 1: operands of integers and truth values
+///   sink         f32, an output: results
+/// Operation.layer is "FINGERPRINT NAME MULTIPLYADDS BYTES LAYER". On failure a
+/// diagnostic has been emitted and nothing was written.
+mlir::LogicalResult writeTuningBundle(mlir::func::FuncOp main,
+                                      llvm::ArrayRef<TuningProgram> programs,
+                                      const std::string &path,
+                                      const std::string &signingKey = {});
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_EMIT_TUNINGBUNDLE_H
