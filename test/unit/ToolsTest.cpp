@@ -156,6 +156,25 @@ TEST(Statistics, NearestRank) {
   EXPECT_EQ(Statistics({1, 2}).median, 1.5);
 }
 
+TEST(Json, ReplacesWhatIsNoUtf8) {
+  auto quoted = [](const char *text) {
+    Json json;
+    json.value(text);
+    return json.text();
+  };
+  EXPECT_EQ(quoted("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
+            "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"\n");
+  EXPECT_EQ(quoted("a\xff"
+                   "b"),
+            "\"a\\ufffdb\"\n");
+  // Cut short, too long a form of '/', a surrogate, beyond Unicode.
+  EXPECT_EQ(quoted("\xe2\x82"), "\"\\ufffd\\ufffd\"\n");
+  EXPECT_EQ(quoted("\xc0\xaf"), "\"\\ufffd\\ufffd\"\n");
+  EXPECT_EQ(quoted("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"\n");
+  EXPECT_EQ(quoted("\xf4\x90\x80\x80"),
+            "\"\\ufffd\\ufffd\\ufffd\\ufffd\"\n");
+}
+
 TEST(Json, Escapes) {
   Json json;
   json.beginObject().member("a\"\n", "b\\").key("c").beginArray();

@@ -53,9 +53,39 @@ Json &Json::key(const char *name) {
   return *this;
 }
 
+/// How many bytes the UTF-8 character at `place` has; 0 where there is none.
+static size_t characterLength(const std::string &text, size_t place) {
+  auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  unsigned first = byte(place);
+  size_t length = first < 0x80   ? 1
+                  : first < 0xc2 ? 0
+                  : first < 0xe0 ? 2
+                  : first < 0xf0 ? 3
+                  : first < 0xf5 ? 4
+                                 : 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(place + i) & 0xc0) != 0x80)
+      return 0;
+  // Forms that are too long, surrogates, and what lies beyond Unicode.
+  unsigned second = byte(place + 1);
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
+    return 0;
+  return length;
+}
+
 Json &Json::value(const std::string &text) {
   std::string quoted = "\"";
-  for (char c : text) {
+  for (size_t i = 0; i < text.size();) {
+    size_t length = characterLength(text, i);
+    if (length != 1) {
+      quoted += length ? text.substr(i, length) : "\\ufffd";
+      i += length ? length : 1;
+      continue;
+    }
+    char c = text[i++];
     char escape[8];
     if (c == '"' || c == '\\') {
       quoted += '\\';

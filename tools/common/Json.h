@@ -17,6 +17,7 @@ public:
   Json &endArray() { return close(']'); }
   Json &key(const char *name);
 
+  /// Names of a model are foreign: bytes that are no UTF-8 become U+FFFD.
   Json &value(const std::string &text);
   Json &value(const char *text) { return value(std::string(text)); }
   Json &value(double number);

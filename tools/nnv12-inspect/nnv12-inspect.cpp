@@ -7,6 +7,8 @@
 #include "tools/common/Options.h"
 #include "tools/common/Report.h"
 #include "tools/common/Tensor.h"
+#include "tools/nnv12-inspect/PlanPage.h"
+#include "tools/nnv12-inspect/PlanText.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -18,9 +20,9 @@ using artifact::Fault;
 
 static constexpr char overview[] =
     "shows what is in a bundle: inputs, outputs, segments and, for each "
-    "target, "
-    "kernels, layers and the memory plan. Runs nothing, so bundles for other "
-    "CPUs can be looked at as well";
+    "target, kernels, layers, the memory plan and the plan of a cold start: "
+    "lanes, their queues, and what is predicted. Runs nothing, so bundles for "
+    "other CPUs can be looked at as well";
 
 static constexpr char examples[] =
     R"(  nnv12-inspect model.nnv
@@ -29,6 +31,9 @@ static constexpr char examples[] =
       one program, for scripts
   nnv12-inspect model.nnv --summary --verify --public-key release.pub
       check all digests and the signature
+  nnv12-run model.nnv --random --trace trace.json
+  nnv12-inspect model.nnv --html plan.html --trace trace.json
+      a page that draws the plan's lanes over time, as predicted and as measured
 )";
 
 namespace {
@@ -36,6 +41,8 @@ struct InspectOptions {
   std::string bundle;
   std::string target;
   std::string publicKey;
+  std::string html;
+  std::string trace;
   bool json = false;
   bool summary = false;
   bool verify = false;
@@ -64,7 +71,16 @@ static InspectOptions parseOptions(int argc, char **argv) {
   options.text("public-key", "FILE", result.publicKey,
                "Check that the bundle is signed by this key, a .pub file of "
                "nnv12-keygen.");
+  options.text("html", "FILE", result.html,
+               "Write a page to FILE that draws the plan of one program, the "
+               "first or that of --target: lanes over time, as predicted. The "
+               "page needs no other file and no network.");
+  options.text("trace", "FILE", result.trace,
+               "For --html: draw beside it, on the same time axis, what "
+               "nnv12-run --trace FILE measured.");
   options.parse(argc, argv);
+  if (!result.trace.empty() && result.html.empty())
+    fail("--trace: found no --html, expected the page to draw it in");
   return result;
 }
 
@@ -124,15 +140,16 @@ static std::string textOf(const flatbuffers::String *string) {
 
 /// Names of spaces as people and scripts read them.
 static const char *spaceName(bundle::Space space) {
-  static constexpr const char *names[] = {"arena", "weights", "input",
-                                          "output"};
+  static constexpr const char *names[] = {"arena", "weights", "input", "output",
+                                          "prepared"};
   return names[space];
 }
 
 /// "arena[0, 4096)" or "weights2[64, 128)".
 static std::string rangeText(const bundle::Operand *operand) {
   std::string text = spaceName(operand->space());
-  if (operand->space() != bundle::Space_Arena)
+  if (operand->space() != bundle::Space_Arena &&
+      operand->space() != bundle::Space_Prepared)
     text += std::to_string(operand->index());
   return text + "[" + std::to_string(operand->offset()) + ", " +
          std::to_string(operand->offset() + operand->size()) + ")";
@@ -177,6 +194,21 @@ static void printTensors(const char *title, const TensorList *tensors) {
   }
 }
 
+/// How many executes, transforms and replacements call each kernel.
+static std::vector<uint32_t> countUses(const bundle::Program *program) {
+  std::vector<uint32_t> uses(program->kernels()->size());
+  for (const bundle::Operation *operation : *program->operations())
+    ++uses[operation->kernel()];
+  if (program->preparations())
+    for (const bundle::Operation *operation : *program->preparations())
+      if (operation->kind() == bundle::OperationKind_Transform)
+        ++uses[operation->kernel()];
+  if (program->switches())
+    for (const bundle::Switch *change : *program->switches())
+      ++uses[change->replacement()->kernel()];
+  return uses;
+}
+
 static void printProgram(const bundle::Bundle *bundle,
                          const bundle::Program *program, bool summary) {
   std::string features;
@@ -191,11 +223,10 @@ static void printProgram(const bundle::Bundle *bundle,
          bundle->segments()->Get(program->code())->size(),
          program->arena_size(), scratchOf(program), program->kernels()->size(),
          program->operations()->size());
+  printPlan(program, summary);
   if (summary)
     return;
-  std::vector<uint32_t> uses(program->kernels()->size());
-  for (const bundle::Operation *operation : *program->operations())
-    ++uses[operation->kernel()];
+  std::vector<uint32_t> uses = countUses(program);
   printf("\n  kernels\n    %10s %8s %5s  %s\n", "entry", "scratch", "uses",
          "name");
   for (uint32_t i = 0; i < program->kernels()->size(); ++i) {
@@ -268,7 +299,9 @@ static void addOperation(Json &json, const bundle::Program *program,
   const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
   json.beginObject().member("layer", operation->layer()->str());
   json.member("kernel", kernel->name()->str());
-  json.member("tiles", operation->tiles()).key("operands").beginArray();
+  json.member("tiles", operation->tiles());
+  addSchedule(json, operation);
+  json.key("operands").beginArray();
   for (uint32_t k = 0; k < operation->operands()->size(); ++k) {
     const bundle::Operand *operand = operation->operands()->Get(k);
     json.beginObject().member("written", k < kernel->outputs());
@@ -293,6 +326,7 @@ static void addProgram(Json &json, const bundle::Bundle *bundle,
   json.member("scratch_size", scratchOf(program));
   json.member("num_kernels", program->kernels()->size());
   json.member("num_operations", program->operations()->size());
+  addPlan(json, program, summary);
   if (!summary) {
     json.key("kernels").beginArray();
     for (const bundle::Kernel *kernel : *program->kernels()) {
@@ -339,11 +373,28 @@ static void printJson(const InspectOptions &options, const Image &image) {
   writeText("-", json.text());
 }
 
+static void writePage(const InspectOptions &options, const Image &image) {
+  const bundle::Program *program = selectPrograms(options, image.bundle)[0];
+  Plan plan(program);
+  PlanPage page = {options.bundle,
+                   image.file.size(),
+                   textOf(image.bundle->model()),
+                   program,
+                   plan,
+                   options.trace,
+                   {}};
+  if (!options.trace.empty())
+    page.trace = readTrace(options.trace, plan, options.bundle);
+  writeText(options.html, makePage(page));
+}
+
 int main(int argc, char **argv) {
   InspectOptions options = parseOptions(argc, argv);
   Image image;
   load(options, image);
-  if (options.json)
+  if (!options.html.empty())
+    writePage(options, image);
+  else if (options.json)
     printJson(options, image);
   else
     printText(options, image);

@@ -1,0 +1,60 @@
+//===- Plan.h - A bundle's plan, flattened for showing ----------*- C++ -*-===//
+#ifndef NNV12_TOOLS_INSPECT_PLAN_H
+#define NNV12_TOOLS_INSPECT_PLAN_H
+
+#include "bundle_generated.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nnv12::tools {
+
+/// "read", "decode", "transform" or "execute": how trace files and pictures
+/// call a stage, too.
+const char *stageName(bundle::OperationKind kind);
+const char *codecName(bundle::Codec codec);
+const char *coreName(bundle::CoreKind core);
+const char *laneName(bundle::LaneKind kind);
+
+struct PlannedOperation {
+  const bundle::Operation *operation;
+  const bundle::Kernel *kernel; ///< null: the stage has none
+  bool isPreparation;
+  uint32_t index; ///< counts the program's preparations or operations
+  uint32_t lane = 0;
+  bool background = false; ///< done after the lane's queue, for a switch
+  uint32_t switchedTo = UINT32_MAX; ///< index of the switch that replaces it
+
+  /// Bytes that it brings in: of the file for a read, compressed ones for a
+  /// decode, all that a kernel reads as weights for the others.
+  uint64_t bytesIn() const;
+  /// Bytes of prepared weights that it writes.
+  uint64_t bytesPrepared() const;
+  /// Nothing that a bundle says of times is verified.
+  bool isPredicted() const {
+    return operation->predicted_end() != 0 &&
+           operation->predicted_end() >= operation->predicted_start();
+  }
+};
+
+/// Operations lane by lane, each lane in the order of its queue, backgrounds
+/// last. A program without lanes is shown as one execute lane.
+struct Plan {
+  explicit Plan(const bundle::Program *program);
+
+  struct Lane {
+    bundle::LaneKind kind;
+    bundle::CoreKind core;
+  };
+  std::vector<Lane> lanes;
+  std::vector<PlannedOperation> operations;
+  bool isPredicted = false; ///< some operation has predicted times
+};
+
+/// "1.24 MB", "310 B": for people.
+std::string bytesText(uint64_t bytes);
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_INSPECT_PLAN_H

@@ -1,0 +1,160 @@
+//===- PlanPage.cpp - A bundle's plan as a web page -----------------------===//
+//
+// The page's skeleton, style and script are page.html, page.css and page.js of
+// this folder, put in by CMake. Here the data is added: as JSON, in which
+// nothing can end the script element that holds it.
+//
+//===----------------------------------------------------------------------===//
+#include "tools/nnv12-inspect/PlanPage.h"
+
+#include "tools/common/Json.h"
+
+namespace nnv12::tools {
+
+extern const char pageSkeleton[], pageStyle[], pageScript[];
+
+/// Text as HTML shows it.
+static std::string escaped(const std::string &text) {
+  std::string result;
+  for (char c : text)
+    switch (c) {
+    case '&':
+      result += "&amp;";
+      break;
+    case '<':
+      result += "&lt;";
+      break;
+    case '>':
+      result += "&gt;";
+      break;
+    case '"':
+      result += "&quot;";
+      break;
+    case '\'':
+      result += "&#39;";
+      break;
+    default:
+      result += c;
+    }
+  return result;
+}
+
+/// JSON that HTML's parser passes over: these characters stand in strings only.
+static std::string inertJson(const std::string &json) {
+  std::string result;
+  for (char c : json)
+    if (c == '<')
+      result += "\\u003c";
+    else if (c == '>')
+      result += "\\u003e";
+    else if (c == '&')
+      result += "\\u0026";
+    else
+      result += c;
+  return result;
+}
+
+static void addOperation(Json &json, const PlanPage &page,
+                         const PlannedOperation &entry) {
+  const bundle::Operation *operation = entry.operation;
+  json.beginObject();
+  json.member("id",
+              (entry.isPreparation ? "p" : "e") + std::to_string(entry.index));
+  json.member("layer", operation->layer()->str());
+  json.member("stage", stageName(operation->kind()));
+  if (entry.kernel)
+    json.member("kernel", entry.kernel->name()->str());
+  json.member("lane", entry.lane).member("bytes", entry.bytesIn());
+  if (uint64_t prepared = entry.bytesPrepared())
+    json.member("prepared", prepared);
+  if (operation->kind() == bundle::OperationKind_Decode) {
+    json.member("codec", codecName(operation->codec()));
+    json.member("planes", uint32_t(operation->planes()));
+  }
+  if (entry.kernel)
+    json.member("tiles", operation->tiles());
+  if (operation->after() && operation->after()->size()) {
+    json.key("after").beginArray();
+    for (uint32_t number : *operation->after())
+      json.value("p" + std::to_string(number));
+    json.endArray();
+  }
+  if (entry.background)
+    json.member("background", true);
+  if (entry.switchedTo != UINT32_MAX) {
+    const bundle::Operation *replacement =
+        page.program->switches()->Get(entry.switchedTo)->replacement();
+    json.member(
+        "switched_to",
+        page.program->kernels()->Get(replacement->kernel())->name()->str());
+  }
+  if (entry.isPredicted()) {
+    json.member("start", double(operation->predicted_start()) * 1e-3);
+    json.member("duration", double(operation->predicted_end() -
+                                   operation->predicted_start()) *
+                                1e-3);
+  }
+  json.endObject();
+}
+
+static void addEvent(Json &json, const TraceEvent &event) {
+  json.beginObject().member("layer", event.layer);
+  json.member("stage", event.stage).member("lane", event.lane);
+  json.member("start", event.start).member("duration", event.duration);
+  if (event.stolen)
+    json.member("stolen", true);
+  if (event.planned != UINT32_MAX)
+    json.member("planned", event.planned);
+  json.endObject();
+}
+
+/// Times are microseconds.
+static std::string makeData(const PlanPage &page) {
+  Json json;
+  json.beginObject().member("file", page.bundlePath);
+  json.member("file_size", page.bundleSize).member("model", page.model);
+  json.member("target", page.program->target()->str());
+  json.member("prepared_size", page.program->prepared_size());
+  json.member("predicted_cold", double(page.program->predicted_cold()) * 1e-3);
+  json.member("predicted_warm", double(page.program->predicted_warm()) * 1e-3);
+  json.key("lanes").beginArray();
+  for (const Plan::Lane &lane : page.plan.lanes)
+    json.beginObject()
+        .member("kind", laneName(lane.kind))
+        .member("core", coreName(lane.core))
+        .endObject();
+  json.endArray().key("operations").beginArray();
+  for (const PlannedOperation &entry : page.plan.operations)
+    addOperation(json, page, entry);
+  json.endArray();
+  if (!page.tracePath.empty()) {
+    json.member("trace_file", page.tracePath).key("trace").beginArray();
+    for (const TraceEvent &event : page.trace)
+      addEvent(json, event);
+    json.endArray();
+  }
+  json.endObject();
+  return json.text();
+}
+
+std::string makePage(const PlanPage &page) {
+  struct {
+    const char *mark;
+    std::string text;
+  } const parts[] = {
+      {"@TITLE@", escaped(page.model.empty() ? page.bundlePath : page.model)},
+      {"@STYLE@", pageStyle},
+      {"@DATA@", inertJson(makeData(page))},
+      {"@SCRIPT@", pageScript}};
+  // Marks are looked for in the skeleton alone: never in what was put in.
+  std::string skeleton = pageSkeleton, result;
+  size_t begin = 0;
+  for (const auto &part : parts) {
+    size_t place = skeleton.find(part.mark, begin);
+    result.append(skeleton, begin, place - begin).append(part.text);
+    begin = place + std::string(part.mark).size();
+  }
+  return result.append(skeleton, begin, std::string::npos);
+}
+
+} // namespace nnv12::tools

@@ -1,0 +1,226 @@
+//===- TraceFile.cpp - Reads a trace of nnv12-run -------------------------===//
+#include "tools/nnv12-inspect/TraceFile.h"
+
+#include "tools/common/Report.h"
+
+#ifdef NNV12_HAVE_NLOHMANN
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <sys/stat.h>
+#endif
+
+namespace nnv12::tools {
+
+#ifndef NNV12_HAVE_NLOHMANN
+
+std::vector<TraceEvent> readTrace(const std::string &path, const Plan &,
+                                  const std::string &) {
+  fail(path + ": this nnv12-inspect was built without nlohmann-json and reads "
+              "no traces");
+}
+
+#else
+
+using Value = nlohmann::json;
+
+/// More than any run has; keeps a wrong file from filling the memory.
+static constexpr long maxFileSize = 256L << 20;
+static constexpr uint32_t maxLanes = 256;
+
+static std::string readAll(const std::string &path) {
+  std::unique_ptr<FILE, int (*)(FILE *)> file(fopen(path.c_str(), "rb"),
+                                              fclose);
+  struct stat info;
+  if (!file || fstat(fileno(file.get()), &info) != 0)
+    fail(path + ": cannot open: " + strerror(errno));
+  if (!S_ISREG(info.st_mode))
+    fail(path + ": found something else, expected a regular file");
+  if (info.st_size > maxFileSize)
+    fail(path + ": found " + std::to_string(info.st_size) +
+         " bytes, expected at most " + std::to_string(maxFileSize));
+  std::string text(static_cast<size_t>(info.st_size), '\0');
+  if (fread(&text[0], 1, text.size(), file.get()) != text.size())
+    fail(path + ": cannot read: " + strerror(errno));
+  return text;
+}
+
+/// The start of a value's text, for an error line.
+static std::string found(const Value &value) {
+  if (value.is_structured())
+    return value.is_array() ? "an array" : "an object";
+  std::string text =
+      value.dump(-1, ' ', false, Value::error_handler_t::replace);
+  return text.size() > 40 ? text.substr(0, 40) + "..." : text;
+}
+
+namespace {
+/// Reads fields of one event; names the event where one is wrong.
+class EventReader {
+public:
+  EventReader(const std::string &path, size_t number, const Value &event)
+      : path(path), number(number), event(event) {
+    if (!event.is_object())
+      refuse("", found(event), "an object");
+  }
+
+  [[noreturn]] void refuse(const std::string &field, const std::string &what,
+                           const char *expected) const {
+    fail(path + ": traceEvents[" + std::to_string(number) + "]" +
+         (field.empty() ? "" : "." + field) + ": found " + what +
+         ", expected " + expected);
+  }
+  const Value *field(const char *name) const {
+    auto place = event.find(name);
+    return place == event.end() ? nullptr : &*place;
+  }
+  double time(const char *name) const {
+    const Value *value = field(name);
+    if (!value || !value->is_number() || !std::isfinite(value->get<double>()))
+      refuse(name, value ? found(*value) : "none", "a number of microseconds");
+    return value->get<double>();
+  }
+  uint32_t lane() const {
+    const Value *value = field("tid");
+    if (!value || !value->is_number_integer() || value->get<int64_t>() < 0 ||
+        value->get<int64_t>() >= maxLanes)
+      refuse("tid", value ? found(*value) : "none",
+             "the number of a lane, less than 256");
+    return value->get<uint32_t>();
+  }
+
+private:
+  const std::string &path;
+  size_t number;
+  const Value &event;
+};
+} // namespace
+
+static bool isStage(const std::string &text) {
+  for (bundle::OperationKind kind : bundle::EnumValuesOperationKind())
+    if (text == stageName(kind))
+      return true;
+  return false;
+}
+
+static bool isComplete(const EventReader &reader) {
+  const Value *phase = reader.field("ph");
+  if (!phase || !phase->is_string())
+    reader.refuse("ph", phase ? found(*phase) : "none", "a phase, as \"X\"");
+  return *phase == "X";
+}
+
+static TraceEvent readEvent(const EventReader &reader) {
+  TraceEvent result = {};
+  result.planned = UINT32_MAX;
+  result.lane = reader.lane();
+  result.start = reader.time("ts");
+  result.duration = reader.time("dur");
+  if (result.duration < 0)
+    reader.refuse("dur", found(*reader.field("dur")), "at least 0");
+  result.stage = "other";
+  if (const Value *name = reader.field("name"); name && name->is_string())
+    result.layer = *name;
+  const Value *arguments = reader.field("args");
+  if (!arguments || !arguments->is_object() || !arguments->contains("kind"))
+    return result;
+  const Value &kind = (*arguments)["kind"];
+  if (!kind.is_string() || !isStage(kind))
+    reader.refuse("args.kind", found(kind),
+                  "read, decode, transform or execute");
+  auto layer = arguments->find("layer");
+  if (layer == arguments->end() || !layer->is_string())
+    reader.refuse("args.layer",
+                  layer == arguments->end() ? "none" : found(*layer),
+                  "the name of a layer");
+  result.stage = kind;
+  result.layer = *layer;
+  auto stolen = arguments->find("stolen");
+  if (stolen != arguments->end()) {
+    if (!stolen->is_boolean() && !stolen->is_number())
+      reader.refuse("args.stolen", found(*stolen), "true or false");
+    result.stolen =
+        stolen->is_boolean() ? stolen->get<bool>() : stolen->get<double>() != 0;
+  }
+  return result;
+}
+
+/// Finds each event's operation. Returns whether any was found.
+static bool match(std::vector<TraceEvent> &events, const Plan &plan) {
+  using Key = std::pair<std::string, std::string>;
+  struct Candidates {
+    std::vector<uint32_t> operations; ///< in the order of the program
+    size_t next = 0;
+  };
+  std::map<Key, Candidates> byKey;
+  for (uint32_t i = 0; i < plan.operations.size(); ++i)
+    byKey[{plan.operations[i].operation->layer()->str(),
+           stageName(plan.operations[i].operation->kind())}]
+        .operations.push_back(i);
+  for (auto &[key, candidates] : byKey)
+    std::stable_sort(candidates.operations.begin(), candidates.operations.end(),
+                     [&](uint32_t a, uint32_t b) {
+                       return plan.operations[a].index <
+                              plan.operations[b].index;
+                     });
+  bool any = false;
+  for (TraceEvent &event : events) {
+    auto place = byKey.find({event.layer, event.stage});
+    if (place == byKey.end())
+      continue;
+    Candidates &candidates = place->second;
+    // What runs in pieces, as on several threads, stays with its last one.
+    size_t at = std::min(candidates.next++, candidates.operations.size() - 1);
+    event.planned = candidates.operations[at];
+    any = true;
+  }
+  return any;
+}
+
+std::vector<TraceEvent> readTrace(const std::string &path, const Plan &plan,
+                                  const std::string &bundlePath) {
+  std::string text = readAll(path);
+  Value root;
+  try {
+    root = Value::parse(text);
+  } catch (const Value::parse_error &error) {
+    fail(path + ": not JSON, as of byte " + std::to_string(error.byte));
+  } catch (const Value::out_of_range &) {
+    fail(path + ": found a number that is too large, expected microseconds");
+  }
+  const Value *list = &root;
+  if (root.is_object()) {
+    if (!root.contains("traceEvents"))
+      fail(path + ": found no traceEvents, expected a Chrome trace");
+    list = &root["traceEvents"];
+  }
+  if (!list->is_array())
+    fail(path + ": traceEvents: found " + found(*list) +
+         ", expected an array of events");
+  std::vector<TraceEvent> events;
+  for (size_t i = 0; i < list->size(); ++i) {
+    EventReader reader(path, i, (*list)[i]);
+    if (isComplete(reader))
+      events.push_back(readEvent(reader));
+  }
+  std::stable_sort(events.begin(), events.end(),
+                   [](const TraceEvent &a, const TraceEvent &b) {
+                     return a.start < b.start;
+                   });
+  for (size_t i = events.size(); i-- > 0;)
+    events[i].start -= events[0].start;
+  if (!match(events, plan))
+    fail(path + ": traceEvents: found no operation of " + bundlePath +
+         ", expected a trace of that bundle");
+  return events;
+}
+
+#endif // NNV12_HAVE_NLOHMANN
+
+} // namespace nnv12::tools

@@ -1,0 +1,34 @@
+//===- TraceFile.h - Reads a trace of nnv12-run -----------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_INSPECT_TRACEFILE_H
+#define NNV12_TOOLS_INSPECT_TRACEFILE_H
+
+#include "tools/nnv12-inspect/Plan.h"
+
+#include <string>
+#include <vector>
+
+namespace nnv12::tools {
+
+/// A complete event of the trace. Times are microseconds from the start of the
+/// trace's first event.
+struct TraceEvent {
+  uint32_t lane;
+  std::string layer; ///< the event's name where it is no operation
+  std::string stage; ///< "read", "decode", "transform", "execute" or "other"
+  double start, duration;
+  bool stolen;
+  /// Index into Plan::operations; UINT32_MAX: none that the plan knows.
+  uint32_t planned = UINT32_MAX;
+};
+
+/// Reads the Chrome trace `path` (an object with `traceEvents`, or their array
+/// alone) and finds each event's operation in the plan: by layer and stage, the
+/// first event of a pair to the plan's first, and so on. Events of other phases
+/// than "X" are passed over. Ends the process with one line where the file
+/// cannot be read, is damaged, or shares no operation with the plan.
+std::vector<TraceEvent> readTrace(const std::string &path, const Plan &plan,
+                                  const std::string &bundlePath);
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_INSPECT_TRACEFILE_H
