@@ -117,8 +117,7 @@ static bool isComplete(const EventReader &reader) {
 }
 
 static TraceEvent readEvent(const EventReader &reader) {
-  TraceEvent result = {};
-  result.planned = UINT32_MAX;
+  TraceEvent result;
   result.lane = reader.lane();
   result.start = reader.time("ts");
   result.duration = reader.time("dur");
@@ -131,9 +130,12 @@ static TraceEvent readEvent(const EventReader &reader) {
   if (!arguments || !arguments->is_object() || !arguments->contains("kind"))
     return result;
   const Value &kind = (*arguments)["kind"];
-  if (!kind.is_string() || !isStage(kind))
+  if (!kind.is_string())
     reader.refuse("args.kind", found(kind),
                   "read, decode, transform or execute");
+  // Threads that start, and what else a later runtime tells of.
+  if (!isStage(kind))
+    return result;
   auto layer = arguments->find("layer");
   if (layer == arguments->end() || !layer->is_string())
     reader.refuse("args.layer",
@@ -141,6 +143,11 @@ static TraceEvent readEvent(const EventReader &reader) {
                   "the name of a layer");
   result.stage = kind;
   result.layer = *layer;
+  if (auto index = arguments->find("index"); index != arguments->end()) {
+    if (!index->is_number_unsigned() || index->get<uint64_t>() > UINT32_MAX)
+      reader.refuse("args.index", found(*index), "the number of an operation");
+    result.index = index->get<uint32_t>();
+  }
   auto stolen = arguments->find("stolen");
   if (stolen != arguments->end()) {
     if (!stolen->is_boolean() && !stolen->is_number())
@@ -149,6 +156,18 @@ static TraceEvent readEvent(const EventReader &reader) {
         stolen->is_boolean() ? stolen->get<bool>() : stolen->get<double>() != 0;
   }
   return result;
+}
+
+/// The operation that an event names by number.
+static uint32_t findByIndex(const TraceEvent &event, const Plan &plan) {
+  for (uint32_t i = 0; i < plan.operations.size(); ++i) {
+    const PlannedOperation &entry = plan.operations[i];
+    if (entry.index == event.index &&
+        event.stage == stageName(entry.operation->kind()) &&
+        event.layer == entry.operation->layer()->str())
+      return i;
+  }
+  return UINT32_MAX;
 }
 
 /// Finds each event's operation. Returns whether any was found.
@@ -171,6 +190,11 @@ static bool match(std::vector<TraceEvent> &events, const Plan &plan) {
                      });
   bool any = false;
   for (TraceEvent &event : events) {
+    if (event.index != UINT32_MAX) {
+      event.planned = findByIndex(event, plan);
+      any |= event.planned != UINT32_MAX;
+      continue;
+    }
     auto place = byKey.find({event.layer, event.stage});
     if (place == byKey.end())
       continue;

@@ -12,20 +12,24 @@ namespace nnv12::tools {
 /// A complete event of the trace. Times are microseconds from the start of the
 /// trace's first event.
 struct TraceEvent {
-  uint32_t lane;
+  uint32_t lane = 0;
   std::string layer; ///< the event's name where it is no operation
   std::string stage; ///< "read", "decode", "transform", "execute" or "other"
-  double start, duration;
-  bool stolen;
+  double start = 0, duration = 0;
+  bool stolen = false;
+  uint32_t index = UINT32_MAX; ///< as the trace numbers it, if it does
   /// Index into Plan::operations; UINT32_MAX: none that the plan knows.
   uint32_t planned = UINT32_MAX;
 };
 
 /// Reads the Chrome trace `path` (an object with `traceEvents`, or their array
-/// alone) and finds each event's operation in the plan: by layer and stage, the
-/// first event of a pair to the plan's first, and so on. Events of other phases
-/// than "X" are passed over. Ends the process with one line where the file
-/// cannot be read, is damaged, or shares no operation with the plan.
+/// alone) and finds each event's operation in the plan: by `args.index` (of the
+/// program's operations for an execute, else of its preparations); without it
+/// by layer and stage, the first event of a pair to the plan's first, and so
+/// on. An operation may have several events, as when threads share it. Events
+/// of other phases than "X" are passed over. Ends the process with one line
+/// where the file cannot be read, is damaged, or shares no operation with the
+/// plan.
 std::vector<TraceEvent> readTrace(const std::string &path, const Plan &plan,
                                   const std::string &bundlePath);
 
