@@ -50,7 +50,9 @@ struct DeviceProfile {
   // Storage.
   double readMBps = 1000;
   double readLatencyUs = 100;
-  double mapUsPerMB = 50; ///< what a core does for each MB that is read and mapped
+  double readAheadMB = 0;     ///< see search::Device::readAhead
+  double mapUsPerMB = 50;     ///< what a big core does for each MB that is read and mapped
+  double mapLittleUsPerMB = 50; ///< and a little one
   // Memory that the system supplies at its first use.
   double firstTouchUsPerMB = 250;
   // Codecs: decompressed MB a second on a big and on a little core.
@@ -72,9 +74,15 @@ struct DeviceProfile {
 };
 
 /// Reads a profile; on failure returns nothing and sets `error` to one line
-/// that starts with the path.
+/// that starts with the path. `path` may also be the name of a profile that comes with
+/// nnv12 ("meizu-16t"), see shippedProfiles(); a file of that name goes first.
 std::optional<DeviceProfile> readProfile(const std::string &path,
                                          std::string &error);
+/// The same from memory; `name` stands for the path in messages.
+std::optional<DeviceProfile> parseProfile(const std::string &text, const std::string &name,
+                                          std::string &error);
+/// The JSON text that parseProfile() reads back without loss.
+std::string printProfile(const DeviceProfile &profile);
 /// Writes one, atomically; returns an error line or "".
 std::string writeProfile(const DeviceProfile &profile, const std::string &path);
 
@@ -83,8 +91,16 @@ std::string writeProfile(const DeviceProfile &profile, const std::string &path);
 DeviceProfile builtinProfile(const std::string &architecture,
                              const std::string &target);
 
+/// Names of the profiles that are part of the program, and their JSON text.
+const std::map<std::string, std::string> &shippedProfiles();
+
 /// Names this machine: CPU model, number of CPUs.
 std::string hostIdentity();
+
+/// "" if costs of this profile hold on a machine of this identity: it is the one that was
+/// measured, or the profile was not measured at all. Else one line.
+std::string foreignDevice(const DeviceProfile &profile,
+                          const std::string &identity = hostIdentity());
 
 } // namespace nnv12::device
 

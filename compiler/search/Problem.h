@@ -29,6 +29,10 @@ struct Candidate {
   /// layout of the routine's operand) or "transformed" (in its weight form),
   /// with "+zstd" when compressed.
   std::string storage;
+  /// The form in which the execute reads its weights: "" as the operand's layout
+  /// packs them, else the name of the routine's weight form. Candidates of equal
+  /// form can take over each other's weights.
+  std::string form;
   double bytes = 0;   ///< read from storage
   CoreTime decode;    ///< 0: not compressed
   CoreTime transform; ///< 0: ready as stored
@@ -47,6 +51,9 @@ struct Layer {
 struct Device {
   double readBandwidth = 1e6; ///< bytes a millisecond, shared by reads that run together
   double readLatency = 0;     ///< of each read
+  /// Bytes that the system reads ahead of the lanes, in the order of the layers,
+  /// while no lane waits for the storage. 0: it reads what a lane asks for.
+  double readAhead = 0;
   CoreTime mapPerByte;        ///< what a lane's core does for each byte that is read
   /// The kind of core of each preparation lane. Empty: the execute lane does all.
   std::vector<Core> preparationLanes;
@@ -95,14 +102,20 @@ struct Event {
 
 struct Timeline {
   std::vector<Event> events; ///< by start
-  double finish = 0;         ///< end of the last execute
+  /// End of the last execute; infinite if the schedule cannot be carried out.
+  double finish = 0;
 };
 
 struct Plan {
   Choice choice;
   Schedule schedule;
   double finish = 0; ///< as simulated
-  double bound = 0;  ///< no plan can finish earlier (see Bound.h)
+  double bound = 0;  ///< no plan can finish earlier, see lowerBound()
+  /// Events that the search simulated: what it cost, whatever the machine.
+  uint64_t steps = 0;
+
+  /// How far from the best there may be at most: 0.02 is 2 %.
+  double gap() const { return bound > 0 ? finish / bound - 1 : 0; }
 };
 
 } // namespace nnv12::search

@@ -1,4 +1,9 @@
 //===- Search.h - Finds a cold plan -----------------------------*- C++ -*-===//
+//
+// Pure: knows nothing of MLIR, of files or of the machine that it runs on. Equal
+// problems and options give equal plans everywhere. docs/search.md explains it.
+//
+//===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_SEARCH_SEARCH_H
 #define NNV12_COMPILER_SEARCH_SEARCH_H
 
@@ -6,38 +11,67 @@
 
 namespace nnv12::search {
 
-/// The parts of NNV12 that are switched on, for ablation (Figure 13).
+/// The parts of NNV12 that are switched on, for ablation (Figure 13), and what
+/// the search may cost.
 struct Options {
   /// K: choose candidates for the cold inference. Off: of each layer the
   /// candidate with the fastest execute (the warm choice).
   bool selectKernels = true;
+  /// C: weights may be stored in any form. Off: only candidates whose weights are
+  /// stored "raw", for layers that have such a candidate.
+  bool storedForms = true;
   /// P: preparation lanes. Off: the execute lane first prepares all layers, then
   /// executes them.
   bool pipeline = true;
+  /// Continuous mode (section 3.5): each layer's weights must be stored in a form
+  /// from which its warm routine's can be derived, see derivable().
+  bool continuous = false;
   /// Local search on the simulator after Algorithm 1 (not in the paper).
   bool localSearch = true;
-  double budget = 500; ///< milliseconds of search, at most, beyond Algorithm 1
+  /// Milliseconds of cold inference that one of warm inference is worth. Breaks ties
+  /// among plans that are equally good cold; does not count in continuous mode, where
+  /// the warm routines run later anyway.
+  double warmWeight = 1e-3;
+  /// Simulated events that the local search may take: 10 million take about a second.
+  uint64_t steps = 4'000'000;
 };
 
 /// When every operation starts and ends under the static schedule, without
-/// stealing. The objective of everything here.
+/// stealing. The objective of everything here. Simulator.h has the model.
 Timeline simulate(const Problem &problem, const Choice &choice,
                   const Schedule &schedule);
 
-/// Algorithm 1, lines 3 to 19: lanes for a fixed choice; then, if asked for,
+/// A run with all weights ready: the executes one after another, without what the
+/// first execute takes longer.
+double warmTime(const Problem &problem, const Choice &choice);
+
+/// Of each layer the candidate with the fastest execute; among equals the one that
+/// is soonest ready.
+Choice warmChoice(const Problem &problem);
+
+/// Whether `warm`'s weights can be made from what a plan with `cold` has in its
+/// file: both read one form, or the file keeps "raw" or "packed" weights.
+bool derivable(const Candidate &cold, const Candidate &warm);
+
+/// "" if every operation of the choice is in the schedule once, on a lane that
+/// exists, and nothing waits for something behind it; else one line saying what is wrong.
+std::string checkSchedule(const Problem &problem, const Choice &choice,
+                          const Schedule &schedule);
+
+/// Algorithm 1, lines 3 to 20: lanes for a fixed choice; then, if asked for,
 /// local search over the assignment and order of preparations.
 Schedule schedule(const Problem &problem, const Choice &choice,
                   const Options &options = {});
 
 /// All of Algorithm 1: drops dominated candidates, searches combinations and
-/// schedules them. Deterministic: the budget is counted in simulator steps.
+/// schedules them; then, if asked for, local search over everything.
 Plan plan(const Problem &problem, const Options &options = {});
 
 /// The best plan there is, by trying all. For problems with few layers: the
 /// tests' oracle.
 Plan exactPlan(const Problem &problem);
 
-/// A time before which no plan can finish.
+/// A time before which no plan can finish. Bound.cpp derives it.
 double lowerBound(const Problem &problem);
 
 } // namespace nnv12::search

@@ -1,0 +1,42 @@
+//===- Builtin.cpp - Profiles without a measurement -----------------------===//
+
+#include "compiler/device/DeviceProfile.h"
+
+namespace nnv12::device {
+
+DeviceProfile builtinProfile(const std::string &architecture, const std::string &target) {
+  DeviceProfile p;
+  p.name = "ordinary " + target;
+  p.architecture = architecture;
+  p.target = target;
+  // One core at 2.5 GHz with two multiply-add units of the target's vectors.
+  double lanes = target == "x86-64-v4" ? 16 : target == "x86-64-v3" ? 8 : 4;
+  p.big = {"ordinary " + architecture, 4, 2.5 * 2 * 2 * lanes, 12};
+  p.little = {"", 0, 0, 0};
+  p.readMBps = 1500;
+  p.readLatencyUs = 100;
+  p.mapUsPerMB = p.mapLittleUsPerMB = 60;
+  p.executeInterference = 1.1;
+  p.prepareInterference = 1.15;
+  p.efficiency = {
+      {"", {0.05, 0.4, 1}},
+      {"conv", {0.5, 0.7, 1}},
+      {"conv.direct", {0.75, 0.8, 1}},
+      {"conv.first", {0.5, 0.8, 1}},
+      {"conv.few", {0.25, 0.6, 1}},
+      {"conv.depthwise", {0.3, 0.8, 1}},
+      {"conv.im2col", {0.7, 0.6, 2}},
+      {"conv.gemm", {0.75, 0.8, 1}},
+      {"conv.winograd2", {0.5, 0.6, 3}},
+      {"conv.winograd4", {0.5, 0.6, 3}},
+      {"conv.winograd6", {0.45, 0.6, 3}},
+      {"matmul", {0.6, 0.9, 1}},
+      {"element", {0.08, 0.6, 1}},
+      {"pool", {0.15, 0.7, 1}},
+      {"softmax", {0.05, 0.5, 1}},
+      {"normalize", {0.1, 0.5, 1}},
+  };
+  return p;
+}
+
+} // namespace nnv12::device

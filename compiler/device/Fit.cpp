@@ -1,0 +1,138 @@
+//===- Fit.cpp - Predictor coefficients from measured kernels -------------===//
+
+#include "compiler/device/CostModel.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nnv12::device {
+
+namespace {
+
+struct Sample {
+  const KernelFeatures *kernel;
+  double time; ///< milliseconds on one big core
+};
+
+double median(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  size_t middle = values.size() / 2;
+  std::nth_element(values.begin(), values.begin() + middle, values.end());
+  double upper = values[middle];
+  if (values.size() % 2)
+    return upper;
+  return (upper + *std::max_element(values.begin(), values.begin() + middle)) / 2;
+}
+
+double predict(const DeviceProfile &profile, const Efficiency &e, const KernelFeatures &k) {
+  double compute = profile.big.gflops > 0 && e.compute > 0
+                       ? 2 * k.multiplyAdds / (e.compute * profile.big.gflops * 1e6)
+                       : 0;
+  double memory = profile.big.memoryGBps > 0 && e.memory > 0
+                      ? k.bytes / (e.memory * profile.big.memoryGBps * 1e6)
+                      : 0;
+  return std::max(compute, memory) + e.overhead * 1e-3;
+}
+
+/// Mean of |log(predicted / measured)|: a relative error that is as large for half the
+/// time as for twice the time, and that one outlier does not decide.
+double loss(const DeviceProfile &profile, const Efficiency &e, const std::vector<Sample> &samples) {
+  double sum = 0;
+  for (const Sample &s : samples)
+    sum += std::abs(std::log(predict(profile, e, *s.kernel) / s.time));
+  return sum / double(samples.size());
+}
+
+/// The family of a routine: its name without what follows the last dot.
+std::string family(const std::string &routine) {
+  size_t dot = routine.rfind('.');
+  return dot == std::string::npos ? routine : routine.substr(0, dot);
+}
+
+/// Coordinate descent in log space from the present coefficients: each coefficient is
+/// multiplied by factors that grow smaller.
+Efficiency fit(const DeviceProfile &profile, Efficiency e, const std::vector<Sample> &samples) {
+  double best = loss(profile, e, samples);
+  // The scale first: the median ratio corrects both parts at once.
+  std::vector<double> ratios;
+  for (const Sample &s : samples)
+    ratios.push_back(predict(profile, e, *s.kernel) / s.time);
+  Efficiency scaled = e;
+  scaled.compute *= median(ratios);
+  scaled.memory *= median(ratios);
+  if (loss(profile, scaled, samples) < best) {
+    best = loss(profile, scaled, samples);
+    e = scaled;
+  }
+  // Few samples do not tell three numbers apart.
+  bool single = samples.size() < 4;
+  for (double factor = 2; factor > 1.005; factor = std::sqrt(factor))
+    for (int moved = 1, rounds = 0; moved && rounds < 50; ++rounds) {
+      moved = 0;
+      for (double f : {factor, 1 / factor})
+        for (int which = single ? 3 : 0; which < 4; ++which) {
+          Efficiency next = e;
+          if (which == 0 || which == 3)
+            next.compute *= f;
+          if (which == 1 || which == 3)
+            next.memory *= f;
+          if (which == 2)
+            next.overhead = std::max(0.01, next.overhead) * f;
+          if (next.compute > 4 || next.memory > 16 || next.overhead > 1000)
+            continue;
+          double value = loss(profile, next, samples);
+          if (value < best * (1 - 1e-9)) {
+            best = value;
+            e = next;
+            moved = 1;
+          }
+        }
+    }
+  return e;
+}
+
+double medianError(const DeviceProfile &profile, const std::vector<Sample> &samples) {
+  std::vector<double> errors;
+  for (const Sample &s : samples)
+    errors.push_back(
+        std::abs(predict(profile, profile.efficiencyOf(s.kernel->routine), *s.kernel) / s.time - 1));
+  return median(errors);
+}
+
+} // namespace
+
+Fit fitEfficiency(DeviceProfile &profile, const std::vector<KernelFeatures> &features) {
+  std::vector<Sample> samples;
+  std::map<std::string, std::vector<Sample>> families;
+  std::map<std::string, bool> seen;
+  for (const KernelFeatures &k : features) {
+    auto found = profile.kernels.find(k.fingerprint);
+    if (found == profile.kernels.end() || found->second.big.empty() ||
+        !(found->second.big[0] > 0) || seen[k.fingerprint])
+      continue;
+    seen[k.fingerprint] = true;
+    Sample sample = {&k, found->second.big[0]};
+    samples.push_back(sample);
+    families[family(k.routine)].push_back(sample);
+  }
+  Fit result;
+  result.kernels = unsigned(samples.size());
+  if (samples.empty())
+    return result;
+  result.errorBefore = medianError(profile, samples);
+  DeviceProfile fitted = profile;
+  fitted.efficiency[""] = fit(profile, profile.efficiencyOf(""), samples);
+  for (const auto &[name, measured] : families) {
+    fitted.efficiency[name] = fit(profile, profile.efficiencyOf(name), measured);
+    // Coefficients of single routines were made without measurements of this device.
+    for (const Sample &s : measured)
+      if (s.kernel->routine != name)
+        fitted.efficiency.erase(s.kernel->routine);
+  }
+  profile.efficiency = std::move(fitted.efficiency);
+  result.errorAfter = medianError(profile, samples);
+  return result;
+}
+
+} // namespace nnv12::device

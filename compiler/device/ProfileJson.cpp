@@ -1,0 +1,363 @@
+//===- ProfileJson.cpp - Device profiles as JSON --------------------------===//
+
+#include "artifact/AtomicFile.h"
+#include "compiler/device/DeviceProfile.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace nnv12::device {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Targets by architecture; the same names as codegen::Target.
+constexpr const char *targets[][2] = {
+    {"x86-64-v4", "x86-64"}, {"x86-64-v3", "x86-64"}, {"aarch64", "aarch64"}};
+
+std::string describe(const Json &value) {
+  if (value.is_string() || value.is_number() || value.is_boolean() || value.is_null()) {
+    std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+  }
+  return value.is_array() ? "an array" : "an object";
+}
+
+/// Reads fields of one object; the first fault stays.
+class Fields {
+public:
+  Fields(const Json &object, std::string prefix, std::string &error)
+      : object(object), prefix(std::move(prefix)), error(error) {}
+
+  const Json *find(const char *name, bool required) {
+    if (!error.empty())
+      return nullptr;
+    auto found = object.find(name);
+    if (found == object.end()) {
+      if (required)
+        error = prefix + name + ": is missing";
+      return nullptr;
+    }
+    return &*found;
+  }
+  void fail(const char *name, const Json &found, const char *expected) {
+    if (error.empty())
+      error = prefix + name + ": found " + describe(found) + ", expected " + expected;
+  }
+  void text(const char *name, std::string &to) {
+    if (const Json *value = find(name, true)) {
+      if (!value->is_string())
+        return fail(name, *value, "a string");
+      to = *value->get_ptr<const Json::string_t *>();
+    }
+  }
+  void boolean(const char *name, bool &to) {
+    if (const Json *value = find(name, true)) {
+      if (!value->is_boolean())
+        return fail(name, *value, "true or false");
+      to = value->get<bool>();
+    }
+  }
+  enum Range { Positive, NotNegative, AtLeastOne, PartOfOne };
+  static const char *name(Range range) {
+    switch (range) {
+    case Positive:
+      return "a number above 0";
+    case NotNegative:
+      return "a number, at least 0";
+    case AtLeastOne:
+      return "a number, at least 1";
+    case PartOfOne:
+      return "a number from 0 to 1";
+    }
+    return "";
+  }
+  static bool holds(const Json &value, Range range) {
+    if (!value.is_number())
+      return false;
+    double x = value.get<double>();
+    // Larger ones are a mistake, and their products would not be finite.
+    if (!std::isfinite(x) || std::abs(x) > 1e15)
+      return false;
+    switch (range) {
+    case Positive:
+      return x > 0;
+    case NotNegative:
+      return x >= 0;
+    case AtLeastOne:
+      return x >= 1;
+    case PartOfOne:
+      return x >= 0 && x <= 1;
+    }
+    return false;
+  }
+  void number(const char *name, double &to, Range range, bool required = true) {
+    if (const Json *value = find(name, required)) {
+      if (!holds(*value, range))
+        return fail(name, *value, Fields::name(range));
+      to = value->get<double>();
+    }
+  }
+  void count(const char *name, unsigned &to, unsigned least) {
+    if (const Json *value = find(name, true)) {
+      if (!value->is_number_integer() || value->get<double>() < least ||
+          value->get<double>() > 1024)
+        return fail(name, *value, least ? "a whole number from 1 to 1024" : "a whole number from 0 to 1024");
+      to = value->get<unsigned>();
+    }
+  }
+  /// An object, by name; null if there is none.
+  const Json *section(const char *name, bool required = true) {
+    const Json *value = find(name, required);
+    if (value && !value->is_object()) {
+      fail(name, *value, "an object");
+      return nullptr;
+    }
+    return value;
+  }
+
+private:
+  const Json &object;
+  std::string prefix;
+  std::string &error;
+};
+
+void readCore(Fields &cores, const char *name, bool required, CoreKind &core, std::string &error) {
+  const Json *object = cores.section(name, required);
+  if (!object)
+    return;
+  Fields fields(*object, std::string("cores.") + name + ".", error);
+  fields.text("name", core.name);
+  fields.count("count", core.count, required ? 1 : 0);
+  // Of cores that do not exist nothing need be known.
+  if (!core.count)
+    return;
+  fields.number("gflops", core.gflops, Fields::Positive);
+  fields.number("memoryGBps", core.memoryGBps, Fields::Positive);
+}
+
+void readEfficiency(const Json &section, DeviceProfile &profile, std::string &error) {
+  for (const auto &[routine, value] : section.items()) {
+    std::string prefix = "efficiency." + routine;
+    if (!value.is_object()) {
+      error = prefix + ": found " + describe(value) + ", expected an object";
+      return;
+    }
+    Efficiency e;
+    Fields fields(value, prefix + ".", error);
+    fields.number("compute", e.compute, Fields::Positive);
+    fields.number("memory", e.memory, Fields::Positive);
+    fields.number("overheadUs", e.overhead, Fields::NotNegative);
+    if (!error.empty())
+      return;
+    profile.efficiency[routine] = e;
+  }
+}
+
+void readKernels(const Json &section, DeviceProfile &profile, std::string &error) {
+  for (const auto &[fingerprint, value] : section.items()) {
+    std::string prefix = "kernels." + fingerprint;
+    if (!value.is_object()) {
+      error = prefix + ": found " + describe(value) + ", expected an object";
+      return;
+    }
+    KernelTime time;
+    Fields fields(value, prefix + ".", error);
+    if (const Json *big = fields.find("big", true)) {
+      if (!big->is_array())
+        fields.fail("big", *big, "an array of times");
+      else
+        for (const Json &t : *big) {
+          if (!Fields::holds(t, Fields::Positive)) {
+            fields.fail("big", t, "times above 0");
+            break;
+          }
+          time.big.push_back(t.get<double>());
+        }
+    }
+    fields.number("little", time.little, Fields::NotNegative, /*required=*/false);
+    if (error.empty() && time.big.empty() && time.little == 0)
+      error = prefix + ": found no time, expected one at least";
+    if (!error.empty())
+      return;
+    profile.kernels[fingerprint] = std::move(time);
+  }
+}
+
+/// Everything behind the version; the first fault goes to `error`.
+void readFields(const Json &json, DeviceProfile &p, std::string &error) {
+  Fields top(json, "", error);
+  top.text("name", p.name);
+  top.text("architecture", p.architecture);
+  top.text("target", p.target);
+  top.boolean("measured", p.measured);
+  if (p.measured || json.contains("identity"))
+    top.text("identity", p.identity);
+  if (!error.empty())
+    return;
+  std::string architectures, names;
+  bool known = false, fits = false;
+  for (auto [target, architecture] : targets) {
+    if (architectures.find(std::string("'") + architecture) == std::string::npos)
+      architectures += (architectures.empty() ? "'" : " or '") + std::string(architecture) + "'";
+    known |= p.architecture == architecture;
+    if (p.architecture != architecture)
+      continue;
+    names += (names.empty() ? "'" : " or '") + std::string(target) + "'";
+    fits |= p.target == target;
+  }
+  if (!known)
+    return top.fail("architecture", json["architecture"], architectures.c_str());
+  if (!fits)
+    return top.fail("target", json["target"], names.c_str());
+  if (p.measured && p.identity.empty())
+    return top.fail("identity", json["identity"], "the device that was measured");
+
+  if (const Json *cores = top.section("cores")) {
+    Fields fields(*cores, "cores.", error);
+    readCore(fields, "big", true, p.big, error);
+    p.little.count = 0;
+    readCore(fields, "little", false, p.little, error);
+  }
+  if (const Json *storage = top.section("storage")) {
+    Fields fields(*storage, "storage.", error);
+    fields.number("readMBps", p.readMBps, Fields::Positive);
+    fields.number("readLatencyUs", p.readLatencyUs, Fields::NotNegative);
+    fields.number("readAheadMB", p.readAheadMB, Fields::NotNegative, false);
+    fields.number("mapUsPerMB", p.mapUsPerMB, Fields::NotNegative);
+    p.mapLittleUsPerMB = p.mapUsPerMB;
+    fields.number("mapLittleUsPerMB", p.mapLittleUsPerMB, Fields::NotNegative, false);
+  }
+  if (const Json *memory = top.section("memory")) {
+    Fields fields(*memory, "memory.", error);
+    fields.number("firstTouchUsPerMB", p.firstTouchUsPerMB, Fields::NotNegative);
+  }
+  if (const Json *codecs = top.section("codecs")) {
+    Fields fields(*codecs, "codecs.", error);
+    fields.number("zstdMBps", p.zstdMBps, Fields::Positive);
+    p.zstdLittleMBps = p.zstdMBps;
+    fields.number("zstdLittleMBps", p.zstdLittleMBps, Fields::Positive, false);
+  }
+  if (const Json *interference = top.section("interference")) {
+    Fields fields(*interference, "interference.", error);
+    fields.number("execute", p.executeInterference, Fields::AtLeastOne);
+    fields.number("prepare", p.prepareInterference, Fields::AtLeastOne);
+  }
+  top.number("threadScaling", p.threadScaling, Fields::PartOfOne);
+  if (const Json *efficiency = top.section("efficiency"))
+    readEfficiency(*efficiency, p, error);
+  // What was measured of kernels is the point of a measured profile.
+  if (!error.empty())
+    return;
+  if (const Json *kernels = top.section("kernels", p.measured))
+    readKernels(*kernels, p, error);
+}
+
+Json coreJson(const CoreKind &core) {
+  return {{"name", core.name},
+          {"count", core.count},
+          {"gflops", core.gflops},
+          {"memoryGBps", core.memoryGBps}};
+}
+
+} // namespace
+
+std::optional<DeviceProfile> parseProfile(const std::string &text, const std::string &name,
+                                          std::string &error) {
+  auto fault = [&](const std::string &line) {
+    error = name + ": " + line;
+    return std::nullopt;
+  };
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+    return fault("found an empty file, expected a device profile");
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded())
+    return fault("found text that is not JSON or ends too soon, expected a device profile");
+  if (!json.is_object())
+    return fault("found " + describe(json) + ", expected a device profile (a JSON object)");
+  auto version = json.find("version");
+  if (version == json.end())
+    return fault("version: is missing (is this a device profile?)");
+  if (!version->is_number_integer() || version->get<double>() != DeviceProfile::currentVersion)
+    return fault("version: found " + describe(*version) + ", expected " +
+                 std::to_string(DeviceProfile::currentVersion));
+  DeviceProfile profile;
+  std::string line;
+  readFields(json, profile, line);
+  if (!line.empty())
+    return fault(line);
+  return profile;
+}
+
+std::optional<DeviceProfile> readProfile(const std::string &path, std::string &error) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    int reason = errno;
+    auto shipped = shippedProfiles().find(path);
+    if (shipped != shippedProfiles().end())
+      return parseProfile(shipped->second, path, error);
+    error = path + ": " + std::strerror(reason ? reason : EIO);
+    return std::nullopt;
+  }
+  std::stringstream text;
+  text << file.rdbuf();
+  // Reading a folder opens well and fails here.
+  if (file.bad() || (text.str().empty() && file.fail() && !file.eof())) {
+    error = path + ": cannot be read";
+    return std::nullopt;
+  }
+  return parseProfile(text.str(), path, error);
+}
+
+std::string printProfile(const DeviceProfile &p) {
+  Json json = {{"version", DeviceProfile::currentVersion},
+               {"name", p.name},
+               {"identity", p.identity},
+               {"architecture", p.architecture},
+               {"target", p.target},
+               {"measured", p.measured}};
+  json["cores"]["big"] = coreJson(p.big);
+  if (p.little.count)
+    json["cores"]["little"] = coreJson(p.little);
+  json["storage"] = {{"readMBps", p.readMBps},
+                     {"readLatencyUs", p.readLatencyUs},
+                     {"readAheadMB", p.readAheadMB},
+                     {"mapUsPerMB", p.mapUsPerMB},
+                     {"mapLittleUsPerMB", p.mapLittleUsPerMB}};
+  json["memory"] = {{"firstTouchUsPerMB", p.firstTouchUsPerMB}};
+  json["codecs"] = {{"zstdMBps", p.zstdMBps}, {"zstdLittleMBps", p.zstdLittleMBps}};
+  json["interference"] = {{"execute", p.executeInterference}, {"prepare", p.prepareInterference}};
+  json["threadScaling"] = p.threadScaling;
+  json["efficiency"] = Json::object();
+  for (const auto &[routine, e] : p.efficiency)
+    json["efficiency"][routine] = {
+        {"compute", e.compute}, {"memory", e.memory}, {"overheadUs", e.overhead}};
+  json["kernels"] = Json::object();
+  for (const auto &[fingerprint, time] : p.kernels) {
+    json["kernels"][fingerprint]["big"] = time.big;
+    if (time.little > 0)
+      json["kernels"][fingerprint]["little"] = time.little;
+  }
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string writeProfile(const DeviceProfile &profile, const std::string &path) {
+  // What could not be read back is not written.
+  std::string text = printProfile(profile), error;
+  if (!parseProfile(text, path, error))
+    return error;
+  artifact::AtomicFile file;
+  artifact::Fault fault;
+  if (!file.open(path.c_str(), fault) || !file.write(text.data(), text.size(), fault) ||
+      !file.commit(fault))
+    return path + ": " + fault.text;
+  return "";
+}
+
+} // namespace nnv12::device

@@ -1,0 +1,199 @@
+//===- Bound.cpp - A time before which no plan can finish -----------------===//
+//
+// However a plan is made, its finish T is at least each of these, where tail is the
+// least time of the executes from the last layer on that must be prepared:
+//
+//   boot     preparation of the first layer + all executes
+//   execute  all executes + the preparations on the execute lane
+//   prepare  the preparations on preparation lanes / their number + tail
+//   storage  bytes of all layers / bandwidth + tail
+//   cpus     work of all cores / CPUs
+//
+// What a layer adds to them depends on its candidate and its lane, so T is at least
+// the least over all choices of the largest of the five. That least is hard to find,
+// but with weights u >= 0 that sum to 1 the largest is at least the weighted sum,
+// and the least of a sum is the sum of each layer's least: for every u
+//
+//   T >= constants(u) + sum over layers of min over (candidate, lane) of u . parts
+//
+// (a Lagrangian bound). It is concave in u; a pattern search looks for a good u, and
+// whatever it finds is a valid bound.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/search/Candidates.h"
+#include "compiler/search/Simulator.h"
+
+#include <algorithm>
+#include <array>
+
+namespace nnv12::search {
+
+namespace {
+
+enum Part { Boot, Execute, Prepare, Storage, Cpus, Parts };
+using Weights = std::array<double, Parts>;
+
+class Bound {
+public:
+  explicit Bound(const Problem &problem) : problem(problem), device(problem.device) {
+    usable = usableCandidates(problem, {}, Dominance::Every);
+    // Interference below 1 would make work shorter than when alone.
+    executeScale = std::min(1.0, device.executeInterference);
+    prepareScale = std::min(1.0, device.prepareInterference);
+    // With threads beyond the CPUs even an execute alone has to share.
+    executeScale *= std::max(1.0, double(device.executeThreads) / std::max(1u, device.cpus));
+
+    size_t last = problem.layers.size();
+    for (size_t i = 0; i < problem.layers.size(); ++i)
+      for (const Candidate &c : problem.layers[i].candidates)
+        if (hasPreparation(c))
+          last = i;
+    for (size_t i = last; i < problem.layers.size(); ++i)
+      tail += leastExecute(i);
+    build();
+  }
+
+  double run() const {
+    double best = 0;
+    // One preparation in the way of all that follows it.
+    double after = 0;
+    for (size_t i = problem.layers.size(); i-- > 0;) {
+      double least = Simulator::never;
+      for (unsigned c : usable[i])
+        least = std::min(least, soonestReady(i, c) + execute(i, c));
+      best = std::max(best, least + after);
+      after += leastExecute(i);
+    }
+    for (int start = 0; start <= Parts; ++start) {
+      Weights u;
+      u.fill(start == Parts ? 1.0 / Parts : 0);
+      if (start < Parts)
+        u[start] = 1;
+      best = std::max(best, climb(u));
+    }
+    return best;
+  }
+
+private:
+  /// What one candidate on one lane adds.
+  struct Option {
+    Weights parts;
+  };
+
+  double execute(size_t i, unsigned c) const {
+    const Layer &layer = problem.layers[i];
+    return (layer.candidates[c].execute + layer.firstTouch) * executeScale;
+  }
+  double leastExecute(size_t i) const {
+    double least = Simulator::never;
+    for (unsigned c : usable[i])
+      least = std::min(least, execute(i, c));
+    return least;
+  }
+  /// The least time that a preparation keeps a lane busy.
+  double occupies(size_t i, unsigned c, Core core) const {
+    Job job = preparationJob(device, 0, problem.layers[i].candidates[c], core);
+    double wait = device.readAhead > 0 ? 0 : job.latency + job.bytes / device.readBandwidth;
+    return wait + job.work * prepareScale;
+  }
+  /// The least time from the start of the run to the end of a preparation.
+  double soonestReady(size_t i, unsigned c) const {
+    double least = Simulator::never;
+    auto on = [&](Core core) {
+      Job job = preparationJob(device, 0, problem.layers[i].candidates[c], core);
+      double wait = job.bytes / device.readBandwidth;
+      // A read that was made ahead waits for no answer.
+      if (device.readAhead <= 0)
+        wait += job.latency;
+      least = std::min(least, wait + job.work * prepareScale);
+    };
+    on(device.executeCore);
+    for (Core core : device.preparationLanes)
+      on(core);
+    return least;
+  }
+
+  void build() {
+    size_t lanes = device.preparationLanes.size();
+    options.resize(problem.layers.size());
+    for (size_t i = 0; i < problem.layers.size(); ++i)
+      for (unsigned c : usable[i]) {
+        const Candidate &candidate = problem.layers[i].candidates[c];
+        auto add = [&](Core core, bool executeLane) {
+          Option o = {};
+          double e = execute(i, c), p = occupies(i, c, core);
+          double work = preparationJob(device, 0, candidate, core).work * prepareScale;
+          o.parts[Boot] = e + (i == 0 ? soonestReady(i, c) : 0);
+          o.parts[Execute] = e + (executeLane ? p : 0);
+          o.parts[Prepare] = executeLane ? 0 : p / lanes;
+          o.parts[Storage] = candidate.bytes / device.readBandwidth;
+          o.parts[Cpus] =
+              (e * std::min(device.executeThreads, device.cpus) + work) / std::max(1u, device.cpus);
+          options[i].push_back(o);
+        };
+        add(device.executeCore, true);
+        for (Core kind : {Core::Big, Core::Little})
+          if (std::count(device.preparationLanes.begin(), device.preparationLanes.end(), kind))
+            add(kind, false);
+      }
+  }
+
+  double at(const Weights &u) const {
+    double sum = (u[Prepare] * (device.preparationLanes.empty() ? 0 : 1) + u[Storage]) * tail;
+    for (const auto &layer : options) {
+      double least = Simulator::never;
+      for (const Option &o : layer) {
+        double value = 0;
+        for (int k = 0; k < Parts; ++k)
+          value += u[k] * o.parts[k];
+        least = std::min(least, value);
+      }
+      sum += least;
+    }
+    return sum;
+  }
+
+  /// Moves weight between two parts, or from one to all, while that helps.
+  double climb(Weights u) const {
+    double best = at(u);
+    for (double step = 0.5; step > 1e-3; step /= 2)
+      for (bool better = true; better;) {
+        better = false;
+        for (int from = 0; from < Parts; ++from)
+          for (int to = 0; to < Parts; ++to) {
+            double amount = std::min(step, u[from]);
+            if (from == to || amount <= 0)
+              continue;
+            Weights v = u;
+            v[from] -= amount;
+            v[to] += amount;
+            double value = at(v);
+            if (value > best * (1 + 1e-9)) {
+              best = value;
+              u = v;
+              better = true;
+            }
+          }
+      }
+    return best;
+  }
+
+  const Problem &problem;
+  const Device &device;
+  std::vector<std::vector<unsigned>> usable;
+  std::vector<std::vector<Option>> options;
+  double executeScale = 1, prepareScale = 1;
+  double tail = 0;
+};
+
+} // namespace
+
+double lowerBound(const Problem &problem) {
+  if (problem.layers.empty())
+    return 0;
+  // Sums of rounded numbers may exceed the simulator's by as much as they round.
+  return Bound(problem).run() * (1 - 1e-9);
+}
+
+} // namespace nnv12::search

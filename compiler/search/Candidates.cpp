@@ -1,0 +1,106 @@
+//===- Candidates.cpp - Which candidates a search looks at ----------------===//
+
+#include "compiler/search/Candidates.h"
+#include "compiler/search/Simulator.h"
+
+#include <algorithm>
+#include <array>
+
+namespace nnv12::search {
+
+static bool startsWith(const std::string &text, const char *prefix) {
+  return text.rfind(prefix, 0) == 0;
+}
+
+bool derivable(const Candidate &cold, const Candidate &warm) {
+  if (!hasPreparation(warm) || cold.form == warm.form)
+    return true;
+  return startsWith(cold.storage, "raw") || startsWith(cold.storage, "packed");
+}
+
+/// The fastest execute among `allowed`, of equals the soonest ready.
+static unsigned fastestExecute(const Problem &problem, const Layer &layer,
+                               const std::vector<unsigned> &allowed) {
+  unsigned best = allowed[0];
+  auto ready = [&](unsigned i) {
+    return preparationTime(problem.device, layer.candidates[i], Core::Big);
+  };
+  for (unsigned i : allowed) {
+    double a = layer.candidates[i].execute, b = layer.candidates[best].execute;
+    if (a < b || (a == b && ready(i) < ready(best)))
+      best = i;
+  }
+  return best;
+}
+
+static std::vector<unsigned> all(const Layer &layer) {
+  std::vector<unsigned> indices(layer.candidates.size());
+  for (unsigned i = 0; i < indices.size(); ++i)
+    indices[i] = i;
+  return indices;
+}
+
+Choice warmChoice(const Problem &problem) {
+  Choice choice;
+  for (const Layer &layer : problem.layers)
+    choice.push_back(fastestExecute(problem, layer, all(layer)));
+  return choice;
+}
+
+/// What counts of a candidate: less is better in each.
+static std::array<double, 4> costs(const Device &device, const Candidate &c,
+                                   Dominance dominance) {
+  if (dominance == Dominance::Paper)
+    return {preparationTime(device, c, Core::Big), preparationTime(device, c, Core::Little),
+            0, c.execute};
+  return {preparationJob(device, 0, c, Core::Big).work,
+          preparationJob(device, 0, c, Core::Little).work, c.bytes, c.execute};
+}
+
+std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,
+                                                    const Options &options,
+                                                    Dominance dominance) {
+  std::vector<std::vector<unsigned>> result;
+  for (const Layer &layer : problem.layers) {
+    std::vector<unsigned> allowed = all(layer);
+    // Each restriction holds where it leaves a candidate.
+    auto keep = [&](auto wanted) {
+      std::vector<unsigned> kept;
+      for (unsigned i : allowed)
+        if (wanted(layer.candidates[i]))
+          kept.push_back(i);
+      if (!kept.empty())
+        allowed = kept;
+    };
+    if (!options.storedForms)
+      keep([](const Candidate &c) { return c.storage == "raw"; });
+    if (!options.selectKernels) {
+      double fastest = layer.candidates[fastestExecute(problem, layer, allowed)].execute;
+      keep([&](const Candidate &c) { return c.execute == fastest; });
+    }
+    if (options.continuous) {
+      const Candidate &warm = layer.candidates[fastestExecute(problem, layer, all(layer))];
+      keep([&](const Candidate &c) {
+        return c.routine == warm.routine || derivable(c, warm);
+      });
+    }
+    std::vector<unsigned> kept;
+    for (unsigned i : allowed) {
+      auto a = costs(problem.device, layer.candidates[i], dominance);
+      bool dominated = false;
+      for (unsigned j : allowed) {
+        auto b = costs(problem.device, layer.candidates[j], dominance);
+        bool noWorse = true;
+        for (size_t k = 0; k < a.size(); ++k)
+          noWorse &= b[k] <= a[k];
+        dominated |= i != j && noWorse && (a != b || j < i);
+      }
+      if (!dominated)
+        kept.push_back(i);
+    }
+    result.push_back(kept);
+  }
+  return result;
+}
+
+} // namespace nnv12::search

@@ -1,0 +1,66 @@
+//===- Combinations.cpp - Choices worth scheduling ------------------------===//
+
+#include "compiler/search/Combinations.h"
+#include "compiler/search/Simulator.h"
+
+#include <algorithm>
+#include <set>
+
+namespace nnv12::search {
+
+static std::vector<Choice> every(const std::vector<std::vector<unsigned>> &usable) {
+  std::vector<Choice> result = {{}};
+  for (const std::vector<unsigned> &layer : usable) {
+    std::vector<Choice> longer;
+    for (const Choice &choice : result)
+      for (unsigned c : layer) {
+        longer.push_back(choice);
+        longer.back().push_back(c);
+      }
+    result = std::move(longer);
+  }
+  return result;
+}
+
+std::vector<Choice> combinations(const Problem &problem,
+                                 const std::vector<std::vector<unsigned>> &usable,
+                                 size_t limit) {
+  double count = 1;
+  for (const std::vector<unsigned> &layer : usable)
+    count *= double(layer.size());
+  if (count <= double(limit))
+    return every(usable);
+
+  const Device &device = problem.device;
+  Core core = device.preparationLanes.empty() ? device.executeCore
+                                              : device.preparationLanes.back();
+  static const double balances[] = {0,   1e-4, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3,
+                                    0.4, 0.5,  0.6,  0.75, 1,   1.5,  2,   4,    16};
+  std::vector<Choice> result;
+  std::set<Choice> seen;
+  for (double p : balances)
+    for (double s : {0.0, 0.1, 0.3, 1.0, 3.0}) {
+      Choice choice;
+      for (size_t i = 0; i < usable.size(); ++i) {
+        unsigned best = usable[i][0];
+        double least = Simulator::never;
+        for (unsigned c : usable[i]) {
+          const Candidate &candidate = problem.layers[i].candidates[c];
+          // A read keeps its lane waiting, too.
+          double value = candidate.execute +
+                         p * preparationTime(device, candidate, core) +
+                         s * candidate.bytes / device.readBandwidth;
+          if (value < least) {
+            least = value;
+            best = c;
+          }
+        }
+        choice.push_back(best);
+      }
+      if (seen.insert(choice).second)
+        result.push_back(choice);
+    }
+  return result;
+}
+
+} // namespace nnv12::search

@@ -1,0 +1,50 @@
+//===- LocalSearch.h - Improves a plan on the simulator ---------*- C++ -*-===//
+//
+// Not in the paper. Its cost adds up each lane's work; what it cannot see - an
+// execute that waits for a preparation which stands too far back in a queue, reads
+// that share the storage - the simulator shows, and single changes mend.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_SEARCH_LOCALSEARCH_H
+#define NNV12_COMPILER_SEARCH_LOCALSEARCH_H
+
+#include "compiler/search/Assignment.h"
+#include "compiler/search/Search.h"
+
+namespace nnv12::search {
+
+/// Holds the best assignment seen. Its objective: the simulated finish, and
+/// `warmWeight` of the executes.
+class LocalSearch {
+public:
+  LocalSearch(const Problem &problem, const Options &options);
+
+  /// Takes the assignment if it is better than the best so far; tells whether.
+  bool consider(const Assignment &assignment);
+  /// List scheduling for a choice: layer by layer, each preparation where it is ready
+  /// first; and the same with the execute lane left to executes and the first layer.
+  void considerLists(const Choice &choice);
+
+  /// Descends from the best: a layer's candidate and lane, the place of its
+  /// preparation in the queue, two layers' lanes at once; when nothing helps, goes
+  /// on from a disturbed best. Ends after the steps that the options allow.
+  /// `usable`: the candidates to choose from.
+  void improve(const std::vector<std::vector<unsigned>> &usable, bool fixedLanes = false);
+
+  const Assignment &best() const { return bestAssignment; }
+  uint64_t steps() const { return simulator.steps(); }
+
+private:
+  double score(const Assignment &assignment, double cutoff);
+
+  const Problem &problem;
+  const Options options;
+  Simulator simulator;
+  std::vector<std::vector<Job>> jobs; ///< memory for score()
+  Assignment bestAssignment;
+  double bestScore = Simulator::never;
+};
+
+} // namespace nnv12::search
+
+#endif // NNV12_COMPILER_SEARCH_LOCALSEARCH_H

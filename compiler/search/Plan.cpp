@@ -1,0 +1,79 @@
+//===- Plan.cpp - The search as a whole -----------------------------------===//
+
+#include "compiler/search/Algorithm1.h"
+#include "compiler/search/Candidates.h"
+#include "compiler/search/Combinations.h"
+#include "compiler/search/LocalSearch.h"
+
+#include <algorithm>
+
+namespace nnv12::search {
+
+/// With so many combinations of candidates at most, each is scheduled.
+static constexpr size_t allCombinations = 256;
+
+/// Without a pipeline: the execute lane prepares everything, then executes.
+static Assignment sequential(const Choice &choice) {
+  Assignment a = Assignment::onExecuteLane(choice);
+  std::fill(a.key.begin(), a.key.end(), 0);
+  return a;
+}
+
+/// A problem in which all is done by the execute lane.
+static Problem withoutLanes(const Problem &problem) {
+  Problem result = problem;
+  result.device.preparationLanes.clear();
+  return result;
+}
+
+Schedule schedule(const Problem &problem, const Choice &choice, const Options &options) {
+  if (!options.pipeline)
+    return sequential(choice).schedule(problem);
+  LocalSearch search(problem, options);
+  search.consider(algorithm1(problem, choice));
+  if (options.localSearch) {
+    std::vector<std::vector<unsigned>> fixed;
+    for (unsigned c : choice)
+      fixed.push_back({c});
+    search.considerLists(choice);
+    search.improve(fixed);
+  }
+  return search.best().schedule(problem);
+}
+
+Plan plan(const Problem &problem, const Options &options) {
+  Plan result;
+  if (problem.layers.empty()) {
+    result.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
+    return result;
+  }
+  Problem narrow;
+  if (!options.pipeline)
+    narrow = withoutLanes(problem);
+  const Problem &used = options.pipeline ? problem : narrow;
+
+  auto usable = usableCandidates(used, options,
+                                 options.localSearch ? Dominance::Every : Dominance::Paper);
+  LocalSearch search(used, options);
+  for (const Choice &choice : combinations(used, usable, allCombinations)) {
+    if (!options.pipeline) {
+      search.consider(sequential(choice));
+      continue;
+    }
+    search.consider(algorithm1(used, choice));
+    if (options.localSearch)
+      search.considerLists(choice);
+  }
+  if (options.localSearch)
+    search.improve(usable, /*fixedLanes=*/!options.pipeline);
+
+  result.choice = search.best().choice;
+  result.schedule = search.best().schedule(used);
+  result.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
+  result.finish = simulate(problem, result.choice, result.schedule).finish;
+  result.bound = std::min(result.finish, lowerBound(problem));
+  result.steps = search.steps();
+  return result;
+}
+
+} // namespace nnv12::search

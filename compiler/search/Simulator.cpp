@@ -1,0 +1,356 @@
+//===- Simulator.cpp - When operations start and end ----------------------===//
+
+#include "compiler/search/Simulator.h"
+#include "compiler/search/Search.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace nnv12::search {
+
+bool hasPreparation(const Candidate &c) {
+  return c.bytes > 0 || c.decode.big > 0 || c.decode.little > 0 ||
+         c.transform.big > 0 || c.transform.little > 0;
+}
+
+Job preparationJob(const Device &device, uint32_t layer, const Candidate &c, Core core) {
+  return {layer, 0, false, c.bytes > 0 ? device.readLatency : 0, c.bytes,
+          c.bytes * device.mapPerByte.on(core) + c.decode.on(core) + c.transform.on(core)};
+}
+
+Job executeJob(const Layer &layer, uint32_t index, const Candidate &c, uint32_t after) {
+  return {index, after, true, 0, 0, c.execute + layer.firstTouch};
+}
+
+double preparationTime(const Device &device, const Candidate &c, Core core) {
+  Job job = preparationJob(device, 0, c, core);
+  return job.latency + job.bytes / device.readBandwidth + job.work;
+}
+
+Simulator::Simulator(const Device &device) : device(device) {}
+
+bool Simulator::nextPhase(LaneState &lane, const Job &job) {
+  switch (lane.phase) {
+  case Phase::Idle: {
+    lane.phase = Phase::Latency;
+    lane.remaining = job.latency;
+    if (device.readAhead > 0 && job.bytes > 0) {
+      asked[job.layer] = true;
+      aheadBytes -= ahead[job.layer];
+      // What is there already costs no waiting.
+      if (ahead[job.layer] >= job.bytes)
+        lane.remaining = 0;
+    }
+    if (lane.remaining > 0)
+      return true;
+    [[fallthrough]];
+  }
+  case Phase::Latency:
+    lane.phase = Phase::Transfer;
+    lane.remaining = job.bytes;
+    if (device.readAhead > 0 && job.bytes > 0)
+      lane.remaining = std::max(0.0, job.bytes - ahead[job.layer]);
+    if (lane.remaining > 0)
+      return true;
+    [[fallthrough]];
+  case Phase::Transfer:
+    lane.phase = Phase::Work;
+    lane.remaining = job.work;
+    if (lane.remaining > 0)
+      return true;
+    [[fallthrough]];
+  default:
+    return false;
+  }
+}
+
+void Simulator::startJobs(const std::vector<std::vector<Job>> &lanes, double now,
+                          std::vector<std::vector<Span>> *spans) {
+  // A job of no length may let another lane start: until nothing moves.
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      LaneState &lane = states[i];
+      while (lane.phase == Phase::Idle && lane.next < lanes[i].size()) {
+        const Job &job = lanes[i][lane.next];
+        if (done[job.layer] < job.after)
+          break;
+        lane.execute = job.execute;
+        if (spans)
+          (*spans)[i][lane.next].start = now;
+        if (nextPhase(lane, job))
+          break;
+        ++done[job.layer];
+        if (spans)
+          (*spans)[i][lane.next].end = now;
+        lane.phase = Phase::Idle;
+        ++lane.next;
+        moved = true;
+      }
+    }
+  }
+}
+
+void Simulator::setRates() {
+  unsigned transfers = 0, cores = 0;
+  bool executing = false, preparing = false;
+  for (const LaneState &lane : states) {
+    if (lane.phase == Phase::Transfer)
+      ++transfers;
+    if (lane.phase != Phase::Work)
+      continue;
+    cores += lane.execute ? std::max(1u, device.executeThreads) : 1;
+    (lane.execute ? executing : preparing) = true;
+  }
+  double share = cores > device.cpus ? double(std::max(1u, device.cpus)) / cores : 1;
+  double executeRate = share / (preparing ? device.executeInterference : 1);
+  double prepareRate = share / (executing ? device.prepareInterference : 1);
+  for (LaneState &lane : states)
+    lane.rate = lane.phase == Phase::Latency    ? 1
+                : lane.phase == Phase::Transfer ? device.readBandwidth / transfers
+                : lane.phase != Phase::Work     ? 0
+                : lane.execute                  ? executeRate
+                                                : prepareRate;
+
+  aheadRate = 0;
+  if (device.readAhead > 0 && transfers == 0) {
+    while (aheadLayer < want.size() &&
+           (asked[aheadLayer] || ahead[aheadLayer] >= want[aheadLayer]))
+      ++aheadLayer;
+    if (aheadLayer < want.size() && aheadBytes < device.readAhead)
+      aheadRate = device.readBandwidth;
+  }
+}
+
+double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
+                      double cutoff, std::vector<std::vector<Span>> *spans) {
+  states.assign(lanes.size(), {0, Phase::Idle, false, 0, 0});
+  done.assign(layers, 0);
+  if (spans) {
+    cutoff = never;
+    spans->resize(lanes.size());
+    for (size_t i = 0; i < lanes.size(); ++i)
+      (*spans)[i].assign(lanes[i].size(), {never, never});
+  }
+  // What the execute lane still has to do, for an early end.
+  double left = 0;
+  for (const Job &job : lanes[0])
+    left += job.work;
+  if (device.readAhead > 0) {
+    ahead.assign(layers, 0);
+    want.assign(layers, 0);
+    asked.assign(layers, 0);
+    aheadLayer = 0;
+    aheadBytes = 0;
+    for (const auto &lane : lanes)
+      for (const Job &job : lane)
+        want[job.layer] += job.bytes;
+  }
+
+  double now = 0, finish = 0;
+  for (;;) {
+    startJobs(lanes, now, spans);
+    if (!spans && states[0].next == lanes[0].size())
+      break; // what other lanes still do comes after the last execute
+    setRates();
+    // Ahead of its need a read may stop at the layer's end or at the limit.
+    double step = never;
+    if (aheadRate > 0)
+      step = std::min(want[aheadLayer] - ahead[aheadLayer], device.readAhead - aheadBytes) /
+             aheadRate;
+    bool working = false;
+    for (const LaneState &lane : states)
+      if (lane.rate > 0) {
+        working = true;
+        step = std::min(step, lane.remaining / lane.rate);
+      }
+    if (!working)
+      break;
+    ++stepCount;
+    now += step;
+    if (aheadRate > 0) {
+      double bytes = step * aheadRate;
+      double missing = want[aheadLayer] - ahead[aheadLayer];
+      if (bytes >= missing * (1 - 1e-12))
+        bytes = missing;
+      ahead[aheadLayer] += bytes;
+      aheadBytes += bytes;
+      // Rounding must not leave a rest that takes no time to read.
+      if (device.readAhead - aheadBytes < 1e-9 * device.readAhead)
+        aheadBytes = std::max(aheadBytes, device.readAhead);
+    }
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      LaneState &lane = states[i];
+      if (lane.rate <= 0)
+        continue;
+      double moved = step * lane.rate;
+      if (i == 0 && lane.phase == Phase::Work)
+        left -= moved;
+      lane.remaining -= moved;
+      if (lane.remaining > 1e-12 * moved)
+        continue;
+      const Job &job = lanes[i][lane.next];
+      if (nextPhase(lane, job))
+        continue;
+      ++done[job.layer];
+      if (job.execute)
+        finish = now;
+      if (spans)
+        (*spans)[i][lane.next].end = now;
+      lane.phase = Phase::Idle;
+      ++lane.next;
+    }
+    if (now + left > cutoff)
+      return never;
+  }
+  for (size_t i = 0; i < lanes.size(); ++i)
+    if (states[i].next < lanes[i].size() && (spans || i == 0))
+      return never; // something waits for ever
+  return finish;
+}
+
+/// One job an operation, as in the schedule.
+static std::vector<std::vector<Job>> jobsOf(const Problem &problem, const Choice &choice,
+                                            const Schedule &schedule) {
+  const Device &device = problem.device;
+  // Place of each stage among its layer's jobs.
+  std::vector<uint32_t> stages(problem.layers.size(), 0);
+  for (const auto &lane : schedule.lanes)
+    for (Operation o : lane)
+      stages[o.layer] |= 1u << unsigned(o.stage);
+  auto before = [&](Operation o) {
+    uint32_t count = 0;
+    for (unsigned s = 0; s < unsigned(o.stage); ++s)
+      count += stages[o.layer] >> s & 1;
+    return count;
+  };
+  std::vector<std::vector<Job>> jobs(schedule.lanes.size());
+  for (size_t i = 0; i < schedule.lanes.size(); ++i) {
+    Core core = i ? device.preparationLanes[i - 1] : device.executeCore;
+    for (Operation o : schedule.lanes[i]) {
+      const Layer &layer = problem.layers[o.layer];
+      const Candidate &c = layer.candidates[choice[o.layer]];
+      Job job = {o.layer, before(o), false, 0, 0, 0};
+      switch (o.stage) {
+      case Stage::Read:
+        job.latency = device.readLatency;
+        job.bytes = c.bytes;
+        job.work = c.bytes * device.mapPerByte.on(core);
+        break;
+      case Stage::Decode:
+        job.work = c.decode.on(core);
+        break;
+      case Stage::Transform:
+        job.work = c.transform.on(core);
+        break;
+      case Stage::Execute:
+        job = executeJob(layer, o.layer, c, before(o));
+        break;
+      }
+      jobs[i].push_back(job);
+    }
+  }
+  return jobs;
+}
+
+Timeline simulate(const Problem &problem, const Choice &choice, const Schedule &schedule) {
+  Timeline result;
+  if (!checkSchedule(problem, choice, schedule).empty()) {
+    result.finish = Simulator::never;
+    return result;
+  }
+  if (problem.layers.empty())
+    return result;
+  Simulator simulator(problem.device);
+  std::vector<std::vector<Simulator::Span>> spans;
+  result.finish = simulator.run(jobsOf(problem, choice, schedule), problem.layers.size(),
+                                Simulator::never, &spans);
+  for (uint32_t i = 0; i < schedule.lanes.size(); ++i)
+    for (size_t j = 0; j < schedule.lanes[i].size(); ++j)
+      result.events.push_back({schedule.lanes[i][j], i, spans[i][j].start, spans[i][j].end});
+  std::stable_sort(result.events.begin(), result.events.end(),
+                   [](const Event &a, const Event &b) { return a.start < b.start; });
+  return result;
+}
+
+double warmTime(const Problem &problem, const Choice &choice) {
+  const Device &device = problem.device;
+  double sum = 0;
+  for (size_t i = 0; i < problem.layers.size(); ++i)
+    sum += problem.layers[i].candidates[choice[i]].execute;
+  return sum * std::max(1.0, double(device.executeThreads) / std::max(1u, device.cpus));
+}
+
+std::string checkSchedule(const Problem &problem, const Choice &choice,
+                          const Schedule &schedule) {
+  auto name = [&](Operation o) {
+    const char *stages[] = {"read", "decode", "transform", "execute"};
+    return std::string(stages[unsigned(o.stage)]) + " of layer " + std::to_string(o.layer);
+  };
+  size_t layers = problem.layers.size();
+  size_t lanes = problem.device.preparationLanes.size() + 1;
+  if (choice.size() != layers)
+    return "choice: found " + std::to_string(choice.size()) + " layers, expected " +
+           std::to_string(layers);
+  for (size_t i = 0; i < layers; ++i)
+    if (choice[i] >= problem.layers[i].candidates.size())
+      return "choice: layer " + std::to_string(i) + " has no candidate " +
+             std::to_string(choice[i]);
+  if (schedule.lanes.size() > lanes || (layers && schedule.lanes.empty()))
+    return "schedule: found " + std::to_string(schedule.lanes.size()) +
+           " lanes, expected 1 to " + std::to_string(lanes);
+
+  // Every operation once, in its place.
+  std::vector<uint32_t> seen(layers, 0), lane(layers, 0);
+  for (size_t i = 0; i < schedule.lanes.size(); ++i)
+    for (Operation o : schedule.lanes[i]) {
+      if (o.layer >= layers || o.stage > Stage::Execute)
+        return "schedule: there is no " + name(o);
+      if (seen[o.layer] >> unsigned(o.stage) & 1)
+        return "schedule: " + name(o) + " is there twice";
+      if (o.stage == Stage::Execute && i != 0)
+        return "schedule: " + name(o) + " is not on the execute lane";
+      bool first = (seen[o.layer] & 7) == 0;
+      if (o.stage != Stage::Execute && !first && lane[o.layer] != i)
+        return "schedule: " + name(o) + " is not on the lane of its layer's read";
+      if (o.stage != Stage::Execute)
+        lane[o.layer] = i;
+      seen[o.layer] |= 1u << unsigned(o.stage);
+    }
+  for (uint32_t i = 0; i < layers; ++i) {
+    const Candidate &c = problem.layers[i].candidates[choice[i]];
+    bool need[] = {c.bytes > 0, c.decode.big > 0 || c.decode.little > 0,
+                   c.transform.big > 0 || c.transform.little > 0, true};
+    for (unsigned s = 0; s < 4; ++s)
+      if (need[s] != bool(seen[i] >> s & 1))
+        return "schedule: " + name({i, Stage(s)}) +
+               (need[s] ? " is missing" : " has nothing to do");
+  }
+
+  // Carried out as far as it goes, without times.
+  std::vector<size_t> next(schedule.lanes.size(), 0);
+  std::vector<uint32_t> done(layers, 0);
+  uint32_t executed = 0;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (size_t i = 0; i < schedule.lanes.size(); ++i)
+      while (next[i] < schedule.lanes[i].size()) {
+        Operation o = schedule.lanes[i][next[i]];
+        uint32_t before = seen[o.layer] & ((1u << unsigned(o.stage)) - 1);
+        if ((done[o.layer] & before) != before ||
+            (o.stage == Stage::Execute && executed != o.layer))
+          break;
+        executed += o.stage == Stage::Execute;
+        done[o.layer] |= 1u << unsigned(o.stage);
+        ++next[i];
+        moved = true;
+      }
+  }
+  for (size_t i = 0; i < schedule.lanes.size(); ++i)
+    if (next[i] < schedule.lanes[i].size())
+      return "schedule: " + name(schedule.lanes[i][next[i]]) +
+             " waits for something behind it";
+  return "";
+}
+
+} // namespace nnv12::search

@@ -1,0 +1,100 @@
+//===- Simulator.h - When operations start and end --------------*- C++ -*-===//
+//
+// The model behind simulate():
+//  * A lane carries out its jobs in order. A job starts when the lane is free and
+//    what it needs is done: an execute needs its layer's preparation, a decode its
+//    read, a transform its decode.
+//  * A read waits `readLatency`, then its bytes move at a rate that all reads in
+//    this state share equally; for both the lane's core does nothing. Then the core
+//    maps the bytes. While no lane moves bytes the system reads ahead, in the
+//    order of the layers and up to `readAhead` bytes that nobody asked for yet.
+//  * Working cores share the CPUs equally, an execute counting as many as it has
+//    threads. An execute is slowed down while any preparation works, a
+//    preparation while an execute works.
+// Between two events all rates are constant, so time jumps from event to event.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_SEARCH_SIMULATOR_H
+#define NNV12_COMPILER_SEARCH_SIMULATOR_H
+
+#include "compiler/search/Problem.h"
+
+#include <limits>
+
+namespace nnv12::search {
+
+/// One operation, or a whole preparation of a layer.
+struct Job {
+  uint32_t layer;
+  /// Starts once so many jobs of its layer are done.
+  uint32_t after;
+  bool execute;
+  double latency; ///< waiting for the storage, milliseconds
+  double bytes;   ///< moved from the storage
+  double work;    ///< of the core, milliseconds when alone
+};
+
+/// A layer's preparation as one job on a core of this kind.
+Job preparationJob(const Device &device, uint32_t layer, const Candidate &candidate,
+                   Core core);
+/// `after`: jobs that its preparation consists of.
+Job executeJob(const Layer &layer, uint32_t index, const Candidate &candidate,
+               uint32_t after);
+
+/// How long a preparation takes on a core that has storage and memory for itself.
+double preparationTime(const Device &device, const Candidate &candidate, Core core);
+
+/// Whether a candidate needs a preparation at all.
+bool hasPreparation(const Candidate &candidate);
+
+/// Kept between runs for its memory: a search runs it very often.
+class Simulator {
+public:
+  /// Borrows `device`.
+  explicit Simulator(const Device &device);
+
+  static constexpr double never = std::numeric_limits<double>::infinity();
+  struct Span {
+    double start, end;
+  };
+
+  /// The end of the last execute, or `never` if it comes after `cutoff` or not at
+  /// all. lanes[i] holds the jobs of lane i; layers are numbered below `layers`.
+  /// With `spans` it also tells when each job ran, and does not cut off.
+  double run(const std::vector<std::vector<Job>> &lanes, size_t layers,
+             double cutoff = never, std::vector<std::vector<Span>> *spans = nullptr);
+
+  /// Events so far, in all runs.
+  uint64_t steps() const { return stepCount; }
+
+private:
+  enum class Phase : uint8_t { Idle, Latency, Transfer, Work, End };
+  struct LaneState {
+    size_t next;
+    Phase phase;
+    bool execute;
+    double remaining, rate;
+  };
+
+  /// Gives the next job of each idle lane a start where it may.
+  void startJobs(const std::vector<std::vector<Job>> &lanes, double now,
+                 std::vector<std::vector<Span>> *spans);
+  /// To the next phase of its job that takes time; false at its end.
+  bool nextPhase(LaneState &lane, const Job &job);
+  void setRates();
+
+  const Device &device;
+  uint64_t stepCount = 0;
+  std::vector<LaneState> states;
+  std::vector<uint32_t> done; ///< jobs of each layer
+  // Reading ahead.
+  std::vector<double> ahead; ///< bytes read of each layer before it was asked for
+  std::vector<double> want;  ///< bytes of each layer
+  std::vector<uint8_t> asked;
+  size_t aheadLayer = 0;
+  double aheadBytes = 0, aheadRate = 0;
+};
+
+} // namespace nnv12::search
+
+#endif // NNV12_COMPILER_SEARCH_SIMULATOR_H

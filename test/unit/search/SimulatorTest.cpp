@@ -1,0 +1,290 @@
+//===- SimulatorTest.cpp - The simulator against small steps of time ------===//
+
+#include "RandomProblem.h"
+#include "compiler/search/Algorithm1.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace nnv12::search;
+
+/// The model of Simulator.h once more, as plainly as possible: time moves in small
+/// steps, and in each every lane does what it may. Wrong by some steps an operation.
+static double smallSteps(const Problem &problem, const Choice &choice,
+                         const Schedule &schedule, double dt) {
+  const Device &d = problem.device;
+  size_t lanes = schedule.lanes.size(), layers = problem.layers.size();
+  struct State {
+    size_t next = 0;
+    bool running = false;
+    double latency = 0, bytes = 0, work = 0;
+  };
+  std::vector<State> states(lanes);
+  std::vector<int> left(layers, 0); // operations of the preparation
+  std::vector<double> ahead(layers, 0), want(layers, 0);
+  std::vector<bool> asked(layers, false);
+  for (auto &lane : schedule.lanes)
+    for (Operation o : lane) {
+      left[o.layer] += o.stage != Stage::Execute;
+      if (o.stage == Stage::Read)
+        want[o.layer] = problem.layers[o.layer].candidates[choice[o.layer]].bytes;
+    }
+  double now = 0;
+  for (; now < 1e4; now += dt) {
+    // Start what may start; end what has nothing left.
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t l = 0; l < lanes; ++l) {
+        State &s = states[l];
+        if (s.next == schedule.lanes[l].size())
+          continue;
+        Operation o = schedule.lanes[l][s.next];
+        const Candidate &c = problem.layers[o.layer].candidates[choice[o.layer]];
+        Core core = l ? d.preparationLanes[l - 1] : d.executeCore;
+        if (!s.running) {
+          if (o.stage == Stage::Execute && left[o.layer] > 0)
+            continue;
+          s = {s.next, true, 0, 0, 0};
+          if (o.stage == Stage::Read) {
+            asked[o.layer] = true;
+            s.bytes = c.bytes - ahead[o.layer];
+            s.latency = s.bytes > 0 ? d.readLatency : 0;
+            s.work = c.bytes * d.mapPerByte.on(core);
+          } else {
+            s.work = o.stage == Stage::Decode      ? c.decode.on(core)
+                     : o.stage == Stage::Transform ? c.transform.on(core)
+                                                   : c.execute + problem.layers[o.layer].firstTouch;
+          }
+          moved = true;
+        }
+        if (s.latency <= 0 && s.bytes <= 0 && s.work <= 0) {
+          left[o.layer] -= o.stage != Stage::Execute;
+          s.running = false;
+          ++s.next;
+          moved = true;
+        }
+      }
+    }
+    if (states[0].next == schedule.lanes[0].size())
+      return now;
+    // What runs in this step?
+    int transfers = 0, cores = 0;
+    bool executing = false, preparing = false;
+    auto working = [&](size_t l) {
+      const State &s = states[l];
+      return s.running && s.latency <= 0 && s.bytes <= 0;
+    };
+    auto executes = [&](size_t l) {
+      return schedule.lanes[l][states[l].next].stage == Stage::Execute;
+    };
+    for (size_t l = 0; l < lanes; ++l) {
+      transfers += states[l].running && states[l].latency <= 0 && states[l].bytes > 0;
+      if (working(l)) {
+        cores += executes(l) ? d.executeThreads : 1;
+        (executes(l) ? executing : preparing) = true;
+      }
+    }
+    double share = std::min(1.0, double(d.cpus) / std::max(1, cores));
+    for (size_t l = 0; l < lanes; ++l) {
+      State &s = states[l];
+      if (working(l))
+        s.work -= dt * share /
+                  (executes(l) ? (preparing ? d.executeInterference : 1)
+                               : (executing ? d.prepareInterference : 1));
+      else if (s.running && s.latency > 0)
+        s.latency -= dt;
+      else if (s.running)
+        s.bytes -= dt * d.readBandwidth / transfers;
+    }
+    if (d.readAhead > 0 && transfers == 0) {
+      double outstanding = 0;
+      for (size_t i = 0; i < layers; ++i)
+        outstanding += asked[i] ? 0 : ahead[i];
+      for (size_t i = 0; i < layers && outstanding < d.readAhead; ++i)
+        if (!asked[i] && ahead[i] < want[i]) {
+          ahead[i] = std::min(want[i], ahead[i] + dt * d.readBandwidth);
+          break;
+        }
+    }
+  }
+  return INFINITY;
+}
+
+TEST(Simulator, oneLayer) {
+  Problem p;
+  p.layers.resize(1);
+  Candidate c;
+  c.bytes = 1000;
+  c.decode = {1, 2};
+  c.transform = {3, 6};
+  c.execute = 5;
+  p.layers[0].candidates = {c};
+  p.layers[0].firstTouch = 0.5;
+  p.device.readBandwidth = 100; // 10 ms
+  p.device.readLatency = 0.25;
+  p.device.mapPerByte = {0.001, 0.002}; // 1 or 2 ms
+  Schedule s = {{{{0, Stage::Read}, {0, Stage::Decode}, {0, Stage::Transform}, {0, Stage::Execute}}}};
+  Timeline t = simulate(p, {0}, s);
+  EXPECT_DOUBLE_EQ(t.finish, 0.25 + 10 + 1 + 1 + 3 + 5.5);
+  ASSERT_EQ(t.events.size(), 4u);
+  EXPECT_DOUBLE_EQ(t.events[0].end, 11.25);
+  EXPECT_DOUBLE_EQ(t.events[3].start, 15.25);
+  EXPECT_DOUBLE_EQ(warmTime(p, {0}), 5);
+
+  p.device.preparationLanes = {Core::Little};
+  s = {{{{0, Stage::Execute}}, {{0, Stage::Read}, {0, Stage::Decode}, {0, Stage::Transform}}}};
+  EXPECT_DOUBLE_EQ(simulate(p, {0}, s).finish, 0.25 + 10 + 2 + 2 + 6 + 5.5);
+}
+
+/// Two layers, each with bytes to read on a lane of its own.
+static Problem twoReads() {
+  Problem p;
+  p.layers.resize(2);
+  for (Layer &layer : p.layers) {
+    Candidate c;
+    c.bytes = 1000;
+    c.execute = 1;
+    layer.candidates = {c};
+  }
+  p.device.readBandwidth = 100;
+  p.device.preparationLanes = {Core::Big, Core::Big};
+  p.device.cpus = 3;
+  return p;
+}
+static const Schedule twoLanes = {
+    {{{0, Stage::Execute}, {1, Stage::Execute}}, {{0, Stage::Read}}, {{1, Stage::Read}}}};
+
+TEST(Simulator, readsShareBandwidth) {
+  // Both end at 20, not at 10.
+  EXPECT_DOUBLE_EQ(simulate(twoReads(), {0, 0}, twoLanes).finish, 22);
+}
+
+TEST(Simulator, readsAheadWhileNobodyAsks) {
+  Problem p = twoReads();
+  p.device.preparationLanes = {Core::Big};
+  p.layers[0].candidates[0].transform = {8, 8};
+  Schedule s = {{{{0, Stage::Execute}, {1, Stage::Execute}},
+                 {{0, Stage::Read}, {0, Stage::Transform}, {1, Stage::Read}}}};
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 10 + 8 + 10 + 1);
+  p.device.readAhead = 1e9;
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 10 + 8 + 2 + 1);
+  p.device.readAhead = 500;
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 10 + 8 + 5 + 1);
+}
+
+TEST(Simulator, interference) {
+  Problem p = twoReads();
+  p.device.readBandwidth = 1e6; // 1 us
+  p.layers[0].candidates[0].execute = 10;
+  p.layers[1].candidates[0].transform = {4, 4};
+  Schedule s = {{{{0, Stage::Execute}, {1, Stage::Execute}},
+                 {{0, Stage::Read}},
+                 {{1, Stage::Read}, {1, Stage::Transform}}}};
+  double reads = 2000 / 1e6;
+  EXPECT_NEAR(simulate(p, {0, 0}, s).finish, reads + 10 + 1, 1e-9);
+  p.device.executeInterference = 2; // during 4 ms: 2 ms of it remain
+  EXPECT_NEAR(simulate(p, {0, 0}, s).finish, reads + 12 + 1, 1e-9);
+  p.device.prepareInterference = 1.5; // now 6 ms long
+  EXPECT_NEAR(simulate(p, {0, 0}, s).finish, reads + 13 + 1, 1e-9);
+}
+
+TEST(Simulator, sharesCpus) {
+  Problem p = twoReads();
+  p.device.readBandwidth = 1e9;
+  p.device.cpus = 1;
+  p.layers[0].candidates[0].execute = 4;
+  p.layers[1].candidates[0].transform = {4, 4};
+  Schedule s = {{{{0, Stage::Execute}, {1, Stage::Execute}},
+                 {{0, Stage::Read}},
+                 {{1, Stage::Read}, {1, Stage::Transform}}}};
+  EXPECT_NEAR(simulate(p, {0, 0}, s).finish, 8 + 1, 1e-3);
+  // A lane that waits for the storage takes none of it.
+  p = twoReads();
+  p.device.cpus = 1;
+  p.layers[0].candidates[0].bytes = 0;
+  p.layers[0].candidates[0].execute = 10;
+  s = {{{{0, Stage::Execute}, {1, Stage::Execute}}, {}, {{1, Stage::Read}}}};
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 11);
+}
+
+TEST(Simulator, againstSmallSteps) {
+  Random random(7);
+  for (int round = 0; round < 150; ++round) {
+    Problem p = randomProblem(random, 1 + random.below(6), 2, random.below(4));
+    Assignment a = Assignment::onExecuteLane(Choice(p.layers.size(), 0));
+    for (size_t i = 0; i < p.layers.size(); ++i) {
+      a.lane[i] = random.below(unsigned(p.device.preparationLanes.size()) + 1);
+      a.choice[i] = random.below(unsigned(p.layers[i].candidates.size()));
+      a.key[i] = random.between(0, double(i) + 2);
+    }
+    Schedule s = a.schedule(p);
+    ASSERT_EQ(checkSchedule(p, a.choice, s), "");
+    double dt = 2e-4;
+    double expected = smallSteps(p, a.choice, s, dt);
+    // Each operation has up to three phases and each may end up to a step late.
+    double tolerance = dt * 4 * 4 * double(p.layers.size());
+    EXPECT_NEAR(simulate(p, a.choice, s).finish, expected, tolerance) << "round " << round;
+    // As one job each, preparations take as long as in stages.
+    std::vector<std::vector<Job>> jobs;
+    a.jobs(p, jobs);
+    EXPECT_NEAR(Simulator(p.device).run(jobs, p.layers.size()), simulate(p, a.choice, s).finish,
+                1e-9);
+  }
+}
+
+TEST(Simulator, eventsFitTogether) {
+  Random random(8);
+  for (int round = 0; round < 100; ++round) {
+    Problem p = randomProblem(random, 6, 2, 2);
+    Choice choice(6, 0);
+    Schedule s = algorithm1(p, choice).schedule(p);
+    Timeline t = simulate(p, choice, s);
+    std::vector<double> ready(6, 0), lane(3, 0);
+    double executed = 0, last = 0;
+    for (const Event &e : t.events) {
+      EXPECT_GE(e.start, last);
+      last = e.start;
+      EXPECT_GE(e.start, lane[e.lane] - 1e-12);
+      EXPECT_GE(e.end, e.start);
+      lane[e.lane] = e.end;
+      if (e.operation.stage == Stage::Execute) {
+        EXPECT_GE(e.start, ready[e.operation.layer] - 1e-12);
+        executed = e.end;
+      } else {
+        ready[e.operation.layer] = e.end;
+      }
+    }
+    EXPECT_EQ(executed, t.finish);
+  }
+}
+
+TEST(CheckSchedule, saysWhatIsWrong) {
+  Problem p = twoReads();
+  Choice choice = {0, 0};
+  EXPECT_EQ(checkSchedule(p, choice, twoLanes), "");
+  EXPECT_EQ(checkSchedule(p, {0}, twoLanes), "choice: found 1 layers, expected 2");
+  EXPECT_EQ(checkSchedule(p, {0, 1}, twoLanes), "choice: layer 1 has no candidate 1");
+  Schedule s = twoLanes;
+  s.lanes.push_back({});
+  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: found 4 lanes, expected 1 to 3");
+  s = twoLanes;
+  s.lanes[2].clear();
+  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: read of layer 1 is missing");
+  s.lanes[2] = {{0, Stage::Read}};
+  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: read of layer 0 is there twice");
+  s.lanes[2] = {{2, Stage::Read}};
+  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: there is no read of layer 2");
+  s.lanes[2] = {{1, Stage::Read}, {1, Stage::Decode}};
+  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: decode of layer 1 has nothing to do");
+  s = {{{{0, Stage::Execute}}, {{0, Stage::Read}, {1, Stage::Execute}}, {{1, Stage::Read}}}};
+  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: execute of layer 1 is not on the execute lane");
+  s = {{{{0, Stage::Execute}, {0, Stage::Read}, {1, Stage::Execute}}, {}, {{1, Stage::Read}}}};
+  EXPECT_EQ(checkSchedule(p, choice, s),
+            "schedule: execute of layer 0 waits for something behind it");
+  EXPECT_TRUE(std::isinf(simulate(p, choice, s).finish));
+  s = {{{{1, Stage::Execute}, {0, Stage::Execute}}, {{0, Stage::Read}}, {{1, Stage::Read}}}};
+  EXPECT_EQ(checkSchedule(p, choice, s),
+            "schedule: execute of layer 1 waits for something behind it");
+}
