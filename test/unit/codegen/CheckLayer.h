@@ -12,8 +12,26 @@
 
 namespace nnv12::test {
 
-/// Runs the layer on every target and compares with the reference.
-inline void check(const std::string &text, llvm::StringRef routine) {
+/// The largest distance of two vectors, NaN if any number is.
+inline float difference(const Floats &a, const Floats &b) {
+  float largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    float d = std::fabs(a[i] - b[i]);
+    if (!(d <= largest))
+      largest = d;
+  }
+  return largest;
+}
+
+inline float magnitude(const Floats &a) {
+  return difference(a, Floats(a.size()));
+}
+
+/// Runs the layer on every target and compares with the reference; the error may
+/// be `tolerance` of the largest number. The weight form of a routine that has
+/// one is what the compiler would compute, too.
+inline void check(const std::string &text, llvm::StringRef routine,
+                  float tolerance = 1e-5f) {
   for (const std::string &target : testTargets()) {
     SCOPED_TRACE(target + ": " + text);
     std::string error;
@@ -30,14 +48,14 @@ inline void check(const std::string &text, llvm::StringRef routine) {
     Floats expected = reference(kernel->layer(), operands);
     Floats actual = toFloats(kernel->run(bytes)[0]);
     ASSERT_EQ(expected.size(), actual.size());
-    float largest = 0, difference = 0;
-    for (size_t i = 0; i < expected.size(); ++i) {
-      largest = std::max(largest, std::fabs(expected[i]));
-      float d = std::fabs(expected[i] - actual[i]);
-      if (!(d <= difference))
-        difference = d;
-    }
-    EXPECT_LE(difference, 1e-5f * largest + 1e-6f);
+    EXPECT_LE(difference(expected, actual),
+              tolerance * magnitude(expected) + 1e-6f);
+    if (!kernel->weightForm())
+      continue;
+    Floats here = toFloats(kernel->transformedHere(bytes)),
+           there = toFloats(kernel->transformed(bytes));
+    ASSERT_EQ(here.size(), there.size());
+    EXPECT_LE(difference(here, there), 1e-6f * magnitude(here));
   }
 }
 

@@ -1,10 +1,15 @@
 //===- KernelBench.cpp - Times the kernel of a layer ----------------------===//
 //
-// Reads cases from a file or standard input, one a line, and prints GFLOP/s:
+// Reads cases from a file or standard input, one a line, and prints the median
+// time and GFLOP/s (of the plain algorithm) of each routine asked for, and its
+// weights' transform:
 //   conv NAME C O H W K STRIDE PAD [GROUPS]     (H, W of the input)
 //   deconv NAME C O H W K STRIDE PAD
 //   matmul NAME M N K [BATCH [TRANSPOSE_RHS]]   (without batch, rhs is a
 //   constant) pool NAME C H W K STRIDE PAD
+//
+// Routines of a case take turns, so that what disturbs the machine disturbs all
+// of them; ratios are those of the first one's time to the others'.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +21,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -27,14 +34,93 @@ static cl::opt<std::string> file(cl::Positional, cl::desc("<cases>"),
                                  cl::init("-"));
 static cl::opt<std::string> targetName("for", cl::init("host"),
                                        cl::desc("target"));
-static cl::opt<std::string> routineName("routine", cl::desc("routine to take"));
+static cl::list<std::string>
+    routineNames("routine", cl::CommaSeparated,
+                 cl::desc("routines to take, each if it matches"));
 static cl::opt<int> threads("workers", cl::init(1), cl::desc("threads"));
 static cl::opt<double> budget("budget", cl::init(0.3),
                               cl::desc("seconds a case"));
 static cl::opt<bool> printAssembly("S", cl::desc("print the assembly instead"));
 
+namespace {
+
+/// One kernel whose time is taken in turn with others'.
+struct Contestant {
+  std::unique_ptr<LayerKernel> kernel;
+  bool isTransform;
+  std::function<double()> runOnce;
+  std::vector<double> times = {};
+
+  double median() {
+    std::nth_element(times.begin(), times.begin() + times.size() / 2,
+                     times.end());
+    return times[times.size() / 2];
+  }
+};
+
+void bench(const std::string &name, const std::string &text, double flops,
+           llvm::ArrayRef<std::string> routines, double budget, int threads,
+           const std::string &targetName) {
+  std::vector<Contestant> all;
+  for (const std::string &routine : routines) {
+    std::string error;
+    auto kernel = LayerKernel::compile(text, targetName, error, routine);
+    if (!kernel) {
+      llvm::errs() << name << ": " << routine << ": " << error << "\n";
+      continue;
+    }
+    std::vector<Bytes> operands;
+    for (mlir::Value operand : kernel->layer()->getOperands())
+      operands.push_back(toBytes(
+          randomFloats(llvm::cast<mlir::RankedTensorType>(operand.getType())
+                           .getNumElements(),
+                       1)));
+    std::function<double()> transform;
+    if (kernel->weightForm())
+      transform = kernel->stopwatch(operands, threads, true);
+    auto execute = kernel->stopwatch(operands, threads);
+    all.push_back({std::move(kernel), false, execute});
+    if (transform)
+      all.push_back({nullptr, true, transform});
+  }
+  using clock = std::chrono::steady_clock;
+  auto start = clock::now();
+  for (int i = 0; i < 5 || std::chrono::duration<double>(clock::now() - start)
+                                   .count() < budget * double(all.size());
+       ++i)
+    for (Contestant &c : all) {
+      c.runOnce(); // what the others left in the caches is not its fault
+      c.times.push_back(c.runOnce());
+    }
+  for (Contestant &c : all) {
+    double t = c.median();
+    if (c.isTransform) {
+      llvm::outs() << llvm::format("%-20s   transform %51.1f us\n",
+                                   name.c_str(), t * 1e6);
+      continue;
+    }
+    llvm::outs() << llvm::format(
+        "%-20s %-24s tiles %4lld scratch %8lld %9.1f us %7.1f GFLOP/s %6.2f\n",
+        name.c_str(), c.kernel->routine().name().str().c_str(),
+        (long long)c.kernel->info().tiles,
+        (long long)c.kernel->info().scratchBytes, t * 1e6, flops / t * 1e-9,
+        all[0].median() / t);
+  }
+  llvm::outs().flush();
+}
+
+} // namespace
+
 int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv, "times kernels\n");
+  // The linker in this process resets all options: keep them.
+  std::vector<std::string> routines = {""}; // the preferred one
+  if (!routineNames.empty())
+    routines.assign(routineNames.begin(), routineNames.end());
+  double seconds = budget;
+  int workers = threads;
+  std::string target = targetName;
+  bool assembly = printAssembly;
   std::ifstream in(file);
   std::istream &lines = file == "-" ? std::cin : in;
   std::string line;
@@ -56,6 +142,7 @@ int main(int argc, char **argv) {
       c.groups = std::max<int64_t>(1, v[7]);
       c.activation = "relu";
       c.transpose = kind == "deconv";
+      c.constant = true;
       text = c.text();
       int64_t positions = c.transpose
                               ? c.h * c.w
@@ -78,28 +165,9 @@ int main(int argc, char **argv) {
       text = c.text();
       flops = 1.0 * v[0] * v[1] * v[2] * v[3] * v[3] / (v[4] * v[4]);
     }
-    if (printAssembly) {
-      llvm::outs() << LayerKernel::assembly(text, targetName, routineName);
-      continue;
-    }
-    std::string error;
-    auto kernel = LayerKernel::compile(text, targetName, error, routineName);
-    if (!kernel) {
-      llvm::errs() << name << ": " << error << "\n" << text;
-      continue;
-    }
-    std::vector<Bytes> operands;
-    for (mlir::Value operand : kernel->layer()->getOperands())
-      operands.push_back(toBytes(
-          randomFloats(llvm::cast<mlir::RankedTensorType>(operand.getType())
-                           .getNumElements(),
-                       1)));
-    double t = kernel->time(operands, threads, budget);
-    llvm::outs() << llvm::format(
-        "%-20s %-24s tiles %4lld scratch %7lld  %9.1f us %7.1f GFLOP/s\n",
-        name.c_str(), kernel->routine().name().str().c_str(),
-        (long long)kernel->info().tiles, (long long)kernel->info().scratchBytes,
-        t * 1e6, flops / t * 1e-9);
-    llvm::outs().flush();
+    if (assembly)
+      llvm::outs() << LayerKernel::assembly(text, target, routines[0]);
+    else
+      bench(name, text, flops, routines, seconds, workers, target);
   }
 }

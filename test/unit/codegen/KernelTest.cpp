@@ -15,10 +15,8 @@
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Host.h"
 
-#include <chrono>
 #include <cstring>
 #include <ctime>
-#include <limits>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -120,18 +118,31 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
     return error += "no routine matches", nullptr;
   setLayouts(*result->routine_, result->layer_);
 
+  const codegen::Routine &routine = *result->routine_;
+  result->form_ = routine.weightForm(result->layer_);
+  result->findSizes();
+
   KernelBuilder builder(context, *target);
   mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
-  result->info_ = result->routine_->emit(builder, result->layer_, "kernel");
+  result->kernel_.info = routine.emit(builder, result->layer_, "kernel");
+  if (result->form_)
+    result->transform_.info =
+        routine.emitTransform(builder, result->layer_, "transform");
   if (mlir::failed(mlir::verify(*module)))
     return error += "emitted module is invalid", nullptr;
   auto blob = codegen::compileModule(*module, *target);
   if (mlir::failed(blob))
     return nullptr;
-  auto entry = blob->entries.find("kernel");
-  if (entry == blob->entries.end())
+  auto find = [&](llvm::StringRef name, Entry &entry) {
+    auto found = blob->entries.find(name.str());
+    if (found == blob->entries.end())
+      return false;
+    entry.offset = found->second;
+    return true;
+  };
+  if (!find("kernel", result->kernel_) ||
+      (result->form_ && !find("transform", result->transform_)))
     return error += "no entry point", nullptr;
-  result->entry_ = entry->second;
   result->code_ = std::move(blob->bytes);
   size_t size = result->code_.size();
   void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -142,6 +153,22 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
   mprotect(memory, size, PROT_READ | PROT_EXEC);
   result->mapped_ = memory;
   return result;
+}
+
+void LayerKernel::findSizes() {
+  auto size = [](mlir::Value v) {
+    return nn::storageSize(tensor(v.getType()));
+  };
+  kernel_.results = layer_->getNumResults();
+  for (mlir::Value result : layer_->getResults())
+    kernel_.sizes.push_back(size(result));
+  for (mlir::Value operand : layer_->getOperands())
+    kernel_.sizes.push_back(size(operand));
+  if (!form_)
+    return;
+  int64_t &weights = kernel_.sizes[kernel_.results + form_->operand];
+  transform_.sizes = {form_->bytes, weights};
+  weights = form_->bytes;
 }
 
 LayerKernel::~LayerKernel() {
@@ -166,6 +193,8 @@ std::string LayerKernel::assembly(llvm::StringRef text,
   KernelBuilder builder(context, *target);
   mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
   (void)routine->emit(builder, layer, "kernel");
+  if (routine->weightForm(layer))
+    (void)routine->emitTransform(builder, layer, "transform");
   std::string result;
   llvm::raw_string_ostream os(result);
   (void)codegen::printModule(*module, *target, codegen::CodeText::Assembly, os);
@@ -290,39 +319,54 @@ static Bytes unpack(RankedTensorType type, const char *memory) {
 
 std::vector<Bytes> LayerKernel::run(const std::vector<Bytes> &operands) {
   std::vector<Bytes> packed = packOperands(operands);
+  if (form_)
+    packed[form_->operand] = run(transform_, {packed[form_->operand]})[0];
+  std::vector<Bytes> results = run(kernel_, packed);
+  for (auto [i, result] : llvm::enumerate(results))
+    result = unpack(tensor(layer_->getResult(i).getType()), result.data());
+  return results;
+}
+
+Bytes LayerKernel::transformed(const std::vector<Bytes> &operands) {
+  return run(transform_, {packOperands(operands)[form_->operand]})[0];
+}
+
+Bytes LayerKernel::transformedHere(const std::vector<Bytes> &operands) const {
+  Bytes packed = packOperands(operands)[form_->operand];
+  Guarded from(packed.size(), true, 0), to(form_->bytes, true, 0xff);
+  std::memcpy(from.data, packed.data(), packed.size());
+  routine_->transform(layer_, from.data, to.data);
+  return Bytes(to.data, to.data + to.size);
+}
+
+std::vector<Bytes> LayerKernel::run(const Entry &entry,
+                                    const std::vector<Bytes> &packed) {
   if (target_.architecture == "aarch64")
-    return runQemu(std::move(packed));
+    return runQemu(entry, packed);
   std::vector<Guarded> memory;
-  for (mlir::Value result : layer_->getResults())
-    memory.emplace_back(nn::storageSize(tensor(result.getType())), false, 0x7f);
-  for (const Bytes &bytes : packed) {
-    memory.emplace_back(bytes.size(), false, 0x7f);
-    std::memcpy(memory.back().data, bytes.data(), bytes.size());
-  }
   std::vector<void *> table;
-  for (Guarded &m : memory)
-    table.push_back(m.data);
-  Guarded scratch(info_.scratchBytes, true, 0xff); // NaN
+  for (auto [i, size] : llvm::enumerate(entry.sizes)) {
+    memory.emplace_back(size, false, 0x7f);
+    if (i >= entry.results)
+      std::memcpy(memory.back().data, packed[i - entry.results].data(), size);
+    table.push_back(memory.back().data);
+  }
+  Guarded scratch(entry.info.scratchBytes, true, 0xff); // NaN
   auto kernel = reinterpret_cast<artifact::KernelFn>(
-      static_cast<char *>(mapped_) + entry_);
-  int64_t tiles = info_.tiles, cut = tiles / 3;
+      static_cast<char *>(mapped_) + entry.offset);
+  int64_t tiles = entry.info.tiles, cut = tiles / 3;
   kernel(table.data(), cut, tiles, scratch.data);
   kernel(table.data(), 0, cut, scratch.data);
-  std::vector<Bytes> outputs;
-  for (auto [i, result] : llvm::enumerate(layer_->getResults()))
-    outputs.push_back(unpack(tensor(result.getType()), memory[i].data));
-  return outputs;
+  std::vector<Bytes> results;
+  for (size_t i = 0; i < entry.results; ++i)
+    results.emplace_back(memory[i].data, memory[i].data + memory[i].size);
+  return results;
 }
 
 /// The file that aarch64_loader.c reads: header, operand sizes, code, operands;
 /// it writes the result operands to another file.
-std::vector<Bytes> LayerKernel::runQemu(std::vector<Bytes> packed) {
-  std::vector<int64_t> sizes;
-  for (mlir::Value result : layer_->getResults())
-    sizes.push_back(nn::storageSize(tensor(result.getType())));
-  size_t results = sizes.size();
-  for (const Bytes &bytes : packed)
-    sizes.push_back(bytes.size());
+std::vector<Bytes> LayerKernel::runQemu(const Entry &entry,
+                                        const std::vector<Bytes> &packed) {
   llvm::SmallString<128> in, out;
   if (llvm::sys::fs::createTemporaryFile("kernel", "in", in) ||
       llvm::sys::fs::createTemporaryFile("kernel", "out", out))
@@ -330,11 +374,12 @@ std::vector<Bytes> LayerKernel::runQemu(std::vector<Bytes> packed) {
   {
     std::error_code error;
     llvm::raw_fd_ostream os(in, error);
-    int64_t header[] = {int64_t(code_.size()), entry_,
-                        info_.tiles,           info_.scratchBytes,
-                        int64_t(results),      int64_t(sizes.size())};
+    int64_t header[] = {int64_t(code_.size()),  entry.offset,
+                        entry.info.tiles,       entry.info.scratchBytes,
+                        int64_t(entry.results), int64_t(entry.sizes.size())};
     os.write(reinterpret_cast<char *>(header), sizeof header);
-    os.write(reinterpret_cast<char *>(sizes.data()), sizes.size() * 8);
+    os.write(reinterpret_cast<const char *>(entry.sizes.data()),
+             entry.sizes.size() * 8);
     os.write(code_.data(), code_.size());
     for (const Bytes &bytes : packed)
       os.write(bytes.data(), bytes.size());
@@ -349,56 +394,63 @@ std::vector<Bytes> LayerKernel::runQemu(std::vector<Bytes> packed) {
   auto buffer = llvm::MemoryBuffer::getFile(out, false, false);
   llvm::sys::fs::remove(in);
   llvm::sys::fs::remove(out);
-  std::vector<Bytes> outputs;
+  std::vector<Bytes> results;
   const char *at = (*buffer)->getBufferStart();
-  for (size_t i = 0; i < results; at += sizes[i++])
-    outputs.push_back(unpack(tensor(layer_->getResult(i).getType()), at));
-  return outputs;
+  for (size_t i = 0; i < entry.results; at += entry.sizes[i++])
+    results.emplace_back(at, at + entry.sizes[i]);
+  return results;
 }
 
-double LayerKernel::time(const std::vector<Bytes> &operands, int threads,
-                         double budget) {
-  std::vector<Guarded> memory, scratch;
-  for (mlir::Value result : layer_->getResults())
-    memory.emplace_back(nn::storageSize(tensor(result.getType())), true, 0);
-  for (const Bytes &bytes : packOperands(operands)) {
-    memory.emplace_back(bytes.size(), true, 0);
-    std::memcpy(memory.back().data, bytes.data(), bytes.size());
+std::function<double()>
+LayerKernel::stopwatch(const std::vector<Bytes> &operands, int threads,
+                       bool transform) {
+  struct State {
+    std::vector<Guarded> memory, scratch;
+    std::vector<void *> table;
+    artifact::KernelFn kernel;
+    int64_t tiles;
+  };
+  const Entry &entry = transform ? transform_ : kernel_;
+  std::vector<Bytes> packed = packOperands(operands);
+  if (form_)
+    packed = transform ? std::vector<Bytes>{packed[form_->operand]} : packed;
+  if (form_ && !transform)
+    packed[form_->operand] = transformedHere(operands);
+  auto state = std::make_shared<State>();
+  for (auto [i, size] : llvm::enumerate(entry.sizes)) {
+    state->memory.emplace_back(size, true, 0);
+    if (i >= entry.results)
+      std::memcpy(state->memory.back().data, packed[i - entry.results].data(),
+                  size);
+    state->table.push_back(state->memory.back().data);
   }
-  std::vector<void *> table;
-  for (Guarded &m : memory)
-    table.push_back(m.data);
   for (int t = 0; t < threads; ++t)
-    scratch.emplace_back(info_.scratchBytes + 64, true, 0);
-  auto kernel = reinterpret_cast<artifact::KernelFn>(
-      static_cast<char *>(mapped_) + entry_);
-  using clock = std::chrono::steady_clock;
-  double best = std::numeric_limits<double>::max();
-  auto start = clock::now();
-  auto since = [](clock::time_point t) {
-    return std::chrono::duration<double>(clock::now() - t).count();
-  };
-  // One thread's own time leaves out that of other processes.
-  auto cpuTime = [] {
-    timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
-  };
-  for (int i = 0; i < 3 || since(start) < budget; ++i) {
-    auto t0 = clock::now();
-    double cpu0 = cpuTime();
+    state->scratch.emplace_back(entry.info.scratchBytes + 64, true, 0);
+  state->kernel = reinterpret_cast<artifact::KernelFn>(
+      static_cast<char *>(mapped_) + entry.offset);
+  state->tiles = entry.info.tiles;
+  return [state, threads] {
+    // One thread's own time leaves out that of other processes.
+    auto now = [&] {
+      timespec t;
+      clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC,
+                    &t);
+      return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
+    };
+    double start = now();
+    int64_t tiles = state->tiles;
     std::vector<std::thread> workers;
     for (int t = 1; t < threads; ++t)
       workers.emplace_back([&, t] {
-        kernel(table.data(), info_.tiles * t / threads,
-               info_.tiles * (t + 1) / threads, scratch[t].data);
+        state->kernel(state->table.data(), tiles * t / threads,
+                      tiles * (t + 1) / threads, state->scratch[t].data);
       });
-    kernel(table.data(), 0, info_.tiles / threads, scratch[0].data);
+    state->kernel(state->table.data(), 0, tiles / threads,
+                  state->scratch[0].data);
     for (std::thread &worker : workers)
       worker.join();
-    best = std::min(best, threads == 1 ? cpuTime() - cpu0 : since(t0));
-  }
-  return best;
+    return now() - start;
+  };
 }
 
 std::vector<Bytes> test::runLayer(llvm::StringRef text,

@@ -4,6 +4,7 @@
 // kernel's code in executable memory (or under qemu-aarch64), run as the
 // runtime would, only stricter: operands end at an unreadable page, scratch and
 // outputs start as garbage, and the tiles come in several ranges in odd order.
+// A routine with a weight form gets it from its transform kernel.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TEST_UNIT_CODEGEN_KERNELTEST_H
@@ -13,7 +14,9 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,32 +43,51 @@ public:
 
   mlir::Operation *layer() const { return layer_; }
   const codegen::Routine &routine() const { return *routine_; }
-  const codegen::KernelInfo &info() const { return info_; }
+  const codegen::KernelInfo &info() const { return kernel_.info; }
+  std::optional<codegen::WeightForm> weightForm() const { return form_; }
   /// Whether this machine (with qemu) can run the target.
   bool canRun() const;
 
   /// Dense row-major operands in, dense row-major results out.
   std::vector<Bytes> run(const std::vector<Bytes> &operands);
-  /// The best time of one run in seconds, tiles split over `threads`.
-  double time(const std::vector<Bytes> &operands, int threads,
-              double budget = 0.5);
+  /// The weight form of a routine that has one, as the transform kernel and as
+  /// the compiler computes it.
+  Bytes transformed(const std::vector<Bytes> &operands);
+  Bytes transformedHere(const std::vector<Bytes> &operands) const;
+  const codegen::KernelInfo &transformInfo() const { return transform_.info; }
+  /// Gets ready to run the kernel (or that of its weight form) on this machine,
+  /// tiles split over `threads`: the result runs it once and returns the
+  /// seconds that took.
+  std::function<double()> stopwatch(const std::vector<Bytes> &operands,
+                                    int threads, bool transform = false);
   /// The assembly of the module, for a reader.
   static std::string assembly(llvm::StringRef text, llvm::StringRef target,
                               llvm::StringRef routine = "");
 
 private:
+  /// A kernel in the code, and its operands' sizes in bytes, results first.
+  struct Entry {
+    uint32_t offset = 0;
+    codegen::KernelInfo info;
+    std::vector<int64_t> sizes;
+    size_t results = 1;
+  };
   LayerKernel() = default;
   std::vector<Bytes> packOperands(const std::vector<Bytes> &operands) const;
-  std::vector<Bytes> runQemu(std::vector<Bytes> packed);
+  void findSizes();
+  /// Results as they lie in memory.
+  std::vector<Bytes> run(const Entry &entry, const std::vector<Bytes> &packed);
+  std::vector<Bytes> runQemu(const Entry &entry,
+                             const std::vector<Bytes> &packed);
 
   std::unique_ptr<mlir::MLIRContext> context_;
   mlir::OwningOpRef<mlir::ModuleOp> source_;
   mlir::Operation *layer_ = nullptr;
   const codegen::Routine *routine_ = nullptr;
   codegen::Target target_;
-  codegen::KernelInfo info_;
+  Entry kernel_, transform_;
+  std::optional<codegen::WeightForm> form_;
   std::vector<char> code_;
-  uint32_t entry_ = 0;
   void *mapped_ = nullptr;
 };
 

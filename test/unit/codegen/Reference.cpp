@@ -289,7 +289,7 @@ std::string ConvCase::text() const {
   std::string layer = transpose ? "nn.conv_transpose " : "nn.conv ";
   std::string types = " : " + type(in) + ", " + type(weights);
   layer += writer.add(in) + ", ";
-  layer += writer.add(weights);
+  layer += constant ? writer.addConstant(weights) : writer.add(weights);
   if (bias) {
     layer += " bias " + writer.add({o});
     types += " bias " + type({o});

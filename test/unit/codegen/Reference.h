@@ -26,6 +26,7 @@ struct ConvCase {
   std::string residualActivation = "";
   bool transpose = false;
   int64_t outputPadding = 0;
+  bool constant = false; ///< the weights
   /// func.func @main around the layer.
   std::string text() const;
 };

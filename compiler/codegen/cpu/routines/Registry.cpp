@@ -11,6 +11,9 @@ const Routine *convFewRoutine();
 const Routine *convTransposeFewRoutine();
 const Routine *convDepthwiseRoutine();
 const Routine *convDirectRoutine();
+const Routine *convWinograd2Routine();
+const Routine *convWinograd4Routine();
+const Routine *convWinograd6Routine();
 const Routine *convTransposeRoutine();
 const Routine *matmulPanelsRoutine();
 const Routine *matmulPackingRoutine();
@@ -30,6 +33,9 @@ llvm::ArrayRef<const Routine *> routines() {
       convTransposeFewRoutine(),
       convDepthwiseRoutine(),
       convDirectRoutine(),
+      convWinograd4Routine(),
+      convWinograd6Routine(),
+      convWinograd2Routine(),
       convTransposeRoutine(),
       matmulPanelsRoutine(),
       matmulPackingRoutine(),

@@ -1,0 +1,581 @@
+//===- ConvWinograd.cpp - 3x3 convolution with fewer multiplications ------===//
+//
+// conv.winograd2.nChw16c, conv.winograd4…, conv.winograd6…: F(2x2, 3x3),
+// F(4x4, 3x3) and F(6x6, 3x3) of a 3x3 convolution of stride 1. Input and result
+// in blocks of 16 channels as for conv.direct; weights in a form of their own,
+//
+//   U [O/16][tap t*t][I][16 o]        t = m + 2
+//
+// The plane is cut into windows of m x m outputs, which read t x t inputs that
+// overlap by two. All windows of all images are one row of positions:
+//
+//   for tile = (block of windows, chunk of output panels)
+//     if the windows changed: V[tap][I/16][window][16 i] = Bt d B, to scratch
+//     for panel group
+//       for tap: M[tap][panel][window][16 o] = V[tap] * U[panel][tap]
+//       for panel, window: result = epilogue(At M A)
+//
+// The product is that of a 1x1 convolution and takes the same micro-kernel. U is
+// streamed once for each block of windows, V stays in the second-level cache,
+// and M of one panel group nearly fits the first.
+//
+// A window that reaches over the border is gathered into a patch with zeros
+// first; one that ends beyond the result is written to a patch, of which what
+// exists is finished. Channels past the real count are never multiplied.
+//
+// Rounding errors grow with m (docs/adding-a-routine.md has figures).
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/routines/PanelGrid.h"
+#include "compiler/codegen/cpu/routines/Winograd.h"
+#include "compiler/codegen/cpu/routines/WindowShape.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+using llvm::divideCeil;
+
+namespace {
+
+constexpr int64_t block = 16; ///< channels of a block
+
+/// The sizes of a layer in windows of m x m outputs.
+struct WindowGrid {
+  const Winograd &f;
+  WindowShape w;
+  int64_t rows, cols; ///< windows of an image
+  int64_t inBlocks, panels;
+
+  WindowGrid(nn::ConvOp op, int64_t m)
+      : f(Winograd::of(m)), w(op, shapeOf(op.getWeights()).drop_front(2)),
+        rows(divideCeil(w.outHeight, m)), cols(divideCeil(w.outWidth, m)),
+        inBlocks(divideCeil(w.channels, block)),
+        panels(divideCeil(w.outChannels, panelWidth)) {}
+
+  int64_t windows() const { return w.batch * rows * cols; }
+  /// Elements of U of one tap and panel, of a panel, and of all.
+  int64_t tapSize() const { return w.channels * panelWidth; }
+  int64_t panelSize() const { return f.taps() * tapSize(); }
+  int64_t formSize() const { return panels * panelSize(); }
+  double multiplyAdds() const { return double(windows()) * double(formSize()); }
+  /// Whether a window's t x t inputs may reach over the border, or its m x m
+  /// outputs beyond the result.
+  bool hasBorder() const {
+    return w.top > 0 || w.left > 0 || rows * f.m + 2 - w.top > w.height ||
+           cols * f.m + 2 - w.left > w.width;
+  }
+  bool hasRest() const { return w.outHeight % f.m || w.outWidth % f.m; }
+};
+
+/// A distance between taps whose lines spread over all sets of a cache: an odd
+/// number of them.
+int64_t spread(int64_t elements) { return elements | block; }
+
+/// Emits the kernel of a layer.
+class Emitter {
+public:
+  Emitter(KernelBuilder &k, nn::ConvOp op, int64_t m)
+      : k(k), op(op), g(op, m), f(g.f), w(g.w), epilogue(Epilogue::of(op)) {
+    plan();
+  }
+  KernelInfo emit(StringRef symbol);
+
+private:
+  /// One window of m x m outputs.
+  struct Window {
+    Index image, row, col; ///< of its first output
+  };
+  void plan();
+  Window windowAt(Index position);
+  void transformInput(Index firstWindow, Index windows);
+  void panelChunk(Index firstWindow, Index windows, Index firstPanel);
+  void transformOutput(Index firstWindow, Index windows, Index panel,
+                       Index panels);
+  func::FuncOp inputKernel();
+  func::FuncOp gatherKernel();
+  func::FuncOp outputKernel(bool isWhole);
+
+  KernelBuilder &k;
+  nn::ConvOp op;
+  WindowGrid g;
+  const Winograd &f;
+  const WindowShape &w;
+  Epilogue epilogue;
+
+  PanelGrid grid;   ///< its rows are windows
+  PanelShape shape; ///< of the product
+  // Scratch, in elements: a patch of t x t pixels, V, M.
+  int64_t windowBlock, vTap, mTap, vAt, mAt, scratchSize;
+  Value scratch, in, weights, out, bias, residual;
+};
+
+void Emitter::plan() {
+  grid.rows = g.windows();
+  grid.panels = g.panels;
+  PanelGrid::Costs costs;
+  costs.multiplyAdds = g.multiplyAdds();
+  costs.weightBytes = g.formSize() * 4;
+  costs.inputRowBytes = f.taps() * g.inBlocks * block * 4;
+  costs.copiesInput = true;
+  grid.plan(k.target, costs);
+
+  windowBlock = std::min(grid.rowBlock, grid.rows);
+  vTap = spread(g.inBlocks * windowBlock * block);
+  mTap = spread(grid.tile.panels * windowBlock * panelWidth);
+  vAt = f.taps() * block;
+  mAt = vAt + f.taps() * vTap;
+  scratchSize = mAt + f.taps() * mTap;
+
+  shape.channelTail = w.channels % block;
+}
+
+Emitter::Window Emitter::windowAt(Index position) {
+  Window window;
+  window.col = k.mul(k.rem(position, g.cols), f.m);
+  Index line = k.div(position, g.cols);
+  window.row = k.mul(k.rem(line, g.rows), f.m);
+  window.image = w.batch == 1 ? Index(0) : k.div(line, g.rows);
+  return window;
+}
+
+/// x within [0, limit), as one unsigned comparison.
+static Value within(KernelBuilder &k, Index x, int64_t limit) {
+  return arith::CmpIOp::create(k.b, arith::CmpIPredicate::ult, k.val(x),
+                               k.constant(std::max<int64_t>(limit, 0)));
+}
+
+//===----------------------------------------------------------------------===//
+// Input
+//===----------------------------------------------------------------------===//
+
+/// (input, V | offset of the window's first pixel, distance of rows, offset in
+/// V, distance of taps): one window of one channel block.
+func::FuncOp Emitter::inputKernel() {
+  Type f32 = k.b.getF32Type();
+  return k.microKernel(
+      "winograd" + std::to_string(f.m) + "_input", {f32, f32}, 4,
+      [&](ValueRange a) {
+        k.repeat(block / k.VL, [&](Index part) {
+          Index lane = k.mul(part, k.VL);
+          emitTransform2D(
+              k, f.input,
+              [&](int64_t row, int64_t col) {
+                Index at = k.add(k.add(a[2], lane), k.mul(a[3], row));
+                return k.load(a[0], k.add(at, col * block), k.VL);
+              },
+              [&](int64_t row, int64_t col, Value x) {
+                Index tap = k.mul(a[5], row * f.t + col);
+                k.store(x, a[1], k.add(k.add(a[4], lane), tap));
+              });
+        });
+      });
+}
+
+/// (input, patch | offset of the window's first pixel, distance of rows, first
+/// and last row and column inside): copies what is there, dense.
+func::FuncOp Emitter::gatherKernel() {
+  Type f32 = k.b.getF32Type();
+  return k.microKernel(
+      "winograd" + std::to_string(f.m) + "_gather", {f32, f32}, 6,
+      [&](ValueRange a) {
+        k.loop(a[4], a[5], 1, [&](Value row) {
+          k.loop(a[6], a[7], 1, [&](Value col) {
+            Index from = k.add(k.add(a[2], k.mul(row, a[3])), k.mul(col, block));
+            Index to = k.mul(k.add(k.mul(row, f.t), col), block);
+            for (int64_t lane = 0; lane < block; lane += k.VL)
+              k.store(k.load(a[0], k.add(from, lane), k.VL), a[1],
+                      k.add(to, lane));
+          });
+        });
+      });
+}
+
+void Emitter::transformInput(Index firstWindow, Index windows) {
+  int64_t inRow = w.width * block, plane = w.height * inRow;
+  auto transform = [&](Value memory, Index from, int64_t rowSize, Index channel,
+                       Index window) {
+    Index to = k.add(k.mul(channel, windowBlock * block), k.mul(window, block));
+    k.call(inputKernel(), {memory, scratch},
+           {from, rowSize, k.add(to, vAt), vTap});
+  };
+  k.loop(0, windows, 1, [&](Value i) {
+    Window window = windowAt(k.add(firstWindow, i));
+    Index row = k.sub(window.row, w.top), col = k.sub(window.col, w.left);
+    Index first = k.add(k.mul(window.image, g.inBlocks * plane),
+                        k.add(k.mul(row, inRow), k.mul(col, block)));
+    auto inside = [&]() -> Values {
+      k.repeat(g.inBlocks, [&](Index channel) {
+        transform(in, k.add(first, k.mul(channel, plane)), inRow, channel, i);
+      });
+      return {};
+    };
+    auto overBorder = [&]() -> Values {
+      // What lies outside stays zero for all channels.
+      Value zero = k.fconst(0, k.vec(k.VL));
+      k.loop(0, f.taps() * block, k.VL,
+             [&](Value at) { k.store(zero, scratch, at); });
+      auto low = [&](Index at) { return k.min(k.max(k.sub(0, at), 0), f.t); };
+      auto high = [&](Index at, int64_t size) {
+        return k.min(k.sub(size, at), f.t);
+      };
+      Index top = low(row), bottom = high(row, w.height), left = low(col),
+            right = high(col, w.width);
+      k.repeat(g.inBlocks, [&](Index channel) {
+        k.call(gatherKernel(), {in, scratch},
+               {k.add(first, k.mul(channel, plane)), inRow, top, bottom, left,
+                right});
+        transform(scratch, 0, f.t * block, channel, i);
+      });
+      return {};
+    };
+    if (!g.hasBorder()) {
+      inside();
+      return;
+    }
+    Value isInside =
+        arith::AndIOp::create(k.b, within(k, row, w.height - f.t + 1),
+                              within(k, col, w.width - f.t + 1));
+    k.ifElse(isInside, {}, inside, overBorder);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Product
+//===----------------------------------------------------------------------===//
+
+/// A chunk of panels for a block of windows: product and output transform.
+void Emitter::panelChunk(Index firstWindow, Index windows, Index firstPanel) {
+  // The block's loops over one panel group at a time.
+  PanelGrid group = grid;
+  group.panelChunk = grid.tile.panels;
+  group.panelChunks = divideCeil(grid.panels, grid.tile.panels);
+  Index last = k.min(k.add(firstPanel, grid.panelChunk), grid.panels);
+  k.loop(firstPanel, last, grid.tile.panels, [&](Value panel) {
+    k.repeat(f.taps(), [&](Index tap) {
+      PanelBlock b;
+      b.memory.in = b.memory.out = scratch;
+      b.memory.weights = weights;
+      b.at.in = k.add(k.mul(tap, vTap), vAt);
+      b.at.blocks = w.channels / block;
+      b.at.inBlock = windowBlock * block;
+      b.at.weights = k.mul(tap, g.tapSize());
+      b.at.weightPanel = g.panelSize();
+      b.at.outPanel = windowBlock * panelWidth;
+      b.at.out = k.sub(k.add(k.mul(tap, mTap), mAt),
+                       k.mul(panel, windowBlock * panelWidth));
+      b.firstPanel = panel;
+      b.rows = windows;
+      emitPanelBlock(k, shape, group, b);
+    });
+    transformOutput(firstWindow, windows, panel,
+                    k.min(grid.tile.panels, k.sub(last, panel)));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+/// (M, result[, bias][, residual] | offset in M, distance of taps, offset of the
+/// window's first result, of the bias[, rows, columns]): one window of one
+/// panel. A window that is not whole, and one with a long epilogue, goes through
+/// a patch at the beginning of the first memory.
+func::FuncOp Emitter::outputKernel(bool isWhole) {
+  Type f32 = k.b.getF32Type();
+  SmallVector<Type> memories(2 + epilogue.bias + epilogue.residual, f32);
+  std::string name = "winograd" + std::to_string(f.m) + "_output" +
+                     (isWhole ? "" : "_part") + epilogue.suffix();
+  int64_t outRow = w.outWidth * panelWidth;
+  name += "_r" + std::to_string(outRow);
+  return k.microKernel(name, memories, isWhole ? 4 : 6, [&](ValueRange a) {
+    size_t next = 2;
+    Value bias = epilogue.bias ? a[next++] : Value();
+    Value residual = epilogue.residual ? a[next++] : Value();
+    Index from = a[next], tap = a[next + 1], to = a[next + 2],
+          biasAt = a[next + 3];
+    k.repeat(panelWidth / k.VL, [&](Index part) {
+      Index lane = k.mul(part, k.VL);
+      auto load = [&](int64_t row, int64_t col) {
+        return k.load(a[0],
+                      k.add(k.add(from, lane), k.mul(tap, row * f.t + col)),
+                      k.VL);
+      };
+      Value biasValue = bias ? k.load(bias, k.add(biasAt, lane), k.VL) : Value();
+      auto finish = [&](Value sum, Index at) {
+        if (biasValue)
+          sum = arith::AddFOp::create(k.b, sum, biasValue);
+        sum = epilogue.apply(k, sum,
+                             [&] { return k.load(residual, at, k.VL); });
+        k.store(sum, a[1], at);
+      };
+      if (isWhole) {
+        emitTransform2D(k, f.output, load,
+                        [&](int64_t row, int64_t col, Value x) {
+                          finish(x, k.add(k.add(to, lane),
+                                          row * outRow + col * panelWidth));
+                        });
+        return;
+      }
+      emitTransform2D(k, f.output, load,
+                      [&](int64_t row, int64_t col, Value x) {
+                        k.store(x, a[0], (row * f.m + col) * k.VL);
+                      });
+      k.loop(0, a[next + 4], 1, [&](Value row) {
+        k.loop(0, a[next + 5], 1, [&](Value col) {
+          Index patch = k.mul(k.add(k.mul(row, f.m), col), k.VL);
+          Index at = k.add(k.mul(row, outRow), k.mul(col, panelWidth));
+          finish(k.load(a[0], patch, k.VL), k.add(k.add(to, lane), at));
+        });
+      });
+    });
+  });
+}
+
+void Emitter::transformOutput(Index firstWindow, Index windows, Index panel,
+                              Index panels) {
+  int64_t outRow = w.outWidth * panelWidth, plane = w.outHeight * outRow;
+  Values memories = {scratch, out};
+  if (bias)
+    memories.push_back(bias);
+  if (residual)
+    memories.push_back(residual);
+  k.loop(0, windows, 1, [&](Value i) {
+    Window window = windowAt(k.add(firstWindow, i));
+    Index first =
+        k.add(k.add(k.mul(window.image, g.panels * plane), k.mul(panel, plane)),
+              k.add(k.mul(window.row, outRow), k.mul(window.col, panelWidth)));
+    Index from = k.add(k.mul(i, panelWidth), mAt);
+    auto each = [&](bool isWhole, ArrayRef<Index> sizes) {
+      k.loop(0, panels, 1, [&](Value p) {
+        SmallVector<Index> args = {
+            k.add(from, k.mul(p, windowBlock * panelWidth)), mTap,
+            k.add(first, k.mul(p, plane)),
+            k.mul(k.add(panel, p), panelWidth)};
+        args.append(sizes.begin(), sizes.end());
+        k.call(outputKernel(isWhole), memories, args);
+      });
+    };
+    auto whole = [&]() -> Values { return each(true, {}), Values(); };
+    auto part = [&]() -> Values {
+      each(false, {k.min(f.m, k.sub(w.outHeight, window.row)),
+                   k.min(f.m, k.sub(w.outWidth, window.col))});
+      return {};
+    };
+    if (epilogue.isLong())
+      part();
+    else if (!g.hasRest())
+      whole();
+    else
+      k.ifElse(arith::AndIOp::create(
+                   k.b, within(k, window.row, w.outHeight - f.m + 1),
+                   within(k, window.col, w.outWidth - f.m + 1)),
+               {}, whole, part);
+  });
+}
+
+KernelInfo Emitter::emit(StringRef symbol) {
+  SmallVector<Type> memories(op->getNumOperands() + 1, k.b.getF32Type());
+  k.kernel(symbol, memories,
+           [&](ValueRange operands, Value scratchMemory, Value begin, Value end) {
+             scratch = scratchMemory;
+             out = operands[0], in = operands[1], weights = operands[2];
+             size_t next = 3;
+             if (epilogue.bias)
+               bias = operands[next++];
+             if (epilogue.residual)
+               residual = operands[next++];
+             emitPanelTiles(k, grid, begin, end,
+                            [&](Index, Index window, Index windows, Value isNew,
+                                Index firstPanel) {
+                              k.ifThen(isNew, [&] {
+                                transformInput(window, windows);
+                              });
+                              panelChunk(window, windows, firstPanel);
+                            });
+           });
+  KernelInfo info;
+  info.tiles = grid.tiles();
+  info.scratchBytes = scratchSize * 4;
+  // A pixel's residual is read just before its result is written.
+  if (epilogue.residual)
+    info.inPlaceOperands.push_back(op->getNumOperands() - 1);
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// (U, packed | offset in U, distance of taps, offset of the first weight): one
+/// input channel of one panel.
+func::FuncOp weightKernel(KernelBuilder &k, const Winograd &f) {
+  Type f32 = k.b.getF32Type();
+  return k.microKernel(
+      "winograd" + std::to_string(f.m) + "_weights", {f32, f32}, 3,
+      [&](ValueRange a) {
+        k.repeat(panelWidth / k.VL, [&](Index part) {
+          Index lane = k.mul(part, k.VL);
+          emitTransform2D(
+              k, f.weights,
+              [&](int64_t row, int64_t col) {
+                return k.load(a[1],
+                              k.add(k.add(a[4], lane),
+                                    (row * 3 + col) * block * panelWidth),
+                              k.VL);
+              },
+              [&](int64_t row, int64_t col, Value x) {
+                Index tap = k.mul(a[3], row * f.t + col);
+                k.store(x, a[0], k.add(k.add(a[2], lane), tap));
+              });
+        });
+      });
+}
+
+/// Elements of the packed weights of a panel and a block of input channels.
+constexpr int64_t packedBlock = 9 * block * panelWidth;
+
+class ConvWinograd : public Routine {
+public:
+  ConvWinograd(int64_t m)
+      : m(m), name_("conv.winograd" + std::to_string(m) + ".nChw16c") {}
+  StringRef name() const override { return name_; }
+
+  bool matches(Operation *layer) const override {
+    auto op = dyn_cast<nn::ConvOp>(layer);
+    if (!op || shapeOf(op.getInput()).size() != 4 || !isNonEmptyF32(op) ||
+        op.getGroups() != 1 || !op.getWeights().getDefiningOp<nn::ConstantOp>())
+      return false;
+    WindowGrid g(op, m);
+    const WindowShape &w = g.w;
+    if (w.kernelRows != 3 || w.kernelCols != 3 || w.strideRows != 1 ||
+        w.strideCols != 1 || w.dilationRows != 1 || w.dilationCols != 1)
+      return false;
+    // Transforming an input must be worth it, and so must be its remainder
+    // windows: a quarter of the multiplications has to be saved at least.
+    return w.channels >= 16 && w.outChannels >= 16 &&
+           double(g.f.taps() * g.rows * g.cols) <=
+               0.75 * double(9 * w.outHeight * w.outWidth);
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    auto op = cast<nn::ConvOp>(layer);
+    LayoutRequest request;
+    request.operands = {blockedTag(4), panelTag(4)};
+    if (op.getBias())
+      request.operands.push_back("A16a");
+    if (op.getResidual())
+      request.operands.push_back(blockedTag(4));
+    request.results = {blockedTag(4)};
+    return request;
+  }
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
+    return Emitter(k, cast<nn::ConvOp>(layer), m).emit(symbol);
+  }
+  Work work(Operation *layer) const override;
+
+  std::optional<WeightForm> weightForm(Operation *layer) const override {
+    WindowGrid g(cast<nn::ConvOp>(layer), m);
+    return WeightForm{1, "winograd" + std::to_string(m), g.formSize() * 4};
+  }
+  KernelInfo emitTransform(KernelBuilder &k, Operation *layer,
+                           StringRef symbol) const override;
+  Work transformWork(Operation *layer) const override;
+  void transform(Operation *layer, const void *packed,
+                 void *transformed) const override;
+
+private:
+  int64_t m;
+  std::string name_;
+};
+
+Work ConvWinograd::work(Operation *layer) const {
+  auto op = cast<nn::ConvOp>(layer);
+  WindowGrid g(op, m);
+  Work work = Routine::work(layer);
+  work.bytes += double(g.formSize() - g.panels * g.inBlocks * packedBlock) * 4;
+  work.multiplyAdds =
+      g.multiplyAdds() +
+      double(g.windows() * block) *
+          (double(g.inBlocks) * transformOperations(g.f.input) +
+           double(g.panels) * transformOperations(g.f.output));
+  return work;
+}
+
+Work ConvWinograd::transformWork(Operation *layer) const {
+  WindowGrid g(cast<nn::ConvOp>(layer), m);
+  Work work;
+  work.multiplyAdds = double(g.panels * panelWidth * g.w.channels) *
+                      transformOperations(g.f.weights);
+  work.bytes = double(g.formSize() + g.panels * g.inBlocks * packedBlock) * 4;
+  return work;
+}
+
+/// A tile is a block of input channels of a panel.
+KernelInfo ConvWinograd::emitTransform(KernelBuilder &k, Operation *layer,
+                                       StringRef symbol) const {
+  WindowGrid g(cast<nn::ConvOp>(layer), m);
+  Type f32 = k.b.getF32Type();
+  int64_t tail = g.w.channels % block;
+  k.kernel(symbol, {f32, f32},
+           [&](ValueRange operands, Value, Value begin, Value end) {
+             k.loop(begin, end, 1, [&](Value tile) {
+               Index panel = k.div(tile, g.inBlocks);
+               Index first = k.mul(k.rem(tile, g.inBlocks), block);
+               Index count =
+                   tail ? k.min(block, k.sub(g.w.channels, first)) : block;
+               Index to = k.add(k.mul(panel, g.panelSize()),
+                                k.mul(first, panelWidth));
+               k.loop(0, count, 1, [&](Value channel) {
+                 Index offset = k.mul(channel, panelWidth);
+                 k.call(weightKernel(k, g.f), {operands[0], operands[1]},
+                        {k.add(to, offset), g.tapSize(),
+                         k.add(k.mul(tile, packedBlock), offset)});
+               });
+             });
+           });
+  KernelInfo info;
+  info.tiles = g.panels * g.inBlocks;
+  return info;
+}
+
+void ConvWinograd::transform(Operation *layer, const void *packed,
+                             void *transformed) const {
+  WindowGrid g(cast<nn::ConvOp>(layer), m);
+  auto *from = static_cast<const float *>(packed);
+  auto *to = static_cast<float *>(transformed);
+  SmallVector<double> window(9), result(g.f.taps());
+  for (int64_t panel = 0; panel < g.panels; ++panel)
+    for (int64_t i = 0; i < g.w.channels; ++i)
+      for (int64_t o = 0; o < panelWidth; ++o) {
+        for (int64_t tap = 0; tap < 9; ++tap)
+          window[tap] =
+              from[(panel * g.inBlocks + i / block) * packedBlock +
+                   (tap * block + i % block) * panelWidth + o];
+        transform2D(g.f.weights, window.data(), result.data());
+        for (int64_t tap = 0; tap < g.f.taps(); ++tap)
+          to[panel * g.panelSize() + tap * g.tapSize() + i * panelWidth + o] =
+              float(result[tap]);
+      }
+}
+
+} // namespace
+
+namespace nnv12::codegen {
+const Routine *convWinograd2Routine() {
+  static const ConvWinograd routine(2);
+  return &routine;
+}
+const Routine *convWinograd4Routine() {
+  static const ConvWinograd routine(4);
+  return &routine;
+}
+const Routine *convWinograd6Routine() {
+  static const ConvWinograd routine(6);
+  return &routine;
+}
+} // namespace nnv12::codegen

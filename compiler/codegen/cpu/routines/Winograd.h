@@ -1,0 +1,61 @@
+//===- Winograd.h - Winograd's minimal filtering ----------------*- C++ -*-===//
+//
+// F(m x m, 3x3): m x m outputs of a 3x3 convolution from t x t inputs, t = m + 2,
+//
+//   Y = At [ (G g Gt) . (Bt d B) ] A
+//
+// with t*t multiplications instead of 9*m*m (Lavin & Gray, "Fast Algorithms for
+// Convolutional Neural Networks"). The matrices follow from t - 1 points at
+// which polynomials are multiplied, and infinity (Toom-Cook):
+//
+//   At[i][k] = p_k^i            G[k][j] = p_k^j / prod_{l != k} (p_k - p_l)
+//   Bt[k]    = coefficients of prod_{l != k} (x - p_l), low powers first
+//
+// At's last column is zero but for its last row, G's last row is (0, 0, 1), Bt's
+// last row holds the coefficients of the product over all points.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINOGRAD_H
+#define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINOGRAD_H
+
+#include "compiler/codegen/cpu/KernelBuilder.h"
+
+namespace nnv12::codegen {
+
+/// A small dense matrix.
+struct Matrix {
+  int64_t rows, cols;
+  llvm::SmallVector<double> data; ///< row-major
+  double &at(int64_t row, int64_t col) { return data[row * cols + col]; }
+  double at(int64_t row, int64_t col) const { return data[row * cols + col]; }
+};
+
+/// The matrices of F(m x m, 3x3).
+struct Winograd {
+  int64_t m, t;
+  Matrix output;  ///< At, m x t
+  Matrix input;   ///< Bt, t x t
+  Matrix weights; ///< G, t x 3
+
+  int64_t taps() const { return t * t; }
+  /// m is 2, 4 or 6.
+  static const Winograd &of(int64_t m);
+};
+
+/// Emits matrix * x * matrix^T for a square x of vectors; multiply-adds that
+/// rows or columns of opposite sign share are emitted once. `load` is asked for
+/// columns one after the other, `store` gets rows one after the other.
+void emitTransform2D(
+    KernelBuilder &k, const Matrix &matrix,
+    llvm::function_ref<mlir::Value(int64_t row, int64_t col)> load,
+    llvm::function_ref<void(int64_t row, int64_t col, mlir::Value)> store);
+
+/// How many additions and multiplications one such transform is, about.
+double transformOperations(const Matrix &matrix);
+
+/// result = matrix * x * matrix^T for an x of cols x cols numbers, row-major.
+void transform2D(const Matrix &matrix, const double *x, double *result);
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINOGRAD_H
