@@ -27,15 +27,22 @@ public:
 
   /// Descends from the best: a layer's candidate and lane, the place of its
   /// preparation in the queue, two layers' lanes at once; when nothing helps, goes
-  /// on from a disturbed best. Ends after the steps that the options allow.
-  /// `usable`: the candidates to choose from.
-  void improve(const std::vector<std::vector<unsigned>> &usable, bool fixedLanes = false);
+  /// on from a disturbed best. Ends after the steps that the options allow, or with a
+  /// score that is not above `target`. `usable`: the candidates to choose from.
+  void improve(const std::vector<std::vector<unsigned>> &usable, double target = 0,
+               bool fixedLanes = false);
 
   const Assignment &best() const { return bestAssignment; }
   uint64_t steps() const { return simulator.steps(); }
 
 private:
+  /// The objective, or `never` if it exceeds the cutoff.
   double score(const Assignment &assignment, double cutoff);
+  /// All single changes of layer `i`; keeps each that makes `value`, the score of
+  /// `assignment`, less, and tells whether there was one.
+  bool tryAll(uint32_t i, Assignment &assignment, double &value,
+              const std::vector<std::vector<unsigned>> &usable, bool fixedLanes);
+  bool exhausted() const { return simulator.steps() >= limit; }
 
   const Problem &problem;
   const Options options;
@@ -43,6 +50,12 @@ private:
   std::vector<std::vector<Job>> jobs; ///< memory for score()
   Assignment bestAssignment;
   double bestScore = Simulator::never;
+  uint64_t limit = 0;
+  struct {
+    unsigned choice;
+    uint32_t lane;
+    double key;
+  } undo = {};
 };
 
 } // namespace nnv12::search

@@ -12,6 +12,9 @@ namespace nnv12::search {
 /// With so many combinations of candidates at most, each is scheduled.
 static constexpr size_t allCombinations = 256;
 
+/// So near the lower bound the local search does not look further.
+static constexpr double nearEnough = 1.0001;
+
 /// Without a pipeline: the execute lane prepares everything, then executes.
 static Assignment sequential(const Choice &choice) {
   Assignment a = Assignment::onExecuteLane(choice);
@@ -64,14 +67,15 @@ Plan plan(const Problem &problem, const Options &options) {
     if (options.localSearch)
       search.considerLists(choice);
   }
+  double bound = lowerBound(problem);
   if (options.localSearch)
-    search.improve(usable, /*fixedLanes=*/!options.pipeline);
+    search.improve(usable, bound * nearEnough, /*fixedLanes=*/!options.pipeline);
 
   result.choice = search.best().choice;
   result.schedule = search.best().schedule(used);
   result.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
   result.finish = simulate(problem, result.choice, result.schedule).finish;
-  result.bound = std::min(result.finish, lowerBound(problem));
+  result.bound = std::min(result.finish, bound);
   result.steps = search.steps();
   return result;
 }
