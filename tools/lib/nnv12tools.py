@@ -140,15 +140,20 @@ def _hydrate(source, hydrate, folder, modules):
     (folder / "case.json").write_text(json.dumps({"inputs": inputs}))
 
 
-def zoo_cases(shared, work, modules):
+def zoo_cases(shared, work, modules, names=None):
     """The graphs of shared/zoo with weights, in folders under `work` that are filled
-    once. `modules`: node_modules with onnxruntime-node."""
+    once; of `names` alone where given. `modules`: node_modules with onnxruntime-node;
+    None: graphs that are not filled yet are left out."""
     cases = []
     for source in sorted((shared / "zoo").glob("*.onnx")):
+        if names and source.stem not in names:
+            continue
         folder = work / source.stem
         stamp = f"{source.stat().st_size} {zlib.crc32(source.read_bytes())}"
         mark = folder / "hydrated"
         if not mark.is_file() or mark.read_text() != stamp:
+            if not modules:
+                continue
             _hydrate(source, shared / "zoo/hydrate.py", folder, modules)
             mark.write_text(stamp)
         cases.append(_case(folder))
@@ -185,10 +190,11 @@ class LineServer:
 
 
 class Peer(LineServer):
-    """ONNX Runtime in a process of its own (ort.js)."""
+    """ONNX Runtime in a process of its own (ort.js). `way`: "default", or "tuned" for a
+    model in ORT format. The first question other than `ready` makes the session."""
 
-    def __init__(self, modules, model, inputs, threads=1):
-        super().__init__(["node", LIB / "ort.js", modules, model, threads,
+    def __init__(self, modules, model, inputs, threads=1, way="default"):
+        super().__init__(["node", LIB / "ort.js", modules, model, threads, way,
                           *(f"{n}={f}" for n, f in inputs)])
 
 

@@ -1,11 +1,21 @@
 // ONNX Runtime behind a line protocol, for comparisons: one session in one process.
 //
-//   node ort.js MODULES MODEL.onnx THREADS NAME=FILE.npy...
+//   node ort.js MODULES MODEL THREADS default|tuned NAME=FILE.npy...
 //
 // MODULES is the node_modules folder that holds onnxruntime-node. Commands come on
 // standard input, one a line; each is answered by one line of JSON:
+//   ready      libraries and inputs are    {}
+//              loaded, the model is not
+//   cold       makes the session, runs     {"create": nanoseconds, "run": nanoseconds}
+//              once; before all others
 //   run N      runs N times                {"ns": [nanoseconds of each run]}
 //   save DIR   writes DIR/output_I.npy     {"outputs": [{"name", "dims", "type"}]}
+//   convert F  writes the optimised model  {}
+//              in ORT format to F
+//
+// `default` is what a program gets that sets no option but the number of threads and that
+// denormals are flushed. `tuned` is for a model that `convert` wrote: mapped, not copied,
+// and not optimised again.
 //
 // The binding is called directly, without the promise that the package wraps around
 // it, and outputs are written to tensors made before: the times hold as little of
@@ -15,7 +25,7 @@ const fs = require("fs");
 const path = require("path");
 const readline = require("readline");
 
-const [modules, model, threads, ...inputs] = process.argv.slice(2);
+const [modules, model, threads, way, ...inputs] = process.argv.slice(2);
 const {Tensor} = require(path.join(modules, "onnxruntime-common"));
 const {binding, initOrt} = require(path.join(modules, "onnxruntime-node/dist/binding"));
 
@@ -55,38 +65,74 @@ function writeNpy(file, tensor) {
       [prefix, Buffer.from(header, "latin1"), Buffer.from(d.buffer, d.byteOffset, d.byteLength)]));
 }
 
+function options(more, session) {
+  return {
+    intraOpNumThreads: Number(threads), interOpNumThreads: 1, executionMode: "sequential",
+    logSeverityLevel: 3, ...more, extra: {session: {set_denormal_as_zero: "1", ...session}},
+  };
+}
+
+const WAYS = {
+  default: options({graphOptimizationLevel: "all"}),
+  tuned: options({graphOptimizationLevel: "disabled"},
+                 {load_model_format: "ORT", use_memory_mapped_ort_model: "1"}),
+};
+
 initOrt();
-const session = new binding.InferenceSession();
-session.loadModel(model, {
-  intraOpNumThreads: Number(threads), interOpNumThreads: 1, executionMode: "sequential",
-  graphOptimizationLevel: "all", logSeverityLevel: 3,
-  extra: {session: {set_denormal_as_zero: "1"}},
-});
 const feeds = {};
 for (const input of inputs) {
   const at = input.lastIndexOf("=");
   feeds[input.slice(0, at)] = readNpy(input.slice(at + 1));
 }
-const names = session.outputMetadata.map(o => o.name);
-const empty = () => Object.fromEntries(names.map(n => [n, null]));
-const fetches = session.run(feeds, empty(), {}); // run once to learn the shapes
 
-readline.createInterface({input: process.stdin}).on("line", line => {
-  const [command, argument] = line.split(/ (.*)/);
-  if (command === "run") {
+let session, names, fetches;
+const empty = () => Object.fromEntries(names.map(n => [n, null]));
+
+/// Makes the session and runs once, to learn the shapes of the outputs.
+function load() {
+  const start = process.hrtime.bigint();
+  session = new binding.InferenceSession();
+  session.loadModel(model, WAYS[way]);
+  names = session.outputMetadata.map(o => o.name);
+  const made = process.hrtime.bigint();
+  fetches = session.run(feeds, empty(), {});
+  return {create: Number(made - start), run: Number(process.hrtime.bigint() - made)};
+}
+
+const COMMANDS = {
+  ready: () => ({}),
+  cold: () => session ? {error: "cold: the session is there already"} : load(),
+  run: count => {
+    if (!session) load();
     const ns = [];
-    for (let i = 0; i < Number(argument); ++i) {
+    for (let i = 0; i < Number(count); ++i) {
       const start = process.hrtime.bigint();
       session.run(feeds, fetches, {});
       ns.push(Number(process.hrtime.bigint() - start));
     }
-    console.log(JSON.stringify({ns}));
-  } else if (command === "save") {
+    return {ns};
+  },
+  save: folder => {
+    if (!session) load();
     const result = session.run(feeds, empty(), {});
-    names.forEach((n, i) => writeNpy(path.join(argument, `output_${i}.npy`), result[n]));
-    console.log(JSON.stringify({
-      outputs: names.map(n => ({name: n, dims: result[n].dims, type: result[n].type}))}));
-  } else {
-    console.log(JSON.stringify({error: `unknown command '${command}'`}));
+    names.forEach((n, i) => writeNpy(path.join(folder, `output_${i}.npy`), result[n]));
+    return {outputs: names.map(n => ({name: n, dims: result[n].dims, type: result[n].type}))};
+  },
+  convert: file => {
+    const converter = new binding.InferenceSession();
+    converter.loadModel(model, options({graphOptimizationLevel: "all", optimizedModelFilePath: file},
+                                       {save_model_format: "ORT"}));
+    return {};
+  },
+};
+
+readline.createInterface({input: process.stdin}).on("line", line => {
+  const [name, argument] = line.split(/ (.*)/);
+  let answer;
+  try {
+    answer = COMMANDS[name] ? COMMANDS[name](argument) : {error: `unknown command '${name}'`};
+  } catch (error) {
+    answer = {error: String(error.message || error).split("\n")[0]};
   }
+  console.log(JSON.stringify(answer));
 });

@@ -1,0 +1,204 @@
+"""What the measuring scripts share: figures with their noise, cold files, slow storage, busy cores.
+
+Times are milliseconds unless a name says otherwise.
+"""
+import contextlib
+import ctypes
+import math
+import mmap
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nnv12tools
+from nnv12tools import ToolError
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def cpu_name():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.machine()
+
+
+def gather(work, modules, names=None):
+    """The models to measure on: those beside the repository, then its own. The zoo is
+    filled with weights in `work`/zoo. Without `modules` (no ONNX Runtime to ask for
+    answers) only what is filled already is taken of it."""
+    cases = []
+    shared = nnv12tools.shared_folder()
+    if shared:
+        cases = nnv12tools.shared_cases(shared) + nnv12tools.zoo_cases(shared, work / "zoo", modules, names)
+    have = {c.name for c in cases}
+    cases += [c for c in nnv12tools.own_cases() if c.name not in have]
+    return [c for c in cases if not names or c.name in names]
+
+
+def interleaved(ours, peer, rounds, slice_ms, pause):
+    """Lists of rounds, each a list of nanoseconds, of ours and of the peer: functions that
+    take a number of runs. They take turns of `slice_ms`, with a pause between."""
+    def count(times):
+        return max(1, min(2000, int(slice_ms * 1e6 / max(statistics.median(times), 1))))
+    engines = [ours, peer]
+    counts = [count(engine(3)) for engine in engines]
+    results = [], []
+    for _ in range(rounds):
+        for engine, n, result in zip(engines, counts, results):
+            time.sleep(pause)
+            engine(1)
+            result.append(engine(n))
+    return results
+
+
+def figure(samples):
+    """Median, least, and noise: half the distance between the quartiles."""
+    samples = [s for s in samples if s is not None]
+    if not samples:
+        return None
+    quartiles = statistics.quantiles(samples, n=4) if len(samples) > 1 else [samples[0]] * 3
+    return {"median": statistics.median(samples), "min": min(samples),
+            "noise": (quartiles[2] - quartiles[0]) / 2, "count": len(samples)}
+
+
+def geometric_mean(values):
+    values = [v for v in values if v and v > 0]
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+# Files that are not in memory.
+
+def _residency(fd, size):
+    """The part of a file's pages that is in memory. No page is touched."""
+    if size == 0:
+        return 0.0
+    _libc.mmap.restype = ctypes.c_void_p
+    _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+    _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    address = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
+    if address == ctypes.c_void_p(-1).value:
+        raise ToolError(f"mmap: {os.strerror(ctypes.get_errno())}")
+    pages = ctypes.create_string_buffer((size + mmap.PAGESIZE - 1) // mmap.PAGESIZE)
+    try:
+        if _libc.mincore(address, size, pages):
+            raise ToolError(f"mincore: {os.strerror(ctypes.get_errno())}")
+    finally:
+        _libc.munmap(address, size)
+    return sum(page & 1 for page in pages.raw) / len(pages.raw)
+
+
+def evict(path, allowed=0.01):
+    """Drops a file from the page cache and makes sure that it is gone: no process may
+    have it mapped. Raises ToolError where pages stay."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(fd).st_size
+        os.fsync(fd)
+        for _ in range(5):
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            stays = _residency(fd, size)
+            if stays <= allowed:
+                return
+            time.sleep(0.05)
+    finally:
+        os.close(fd)
+    raise ToolError(f"{path}: {stays:.0%} of its pages stay in memory")
+
+
+def read_time(path, enter=None):
+    """Milliseconds to read all bytes of an evicted file, in a process that calls `enter`
+    first (Throttle.enter)."""
+    evict(path)
+    script = ("import os,sys,time\n"
+              "fd=os.open(sys.argv[1],os.O_RDONLY); b=bytearray(1<<20); t=time.perf_counter()\n"
+              "while os.readv(fd,[b]): pass\n"
+              "print(time.perf_counter()-t)\n")
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True,
+                          preexec_fn=enter, check=True)
+    return float(done.stdout) * 1e3
+
+
+class Throttle:
+    """Reads of the block device under `folder` limited to `rate` bytes a second for the
+    processes that enter: pass `enter` as preexec_fn. Control groups, version 1 or 2.
+    Raises ToolError where the machine cannot."""
+
+    def __init__(self, folder, rate):
+        device = _disk_of(folder)
+        self.group = None
+        reasons = []
+        for root, name, line in _throttle_files(device, rate):
+            try:
+                self.group = Path(tempfile.mkdtemp(prefix="nnv12-", dir=root))
+                (self.group / name).write_text(line)
+                return
+            except OSError as error:
+                reasons.append(f"{root}: {error.strerror}")
+                self.close()
+        raise ToolError("no control group limits reads here: " + ("; ".join(reasons) or "none is mounted"))
+
+    def enter(self):
+        (self.group / "cgroup.procs").write_text("0")
+
+    def close(self):
+        if self.group:
+            with contextlib.suppress(OSError):
+                self.group.rmdir()
+            self.group = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def _disk_of(folder):
+    """major:minor of the whole disk that holds a folder."""
+    device = os.stat(folder).st_dev
+    entry = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
+    if not entry.is_dir():
+        raise ToolError(f"{folder}: no block device lies under it")
+    if (entry / "partition").exists():
+        entry = entry.parent
+    return (entry / "dev").read_text().strip()
+
+
+def _throttle_files(device, rate):
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _, root, kind, options, *_ = line.split()
+        if kind == "cgroup" and "blkio" in options.split(","):
+            yield root, "blkio.throttle.read_bps_device", f"{device} {rate}"
+        elif kind == "cgroup2":
+            with contextlib.suppress(OSError):
+                if "io" in (Path(root) / "cgroup.subtree_control").read_text().split():
+                    yield root, "io.max", f"{device} rbps={rate}"
+
+
+@contextlib.contextmanager
+def busy_core(core, percent):
+    """Keeps one core busy for `percent` of each 10 ms."""
+    if not percent:
+        yield
+        return
+    script = ("import os,sys,time\n"
+              "os.sched_setaffinity(0,{int(sys.argv[1])}); share=int(sys.argv[2])/100; print(flush=True)\n"
+              "while True:\n"
+              "  t=time.perf_counter()\n"
+              "  while time.perf_counter()-t<share*0.01: pass\n"
+              "  time.sleep((1-share)*0.01)\n")
+    process = subprocess.Popen([sys.executable, "-c", script, str(core), str(percent)], stdout=subprocess.PIPE)
+    try:
+        process.stdout.readline()
+        time.sleep(0.05)
+        yield
+    finally:
+        process.kill()
+        process.wait()
