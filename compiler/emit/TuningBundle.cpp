@@ -208,6 +208,11 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
                                       kernel.work.multiplyAdds,
                                       kernel.work.bytes, kernel.layer);
       place(kernel, places, operation.operands);
+      if (program.operations.empty()) {
+        // The first of a run wakes the threads and finds caches that are empty.
+        program.operations.push_back(operation);
+        program.operations.back().layer = "warm-up";
+      }
       program.operations.push_back(std::move(operation));
     }
     auto blob = codegen::compileModule(*owned, tuned.target);

@@ -53,8 +53,9 @@ struct TuningProgram {
 ///                layer before has just written
 ///   integers     i64, 0 or 1: operands of integers and truth values
 ///   sink         f32, an output: results
-/// Operation.layer is "FINGERPRINT NAME MULTIPLYADDS BYTES LAYER". On failure a
-/// diagnostic has been emitted and nothing was written.
+/// Operation.layer is "FINGERPRINT NAME MULTIPLYADDS BYTES LAYER", or "warm-up" for an
+/// operation that does not count. On failure a diagnostic has been emitted and nothing
+/// was written.
 mlir::LogicalResult writeTuningBundle(mlir::func::FuncOp main,
                                       llvm::ArrayRef<TuningProgram> programs,
                                       const std::string &path,

@@ -107,6 +107,11 @@ void Options::positional(const char *meta, std::string &value) {
   positionalValue = &value;
 }
 
+void Options::positionals(const char *meta, std::vector<std::string> &values) {
+  positionalMeta = meta;
+  positionalValues = &values;
+}
+
 /// Prints `text` in lines of at most 100 columns, each indented.
 static void printWrapped(const std::string &text, size_t indent) {
   size_t width = 100 - indent;
@@ -126,8 +131,8 @@ static void printWrapped(const std::string &text, size_t indent) {
 void Options::printHelp() const {
   printf("OVERVIEW: ");
   printf("%s\n\nUSAGE: %s", overview, tool);
-  if (positionalValue)
-    printf(" %s", positionalMeta.c_str());
+  if (positionalValue || positionalValues)
+    printf(" %s%s", positionalMeta.c_str(), positionalValues ? "..." : "");
   printf(" [options]\n\nOPTIONS:\n");
   for (const Option &option : options) {
     if (option.help.empty())
@@ -147,6 +152,10 @@ void Options::parse(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
     if (onlyPositional || argument.size() < 2 || argument[0] != '-') {
+      if (positionalValues && !argument.empty()) {
+        positionalValues->push_back(argument);
+        continue;
+      }
       if (!positionalValue || !positionalValue->empty() || argument.empty())
         fail("'" + argument + "': found another argument, expected " +
              (positionalValue ? "one " + positionalMeta : "options alone"));
@@ -190,7 +199,8 @@ void Options::parse(int argc, char **argv) {
     if (!expected.empty())
       fail("--" + name + ": found '" + value + "', expected " + expected);
   }
-  if (positionalValue && positionalValue->empty())
+  if ((positionalValue && positionalValue->empty()) ||
+      (positionalValues && positionalValues->empty()))
     fail("found no " + positionalMeta + "; see " + tool + " --help");
 }
 

@@ -39,6 +39,8 @@ public:
               std::string &value, const char *help);
   /// The one argument without a dash. Required.
   void positional(const char *meta, std::string &value);
+  /// All arguments without a dash. At least one is required.
+  void positionals(const char *meta, std::vector<std::string> &values);
 
   /// Ends the process on --help, --version and mistakes.
   void parse(int argc, char **argv);
@@ -60,6 +62,7 @@ private:
   std::vector<Option> options;
   std::string positionalMeta;
   std::string *positionalValue = nullptr;
+  std::vector<std::string> *positionalValues = nullptr;
 };
 
 /// Parses all of `text` as a finite number.

@@ -1,0 +1,86 @@
+//===- Interference.cpp - What neighbours cost each other -----------------===//
+#include "tools/tune/Interference.h"
+
+#include "tools/common/Clock.h"
+#include "tools/common/Statistics.h"
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+namespace nnv12::tune {
+
+using tools::milliseconds;
+using tools::Statistics;
+
+/// What a preparation lane does for four megabytes: reads them, which are in the page
+/// cache, and writes as much to memory. Milliseconds.
+static double prepareOnce(const StorageFile &file, Memory &memory,
+                          size_t &offset) {
+  constexpr size_t part = 4u << 20;
+  double start = milliseconds();
+  file.populate(offset, part);
+  for (size_t i = 0; i + 1 < memory.size() / part; ++i)
+    memcpy(memory.data() + i * part, memory.data() + (i + 1) * part, part);
+  offset = (offset + part) % (file.size() / part * part);
+  return milliseconds() - start;
+}
+
+Interference measureInterference(Kernels &kernels, StorageFile &file,
+                                 const Cores &cores, unsigned repeat) {
+  std::vector<unsigned> neighbour = cores.little;
+  if (neighbour.empty())
+    neighbour.assign(cores.big.begin() + 1, cores.big.end());
+  if (neighbour.empty())
+    return {1, 1};
+  OnCores big({cores.big[0]});
+  Kernels::Runner runner(kernels, 1);
+  file.populate(0, file.size());
+
+  enum Phase { Alone, Together, End };
+  std::atomic<int> phase{Alone};
+  std::atomic<unsigned> prepared[2] = {{0}, {0}}; ///< samples, by phase
+  std::vector<double> prepares[2];
+  std::thread thread([&] {
+    OnCores pinned({neighbour[0]});
+    Memory memory(16u << 20, true);
+    memset(memory.data(), 1, memory.size());
+    size_t offset = 0;
+    prepareOnce(file, memory, offset);
+    for (int now; (now = phase.load()) != End;) {
+      double time = prepareOnce(file, memory, offset);
+      // Not those in which the other side began or ended.
+      if (phase.load() == now) {
+        prepares[now].push_back(time);
+        prepared[now].fetch_add(1);
+      }
+    }
+  });
+  while (prepared[Alone].load() < 8)
+    std::this_thread::yield();
+  std::vector<double> alone, together;
+  auto sample = [&](std::vector<double> &samples) {
+    double sum = 0;
+    for (double time : runner.run())
+      sum += time;
+    samples.push_back(sum);
+  };
+  sample(together); // does not count
+  together.clear();
+  phase = Together;
+  for (unsigned i = 0; i < repeat || prepared[Together].load() == 0; ++i)
+    sample(together);
+  phase = End;
+  thread.join();
+  for (unsigned i = 0; i <= repeat; ++i)
+    sample(alone);
+  Interference result = {1, 1};
+  result.execute =
+      std::max(1.0, Statistics(together).median / Statistics(alone).median);
+  if (!prepares[Alone].empty() && !prepares[Together].empty())
+    result.prepare = std::max(1.0, Statistics(prepares[Together]).median /
+                                       Statistics(prepares[Alone]).median);
+  return result;
+}
+
+} // namespace nnv12::tune

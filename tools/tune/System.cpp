@@ -1,0 +1,264 @@
+//===- System.cpp - Storage, memory and codec of this machine -------------===//
+#include "tools/tune/System.h"
+
+#include "tools/common/Clock.h"
+#include "tools/common/Report.h"
+#include "tools/common/Statistics.h"
+#include "tools/tune/Kernels.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+namespace nnv12::tune {
+
+using tools::fail;
+using tools::milliseconds;
+using tools::Statistics;
+
+static constexpr size_t page = 4096;
+
+/// Time that the calling thread was computing.
+static double coreMilliseconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) * 1e3 + double(time.tv_nsec) * 1e-6;
+}
+
+static double median(const std::vector<double> &samples) {
+  return Statistics(samples).median;
+}
+
+//===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+StorageFile::StorageFile(const std::string &folder, size_t size) : size_(size) {
+  std::string path = folder + "/nnv12-tune-XXXXXX";
+  fd = mkstemp(path.data());
+  if (fd < 0)
+    fail(folder + ": cannot write there: " + strerror(errno));
+  unlink(path.c_str());
+  uint64_t state = 88172645463325252u;
+  std::vector<uint64_t> words((1u << 20) / 8);
+  for (size_t written = 0; written < size;) {
+    for (uint64_t &word : words) {
+      state ^= state << 13;
+      state ^= state >> 7;
+      state ^= state << 17;
+      word = state;
+    }
+    size_t part = std::min(size - written, words.size() * 8);
+    ssize_t done = write(fd, words.data(), part);
+    if (done <= 0)
+      fail(folder + ": cannot write " + std::to_string(size) +
+           " bytes: " + strerror(errno));
+    written += static_cast<size_t>(done);
+  }
+  // Pages that were not written back cannot be evicted.
+  fsync(fd);
+}
+
+StorageFile::~StorageFile() { close(fd); }
+
+double StorageFile::evict() {
+  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  void *mapping = mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd, 0);
+  if (mapping == MAP_FAILED)
+    return 0;
+  std::vector<unsigned char> pages((size_ + page - 1) / page);
+  size_t resident = 0;
+  if (mincore(mapping, size_, pages.data()) == 0)
+    for (unsigned char state : pages)
+      resident += state & 1;
+  munmap(mapping, size_);
+  return double(resident) / double(pages.size());
+}
+
+StorageFile::Times StorageFile::populate(size_t offset, size_t size,
+                                         bool alone) const {
+  static constexpr size_t piece = 1u << 20;
+  void *mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd,
+                       static_cast<off_t>(offset));
+  if (mapping == MAP_FAILED)
+    fail(std::string("cannot map a file: ") + strerror(errno));
+  auto *bytes = static_cast<uint8_t *>(mapping);
+  if (alone)
+    madvise(bytes, size, MADV_RANDOM);
+  Times start = {milliseconds(), coreMilliseconds()};
+  for (size_t done = 0; done < size; done += piece) {
+    size_t part = std::min(piece, size - done);
+    if (madvise(bytes + done, part, MADV_POPULATE_READ) == 0)
+      continue;
+    // Kernels before 5.14.
+    madvise(bytes + done, part, MADV_WILLNEED);
+    for (size_t i = 0; i < part; i += page)
+      (void)*static_cast<volatile uint8_t *>(bytes + done + i);
+  }
+  Times times = {milliseconds() - start.wall, coreMilliseconds() - start.core};
+  munmap(mapping, size);
+  return times;
+}
+
+StorageTimes measureStorage(StorageFile &file, unsigned repeat) {
+  StorageTimes result = {};
+  std::vector<double> waits, cores, latencies;
+  double megabytes = double(file.size()) * 1e-6;
+  for (unsigned i = 0; i < repeat; ++i) {
+    result.resident = std::max(result.resident, file.evict());
+    StorageFile::Times times = file.populate(0, file.size());
+    // Where reading costs the core all the time, storage is no limit.
+    waits.push_back(std::max(times.wall - times.core, 0.01 * times.wall) / megabytes);
+    cores.push_back(times.core / megabytes);
+  }
+  file.evict();
+  // Single pages, far from each other.
+  size_t slots = file.size() / (1u << 20);
+  for (size_t i = 0; i < std::min<size_t>(slots, 32); ++i) {
+    size_t slot = (i * 29 + 7) % slots;
+    latencies.push_back(file.populate(slot << 20, page, true).wall * 1e3);
+  }
+  result.readMBps = 1e3 / median(waits);
+  result.mapUsPerMB = median(cores) * 1e3;
+  result.readLatencyUs = median(latencies);
+  return result;
+}
+
+double measureMap(StorageFile &file, unsigned repeat) {
+  std::vector<double> samples;
+  for (unsigned i = 0; i < repeat; ++i) {
+    file.evict();
+    samples.push_back(file.populate(0, file.size()).core * 1e3 /
+                      (double(file.size()) * 1e-6));
+  }
+  return median(samples);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+double measureFirstTouch(unsigned repeat) {
+  constexpr size_t size = 32u << 20;
+  std::vector<double> samples;
+  for (unsigned i = 0; i < repeat; ++i) {
+    Memory memory(size, true);
+    double times[2];
+    for (double &time : times) {
+      double start = milliseconds();
+      memset(memory.data(), 1 + (&time - times), size);
+      time = milliseconds() - start;
+    }
+    samples.push_back(std::max(times[0] - times[1], 0.0) * 1e3 / (size * 1e-6));
+  }
+  return median(samples);
+}
+
+double measureMemoryGBps(unsigned repeat) {
+  constexpr size_t size = 128u << 20;
+  Memory memory(size, true);
+  memset(memory.data(), 1, size);
+  std::vector<double> samples;
+  for (unsigned i = 0; i < repeat; ++i) {
+    // Sixteen independent sums, which compilers turn into vectors.
+    uint64_t sums[16] = {};
+    auto *words = reinterpret_cast<const uint64_t *>(memory.data());
+    double start = milliseconds();
+    for (size_t w = 0; w < size / 8; w += 16)
+      for (size_t k = 0; k < 16; ++k)
+        sums[k] += words[w + k];
+    double time = milliseconds() - start;
+    volatile uint64_t sink = 0;
+    for (uint64_t sum : sums)
+      sink = sink + sum;
+    samples.push_back(double(size) * 1e-6 / time);
+  }
+  return median(samples);
+}
+
+//===----------------------------------------------------------------------===//
+// Codec
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Loaded as the runtime loads it: a device need not have it.
+struct Zstd {
+  size_t (*bound)(size_t);
+  size_t (*compress)(void *, size_t, const void *, size_t, int);
+  size_t (*decompress)(void *, size_t, const void *, size_t);
+  unsigned (*isError)(size_t);
+
+  bool load() {
+    void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+    auto find = [&](const char *name, auto &function) {
+      void *address = library ? dlsym(library, name) : nullptr;
+      memcpy(&function, &address, sizeof function);
+      return address != nullptr;
+    };
+    return find("ZSTD_compressBound", bound) &&
+           find("ZSTD_compress", compress) &&
+           find("ZSTD_decompress", decompress) && find("ZSTD_isError", isError);
+  }
+};
+} // namespace
+
+/// Numbers spread like a layer's weights, their bytes in planes.
+static std::vector<uint8_t> weightPlanes(size_t count) {
+  std::vector<uint8_t> planes(count * 4);
+  uint64_t state = 1;
+  for (size_t i = 0; i < count; ++i) {
+    float value = 0;
+    // The sum of twelve uniform numbers is nearly normal.
+    for (int k = 0; k < 12; ++k) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      value += float(state >> 40) * (1.0f / (1 << 24)) - 0.5f;
+    }
+    value *= 0.02f;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    for (size_t b = 0; b < 4; ++b)
+      planes[b * count + i] = uint8_t(bits >> (8 * b));
+  }
+  return planes;
+}
+
+double measureZstdMBps(unsigned repeat) {
+  constexpr size_t count = 1u << 20;
+  Zstd zstd;
+  if (!zstd.load())
+    return 0;
+  std::vector<uint8_t> planes = weightPlanes(count);
+  std::vector<uint8_t> frame(zstd.bound(planes.size()));
+  frame.resize(
+      zstd.compress(frame.data(), frame.size(), planes.data(), planes.size(), 6));
+  std::vector<uint32_t> joined(count);
+  std::vector<double> samples;
+  for (unsigned i = 0; i <= repeat; ++i) {
+    double start = milliseconds();
+    size_t size =
+        zstd.decompress(planes.data(), planes.size(), frame.data(), frame.size());
+    if (zstd.isError(size))
+      return 0;
+    for (size_t e = 0; e < count; ++e)
+      joined[e] = planes[e] | planes[count + e] << 8 |
+                  planes[2 * count + e] << 16 |
+                  uint32_t(planes[3 * count + e]) << 24;
+    volatile uint32_t sink = joined[count / 2];
+    (void)sink;
+    if (i)
+      samples.push_back(double(count) * 4e-3 / (milliseconds() - start));
+  }
+  return median(samples);
+}
+
+} // namespace nnv12::tune

@@ -1,0 +1,59 @@
+//===- System.h - Storage, memory and codec of this machine -----*- C++ -*-===//
+#ifndef NNV12_TOOLS_TUNE_SYSTEM_H
+#define NNV12_TOOLS_TUNE_SYSTEM_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace nnv12::tune {
+
+/// A file of bytes that no file system can compress, gone with this object.
+class StorageFile {
+public:
+  /// In `folder`. Ends the process with one line when it cannot be written.
+  StorageFile(const std::string &folder, size_t size);
+  ~StorageFile();
+  StorageFile(const StorageFile &) = delete;
+  StorageFile &operator=(const StorageFile &) = delete;
+
+  size_t size() const { return size_; }
+  /// Takes the file out of memory; the part that stayed, 0 to 1.
+  double evict();
+
+  struct Times {
+    double wall; ///< milliseconds
+    double core; ///< milliseconds that the thread was computing
+  };
+  /// Brings [offset, offset + size) into memory as the runtime does: mapped, pages
+  /// populated in pieces of a megabyte, mapping given back. `alone`: the system is told not to
+  /// read more than that.
+  Times populate(size_t offset, size_t size, bool alone = false) const;
+
+private:
+  int fd;
+  size_t size_;
+};
+
+struct StorageTimes {
+  double readMBps, readLatencyUs;
+  double mapUsPerMB; ///< what the reading core does itself
+  double resident;   ///< part of the file that could not be evicted
+};
+/// Reads of an evicted file, medians. A megabyte has 1e6 bytes, as everywhere in profiles.
+StorageTimes measureStorage(StorageFile &file, unsigned repeat);
+
+/// What a core does for a megabyte that is populated.
+double measureMap(StorageFile &file, unsigned repeat);
+/// The time of a megabyte of fresh memory at its first use over that of a later
+/// one, microseconds. Memory as a session allocates it: large, with huge pages
+/// where the system grants them.
+double measureFirstTouch(unsigned repeat);
+/// One thread that reads memory which is not in the cache.
+double measureMemoryGBps(unsigned repeat);
+/// Decompressed MB/s of weights as nnv12c stores them (zstd over byte planes); 0 without libzstd.
+double measureZstdMBps(unsigned repeat);
+
+} // namespace nnv12::tune
+
+#endif // NNV12_TOOLS_TUNE_SYSTEM_H
