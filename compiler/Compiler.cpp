@@ -218,7 +218,9 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
     artifact::Program program;
     {
       Stage stage(options, "kernels");
-      planProgram(main, /*plan=*/{}, kernels, weights, weightsSegment, program);
+      if (failed(planProgram(main, /*plan=*/{}, kernels, weights, weightsSegment,
+                             program)))
+        return failure();
     }
     if (options.emit != Emit::Bundle)
       return writeText(options, context, [&](llvm::raw_ostream &os) {

@@ -67,8 +67,9 @@ public:
       : main(main), plan(plan), kernels(kernels), weights(weights),
         weightsSegment(weightsSegment), program(program), aliases(main) {}
 
-  void run() {
-    collect();
+  LogicalResult run() {
+    if (failed(collect()))
+      return failure();
     reuse();
     std::vector<Lifetime> lifetimes;
     for (Buffer &buffer : buffers)
@@ -78,11 +79,12 @@ public:
     for (auto [index, step] : llvm::enumerate(steps))
       emit(index, step);
     if (!plan)
-      return;
+      return success();
     for (auto lane : plan.getBody().getOps<plan::LaneOp>())
       emit(lane);
     program.predictedCold = plan.getCold().value_or(0);
     program.predictedWarm = plan.getWarm().value_or(0);
+    return success();
   }
 
 private:
@@ -90,7 +92,7 @@ private:
   // Activations
   //===--------------------------------------------------------------------===//
 
-  void collect() {
+  LogicalResult collect() {
     Block &block = main.getBody().front();
     for (auto [i, v] : llvm::enumerate(block.getTerminator()->getOperands()))
       outputs[aliases.find(v).base] = i;
@@ -105,9 +107,12 @@ private:
       if (isa<nn::ConstantOp>(op) || aliases.isFree(&op) ||
           op.hasTrait<OpTrait::IsTerminator>())
         continue;
+      const codegen::Routine *routine = codegen::routineFor(&op);
+      if (!llvm::is_contained(codegen::routinesFor(&op), routine))
+        return op.emitOpError("found no routine that computes it in these layouts");
       Step step;
       step.layer = &op;
-      step.kernel = kernels.execute(&op, *codegen::routineFor(&op));
+      step.kernel = kernels.execute(&op, *routine);
       const codegen::KernelInfo &info = kernels[step.kernel].info;
       if (info.tiles == 0)
         continue;
@@ -116,6 +121,11 @@ private:
         step.stages = stages.lookup(number.getInt());
       for (Operation *stage : step.stages)
         if (auto change = dyn_cast<plan::SwitchOp>(stage)) {
+          if (!llvm::is_contained(codegen::routinesFor(&op),
+                                  codegen::routineNamed(change.getRoutine())))
+            return change.emitOpError("found routine '")
+                   << change.getRoutine()
+                   << "', expected one that computes the layer";
           auto &other = kernels[replacement(&op, change)].info.inPlaceOperands;
           llvm::erase_if(step.inPlaceOperands, [&](unsigned i) {
             return !llvm::is_contained(other, i);
@@ -128,6 +138,7 @@ private:
         touch(v, number);
       steps.push_back(std::move(step));
     }
+    return success();
   }
 
   unsigned replacement(Operation *layer, plan::SwitchOp change) {
@@ -403,8 +414,9 @@ private:
 };
 } // namespace
 
-void nnv12::planProgram(func::FuncOp main, plan::ProgramOp plan,
-                        KernelTable &kernels, WeightTable &weights,
-                        uint32_t weightsSegment, artifact::Program &program) {
-  Planner(main, plan, kernels, weights, weightsSegment, program).run();
+LogicalResult nnv12::planProgram(func::FuncOp main, plan::ProgramOp plan,
+                                 KernelTable &kernels, WeightTable &weights,
+                                 uint32_t weightsSegment,
+                                 artifact::Program &program) {
+  return Planner(main, plan, kernels, weights, weightsSegment, program).run();
 }
