@@ -76,7 +76,7 @@ struct Operation {
   std::vector<Operand> operands; ///< written operands first
   uint64_t tiles = 0;
   OperationKind kind = OperationKind::Execute;
-  std::vector<uint32_t> after; ///< preparations
+  std::vector<uint32_t> after = {}; ///< preparations
   Codec codec = Codec::Stored;
   uint8_t planes = 1;
   uint64_t predictedStart = 0; ///< nanoseconds of a first inference

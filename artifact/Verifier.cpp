@@ -2,6 +2,7 @@
 #include "artifact/Verifier.h"
 
 #include "artifact/Bundle.h"
+#include "artifact/PlanVerifier.h"
 #include "artifact/Sodium.h"
 
 #include <cinttypes>
@@ -50,7 +51,12 @@ private:
   bool verifyKernel(const bundle::Program *program, unsigned number,
                     unsigned index);
   bool verifyOperation(const bundle::Program *program, unsigned number,
-                       unsigned index);
+                       const char *what, unsigned index,
+                       const bundle::Operation *operation);
+  bool verifyPreparation(const bundle::Program *program, unsigned number,
+                         unsigned index);
+  bool verifySwitch(const bundle::Program *program, unsigned number,
+                    unsigned index);
   bool spaceSize(const bundle::Program *program, const bundle::Operand *operand,
                  uint64_t &size);
 
@@ -142,13 +148,34 @@ bool MetadataVerifier::verifyProgram(const bundle::Program *program,
                      "program %u: arena: found %" PRIu64
                      " bytes, expected at most 2^46",
                      number, program->arena_size());
+  if (program->prepared_size() > maxBytes)
+    return fault.set(Fault::BadBundle,
+                     "program %u: prepared memory: found %" PRIu64
+                     " bytes, expected at most 2^46",
+                     number, program->prepared_size());
   for (unsigned i = 0; i < program->kernels()->size(); ++i)
     if (!verifyKernel(program, number, i))
       return false;
-  for (unsigned i = 0; i < program->operations()->size(); ++i)
-    if (!verifyOperation(program, number, i))
+  for (unsigned i = 0; i < program->operations()->size(); ++i) {
+    const bundle::Operation *operation = program->operations()->Get(i);
+    if (operation->kind() != bundle::OperationKind_Execute)
+      return fault.set(Fault::BadBundle,
+                       "program %u: operation %u: kind: found %u, expected %u "
+                       "(Execute)",
+                       number, i, operation->kind(),
+                       bundle::OperationKind_Execute);
+    if (!verifyOperation(program, number, "operation", i, operation))
       return false;
-  return true;
+  }
+  for (unsigned i = 0;
+       program->preparations() && i < program->preparations()->size(); ++i)
+    if (!verifyPreparation(program, number, i))
+      return false;
+  for (unsigned i = 0; program->switches() && i < program->switches()->size();
+       ++i)
+    if (!verifySwitch(program, number, i))
+      return false;
+  return verifyPlan(program, number, fault);
 }
 
 bool MetadataVerifier::verifyKernel(const bundle::Program *program,
@@ -189,6 +216,9 @@ bool MetadataVerifier::spaceSize(const bundle::Program *program,
   case bundle::Space_Arena:
     size = program->arena_size();
     return index == 0;
+  case bundle::Space_Prepared:
+    size = program->prepared_size();
+    return index == 0;
   case bundle::Space_Weights:
     if (index >= bundle->segments()->size() ||
         bundle->segments()->Get(index)->kind() != bundle::SegmentKind_Weights)
@@ -209,56 +239,150 @@ bool MetadataVerifier::spaceSize(const bundle::Program *program,
   return false;
 }
 
+namespace {
+/// Which spaces the operands of a kind of operation may lie in, as bits.
+struct StageRule {
+  unsigned writes, reads;
+  const char *writesText, *readsText;
+  /// Numbers of operands without a kernel; 0: the kernel has them.
+  uint8_t written, operands;
+};
+} // namespace
+
+static constexpr unsigned bit(bundle::Space space) { return 1u << space; }
+
+static constexpr unsigned anySpace =
+    bit(bundle::Space_Arena) | bit(bundle::Space_Weights) |
+    bit(bundle::Space_Input) | bit(bundle::Space_Output) |
+    bit(bundle::Space_Prepared);
+
+/// By OperationKind.
+static constexpr StageRule stageRules[] = {
+    {bit(bundle::Space_Arena) | bit(bundle::Space_Output), anySpace,
+     "Arena or Output", "any", 0, 0},
+    {0, bit(bundle::Space_Weights), "nothing", "Weights", 0, 1},
+    {bit(bundle::Space_Prepared), bit(bundle::Space_Weights), "Prepared",
+     "Weights", 1, 2},
+    {bit(bundle::Space_Prepared),
+     bit(bundle::Space_Weights) | bit(bundle::Space_Prepared), "Prepared",
+     "Weights or Prepared", 0, 0}};
+
+/// Checks an operation of any kind; `what` and `index` name it.
 bool MetadataVerifier::verifyOperation(const bundle::Program *program,
-                                       unsigned number, unsigned index) {
-  const bundle::Operation *operation = program->operations()->Get(index);
-  if (operation->kernel() >= program->kernels()->size())
+                                       unsigned number, const char *what,
+                                       unsigned index,
+                                       const bundle::Operation *operation) {
+  const StageRule &rule = stageRules[operation->kind()];
+  bool hasKernel = rule.operands == 0;
+  if (hasKernel && operation->kernel() >= program->kernels()->size())
     return fault.set(Fault::BadBundle,
-                     "program %u: operation %u: kernel: found %u, expected "
-                     "less than %u",
-                     number, index, operation->kernel(),
+                     "program %u: %s %u: kernel: found %u, expected less than "
+                     "%u",
+                     number, what, index, operation->kernel(),
                      program->kernels()->size());
-  const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
-  if (operation->operands()->size() != kernel->operands())
+  const bundle::Kernel *kernel =
+      hasKernel ? program->kernels()->Get(operation->kernel()) : nullptr;
+  uint32_t operands = kernel ? kernel->operands() : rule.operands;
+  uint32_t written = kernel ? kernel->outputs() : rule.written;
+  if (operation->operands()->size() != operands)
     return fault.set(Fault::BadBundle,
-                     "program %u: operation %u: operands: found %u, expected "
-                     "the kernel's %u",
-                     number, index, operation->operands()->size(),
-                     kernel->operands());
-  if (operation->tiles() > maxTiles)
+                     "program %u: %s %u: operands: found %u, expected the "
+                     "%s's %u",
+                     number, what, index, operation->operands()->size(),
+                     kernel ? "kernel" : "stage", operands);
+  uint64_t tiles = kernel ? maxTiles : 0;
+  if (operation->tiles() > tiles)
     return fault.set(Fault::BadBundle,
-                     "program %u: operation %u: tiles: found %" PRIu64
-                     ", expected at most 2^31",
-                     number, index, operation->tiles());
-  for (unsigned i = 0; i < operation->operands()->size(); ++i) {
+                     "program %u: %s %u: tiles: found %" PRIu64
+                     ", expected at most %" PRIu64,
+                     number, what, index, operation->tiles(), tiles);
+  for (unsigned i = 0; i < operands; ++i) {
     const bundle::Operand *operand = operation->operands()->Get(i);
     if (operand->space() > bundle::Space_MAX)
       return fault.set(Fault::BadBundle,
-                       "program %u: operation %u: operand %u: space: found %u, "
+                       "program %u: %s %u: operand %u: space: found %u, "
                        "expected at most %u",
-                       number, index, i, operand->space(), bundle::Space_MAX);
+                       number, what, index, i, operand->space(),
+                       bundle::Space_MAX);
     const char *space = bundle::EnumNameSpace(operand->space());
-    if (i < kernel->outputs() && operand->space() != bundle::Space_Arena &&
-        operand->space() != bundle::Space_Output)
+    bool isWritten = i < written;
+    if (!((isWritten ? rule.writes : rule.reads) & bit(operand->space())))
       return fault.set(Fault::BadBundle,
-                       "program %u: operation %u: operand %u: found a write to "
-                       "%s, expected Arena or Output",
-                       number, index, i, space);
+                       "program %u: %s %u: operand %u: found a %s %s, expected "
+                       "%s",
+                       number, what, index, i,
+                       isWritten ? "write to" : "read of", space,
+                       isWritten ? rule.writesText : rule.readsText);
     uint64_t size;
     if (!spaceSize(program, operand, size))
       return fault.set(Fault::BadBundle,
-                       "program %u: operation %u: operand %u: found %s %u, "
-                       "which does not exist",
-                       number, index, i, space, operand->index());
+                       "program %u: %s %u: operand %u: found %s %u, which does "
+                       "not exist",
+                       number, what, index, i, space, operand->index());
     if (!fits(operand->offset(), operand->size(), size))
       return fault.set(Fault::BadBundle,
-                       "program %u: operation %u: operand %u: found %" PRIu64
+                       "program %u: %s %u: operand %u: found %" PRIu64
                        " bytes at %" PRIu64
                        ", expected them inside the %" PRIu64 " of %s %u",
-                       number, index, i, operand->size(), operand->offset(),
-                       size, space, operand->index());
+                       number, what, index, i, operand->size(),
+                       operand->offset(), size, space, operand->index());
   }
   return true;
+}
+
+bool MetadataVerifier::verifyPreparation(const bundle::Program *program,
+                                         unsigned number, unsigned index) {
+  const bundle::Operation *operation = program->preparations()->Get(index);
+  if (operation->kind() == bundle::OperationKind_Execute ||
+      operation->kind() > bundle::OperationKind_MAX)
+    return fault.set(Fault::BadBundle,
+                     "program %u: preparation %u: kind: found %u, expected "
+                     "Read, Decode or Transform (1 to %u)",
+                     number, index, operation->kind(),
+                     bundle::OperationKind_MAX);
+  if (!verifyOperation(program, number, "preparation", index, operation))
+    return false;
+  if (operation->kind() != bundle::OperationKind_Decode)
+    return true;
+  if (operation->codec() > bundle::Codec_MAX)
+    return fault.set(Fault::BadBundle,
+                     "program %u: preparation %u: codec: found %u, expected at "
+                     "most %u",
+                     number, index, operation->codec(), bundle::Codec_MAX);
+  uint64_t size = operation->operands()->Get(0)->size();
+  uint8_t planes = operation->planes();
+  if ((planes != 1 && planes != 2 && planes != 4 && planes != 8) ||
+      size % planes)
+    return fault.set(Fault::BadBundle,
+                     "program %u: preparation %u: planes: found %u for %" PRIu64
+                     " bytes, expected 1, 2, 4 or 8, and whole elements",
+                     number, index, planes, size);
+  uint64_t stored = operation->operands()->Get(1)->size();
+  if (operation->codec() == bundle::Codec_Stored && stored != size)
+    return fault.set(Fault::BadBundle,
+                     "program %u: preparation %u: found %" PRIu64
+                     " stored bytes, expected the %" PRIu64 " of its operand 0",
+                     number, index, stored, size);
+  return true;
+}
+
+bool MetadataVerifier::verifySwitch(const bundle::Program *program,
+                                    unsigned number, unsigned index) {
+  const bundle::Switch *change = program->switches()->Get(index);
+  if (change->operation() >= program->operations()->size())
+    return fault.set(
+        Fault::BadBundle,
+        "program %u: switch %u: operation: found %u, expected less "
+        "than %u",
+        number, index, change->operation(), program->operations()->size());
+  const bundle::Operation *operation = change->replacement();
+  if (operation->kind() != bundle::OperationKind_Execute)
+    return fault.set(Fault::BadBundle,
+                     "program %u: switch %u: kind: found %u, expected %u "
+                     "(Execute)",
+                     number, index, operation->kind(),
+                     bundle::OperationKind_Execute);
+  return verifyOperation(program, number, "switch", index, operation);
 }
 
 const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,

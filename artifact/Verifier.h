@@ -26,6 +26,9 @@ constexpr uint64_t maxBytes = uint64_t(1) << 46;
 constexpr uint64_t maxTiles = uint64_t(1) << 31;
 constexpr uint64_t maxScratch = uint64_t(1) << 30;
 constexpr uint32_t maxRank = 64;
+constexpr uint32_t maxLanes = 64;
+/// Of executes, of preparations and of switches.
+constexpr uint32_t maxOperations = 1u << 20;
 
 /// Checks header, metadata digest and metadata of the file image at `data`,
 /// which must be 64-byte aligned. Returns the metadata, in place, or null.

@@ -15,6 +15,10 @@ static_assert(int(Fault::Untrusted) == NNV12_UNTRUSTED);
 static_assert(int(Fault::OutOfMemory) == NNV12_OUT_OF_MEMORY);
 static_assert(int(Fault::Busy) == NNV12_BUSY);
 static_assert(int(bundle::ElementType_Bool) == NNV12_BOOL);
+static_assert(int(bundle::OperationKind_Execute) == NNV12_EXECUTE);
+static_assert(int(bundle::OperationKind_Read) == NNV12_READ);
+static_assert(int(bundle::OperationKind_Decode) == NNV12_DECODE);
+static_assert(int(bundle::OperationKind_Transform) == NNV12_TRANSFORM);
 static_assert(sizeof(size_t) == 8, "byte sizes go up to 2^46");
 
 /// Hands a fault to the caller: path in front, one line whatever names a file
@@ -181,6 +185,13 @@ void nnv12_bundle_get_info(const nnv12_bundle *bundle,
   result.num_kernels = program->kernels()->size();
   result.is_signed = bundle->isSigned();
   result.code_is_mapped = bundle->codeIsMapped();
+  result.prepared_size = program->prepared_size();
+  result.num_lanes = program->lanes() ? program->lanes()->size() : 0;
+  result.num_preparations =
+      program->preparations() ? program->preparations()->size() : 0;
+  result.num_switches = program->switches() ? program->switches()->size() : 0;
+  result.predicted_cold_ns = program->predicted_cold();
+  result.predicted_warm_ns = program->predicted_warm();
   writeStruct(result, info);
 }
 
@@ -195,6 +206,76 @@ nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
   result.layer = operation->layer()->c_str();
   result.kernel = program->kernels()->Get(operation->kernel())->name()->c_str();
   result.tiles = operation->tiles();
+  writeStruct(result, info);
+  return NNV12_OK;
+}
+
+const char *nnv12_stage_name(nnv12_stage stage) {
+  static constexpr const char *names[] = {"execute", "read", "decode",
+                                          "transform", "thread start"};
+  auto index = static_cast<unsigned>(stage);
+  return index < sizeof names / sizeof *names ? names[index] : "unknown stage";
+}
+
+/// The lane that holds preparation `index`, which a verified program has.
+static void findLane(const bundle::Program *program, uint32_t index,
+                     nnv12_preparation_info &info) {
+  for (uint32_t i = 0; i < program->lanes()->size(); ++i) {
+    const bundle::Lane *lane = program->lanes()->Get(i);
+    info.lane = i;
+    for (const bundle::LaneEntry *entry : *lane->queue())
+      if (entry->kind() == bundle::LaneKind_Prepare && entry->index() == index)
+        return;
+    if (!lane->background())
+      continue;
+    info.in_background = 1;
+    for (uint32_t other : *lane->background())
+      if (other == index)
+        return;
+    info.in_background = 0;
+  }
+}
+
+nnv12_status nnv12_bundle_get_preparation(const nnv12_bundle *bundle,
+                                          uint32_t index,
+                                          nnv12_preparation_info *info) {
+  const bundle::Program *program = bundle->chosenProgram();
+  if (!program->preparations() || index >= program->preparations()->size())
+    return NNV12_INVALID_ARGUMENT;
+  const bundle::Operation *operation = program->preparations()->Get(index);
+  nnv12_preparation_info result = {};
+  result.layer = operation->layer()->c_str();
+  result.stage = static_cast<nnv12_stage>(operation->kind());
+  result.kernel = "";
+  uint32_t written = operation->kind() == bundle::OperationKind_Decode;
+  if (operation->kind() == bundle::OperationKind_Transform) {
+    const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
+    result.kernel = kernel->name()->c_str();
+    written = kernel->outputs();
+  }
+  for (uint32_t i = 0; i < operation->operands()->size(); ++i) {
+    const bundle::Operand *operand = operation->operands()->Get(i);
+    if (i < written)
+      result.written_bytes += operand->size();
+    else if (operand->space() == bundle::Space_Weights)
+      result.stored_bytes += operand->size();
+  }
+  findLane(program, index, result);
+  writeStruct(result, info);
+  return NNV12_OK;
+}
+
+nnv12_status nnv12_bundle_get_switch(const nnv12_bundle *bundle, uint32_t index,
+                                     nnv12_switch_info *info) {
+  const bundle::Program *program = bundle->chosenProgram();
+  if (!program->switches() || index >= program->switches()->size())
+    return NNV12_INVALID_ARGUMENT;
+  const bundle::Switch *change = program->switches()->Get(index);
+  nnv12_switch_info result = {};
+  result.operation = change->operation();
+  result.kernel =
+      program->kernels()->Get(change->replacement()->kernel())->name()->c_str();
+  result.tiles = change->replacement()->tiles();
   writeStruct(result, info);
   return NNV12_OK;
 }
@@ -228,6 +309,11 @@ void nnv12_session_close(nnv12_session *session) { destroy(session); }
 
 uint32_t nnv12_session_threads(const nnv12_session *session) {
   return session->threads();
+}
+
+void nnv12_session_get_info(const nnv12_session *session,
+                            nnv12_session_info *info) {
+  writeStruct(session->info(), info);
 }
 
 nnv12_status nnv12_session_run(nnv12_session *session,

@@ -2,6 +2,8 @@
 #ifndef NNV12_RUNTIME_MEMORY_H
 #define NNV12_RUNTIME_MEMORY_H
 
+#include "artifact/Array.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,33 +12,7 @@
 
 namespace nnv12::runtime {
 
-/// A fixed number of zero-initialised, trivially destructible elements.
-template <typename T> class Array {
-public:
-  Array() = default;
-  Array(const Array &) = delete;
-  Array &operator=(const Array &) = delete;
-  ~Array() { free(elements); }
-
-  /// False when memory ran out.
-  bool allocate(size_t n) {
-    elements = static_cast<T *>(calloc(n ? n : 1, sizeof(T)));
-    count = elements ? n : 0;
-    return elements != nullptr;
-  }
-
-  T *data() { return elements; }
-  const T *data() const { return elements; }
-  size_t size() const { return count; }
-  T &operator[](size_t i) { return elements[i]; }
-  const T &operator[](size_t i) const { return elements[i]; }
-  T *begin() { return elements; }
-  T *end() { return elements + count; }
-
-private:
-  T *elements = nullptr;
-  size_t count = 0;
-};
+using artifact::Array;
 
 /// Anonymous pages. Zero when fresh; the system supplies each at its first use.
 class Pages {
@@ -44,10 +20,7 @@ public:
   Pages() = default;
   Pages(const Pages &) = delete;
   Pages &operator=(const Pages &) = delete;
-  ~Pages() {
-    if (base)
-      munmap(base, length);
-  }
+  ~Pages() { release(); }
 
   /// `alignment` is a power of two. False when memory ran out.
   bool allocate(size_t size, size_t alignment) {
@@ -67,6 +40,13 @@ public:
     start = reinterpret_cast<uint8_t *>((address + alignment - 1) &
                                         ~uintptr_t(alignment - 1));
     return true;
+  }
+
+  void release() {
+    if (base)
+      munmap(base, length);
+    base = nullptr;
+    start = nullptr;
   }
 
   uint8_t *data() { return start; }

@@ -1,10 +1,9 @@
-//===- Session.cpp - Memory and threads of one inference at a time --------===//
+//===- Session.cpp - One inference at a time ------------------------------===//
 #include "runtime/Session.h"
 
 #include "runtime/FloatMode.h"
 
 #include <cinttypes>
-#include <ctime>
 
 using namespace nnv12;
 using namespace nnv12::runtime;
@@ -33,29 +32,70 @@ bool nnv12_session::create(nnv12_bundle &source,
     if (threads > maxThreads)
       threads = maxThreads;
   }
+  if (options.mode > NNV12_MODE_CONTINUOUS)
+    return fault.set(Fault::InvalidArgument,
+                     "mode: found %d, expected at most %d", int(options.mode),
+                     int(NNV12_MODE_CONTINUOUS));
+  if (options.trace && options.trace->capacity && !options.trace->events)
+    return fault.set(Fault::InvalidArgument,
+                     "trace: events: found NULL, expected room for %u",
+                     options.trace->capacity);
   bundle = &source;
   bundle->retain();
-  return allocateMemory(threads, fault) && resolve(fault) &&
-         workers.start(threads, options.pin_threads != 0, scratch.data(),
-                       scratchStride, fault);
+  trace.start(options.trace);
+  continuous = options.mode != NNV12_MODE_COLD;
+  Lanes::Options laneOptions;
+  if (options.preparation_threads == NNV12_NO_PREPARATION_THREADS)
+    laneOptions.threads = 0;
+  else if (options.preparation_threads)
+    laneOptions.threads = options.preparation_threads;
+  laneOptions.continuous = continuous;
+  laneOptions.pin = options.pin_threads != 0;
+  laneOptions.computing = threads;
+  const bundle::Program *program = bundle->chosenProgram();
+  uint32_t laneThreads = Lanes::numThreads(program, laneOptions);
+  if (!allocateMemory(threads + laneThreads, fault))
+    return false;
+  // Of the scratch memory, the caller's comes first for workers and lanes
+  // alike, then those of the lanes, then those of the workers.
+  if (program->lanes() && program->lanes()->size()) {
+    if (!lanes.create(*bundle, laneOptions, {arena.data(), prepared.data()},
+                      scratch.data(), scratchStride, trace, fault))
+      return false;
+    // First of all: reading takes longest.
+    lanes.start();
+  }
+  planDone = !program->lanes() || program->lanes()->size() == 0;
+  return resolve(fault) &&
+         workers.start(threads, laneOptions.pin, scratch.data(), scratchStride,
+                       laneThreads, fault);
+}
+
+/// Huge pages for large memory: each first use of a small page costs about a
+/// microsecond. Whole ones only, so that the rest of the last one is not paid
+/// for.
+static bool allocateLarge(Pages &pages, uint64_t size) {
+  bool huge = size >= hugePageSize;
+  if (!pages.allocate(size, huge ? hugePageSize : 4096))
+    return false;
+  if (huge)
+    madvise(pages.data(), size & ~(hugePageSize - 1), MADV_HUGEPAGE);
+  return true;
 }
 
 bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
-  uint64_t arenaSize = bundle->chosenProgram()->arena_size();
-  // A page of its own for each thread's scratch, so that no cache line and no
+  const bundle::Program *program = bundle->chosenProgram();
+  // Pages of its own for each thread's scratch, so that no cache line and no
   // page is shared.
   scratchStride = (bundle->scratchSize() + 4095) & ~uint64_t(4095);
-  bool huge = arenaSize >= hugePageSize;
-  if (!arena.allocate(arenaSize, huge ? hugePageSize : 4096) ||
+  if (!allocateLarge(arena, program->arena_size()) ||
+      !allocateLarge(prepared, program->prepared_size()) ||
       !scratch.allocate(scratchStride * threads, 4096))
     return fault.set(Fault::OutOfMemory,
-                     "arena: no memory for %" PRIu64
-                     " bytes and %zu of scratch",
-                     arenaSize, scratchStride * threads);
-  // Each first use of a small page costs about a microsecond. Whole huge pages
-  // only, so that the rest of the last one is not paid for.
-  if (huge)
-    madvise(arena.data(), arenaSize & ~(hugePageSize - 1), MADV_HUGEPAGE);
+                     "arena: no memory for %" PRIu64 " bytes, %" PRIu64
+                     " of prepared weights and %zu of scratch",
+                     program->arena_size(), program->prepared_size(),
+                     scratchStride * threads);
   return true;
 }
 
@@ -64,45 +104,65 @@ static bool isCallersBuffer(const bundle::Operand *operand) {
          operand->space() == bundle::Space_Output;
 }
 
-/// Turns operations into addresses, all but those of the caller's buffers.
+/// Turns an operation into addresses, all but those of the caller's buffers.
+nnv12_session::Step nnv12_session::resolve(const bundle::Operation *operation,
+                                           void **&place, Patch *&patch) {
+  Step step = {kernelOf(*bundle, operation), place, operation->tiles(), false};
+  for (const bundle::Operand *operand : *operation->operands()) {
+    if (isCallersBuffer(operand))
+      *patch++ = {place, operand->index(),
+                  operand->space() == bundle::Space_Output, operand->offset()};
+    else
+      *place = addressOf(*bundle, operand, {arena.data(), prepared.data()});
+    ++place;
+  }
+  return step;
+}
+
 bool nnv12_session::resolve(Fault &fault) {
   const bundle::Program *program = bundle->chosenProgram();
+  uint32_t numSteps = program->operations()->size();
+  uint32_t numChanges =
+      continuous && program->switches() ? program->switches()->size() : 0;
   size_t numOperands = 0, numPatches = 0;
-  for (const bundle::Operation *operation : *program->operations())
+  auto count = [&](const bundle::Operation *operation) {
     for (const bundle::Operand *operand : *operation->operands()) {
       ++numOperands;
       numPatches += isCallersBuffer(operand);
     }
+  };
+  for (uint32_t i = 0; i < numSteps; ++i)
+    count(program->operations()->Get(i));
+  for (uint32_t i = 0; i < numChanges; ++i)
+    count(program->switches()->Get(i)->replacement());
   if (!operandTable.allocate(numOperands) || !patches.allocate(numPatches) ||
-      !steps.allocate(program->operations()->size()))
+      !steps.allocate(numSteps) || !changes.allocate(numChanges))
     return fault.set(Fault::OutOfMemory, "no memory for the plan");
 
   void **place = operandTable.data();
   Patch *patch = patches.data();
-  for (uint32_t i = 0; i < steps.size(); ++i) {
-    const bundle::Operation *operation = program->operations()->Get(i);
-    const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
-    steps[i].kernel = reinterpret_cast<artifact::KernelFn>(
-        reinterpret_cast<uintptr_t>(bundle->code() + kernel->entry()));
-    steps[i].operands = place;
-    steps[i].tiles = operation->tiles();
-    for (const bundle::Operand *operand : *operation->operands()) {
-      if (isCallersBuffer(operand)) {
-        *patch++ = {place, operand->index(),
-                    operand->space() == bundle::Space_Output,
-                    operand->offset()};
-      } else if (operand->space() == bundle::Space_Weights) {
-        const bundle::Segment *segment =
-            bundle->metadata()->segments()->Get(operand->index());
-        *place = const_cast<uint8_t *>(bundle->image()) + segment->offset() +
-                 operand->offset();
-      } else if (arena.data()) {
-        *place = arena.data() + operand->offset();
-      }
-      ++place;
-    }
+  for (uint32_t i = 0; i < numSteps; ++i)
+    steps[i] = resolve(program->operations()->Get(i), place, patch);
+  for (uint32_t i = 0; i < numChanges; ++i) {
+    const bundle::Switch *change = program->switches()->Get(i);
+    changes[i] = {resolve(change->replacement(), place, patch),
+                  change->operation(), change->replacement()->after(), false};
+    changes[i].step.switched = true;
   }
   return true;
+}
+
+nnv12_session_info nnv12_session::info() const {
+  nnv12_session_info result = {};
+  result.threads = workers.threads();
+  result.preparation_threads = lanes.threads();
+  result.num_preparations = lanes.numWanted();
+  result.preparations_done = lanes.preparations().numDone();
+  result.num_switches = static_cast<uint32_t>(changes.size());
+  for (const Change &change : changes)
+    result.switches_ready += lanes.preparations().areDone(change.after);
+  result.switches_done = changesDone.load(std::memory_order_relaxed);
+  return result;
 }
 
 static bool checkBuffer(const nnv12_tensor_info &tensor, const void *data,
@@ -145,22 +205,75 @@ bool nnv12_session::checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
   return true;
 }
 
-static uint64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return uint64_t(time.tv_sec) * 1000000000 + uint64_t(time.tv_nsec);
+/// One step, with its time for whoever wants it.
+void nnv12_session::runObserved(uint32_t index) {
+  const Step &step = steps[index];
+  uint64_t start = now();
+  workers.run(step.kernel, step.operands, 0, step.tiles);
+  if (profile)
+    profile[index] = now() - start;
+  trace.add({start, 0, index, NNV12_EXECUTE, 0, 0,
+             step.switched ? NNV12_TRACE_SWITCHED : 0});
 }
 
-template <bool Profiled> void nnv12_session::runSteps() {
-  uint64_t begin = Profiled ? now() : 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    workers.run(steps[i].kernel, steps[i].operands, steps[i].tiles);
-    if (Profiled) {
-      uint64_t end = now();
-      profile[i] = end - begin;
-      begin = end;
+/// The execute lane's queue, as far as the last execute: what may follow is for
+/// later runs. False when weights cannot be had.
+bool nnv12_session::runPlan() {
+  const bundle::Program *program = bundle->chosenProgram();
+  uint32_t numDone = 0;
+  for (const bundle::LaneEntry *entry : *program->lanes()->Get(0)->queue()) {
+    if (numDone == steps.size())
+      break;
+    uint32_t index = entry->index();
+    if (entry->kind() == bundle::LaneKind_Prepare) {
+      lanes.prepare(index, workers);
+      continue;
     }
+    if (!lanes.waitFor(program->operations()->Get(index)->after(), workers))
+      return false;
+    runObserved(index);
+    ++numDone;
   }
+  planDone = true;
+  return true;
+}
+
+void nnv12_session::runSteps() {
+  uint32_t count = static_cast<uint32_t>(steps.size());
+  if (profile || trace) {
+    for (uint32_t i = 0; i < count; ++i)
+      runObserved(i);
+    return;
+  }
+  for (const Step &step : steps)
+    workers.run(step.kernel, step.operands, 0, step.tiles);
+}
+
+/// Changes to the kernels whose weights are ready. False when a preparation has
+/// failed: better said than to stay slow for ever.
+bool nnv12_session::takeSwitches() {
+  if (lanes.preparations().hasFailed())
+    return false;
+  for (Change &change : changes) {
+    if (change.done || !lanes.preparations().areDone(change.after))
+      continue;
+    steps[change.operation] = change.step;
+    change.done = true;
+    changesDone.fetch_add(1, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+bool nnv12_session::runOnce(Fault &fault) {
+  FloatMode mode;
+  if (!planDone)
+    return runPlan() || lanes.preparations().reportFailure(fault);
+  bool isChanging =
+      changesDone.load(std::memory_order_relaxed) < changes.size();
+  if (isChanging && !takeSwitches())
+    return lanes.preparations().reportFailure(fault);
+  runSteps();
+  return true;
 }
 
 bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
@@ -176,13 +289,11 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
                        : const_cast<void *>(inputs[patch.index].data));
     *patch.place = base ? base + patch.offset : nullptr;
   }
-  {
-    FloatMode mode;
-    if (profile)
-      runSteps<true>();
-    else
-      runSteps<false>();
-  }
+  bool mayPrepare = lanes.mayPrepareInBackground();
+  uint64_t start = mayPrepare ? now() : 0;
+  bool good = runOnce(fault);
+  if (good && mayPrepare)
+    lanes.prepareInBackground((now() - start) / 16);
   running.store(false, std::memory_order_release);
-  return true;
+  return good;
 }

@@ -1,9 +1,10 @@
-//===- Session.h - Memory and threads of one inference at a time -*- C++
-//-*-===//
+//===- Session.h - One inference at a time ----------------------*- C++ -*-===//
 #ifndef NNV12_RUNTIME_SESSION_H
 #define NNV12_RUNTIME_SESSION_H
 
+#include "runtime/Lanes.h"
 #include "runtime/LoadedBundle.h"
+#include "runtime/Trace.h"
 #include "runtime/Workers.h"
 
 struct nnv12_session {
@@ -20,6 +21,7 @@ public:
 
   uint32_t threads() const { return workers.threads(); }
   void setProfile(uint64_t *nanoseconds) { profile = nanoseconds; }
+  nnv12_session_info info() const;
 
 private:
   /// An operation, resolved: all that run needs of it.
@@ -27,6 +29,15 @@ private:
     nnv12::artifact::KernelFn kernel;
     void **operands;
     uint64_t tiles;
+    bool switched;
+  };
+
+  /// What takes the place of a step.
+  struct Change {
+    Step step;
+    uint32_t operation;
+    const nnv12::runtime::After *after;
+    bool done;
   };
 
   /// A place in the operand table that depends on the caller's buffers.
@@ -39,21 +50,35 @@ private:
 
   bool allocateMemory(uint32_t threads, nnv12::artifact::Fault &fault);
   bool resolve(nnv12::artifact::Fault &fault);
+  Step resolve(const nnv12::bundle::Operation *operation, void **&place,
+               Patch *&patch);
   bool checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
                     const nnv12_output *outputs, uint32_t numOutputs,
                     nnv12::artifact::Fault &fault) const;
-  template <bool Profiled> void runSteps();
+  bool runOnce(nnv12::artifact::Fault &fault);
+  bool runPlan();
+  void runSteps();
+  void runObserved(uint32_t index);
+  bool takeSwitches();
 
   nnv12_bundle *bundle = nullptr;
   nnv12::runtime::Pages arena;
+  nnv12::runtime::Pages prepared;
   nnv12::runtime::Pages scratch;
   size_t scratchStride = 0;
   nnv12::runtime::Array<void *> operandTable;
   nnv12::runtime::Array<Step> steps;
+  nnv12::runtime::Array<Change> changes;
   nnv12::runtime::Array<Patch> patches;
   uint64_t *profile = nullptr;
+  nnv12::runtime::Trace trace;
   std::atomic<bool> running{false};
-  // Last: its threads end before anything else is freed.
+  /// A run has been through the plan: all that executes wait for is done.
+  bool planDone = false;
+  bool continuous = false;
+  std::atomic<uint32_t> changesDone{0};
+  // Last: their threads end before anything else is freed.
+  nnv12::runtime::Lanes lanes;
   nnv12::runtime::Workers workers;
 };
 

@@ -13,16 +13,11 @@
 #include "artifact/Bundle.h"
 #include "artifact/Fault.h"
 #include "runtime/Memory.h"
-
-#include <atomic>
-#include <pthread.h>
+#include "runtime/Threads.h"
 
 namespace nnv12::runtime {
 
 constexpr uint32_t maxThreads = 64;
-
-/// How many CPUs this process may use.
-uint32_t availableCpus();
 
 class Workers {
 public:
@@ -33,14 +28,16 @@ public:
   ~Workers();
 
   /// Starts `threads` - 1 threads. `scratch` is where the threads' private
-  /// memory begins, `scratchStride` bytes for each, the leader's first.
+  /// memory begins, `scratchStride` bytes for each: the leader's, those of
+  /// `others` threads that are not ours, and then the workers'.
   bool start(uint32_t threads, bool pin, uint8_t *scratch, size_t scratchStride,
-             artifact::Fault &fault);
+             uint32_t others, artifact::Fault &fault);
 
   uint32_t threads() const { return count; }
 
-  /// Runs `kernel` on tiles [0, tiles). For the leader alone.
-  void run(artifact::KernelFn kernel, void *const *operands, uint64_t tiles);
+  /// Runs `kernel` on tiles [first, end). For the leader alone.
+  void run(artifact::KernelFn kernel, void *const *operands, uint64_t first,
+           uint64_t end);
 
 private:
   /// A contiguous part of the grid. Its owner and thieves take pieces from its
@@ -70,6 +67,7 @@ private:
   uint32_t started = 0;
   uint8_t *scratch = nullptr;
   size_t scratchStride = 0;
+  uint32_t others = 0;
   Array<Worker> workers;
 
   // The current operation. Written by the leader while no worker has joined.

@@ -185,6 +185,15 @@ typedef struct nnv12_bundle_info {
   uint32_t num_kernels;    /**< in the chosen program */
   int is_signed;           /**< the bundle carries a signature */
   int code_is_mapped;      /**< 0: the code had to be copied (noexec, memory) */
+  uint64_t prepared_size;  /**< bytes that each session allocates for decoded
+                                and transformed weights */
+  uint32_t num_lanes;      /**< of the plan, the execute lane included; 0: the
+                                bundle has no plan, weights are used in place */
+  uint32_t num_preparations;  /**< reads, decodes and transforms */
+  uint32_t num_switches;      /**< kernels that later runs may change to */
+  uint64_t predicted_cold_ns; /**< what the compiler expects of a first run; 0:
+                                   unknown */
+  uint64_t predicted_warm_ns; /**< and of a later one */
 } nnv12_bundle_info;
 
 NNV12_API void nnv12_bundle_get_info(const nnv12_bundle *bundle,
@@ -203,33 +212,121 @@ NNV12_API nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
                                                   uint32_t index,
                                                   nnv12_operation_info *info);
 
+/** The stages of a routine, and what else a trace tells of. */
+typedef enum nnv12_stage {
+  NNV12_EXECUTE,
+  NNV12_READ,        /**< brings bytes of the file into memory */
+  NNV12_DECODE,      /**< decompresses weights */
+  NNV12_TRANSFORM,   /**< brings weights into the form that a kernel wants */
+  NNV12_THREAD_START /**< in traces: a preparation lane's thread begins */
+} nnv12_stage;
+
+/** "execute", "read"... */
+NNV12_API const char *nnv12_stage_name(nnv12_stage stage);
+
+/** One preparation of the chosen program's plan. */
+typedef struct nnv12_preparation_info {
+  size_t struct_size; /**< set by the caller */
+  const char *layer;  /**< the layer whose weights it prepares */
+  nnv12_stage stage;
+  const char *kernel;     /**< of a transform; "" for others */
+  uint64_t stored_bytes;  /**< that it reads from the file */
+  uint64_t written_bytes; /**< that it writes to the session's memory */
+  uint32_t lane;          /**< whose queue holds it */
+  int in_background;      /**< for a switch: done when the lane is idle */
+} nnv12_preparation_info;
+
+/** NNV12_INVALID_ARGUMENT when there is no preparation `index`. */
+NNV12_API nnv12_status nnv12_bundle_get_preparation(
+    const nnv12_bundle *bundle, uint32_t index, nnv12_preparation_info *info);
+
+/** A kernel that takes over an operation once its weights are prepared. */
+typedef struct nnv12_switch_info {
+  size_t struct_size; /**< set by the caller */
+  uint32_t operation; /**< which one it takes over */
+  const char *kernel; /**< the later kernel's name */
+  uint64_t tiles;     /**< of the later kernel */
+} nnv12_switch_info;
+
+/** NNV12_INVALID_ARGUMENT when there is no switch `index`. */
+NNV12_API nnv12_status nnv12_bundle_get_switch(const nnv12_bundle *bundle,
+                                               uint32_t index,
+                                               nnv12_switch_info *info);
+
 /*===- Sessions -----------------------------------------------------------===*/
 
 /** Memory and threads for one inference at a time. */
 typedef struct nnv12_session nnv12_session;
+
+/** Whether later runs change to kernels that are faster once their weights are
+ *  prepared, where the bundle has such (nnv12c --mode continuous). */
+typedef enum nnv12_mode {
+  NNV12_MODE_PLAN = 0, /**< as the bundle was compiled: change where it can */
+  NNV12_MODE_COLD = 1, /**< never: for a session that runs once or twice */
+  NNV12_MODE_CONTINUOUS = 2 /**< change where it can */
+} nnv12_mode;
+
+/** For nnv12_session_options.preparation_threads. */
+#define NNV12_NO_PREPARATION_THREADS 0xffffffffu
+
+/** One thing that a thread did without a break. */
+typedef struct nnv12_trace_event {
+  uint64_t start_ns; /**< CLOCK_MONOTONIC */
+  uint64_t end_ns;
+  uint32_t index;  /**< NNV12_EXECUTE: of the operation; NNV12_READ, _DECODE,
+                        _TRANSFORM: of the preparation, of which it may be a
+                        part: threads share preparations in pieces */
+  uint32_t stage;  /**< nnv12_stage */
+  uint32_t thread; /**< 0: the one that called run; else a lane's */
+  uint32_t lane;   /**< whose queue it comes from */
+  uint32_t flags;  /**< NNV12_TRACE_... */
+} nnv12_trace_event;
+
+#define NNV12_TRACE_STOLEN 1u   /**< `thread` took it from another lane */
+#define NNV12_TRACE_SWITCHED 2u /**< with the kernel of its switch */
+
+/** Memory of the caller for the events of a session, in the order in which they
+ *  ended, nearly. Must stay until the session is closed. While the session
+ *  lives, threads of it may add events at any time: close it before reading. */
+typedef struct nnv12_trace {
+  nnv12_trace_event *events;
+  uint32_t capacity;
+  uint32_t count;   /**< set to 0 by the caller; events written */
+  uint32_t dropped; /**< set to 0 by the caller; events without room */
+} nnv12_trace;
 
 /** Start from NNV12_SESSION_OPTIONS_INIT. */
 typedef struct nnv12_session_options {
   size_t struct_size;
   /** How many threads compute, the one that calls run included; at most 64.
    *  0: as many as the bundle was compiled for (nnv12c --threads), but not
-   *  more than the process may use CPUs; without that, one a CPU. The session starts the others,
-   *  with all signals blocked, and keeps them until it is closed; they sleep
-   *  while nothing runs. */
+   *  more than the process may use CPUs; without that, one a CPU. The session
+   * starts the others, with all signals blocked, and keeps them until it is
+   * closed; they sleep while nothing runs. */
   uint32_t threads;
   /** Not zero: pin each thread that the session starts to a CPU of its own. The
    *  calling thread is never pinned. */
   int pin_threads;
+  /** How many threads prepare weights beside those that compute. 0: as many as
+   *  the plan has lanes for it, but none where the process may use one CPU
+   * only; NNV12_NO_PREPARATION_THREADS: none, the calling thread does it all.
+   * More than the plan's lanes are not started, and of those that the system
+   * refuses the others do the work. They end when all is prepared. */
+  uint32_t preparation_threads;
+  nnv12_mode mode;
+  /** Where to write what ran when; NULL: nowhere. */
+  nnv12_trace *trace;
 } nnv12_session_options;
 
 #define NNV12_SESSION_OPTIONS_INIT                                             \
-  { sizeof(nnv12_session_options), 0, 0 }
+  { sizeof(nnv12_session_options), 0, 0, 0, NNV12_MODE_PLAN, NULL }
 
 /** Allocates all that run will need. `options` may be NULL. On failure
- *  `*session` is NULL. */
-NNV12_API nnv12_status nnv12_session_create(
-    nnv12_bundle *bundle, const nnv12_session_options *options,
-    nnv12_session **session, nnv12_error *error);
+ *  `*session` is NULL. Where the bundle has a plan with preparation lanes,
+ * their threads begin to read and prepare weights at once. */
+NNV12_API nnv12_status
+nnv12_session_create(nnv12_bundle *bundle, const nnv12_session_options *options,
+                     nnv12_session **session, nnv12_error *error);
 
 /** Ends the session's threads and frees its memory. NULL is allowed. */
 NNV12_API void nnv12_session_close(nnv12_session *session);
@@ -249,16 +346,35 @@ typedef struct nnv12_output {
   size_t size;
 } nnv12_output;
 
+/** What has happened so far. */
+typedef struct nnv12_session_info {
+  size_t struct_size;           /**< set by the caller */
+  uint32_t threads;             /**< that compute, the caller of run included */
+  uint32_t preparation_threads; /**< that were started */
+  uint32_t num_preparations;    /**< that this session does, sooner or later */
+  uint32_t preparations_done;
+  uint32_t num_switches;   /**< that this session takes, sooner or later */
+  uint32_t switches_ready; /**< taken, or to be taken at the start of the next
+                                run */
+  uint32_t switches_done;  /**< taken */
+} nnv12_session_info;
+
+/** May be called while the session runs. */
+NNV12_API void nnv12_session_get_info(const nnv12_session *session,
+                                      nnv12_session_info *info);
+
 /** Computes all outputs from all inputs, in the model's order. Allocates
- *  nothing, and returns when the outputs are complete. On failure the outputs
- *  are untouched. Sets the CPU's floating-point modes for the time of the call
- *  and restores them. */
-NNV12_API nnv12_status nnv12_session_run(nnv12_session *session,
-                                         const nnv12_input *inputs,
-                                         uint32_t num_inputs,
-                                         const nnv12_output *outputs,
-                                         uint32_t num_outputs,
-                                         nnv12_error *error);
+ *  nothing, and returns when the outputs are complete. The first run waits for
+ *  weights where they are not prepared yet. In continuous mode with no
+ *  preparation thread, a run ends with a bounded time of preparing for later
+ *  ones: a sixteenth of what it took to compute, but one piece at least.
+ *  When it fails for its arguments the outputs are untouched; when weights turn
+ *  out to be damaged or not readable (NNV12_BAD_BUNDLE, NNV12_IO), which later
+ *  runs will say again, their contents are undefined. Sets the CPU's
+ * floating-point modes for the time of the call and restores them. */
+NNV12_API nnv12_status nnv12_session_run(
+    nnv12_session *session, const nnv12_input *inputs, uint32_t num_inputs,
+    const nnv12_output *outputs, uint32_t num_outputs, nnv12_error *error);
 
 /** From now on each run writes how long each operation took, in nanoseconds, to
  *  `nanoseconds[0 .. num_operations)`, memory of the caller that must stay

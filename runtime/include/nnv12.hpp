@@ -109,6 +109,21 @@ public:
     return info;
   }
 
+  /// `index` must be less than info().num_preparations.
+  nnv12_preparation_info preparation(uint32_t index) const {
+    nnv12_preparation_info info = {};
+    info.struct_size = sizeof info;
+    nnv12_bundle_get_preparation(get(), index, &info);
+    return info;
+  }
+  /// `index` must be less than info().num_switches.
+  nnv12_switch_info kernelSwitch(uint32_t index) const {
+    nnv12_switch_info info = {};
+    info.struct_size = sizeof info;
+    nnv12_bundle_get_switch(get(), index, &info);
+    return info;
+  }
+
   nnv12_bundle *get() const { return handle.get(); }
 
 private:
@@ -127,6 +142,9 @@ private:
 struct SessionOptions {
   uint32_t threads = 0;
   bool pinThreads = false;
+  uint32_t preparationThreads = 0;
+  nnv12_mode mode = NNV12_MODE_PLAN;
+  nnv12_trace *trace = nullptr;
 };
 
 /// Runs a bundle. Movable, not copyable. Keeps the bundle's contents alive.
@@ -136,6 +154,9 @@ public:
     nnv12_session_options c = NNV12_SESSION_OPTIONS_INIT;
     c.threads = options.threads;
     c.pin_threads = options.pinThreads;
+    c.preparation_threads = options.preparationThreads;
+    c.mode = options.mode;
+    c.trace = options.trace;
     nnv12_session *raw = nullptr;
     nnv12_error error;
     detail::check(nnv12_session_create(bundle.get(), &c, &raw, &error), error);
@@ -162,6 +183,12 @@ public:
   }
 
   uint32_t threads() const { return nnv12_session_threads(get()); }
+  nnv12_session_info info() const {
+    nnv12_session_info info = {};
+    info.struct_size = sizeof info;
+    nnv12_session_get_info(get(), &info);
+    return info;
+  }
   /// See nnv12_session_set_profile.
   void setProfile(uint64_t *nanoseconds) {
     nnv12_session_set_profile(get(), nanoseconds);

@@ -45,11 +45,26 @@ static void open(const void *image, size_t size) {
     nnv12_bundle_get_operation(bundle, i, &operation);
     sum += strlen(operation.layer) + strlen(operation.kernel);
   }
+  for (uint32_t i = 0; i < info.num_preparations; ++i) {
+    nnv12_preparation_info preparation;
+    preparation.struct_size = sizeof preparation;
+    nnv12_bundle_get_preparation(bundle, i, &preparation);
+    sum += strlen(preparation.layer) + strlen(preparation.kernel) +
+           preparation.lane;
+  }
+  for (uint32_t i = 0; i < info.num_switches; ++i) {
+    nnv12_switch_info change;
+    change.struct_size = sizeof change;
+    nnv12_bundle_get_switch(bundle, i, &change);
+    sum += strlen(change.kernel) + change.operation;
+  }
   volatile size_t sink = sum;
   (void)sink;
 
   nnv12_session_options one = NNV12_SESSION_OPTIONS_INIT;
   one.threads = 1;
+  // Lanes begin at once, and transforms are code of the bundle.
+  one.preparation_threads = NNV12_NO_PREPARATION_THREADS;
   nnv12_session *session;
   if (nnv12_session_create(bundle, &one, &session, &error) == NNV12_OK) {
     // Wrong counts, whatever the model takes: must be refused.

@@ -31,12 +31,13 @@ public:
 
   artifact::Bundle bundle;
 
+protected:
+  std::vector<float> a, b;
+
 private:
   void addProgram(const char *target, const char *architecture,
                   std::vector<std::string> features, uint32_t code,
                   const uint32_t (&entries)[3], size_t tiles);
-
-  std::vector<float> a, b;
 };
 
 /// A fresh folder, removed at the end with all its files.

@@ -235,7 +235,8 @@ TEST_F(SessionTest, WrongBuffers) {
 TEST_F(SessionTest, WrongOptions) {
   Bundle bundle(path);
   EXPECT_THROW(Session(bundle, threads(65)), Error);
-  nnv12_session_options unset = {0, 1, 0};
+  nnv12_session_options unset = NNV12_SESSION_OPTIONS_INIT;
+  unset.struct_size = 0;
   nnv12_session *session;
   EXPECT_EQ(nnv12_session_create(bundle.get(), &unset, &session, nullptr),
             NNV12_INVALID_ARGUMENT);

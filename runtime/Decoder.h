@@ -1,0 +1,51 @@
+//===- Decoder.h - Decompresses weights -------------------------*- C++ -*-===//
+#ifndef NNV12_RUNTIME_DECODER_H
+#define NNV12_RUNTIME_DECODER_H
+
+#include "artifact/Fault.h"
+#include "bundle_generated.h"
+#include "runtime/Memory.h"
+
+namespace nnv12::runtime {
+
+/// libzstd, loaded when the first plan that needs it comes: bundles without
+/// compressed weights run where it is missing.
+class Zstd {
+public:
+  /// False, with a fault, when there is no libzstd.
+  static bool load(artifact::Fault &fault);
+};
+
+/// What one thread needs to decode.
+class Decoder {
+public:
+  Decoder() = default;
+  Decoder(const Decoder &) = delete;
+  Decoder &operator=(const Decoder &) = delete;
+  ~Decoder();
+
+  /// Allocates all that decode() needs; `split` is the size of the largest
+  /// result whose bytes come in planes. After Zstd::load().
+  bool create(uint64_t split, artifact::Fault &fault);
+
+  /// Fills [target, target + size), which does not overlap the source. False
+  /// when the source is damaged; the target's contents are undefined then.
+  bool decode(bundle::Codec codec, unsigned planes, uint8_t *target,
+              size_t size, const uint8_t *source, size_t sourceSize);
+
+  /// Returns the memory of planes to the system.
+  void release();
+
+private:
+  void *context = nullptr;
+  Pages split;
+};
+
+/// Puts bytes that were split into `planes` planes of `size` / `planes` bytes
+/// back together: byte b of element i comes from planes[b][i].
+void joinPlanes(unsigned planes, uint8_t *target, const uint8_t *source,
+                size_t size);
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_DECODER_H

@@ -1,0 +1,256 @@
+//===- Lanes.cpp - Threads that follow the plan ---------------------------===//
+#include "runtime/Lanes.h"
+
+#include "runtime/FloatMode.h"
+
+#include <sys/resource.h>
+
+namespace nnv12::runtime {
+
+/// Of threads that prepare for later runs while others compute: a nice value of
+/// 10 has a tenth of the weight of 0.
+static constexpr int backgroundNiceness = 10;
+
+uint32_t Lanes::numThreads(const bundle::Program *program,
+                           const Options &options) {
+  uint32_t lanes = program->lanes() ? program->lanes()->size() : 0;
+  // On a single CPU another thread only takes turns with the caller.
+  if (lanes < 2 || options.threads == 0 || availableCpus() == 1)
+    return 0;
+  return lanes - 1 < options.threads ? lanes - 1 : options.threads;
+}
+
+bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
+                   Memory memory, uint8_t *scratch, size_t stride,
+                   const Trace &events, artifact::Fault &fault) {
+  const bundle::Program *program = bundle.chosenProgram();
+  trace = &events;
+  numMembers = 1 + numThreads(program, options);
+  Array<bool> skipped;
+  return collect(program, options.continuous, skipped, fault) &&
+         items.create(bundle, memory, skipped, fault) &&
+         (!items.usesZstd() || Zstd::load(fault)) &&
+         makeMembers(options, scratch, stride, fault);
+}
+
+/// Fills the queues, and marks what is in none of them as skipped.
+bool Lanes::collect(const bundle::Program *program, bool continuous,
+                    Array<bool> &skipped, artifact::Fault &fault) {
+  uint32_t count =
+      program->preparations() ? program->preparations()->size() : 0;
+  uint32_t lanes = program->lanes() ? program->lanes()->size() : 0;
+  if (!entryTable.allocate(count) || !laneOf.allocate(count) ||
+      !skipped.allocate(count) || !queues.allocate(lanes) ||
+      !backgrounds.allocate(lanes))
+    return fault.set(artifact::Fault::OutOfMemory, "no memory for the lanes");
+  uint32_t *entry = entryTable.data();
+  for (bool &skip : skipped)
+    skip = true;
+  auto add = [&](uint32_t lane, Queue &queue, uint32_t index) {
+    laneOf[index] = lane;
+    skipped[index] = false;
+    *entry++ = index;
+    ++queue.count;
+    ++wanted;
+  };
+  for (uint32_t i = 0; i < lanes; ++i) {
+    const bundle::Lane *lane = program->lanes()->Get(i);
+    queues[i].entries = entry;
+    for (const bundle::LaneEntry *e : *lane->queue())
+      if (e->kind() == bundle::LaneKind_Prepare)
+        add(i, queues[i], e->index());
+    backgrounds[i].entries = entry;
+    if (continuous && lane->background())
+      for (uint32_t index : *lane->background())
+        add(i, backgrounds[i], index);
+  }
+  return true;
+}
+
+bool Lanes::makeMembers(const Options &options, uint8_t *scratch, size_t stride,
+                        artifact::Fault &fault) {
+  members = static_cast<Thread *>(malloc(numMembers * sizeof(Thread)));
+  if (!members) {
+    numMembers = 0;
+    return fault.set(artifact::Fault::OutOfMemory, "no memory for the lanes");
+  }
+  for (uint32_t i = 0; i < numMembers; ++i)
+    ::new (&members[i]) Thread();
+  uint32_t cpus = availableCpus();
+  for (uint32_t i = 0; i < numMembers; ++i) {
+    members[i].lanes = this;
+    members[i].preparer.thread = i;
+    members[i].preparer.scratch = scratch + i * stride;
+    if (options.pin && i > 0)
+      members[i].cpu = nthCpu((options.computing + i - 1) % cpus);
+    if (items.usesZstd() &&
+        !members[i].preparer.decoder.create(items.largestSplit(), fault))
+      return false;
+  }
+  return true;
+}
+
+void Lanes::start() {
+  if (numMembers < 2)
+    return;
+  ThreadStarter starter;
+  for (uint32_t i = 1; i < numMembers; ++i) {
+    members[i].startTime = trace->time();
+    if (starter.start(members[i].handle, threadMain, &members[i]) != 0)
+      break;
+    ++started;
+  }
+}
+
+Lanes::~Lanes() {
+  stop.store(true, std::memory_order_relaxed);
+  items.finishes().happen();
+  for (uint32_t i = 1; i <= started; ++i)
+    pthread_join(members[i].handle, nullptr);
+  for (uint32_t i = 0; i < numMembers; ++i)
+    members[i].~Thread();
+  free(members);
+}
+
+void *Lanes::threadMain(void *argument) {
+  auto *thread = static_cast<Thread *>(argument);
+  Lanes &lanes = *thread->lanes;
+  pinTo(thread->cpu);
+  lanes.trace->add({thread->startTime, 0, 0, NNV12_THREAD_START,
+                    thread->preparer.thread, thread->preparer.thread, 0});
+  FloatMode mode;
+  lanes.work(thread->preparer);
+  thread->preparer.decoder.release();
+  return nullptr;
+}
+
+/// Until there are no pieces left that nobody has begun.
+void Lanes::work(Preparer &preparer) {
+  bool inBackground = false;
+  while (!stop.load(std::memory_order_relaxed)) {
+    uint32_t seen = items.finishes().seen();
+    uint32_t index = findReady(queues, preparer.thread);
+    if (index == none && isEmpty(queues)) {
+      index = findReady(backgrounds, preparer.thread);
+      if (index == none && isEmpty(backgrounds))
+        return;
+      if (!inBackground)
+        setpriority(PRIO_PROCESS, 0, backgroundNiceness); // of this thread
+      inBackground = true;
+    }
+    if (index == none)
+      items.finishes().wait(seen);
+    else
+      workOn(index, preparer, ~0u);
+  }
+}
+
+/// The first entry that can be worked on, or `none`.
+uint32_t Lanes::findReady(Queue &queue) {
+  uint32_t head = queue.head.load(std::memory_order_relaxed);
+  while (head < queue.count && !items.hasPieces(queue.entries[head]))
+    ++head;
+  // Whoever stores last may put it back a little: the next one moves it on.
+  queue.head.store(head, std::memory_order_relaxed);
+  for (uint32_t i = head; i < queue.count; ++i)
+    if (items.hasPieces(queue.entries[i]) && items.isReady(queue.entries[i]))
+      return queue.entries[i];
+  return none;
+}
+
+/// The same, beginning with lane `first` and stealing from the others then.
+uint32_t Lanes::findReady(Array<Queue> &lanes, uint32_t first) {
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    uint32_t index = findReady(lanes[(first + i) % lanes.size()]);
+    if (index != none)
+      return index;
+  }
+  return none;
+}
+
+/// Whether all pieces are begun.
+bool Lanes::isEmpty(const Array<Queue> &lanes) const {
+  for (const Queue &queue : lanes)
+    for (uint32_t i = queue.head.load(std::memory_order_relaxed);
+         i < queue.count; ++i)
+      if (items.hasPieces(queue.entries[i]))
+        return false;
+  return true;
+}
+
+/// A preparation that can be worked on and that `after` waits for, by way of
+/// others maybe; `none` where others have begun all that there is.
+uint32_t Lanes::findNeeded(const After *after) const {
+  for (uint32_t i = 0; i < after->size(); ++i) {
+    uint32_t index = after->Get(i);
+    while (index != none && !items.isDone(index)) {
+      if (items.hasPieces(index) && items.isReady(index))
+        return index;
+      const After *before = items.afterOf(index);
+      index = none;
+      for (uint32_t k = 0; before && k < before->size(); ++k)
+        if (!items.isDone(before->Get(k)))
+          index = before->Get(k);
+    }
+  }
+  return none;
+}
+
+void Lanes::workOn(uint32_t index, Preparer &preparer, uint32_t most) {
+  uint64_t start = trace->time();
+  uint32_t pieces = 0;
+  while (pieces < most && !stop.load(std::memory_order_relaxed) &&
+         items.workOnPiece(index, preparer))
+    ++pieces;
+  if (pieces)
+    record(index, preparer.thread, start);
+}
+
+void Lanes::record(uint32_t index, uint32_t thread, uint64_t start) const {
+  if (*trace)
+    trace->add({start, 0, index, items.stageOf(index), thread, laneOf[index],
+                thread != laneOf[index]});
+}
+
+void Lanes::prepare(uint32_t index, Workers &workers) {
+  if (!items.hasPieces(index) || !waitFor(items.afterOf(index), workers))
+    return;
+  uint64_t start = trace->time();
+  if (items.workOnRest(index, members[0].preparer, workers))
+    record(index, 0, start);
+}
+
+bool Lanes::waitFor(const After *after, Workers &workers) {
+  for (;;) {
+    uint32_t seen = items.finishes().seen();
+    if (items.areDone(after))
+      return !items.hasFailed();
+    uint64_t start = trace->time();
+    uint32_t index = findNeeded(after);
+    if (index != none) {
+      if (items.workOnRest(index, members[0].preparer, workers))
+        record(index, 0, start);
+    } else if ((index = findReady(queues, 0)) != none) {
+      // A piece at a time: what it waits for may be done any moment.
+      workOn(index, members[0].preparer, 1);
+    } else {
+      items.finishes().wait(seen);
+    }
+  }
+}
+
+void Lanes::prepareInBackground(uint64_t nanoseconds) {
+  uint64_t deadline = now() + nanoseconds;
+  do {
+    uint32_t index = findReady(queues, 0);
+    if (index == none)
+      index = findReady(backgrounds, 0);
+    if (index == none)
+      break;
+    workOn(index, members[0].preparer, 1);
+  } while (now() < deadline);
+  if (items.numDone() == wanted)
+    members[0].preparer.decoder.release();
+}
+
+} // namespace nnv12::runtime

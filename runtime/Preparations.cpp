@@ -1,0 +1,203 @@
+//===- Preparations.cpp - Reads, decodes and transforms -------------------===//
+#include "runtime/Preparations.h"
+
+#include "runtime/Reader.h"
+
+namespace nnv12::runtime {
+
+#ifdef NNV12_TEST_HOOKS
+/// Tests delay threads here; see test/unit/LanesTest.cpp.
+void (*beforePiece)() = nullptr;
+#define BEFORE_PIECE() (beforePiece ? beforePiece() : (void)0)
+#else
+#define BEFORE_PIECE() (void)0
+#endif
+
+/// A transform goes in so many pieces, of which other threads may take the
+/// rest.
+static constexpr uint64_t piecesPerTransform = 16;
+
+void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
+                Memory memory) {
+  uint8_t *base = nullptr;
+  if (operand->space() == bundle::Space_Weights)
+    base = const_cast<uint8_t *>(bundle.image()) +
+           bundle.metadata()->segments()->Get(operand->index())->offset();
+  else if (operand->space() == bundle::Space_Arena)
+    base = memory.arena;
+  else if (operand->space() == bundle::Space_Prepared)
+    base = memory.prepared;
+  return base ? base + operand->offset() : nullptr;
+}
+
+artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
+                            const bundle::Operation *operation) {
+  const bundle::Kernel *kernel =
+      bundle.chosenProgram()->kernels()->Get(operation->kernel());
+  return reinterpret_cast<artifact::KernelFn>(
+      reinterpret_cast<uintptr_t>(bundle.code() + kernel->entry()));
+}
+
+bool Preparations::allocate(const nnv12_bundle &bundle,
+                            artifact::Fault &fault) {
+  const auto *source = bundle.chosenProgram()->preparations();
+  size_t count = source ? source->size() : 0, operands = 0;
+  for (size_t i = 0; i < count; ++i)
+    operands += source->Get(static_cast<uint32_t>(i))->operands()->size();
+  if (!items.allocate(count) || !operandTable.allocate(operands))
+    return fault.set(artifact::Fault::OutOfMemory, "no memory for the plan");
+  for (size_t i = 0; i < count; ++i) {
+    items[i].operation = source->Get(static_cast<uint32_t>(i));
+    items[i].after = items[i].operation->after();
+  }
+  return true;
+}
+
+bool Preparations::create(const nnv12_bundle &bundle, Memory memory,
+                          const artifact::Array<bool> &skipped,
+                          artifact::Fault &fault) {
+  if (!allocate(bundle, fault))
+    return false;
+  void **operands = operandTable.data();
+  for (uint32_t i = 0; i < items.size(); ++i)
+    if (!skipped[i])
+      resolve(items[i], bundle, memory, operands);
+  return true;
+}
+
+void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
+                           Memory memory, void **&operands) {
+  const bundle::Operation *operation = item.operation;
+  item.operands = operands;
+  for (const bundle::Operand *operand : *operation->operands())
+    *operands++ = addressOf(bundle, operand, memory);
+  switch (operation->kind()) {
+  case bundle::OperationKind_Read:
+    item.units = operation->operands()->Get(0)->size();
+    item.perPiece = readPiece;
+    break;
+  case bundle::OperationKind_Transform:
+    item.kernel = kernelOf(bundle, operation);
+    item.units = operation->tiles();
+    item.perPiece = (item.units + piecesPerTransform - 1) / piecesPerTransform;
+    break;
+  default:
+    item.units = item.perPiece = 1;
+    zstd |= operation->codec() == bundle::Codec_Zstd;
+    uint64_t size = operation->operands()->Get(0)->size();
+    if (operation->planes() > 1 && operation->codec() != bundle::Codec_Stored &&
+        size > split)
+      split = size;
+  }
+  if (item.perPiece == 0)
+    item.perPiece = 1;
+  // At least one, so that somebody finishes it. Sizes are below 2^46 and tiles
+  // below 2^31, so the number fits but for absurd reads, which go in larger
+  // pieces.
+  while (item.units / item.perPiece >= UINT32_MAX / 2)
+    item.perPiece *= 2;
+  uint64_t pieces = (item.units + item.perPiece - 1) / item.perPiece;
+  item.pieces = pieces ? static_cast<uint32_t>(pieces) : 1;
+  item.left.store(item.pieces, std::memory_order_relaxed);
+}
+
+bool Preparations::areDone(const After *after) const {
+  for (uint32_t i = 0; after && i < after->size(); ++i)
+    if (!isDone(after->Get(i)))
+      return false;
+  return true;
+}
+
+// Clang's check of function pointers reads what stands before the function,
+// which generated code does not have.
+#if defined(__clang__)
+__attribute__((no_sanitize("function")))
+#endif
+bool Preparations::compute(Item &item, uint64_t begin, uint64_t end,
+                           Preparer &preparer) {
+  const bundle::Operation *operation = item.operation;
+  switch (operation->kind()) {
+  case bundle::OperationKind_Read:
+    return readPages(static_cast<uint8_t *>(item.operands[0]) + begin,
+                     end - begin);
+  case bundle::OperationKind_Transform:
+    item.kernel(item.operands, static_cast<int64_t>(begin),
+                static_cast<int64_t>(end), preparer.scratch);
+    return true;
+  default:
+    return preparer.decoder.decode(
+        operation->codec(), operation->planes(),
+        static_cast<uint8_t *>(item.operands[0]),
+        operation->operands()->Get(0)->size(),
+        static_cast<const uint8_t *>(item.operands[1]),
+        operation->operands()->Get(1)->size());
+  }
+}
+
+void Preparations::finish(Item &item, uint32_t pieces, bool good) {
+  if (!good) {
+    const bundle::Operation *nobody = nullptr;
+    culprit.compare_exchange_strong(nobody, item.operation);
+    failed.store(true, std::memory_order_release);
+  }
+  // Acquires and releases, so that who sees it done sees every thread's pieces.
+  if (item.left.fetch_sub(pieces, std::memory_order_acq_rel) != pieces)
+    return;
+  doneCount.fetch_add(1, std::memory_order_relaxed);
+  item.done.store(true, std::memory_order_release);
+  events.happen();
+}
+
+bool Preparations::workOnPiece(uint32_t index, Preparer &preparer) {
+  Item &item = items[index];
+  // Looking before adding keeps the counter from overflowing.
+  if (!hasPieces(index))
+    return false;
+  BEFORE_PIECE();
+  uint32_t piece = item.next.fetch_add(1, std::memory_order_relaxed);
+  if (piece >= item.pieces)
+    return false;
+  BEFORE_PIECE();
+  uint64_t begin = piece * item.perPiece;
+  uint64_t end = begin + item.perPiece;
+  bool good =
+      compute(item, begin, end < item.units ? end : item.units, preparer);
+  finish(item, 1, good);
+  return true;
+}
+
+bool Preparations::workOnRest(uint32_t index, Preparer &leader,
+                              Workers &workers) {
+  Item &item = items[index];
+  if (item.operation->kind() != bundle::OperationKind_Transform ||
+      workers.threads() == 1) {
+    bool any = false;
+    while (workOnPiece(index, leader))
+      any = true;
+    return any;
+  }
+  uint32_t piece = item.next.exchange(item.pieces, std::memory_order_relaxed);
+  if (piece >= item.pieces)
+    return false;
+  BEFORE_PIECE();
+  workers.run(item.kernel, item.operands, piece * item.perPiece, item.units);
+  finish(item, item.pieces - piece, true);
+  return true;
+}
+
+bool Preparations::reportFailure(artifact::Fault &fault) const {
+  const bundle::Operation *operation = culprit.load();
+  const char *layer = operation->layer()->c_str();
+  if (operation->kind() == bundle::OperationKind_Read)
+    return fault.set(artifact::Fault::Io,
+                     "layer '%.200s': cannot read its weights from the file",
+                     layer);
+  return fault.set(
+      artifact::Fault::BadBundle,
+      "layer '%.200s': compressed weights: damaged, expected a "
+      "zstd frame of %llu bytes",
+      layer,
+      static_cast<unsigned long long>(operation->operands()->Get(0)->size()));
+}
+
+} // namespace nnv12::runtime

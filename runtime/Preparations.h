@@ -1,0 +1,115 @@
+//===- Preparations.h - Reads, decodes and transforms -----------*- C++ -*-===//
+//
+// A preparation is, like an execute, a grid of independent pieces: chunks of
+// the file, ranges of tiles, one compressed frame. Threads take pieces one by
+// one, so that one that comes to help (NNV12, section 3.3, workload stealing)
+// shares the rest of what is running, and is soon free again for something more
+// urgent.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_PREPARATIONS_H
+#define NNV12_RUNTIME_PREPARATIONS_H
+
+#include "runtime/Decoder.h"
+#include "runtime/LoadedBundle.h"
+#include "runtime/Trace.h"
+#include "runtime/Workers.h"
+
+namespace nnv12::runtime {
+
+using After = flatbuffers::Vector<uint32_t>;
+
+/// What a thread that prepares has to itself.
+struct Preparer {
+  uint32_t thread = 0; ///< 0: the one that calls run; else its lane
+  uint8_t *scratch = nullptr;
+  Decoder decoder;
+};
+
+/// Where the operands of a session lie.
+struct Memory {
+  uint8_t *arena, *prepared;
+};
+
+/// The address of an operand that is not in a caller's buffer.
+void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
+                Memory memory);
+artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
+                            const bundle::Operation *operation);
+
+/// All preparations of a program. Any number of threads may call the functions
+/// that are not for a certain one.
+class Preparations {
+public:
+  /// Those with a mark in `skipped` will never run.
+  bool create(const nnv12_bundle &bundle, Memory memory,
+              const artifact::Array<bool> &skipped, artifact::Fault &fault);
+
+  uint32_t size() const { return static_cast<uint32_t>(items.size()); }
+  /// What others write to see that something has finished.
+  Events &finishes() { return events; }
+
+  bool isDone(uint32_t index) const {
+    return items[index].done.load(std::memory_order_acquire);
+  }
+  bool areDone(const After *after) const;
+  /// Whether what it waits for is done.
+  bool isReady(uint32_t index) const { return areDone(items[index].after); }
+  /// Whether there are pieces that nobody has begun.
+  bool hasPieces(uint32_t index) const {
+    const Item &item = items[index];
+    return item.next.load(std::memory_order_relaxed) < item.pieces;
+  }
+  const After *afterOf(uint32_t index) const { return items[index].after; }
+  uint32_t stageOf(uint32_t index) const {
+    return static_cast<uint32_t>(items[index].operation->kind());
+  }
+
+  /// Computes one piece of a preparation that is ready, if there is one left.
+  bool workOnPiece(uint32_t index, Preparer &preparer);
+  /// Computes all that is left of a preparation that is ready, for the leader
+  /// of `workers`: a transform's tiles go over all of them.
+  bool workOnRest(uint32_t index, Preparer &leader, Workers &workers);
+
+  uint32_t numDone() const { return doneCount.load(std::memory_order_relaxed); }
+  /// Set when a preparation has failed: no result of the session is good.
+  bool hasFailed() const { return failed.load(std::memory_order_acquire); }
+  bool reportFailure(artifact::Fault &fault) const;
+
+  bool usesZstd() const { return zstd; }
+  /// The largest result that a decode puts together from planes.
+  uint64_t largestSplit() const { return split; }
+
+private:
+  struct Item {
+    const bundle::Operation *operation;
+    const After *after;
+    artifact::KernelFn kernel;
+    void **operands;
+    uint64_t units;    ///< bytes of a read, tiles of a transform
+    uint64_t perPiece; ///< units
+    uint32_t pieces;
+    std::atomic<uint32_t> next; ///< the first piece that nobody has begun
+    std::atomic<uint32_t> left; ///< pieces that are not finished
+    std::atomic<bool> done;
+  };
+
+  bool allocate(const nnv12_bundle &bundle, artifact::Fault &fault);
+  void resolve(Item &item, const nnv12_bundle &bundle, Memory memory,
+               void **&operands);
+  bool compute(Item &item, uint64_t begin, uint64_t end, Preparer &preparer);
+  void finish(Item &item, uint32_t pieces, bool good);
+
+  artifact::Array<Item> items;
+  artifact::Array<void *> operandTable;
+  bool zstd = false;
+  uint64_t split = 0;
+  Events events;
+  std::atomic<uint32_t> doneCount{0};
+  std::atomic<bool> failed{false};
+  std::atomic<const bundle::Operation *> culprit{nullptr};
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_PREPARATIONS_H

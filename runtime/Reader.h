@@ -1,0 +1,21 @@
+//===- Reader.h - Brings pages of a mapped file into memory -----*- C++ -*-===//
+#ifndef NNV12_RUNTIME_READER_H
+#define NNV12_RUNTIME_READER_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nnv12::runtime {
+
+/// How many bytes a Read brings in at once: enough that calls cost nothing
+/// beside the transfer, and little enough that a thread is soon free for
+/// something more urgent. docs/reading-weights.md has the measurements.
+constexpr uint64_t readPiece = 1u << 20;
+
+/// Makes sure that [data, data + size), a part of a mapping, is in memory and
+/// in this process's page tables. False when the system cannot read it.
+bool readPages(const uint8_t *data, size_t size);
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_READER_H
