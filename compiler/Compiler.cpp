@@ -193,6 +193,15 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
       programs.push_back({target, tuningKernels(main, target)});
     return writeTuningBundle(main, programs, options.output, options.signingKey);
   }
+  // Costs of target "host"; null: nobody asked to measure them.
+  std::shared_ptr<const device::DeviceProfile> hostCosts;
+  if (options.tuneHost) {
+    Stage stage(options, "measure");
+    auto tuned = tuneHost(main, *codegen::Target::byName("host"), options.tuning);
+    if (failed(tuned))
+      return failure();
+    hostCosts = std::make_shared<device::DeviceProfile>(std::move(*tuned));
+  }
   artifact::Bundle bundle;
   if (auto name = (*module)->getAttrOfType<StringAttr>("nn.model"))
     bundle.model = name.str();

@@ -2,6 +2,7 @@
 #ifndef NNV12_COMPILER_COMPILER_H
 #define NNV12_COMPILER_COMPILER_H
 
+#include "compiler/HostTuning.h"
 #include "compiler/import/Import.h"
 #include "mlir/IR/MLIRContext.h"
 
@@ -18,6 +19,9 @@ struct CompileOptions {
   ImportOptions import;
   /// Names that codegen::Target::byName takes, the preferred one first.
   std::vector<std::string> targets = {"host"};
+  /// Measure the costs of target "host" on this machine, see tuneHost().
+  bool tuneHost = false;
+  TuneOptions tuning;
   Emit emit = Emit::Bundle;
   unsigned threads = 0;   ///< of a session that is not told otherwise; 0: one a CPU
   std::string signingKey; ///< file, empty for none

@@ -40,17 +40,6 @@ static int64_t bytes(Type type) {
   return nn::storageSize(cast<RankedTensorType>(type));
 }
 
-/// The largest constant that the layer reads; null if there is none. The others
-/// (bias and the like) are always stored packed.
-static Value mainWeights(Operation *layer) {
-  Value largest;
-  for (Value v : layer->getOperands())
-    if (v.getDefiningOp<nn::ConstantOp>() &&
-        (!largest || bytes(v.getType()) > bytes(largest.getType())))
-      largest = v;
-  return largest;
-}
-
 std::vector<TuningKernel>
 nnv12::tuningKernels(func::FuncOp main, const codegen::Target &target) {
   std::vector<TuningKernel> kernels;
@@ -75,14 +64,16 @@ nnv12::tuningKernels(func::FuncOp main, const codegen::Target &target) {
              "transform." + form->name, layer, &op, routine, {},
              routine->transformWork(&op)});
     }
-    Value weights = mainWeights(&op);
-    if (!weights || nn::layoutTag(weights.getType()).empty())
-      continue;
-    auto type = cast<RankedTensorType>(weights.getType());
-    codegen::Work work;
-    work.bytes = bytes(nn::withLayout(type, "")) + bytes(type);
-    add({TuningKernel::Stage::Pack, codegen::packFingerprint(type, target),
-         "pack", layer, nullptr, nullptr, type, work});
+    // Which constant is stored raw the plan decides.
+    for (Value v : op.getOperands()) {
+      if (!v.getDefiningOp<nn::ConstantOp>() || nn::layoutTag(v.getType()).empty())
+        continue;
+      auto type = cast<RankedTensorType>(v.getType());
+      codegen::PackLayer pack(type);
+      add({TuningKernel::Stage::Pack, codegen::packFingerprint(type, target),
+           "pack", layer, nullptr, nullptr, type,
+           pack.routine().work(pack.layer())});
+    }
   }
   return kernels;
 }

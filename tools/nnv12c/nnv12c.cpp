@@ -33,8 +33,17 @@ static cl::list<std::string> constants(
 static cl::list<std::string> targets(
     "target", cl::CommaSeparated,
     cl::desc("CPUs to compile for: host, x86-64-v3, x86-64-v4, aarch64; several give "
-             "one bundle with code for each over the same weights, best first"),
+             "one bundle with code for each over the same weights, best first. `host`, "
+             "said so, also measures kernels on this machine"),
     cl::value_desc("LIST"), cl::cat(category));
+static cl::opt<std::string> cacheDir(
+    "cache-dir",
+    cl::desc("Where --target host remembers what it measured (default: "
+             "$XDG_CACHE_HOME/nnv12 or ~/.cache/nnv12)"),
+    cl::value_desc("FOLDER"), cl::cat(category));
+static cl::opt<bool> noCache("no-cache",
+                             cl::desc("Measure anew, and remember nothing"),
+                             cl::cat(category));
 static cl::opt<Emit> emitKind(
     "emit", cl::init(Emit::Bundle), cl::desc("What to write"),
     cl::values(clEnumValN(Emit::Imported, "import", "layers as imported, as MLIR"),
@@ -126,6 +135,9 @@ int main(int argc, char **argv) {
   options.timing = timing;
   if (!targets.empty())
     options.targets.assign(targets.begin(), targets.end());
+  options.tuneHost = emitKind == Emit::Bundle && llvm::is_contained(targets, "host");
+  options.tuning.cacheFolder = cacheDir;
+  options.tuning.useCache = !noCache;
 
   StringRef name, rest;
   for (const std::string &shape : shapes) {
