@@ -78,7 +78,7 @@ def progress(row):
 
 
 def _floor(rows, threads, limits):
-    cells, ratios, process, peak = [], [], [], []
+    cells, ratios, process, peak, bare = [], [], [], [], []
     right, predicted = 0, 0
     for row in rows:
         turns = row["turns"]
@@ -93,6 +93,7 @@ def _floor(rows, threads, limits):
         allowed = note["bundle"] + note["arena"] + note["prepared"] + 8 * MB
         used = max(s["peak"] for s in turns["samples"]["cold"])
         peak.append(used / allowed)
+        bare.append(used / (allowed - note["prepared"]))
         guess = note["predicted_cold"]
         if guess:
             predicted += 1
@@ -106,6 +107,7 @@ def _floor(rows, threads, limits):
     limits.add(f"cold / max(floor, warm), geometric mean, {who}", geometric_mean(ratios), 1.25)
     limits.add(f"whole process adds, ms, largest median, {who}", max(process), 3)
     limits.add(f"peak memory / (bundle + arena + prepared + 8 MB), largest, {who}", max(peak), 1)
+    limits.add(f"peak memory / (bundle + arena + 8 MB), largest, {who}", max(bare), 1)
     if predicted:
         limits.add(f"models predicted within 15 %, {who}", 100 * right / predicted, 80,
                    f"{100 * right / predicted:.0f} % of {predicted}", least=True)

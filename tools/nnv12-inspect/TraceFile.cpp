@@ -3,7 +3,6 @@
 
 #include "tools/common/Report.h"
 
-#ifdef NNV12_HAVE_NLOHMANN
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -14,19 +13,8 @@
 #include <map>
 #include <memory>
 #include <sys/stat.h>
-#endif
 
 namespace nnv12::tools {
-
-#ifndef NNV12_HAVE_NLOHMANN
-
-std::vector<TraceEvent> readTrace(const std::string &path, const Plan &,
-                                  const std::string &) {
-  fail(path + ": this nnv12-inspect was built without nlohmann-json and reads "
-              "no traces");
-}
-
-#else
 
 using Value = nlohmann::json;
 
@@ -244,7 +232,5 @@ std::vector<TraceEvent> readTrace(const std::string &path, const Plan &plan,
          ", expected a trace of that bundle");
   return events;
 }
-
-#endif // NNV12_HAVE_NLOHMANN
 
 } // namespace nnv12::tools
