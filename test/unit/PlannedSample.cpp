@@ -109,6 +109,17 @@ void PlannedSample::plan(artifact::Program &program, unsigned lanes,
   program.preparedSize = 3 * rounds * bytes;
   program.predictedCold = 2000;
   program.predictedWarm = 1000;
+  // Times for tools that show them: on each lane, one after another.
+  for (const Lane &lane : program.lanes) {
+    uint64_t time = 0;
+    for (const LaneEntry &entry : lane.queue) {
+      Operation &operation = entry.kind == LaneKind::Execute
+                                 ? program.operations[entry.index]
+                                 : program.preparations[entry.index];
+      operation.predictedStart = time;
+      operation.predictedEnd = time += 250;
+    }
+  }
 }
 
 float PlannedSample::expectedRun(size_t i, float x, bool switched) const {

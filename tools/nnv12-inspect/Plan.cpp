@@ -37,9 +37,9 @@ static uint64_t sumOf(const bundle::Operation *operation, bundle::Space space) {
 
 uint64_t PlannedOperation::bytesIn() const {
   uint64_t weights = sumOf(operation, bundle::Space_Weights);
-  if (operation->kind() != bundle::OperationKind_Execute)
+  if (!kernel)
     return weights;
-  return weights + sumOf(operation, bundle::Space_Prepared);
+  return weights + sumOf(operation, bundle::Space_Prepared) - bytesPrepared();
 }
 
 uint64_t PlannedOperation::bytesPrepared() const {

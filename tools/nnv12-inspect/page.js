@@ -109,16 +109,18 @@ function drawAxis(svg, scale, height) {
 
 function drawItem(svg, picture, item, scale, y) {
   const x = item.start * scale, width = Math.max(item.duration * scale, 0.7);
+  // What is no operation, as opening the bundle, may last while operations run: a strip below.
+  const isOther = item.stage === "other";
   const rect = shape("rect", {class: `op ${item.stage}${item.stolen ? " stolen" : ""}`,
-    x, y: y + 3, width, height: ROW - 6, rx: Math.min(2, width / 3)});
+    x, y: isOther ? y + ROW - 5 : y + 3, width, height: isOther ? 4 : ROW - 8, rx: Math.min(2, width / 3)});
   drawn.push({item, rect, picture});
   rect.dataset.number = drawn.length - 1;
   svg.append(rect);
   const letters = Math.floor((width - 6) / 6.8);
-  if (letters >= 4) {
+  if (letters >= 4 && !isOther) {
     // Names of neighbours differ at their ends.
     const name = item.layer.length > letters ? "…" + item.layer.slice(1 - letters) : item.layer;
-    svg.append(shape("text", {class: "name", x: x + 4, y: y + ROW / 2 + 4}, name));
+    svg.append(shape("text", {class: "name", x: x + 4, y: y + ROW / 2 + 3}, name));
   }
 }
 
