@@ -88,7 +88,7 @@ bool Decoder::decode(bundle::Codec codec, unsigned planes, uint8_t *target,
   }
   if (planes > 1)
     joinPlanes(planes, target, source, size);
-  else if (codec == bundle::Codec_Stored)
+  else if (codec == bundle::Codec_Stored && size)
     memcpy(target, source, size);
   return true;
 }
@@ -115,7 +115,7 @@ void joinPlanes(unsigned planes, uint8_t *target, const uint8_t *source,
     join<uint32_t>(target, source, size / 4);
   else if (planes == 8)
     join<uint64_t>(target, source, size / 8);
-  else
+  else if (size)
     memcpy(target, source, size);
 }
 

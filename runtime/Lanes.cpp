@@ -25,6 +25,8 @@ bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
                    const Trace &events, artifact::Fault &fault) {
   const bundle::Program *program = bundle.chosenProgram();
   trace = &events;
+  steal = options.steal ||
+          (program->lanes() && program->lanes()->size() > numMembers);
   numMembers = 1 + numThreads(program, options);
   Array<bool> skipped;
   return collect(program, options.continuous, skipped, fault) &&
@@ -96,8 +98,10 @@ void Lanes::start() {
   ThreadStarter starter;
   for (uint32_t i = 1; i < numMembers; ++i) {
     members[i].startTime = trace->time();
-    if (starter.start(members[i].handle, threadMain, &members[i]) != 0)
+    if (starter.start(members[i].handle, threadMain, &members[i]) != 0) {
+      steal = true;
       break;
+    }
     ++started;
   }
 }
@@ -130,9 +134,9 @@ void Lanes::work(Preparer &preparer) {
   while (!stop.load(std::memory_order_relaxed)) {
     uint32_t seen = items.finishes().seen();
     uint32_t index = findReady(queues, preparer.thread);
-    if (index == none && isEmpty(queues)) {
+    if (index == none && isEmpty(queues, preparer.thread)) {
       index = findReady(backgrounds, preparer.thread);
-      if (index == none && isEmpty(backgrounds))
+      if (index == none && isEmpty(backgrounds, preparer.thread))
         return;
       if (!inBackground)
         setpriority(PRIO_PROCESS, 0, backgroundNiceness); // of this thread
@@ -158,10 +162,11 @@ uint32_t Lanes::findReady(Queue &queue) {
   return none;
 }
 
-/// The same, beginning with lane `first` and stealing from the others then.
-uint32_t Lanes::findReady(Array<Queue> &lanes, uint32_t first) {
-  for (size_t i = 0; i < lanes.size(); ++i) {
-    uint32_t index = findReady(lanes[(first + i) % lanes.size()]);
+/// The same, beginning with lane `own` and stealing from the others then.
+uint32_t Lanes::findReady(Array<Queue> &lanes, uint32_t own) {
+  size_t count = mayHelp() ? lanes.size() : 1;
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t index = findReady(lanes[(own + i) % lanes.size()]);
     if (index != none)
       return index;
   }
@@ -169,12 +174,21 @@ uint32_t Lanes::findReady(Array<Queue> &lanes, uint32_t first) {
 }
 
 /// Whether all pieces are begun.
-bool Lanes::isEmpty(const Array<Queue> &lanes) const {
+bool Lanes::isEmpty(const Queue &queue) const {
+  for (uint32_t i = queue.head.load(std::memory_order_relaxed); i < queue.count;
+       ++i)
+    if (items.hasPieces(queue.entries[i]))
+      return false;
+  return true;
+}
+
+/// The same of all that lane `own` may take from.
+bool Lanes::isEmpty(const Array<Queue> &lanes, uint32_t own) const {
+  if (!mayHelp())
+    return isEmpty(lanes[own]);
   for (const Queue &queue : lanes)
-    for (uint32_t i = queue.head.load(std::memory_order_relaxed);
-         i < queue.count; ++i)
-      if (items.hasPieces(queue.entries[i]))
-        return false;
+    if (!isEmpty(queue))
+      return false;
   return true;
 }
 
@@ -226,11 +240,11 @@ bool Lanes::waitFor(const After *after, Workers &workers) {
     if (items.areDone(after))
       return !items.hasFailed();
     uint64_t start = trace->time();
-    uint32_t index = findNeeded(after);
+    uint32_t index = mayHelp() ? findNeeded(after) : none;
     if (index != none) {
       if (items.workOnRest(index, members[0].preparer, workers))
         record(index, 0, start);
-    } else if ((index = findReady(queues, 0)) != none) {
+    } else if (mayHelp() && (index = findReady(queues, 0)) != none) {
       // A piece at a time: what it waits for may be done any moment.
       workOn(index, members[0].preparer, 1);
     } else {

@@ -31,6 +31,8 @@ public:
     bool pin = false;
     /// Of the session: lanes are pinned to CPUs behind theirs.
     uint32_t computing = 1;
+    /// Ignored where a lane has no thread, and others must do its work.
+    bool steal = true;
   };
 
   /// How many threads start() will start.
@@ -90,8 +92,10 @@ private:
   static void *threadMain(void *thread);
   void work(Preparer &preparer);
   uint32_t findReady(Queue &queue);
-  uint32_t findReady(Array<Queue> &queues, uint32_t first);
-  bool isEmpty(const Array<Queue> &queues) const;
+  uint32_t findReady(Array<Queue> &queues, uint32_t own);
+  bool isEmpty(const Queue &queue) const;
+  bool isEmpty(const Array<Queue> &queues, uint32_t own) const;
+  bool mayHelp() const { return steal.load(std::memory_order_relaxed); }
   uint32_t findNeeded(const After *after) const;
   /// Pieces of a preparation, one after another, while there are some, and no
   /// more than `most`.
@@ -103,6 +107,7 @@ private:
   Array<uint32_t> laneOf; ///< by preparation
   Array<Queue> queues, backgrounds;
   uint32_t wanted = 0;
+  std::atomic<bool> steal{true};
   const Trace *trace = nullptr;
   std::atomic<bool> stop{false};
   /// The execute lane's, which is no thread of ours, and then one a thread.

@@ -52,6 +52,7 @@ bool nnv12_session::create(nnv12_bundle &source,
   laneOptions.continuous = continuous;
   laneOptions.pin = options.pin_threads != 0;
   laneOptions.computing = threads;
+  laneOptions.steal = options.no_stealing == 0;
   const bundle::Program *program = bundle->chosenProgram();
   uint32_t laneThreads = Lanes::numThreads(program, laneOptions);
   if (!allocateMemory(threads + laneThreads, fault))

@@ -26,6 +26,8 @@ static constexpr char examples[] =
       warm speed, and where the time goes
   nnv12-bench model.nnv --cold 20 --warm 0 --drop-caches --json cold.json
       as after a boot (as root): libraries are not in memory either
+  nnv12-bench model.nnv --cold 15 --floor 15 --warm 100
+      how near cold runs come to reading the weights and to warm runs
 )";
 
 namespace {
@@ -33,13 +35,15 @@ struct BenchOptions {
   std::string bundle;
   std::string json;
   unsigned cold = 5;
+  unsigned floor = 0;
   unsigned warm = 20;
-  unsigned threads = 0;
   bool dropCaches = false;
   bool profile = false;
   /// Set in the processes that cold runs start: where to report to.
   unsigned reportTo = 0;
+  bool floorRun = false;
   LoadOptions load;
+  RunOptions session;
   InputOptions input;
 };
 
@@ -50,9 +54,11 @@ struct Stage {
 };
 
 struct Results {
-  std::vector<Stage> cold, warm;
+  std::vector<Stage> cold, floor, warm;
   double residency = 0; ///< of the bundle before cold runs, at most, 0 to 1
   uint64_t coldPeak = 0, warmPeak = 0;
+  /// Of the warm session: what it knows, what it took, and after how many runs.
+  uint32_t switches = 0, switchesDone = 0, runsToSwitch = 0;
   std::vector<uint64_t> profile; ///< by operation, empty if not asked for
 };
 } // namespace
@@ -62,11 +68,15 @@ static BenchOptions parseOptions(int argc, char **argv) {
   Options options("nnv12-bench", overview, examples);
   options.positional("BUNDLE.nnv", result.bundle);
   options.number("cold", "N", result.cold, 0, 100000, "Cold runs. Default 5.");
-  options.number("warm", "N", result.warm, 0, 10000000,
-                 "Warm runs, after one that is reported as first run. Default "
-                 "20.");
-  options.number("threads", "N", result.threads, 0, 64,
-                 "How many threads compute; 0, the default: one for each CPU.");
+  options.number(
+      "warm", "N", result.warm, 0, 10000000,
+      "Warm runs, after one that is reported as first run and, where "
+      "the bundle has switches, after those until all are taken. "
+      "Default 20.");
+  options.number("floor", "N", result.floor, 0, 100000,
+                 "N times, taking turns with the cold runs, map the bundle and "
+                 "touch all pages of its weights: the floor of cold runs. "
+                 "Default 0.");
   options.flag("drop-caches", result.dropCaches,
                "Before each cold run drop the system's whole page cache. Needs "
                "root.");
@@ -76,7 +86,9 @@ static BenchOptions parseOptions(int argc, char **argv) {
   options.flag("profile", result.profile,
                "Print the median time of each layer over the warm runs.");
   result.input.addTo(options);
+  result.session.addTo(options);
   result.load.addTo(options);
+  options.flag("floor-run", result.floorRun, "");
   options.number("report-to", "FD", result.reportTo, 0, 1000000, "");
   options.parse(argc, argv);
   // Speed hardly depends on the numbers: inputs need not be given.
@@ -97,11 +109,17 @@ static void run(const BenchOptions &options, Session &session,
 /// What happens in a fresh process.
 static int coldMain(const BenchOptions &options) {
   ColdReport report;
+  if (options.floorRun) {
+    report.floor = touchWeights(options.bundle);
+    sendReport(options.reportTo, report);
+    return 0;
+  }
   double start = milliseconds();
   Bundle bundle = openBundle(options.bundle, options.load);
   report.open = milliseconds() - start;
   start = milliseconds();
-  Session session = openSession(options.bundle, bundle, options.threads);
+  Session session =
+      openSession(options.bundle, bundle, options.session.session());
   report.session = milliseconds() - start;
   std::vector<Tensor> inputs =
       loadInputs(options.bundle, bundle, options.input, "");
@@ -123,11 +141,20 @@ static void measureCold(const BenchOptions &options, char **argv,
                   {"open", {}},
                   {"session", {}},
                   {"first run", {}}};
-  for (unsigned i = 0; i < options.cold; ++i) {
+  results.floor = {{"floor", {}}};
+  double process;
+  for (unsigned i = 0; i < std::max(options.cold, options.floor); ++i) {
+    if (i < options.floor) {
+      double residency = evict(options.bundle, options.dropCaches);
+      results.residency = std::max(results.residency, residency);
+      results.floor[0].samples.push_back(
+          runFresh(argv, "--floor-run", process).floor);
+    }
+    if (i >= options.cold)
+      continue;
     double residency = evict(options.bundle, options.dropCaches);
     results.residency = std::max(results.residency, residency);
-    double process;
-    ColdReport report = runFresh(argv, process);
+    ColdReport report = runFresh(argv, nullptr, process);
     const double values[] = {process,
                              report.open + report.session + report.firstRun,
                              report.open, report.session, report.firstRun};
@@ -137,10 +164,35 @@ static void measureCold(const BenchOptions &options, char **argv,
   }
 }
 
+/// Runs until every switch is taken, if the session has any; reports the second
+/// run, which goes on beside the preparing.
+static void runUntilSwitched(const BenchOptions &options, Session &session,
+                             const std::vector<nnv12_input> &in,
+                             const std::vector<nnv12_output> &out,
+                             Results &results) {
+  // A session with no thread to spare prepares a piece a run.
+  static constexpr uint32_t mostRuns = 100000;
+  nnv12_session_info info = session.info();
+  results.switches = info.num_switches;
+  std::vector<double> second;
+  uint32_t runs = 0;
+  while (info.switches_done < info.num_switches && runs < mostRuns) {
+    double start = milliseconds();
+    run(options, session, in, out);
+    if (runs++ == 0)
+      second.push_back(milliseconds() - start);
+    info = session.info();
+  }
+  results.switchesDone = info.switches_done;
+  results.runsToSwitch = runs;
+  results.warm.push_back({"second run", second});
+}
+
 static void measureWarm(const BenchOptions &options, const Bundle &bundle,
                         double open, Results &results) {
   double start = milliseconds();
-  Session session = openSession(options.bundle, bundle, options.threads);
+  Session session =
+      openSession(options.bundle, bundle, options.session.session());
   double created = milliseconds() - start;
   std::vector<Tensor> inputs =
       loadInputs(options.bundle, bundle, options.input, "");
@@ -150,10 +202,10 @@ static void measureWarm(const BenchOptions &options, const Bundle &bundle,
   start = milliseconds();
   run(options, session, in, out);
   double first = milliseconds() - start;
-  results.warm = {{"open", {open}},
-                  {"session", {created}},
-                  {"first run", {first}},
-                  {"run", {}}};
+  results.warm = {
+      {"open", {open}}, {"session", {created}}, {"first run", {first}}};
+  runUntilSwitched(options, session, in, out, results);
+  results.warm.push_back({"run", {}});
   uint32_t operations = bundle.info().num_operations;
   std::vector<uint64_t> times(operations);
   std::vector<std::vector<double>> samples(operations);
@@ -188,9 +240,13 @@ static void printTable(const BenchOptions &options, const Bundle &bundle,
   nnv12_bundle_info info = bundle.info();
   printf("%s: model '%s', %s, %u threads\n", options.bundle.c_str(), info.model,
          info.target, threads);
-  printf("bundle %.2f MB (code %.2f, weights %.2f), arena %.2f MB\n",
+  printf("bundle %.2f MB (code %.2f, weights %.2f), arena %.2f MB, prepared "
+         "%.2f MB\n",
          info.file_size * 1e-6, info.code_size * 1e-6, info.weights_size * 1e-6,
-         info.arena_size * 1e-6);
+         info.arena_size * 1e-6, info.prepared_size * 1e-6);
+  if (info.predicted_cold_ns)
+    printf("predicted: cold %.3f ms, warm %.3f ms\n",
+           info.predicted_cold_ns * 1e-6, info.predicted_warm_ns * 1e-6);
   printf("  %-12s %10s %10s %10s\n", "ms", "median", "min", "p95");
   if (options.cold) {
     printf("cold: %u processes, at most %.0f %% of the bundle cached before, "
@@ -198,9 +254,16 @@ static void printTable(const BenchOptions &options, const Bundle &bundle,
            options.cold, 100 * results.residency, results.coldPeak * 1e-6);
     printStages(results.cold);
   }
+  if (options.floor) {
+    printf("floor: %u processes that touch all weights\n", options.floor);
+    printStages(results.floor);
+  }
   if (options.warm) {
     printf("warm: %u runs, peak memory %.2f MB\n", options.warm,
            results.warmPeak * 1e-6);
+    if (results.switches)
+      printf("  %u of %u switches taken after run %u\n", results.switchesDone,
+             results.switches, results.runsToSwitch);
     printStages(results.warm);
   }
   if (!results.profile.empty())
@@ -234,7 +297,12 @@ static std::string makeJson(const BenchOptions &options, const Bundle &bundle,
   json.member("weights_size", info.weights_size);
   json.member("arena_size", info.arena_size);
   json.member("scratch_size", info.scratch_size);
+  json.member("prepared_size", info.prepared_size);
   json.member("num_operations", info.num_operations);
+  json.member("num_preparations", info.num_preparations);
+  json.member("num_lanes", info.num_lanes);
+  json.member("predicted_cold_ms", info.predicted_cold_ns * 1e-6);
+  json.member("predicted_warm_ms", info.predicted_warm_ns * 1e-6);
   if (options.cold) {
     json.key("cold").beginObject().member("runs", options.cold);
     json.member("cached_before", results.residency);
@@ -243,8 +311,17 @@ static std::string makeJson(const BenchOptions &options, const Bundle &bundle,
     addStages(json, results.cold);
     json.endObject();
   }
+  if (options.floor) {
+    json.key("floor").beginObject().member("runs", options.floor);
+    json.member("cached_before", results.residency);
+    addStages(json, results.floor);
+    json.endObject();
+  }
   if (options.warm) {
     json.key("warm").beginObject().member("runs", options.warm);
+    json.member("switches", results.switches);
+    json.member("switches_done", results.switchesDone);
+    json.member("runs_to_switch", results.runsToSwitch);
     json.member("peak_bytes", results.warmPeak);
     addStages(json, results.warm);
     json.endObject();
@@ -263,10 +340,11 @@ int main(int argc, char **argv) {
   uint32_t threads;
   {
     Bundle bundle = openBundle(options.bundle, options.load);
-    threads = openSession(options.bundle, bundle, options.threads).threads();
+    threads = openSession(options.bundle, bundle, options.session.session())
+                  .threads();
     loadInputs(options.bundle, bundle, options.input, "");
   }
-  if (options.cold)
+  if (options.cold || options.floor)
     measureCold(options, argv, results);
   double start = milliseconds();
   Bundle bundle = openBundle(options.bundle, options.load);

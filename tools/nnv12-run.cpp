@@ -1,16 +1,19 @@
 //===- nnv12-run.cpp - Runs a bundle once ---------------------------------===//
 #include "tools/common/Clock.h"
 #include "tools/common/Compare.h"
+#include "tools/common/Json.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Npy.h"
 #include "tools/common/Profile.h"
 #include "tools/common/Report.h"
+#include "tools/common/TraceWriter.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <sys/stat.h>
 
@@ -31,26 +34,30 @@ static constexpr char examples[] =
       takes case/input_0.npy..., compares with case/output_0.npy...; exits with 1 if they differ
   nnv12-run model.nnv --random --threads 2 --profile
       where the time goes, layer by layer
+  nnv12-run model.nnv --random --trace trace.json
+      which lane did what when
 )";
 
 namespace {
-struct RunOptions {
+struct CommandLine {
   std::string bundle;
+  std::string trace;
   std::string outputDir;
   std::string expect;
   std::string labels;
   double tolerance = 1e-4;
-  unsigned threads = 0;
+  unsigned runs = 1;
   unsigned top = 5;
   bool profile = false;
   bool time = false;
   LoadOptions load;
+  RunOptions session;
   InputOptions input;
 };
 } // namespace
 
-static RunOptions parseOptions(int argc, char **argv) {
-  RunOptions result;
+static CommandLine parseOptions(int argc, char **argv) {
+  CommandLine result;
   Options options("nnv12-run", overview, examples);
   options.positional("BUNDLE.nnv", result.bundle);
   result.input.addTo(options);
@@ -69,12 +76,17 @@ static RunOptions parseOptions(int argc, char **argv) {
                "is the name of one class.");
   options.number("top", "K", result.top, 1, 1000000,
                  "For --labels: how many classes to print. Default 5.");
-  options.number("threads", "N", result.threads, 0, 64,
-                 "How many threads compute; 0, the default: one for each CPU.");
+  options.number("runs", "N", result.runs, 1, 1000000,
+                 "Run N times; outputs are those of the last. Default 1.");
+  options.text("trace", "FILE", result.trace,
+               "Write what each lane did when, from opening the bundle to the "
+               "end of the last run, in the Trace Event Format, for Perfetto, "
+               "chrome://tracing and nnv12-inspect --html.");
   options.flag("time", result.time, "Print how long each stage took.");
   options.flag("profile", result.profile,
                "Print how long each layer took, in a second run, with caches "
                "warm.");
+  result.session.addTo(options);
   result.load.addTo(options);
   options.parse(argc, argv);
   return result;
@@ -113,7 +125,7 @@ static void writeOutputs(const std::string &dir, const Bundle &bundle,
 }
 
 /// Returns whether all outputs are within the tolerance.
-static bool compareOutputs(const RunOptions &options, const Bundle &bundle,
+static bool compareOutputs(const CommandLine &options, const Bundle &bundle,
                            const std::vector<Tensor> &outputs) {
   bool good = true;
   for (uint32_t i = 0; i < outputs.size(); ++i) {
@@ -159,7 +171,7 @@ static std::vector<std::string> readLabels(const std::string &path) {
   return labels;
 }
 
-static void printClasses(const RunOptions &options, const Bundle &bundle,
+static void printClasses(const CommandLine &options, const Bundle &bundle,
                          const Tensor &scores) {
   std::vector<std::string> labels = readLabels(options.labels);
   size_t count = scores.data.size() / elementSize(scores.type);
@@ -191,12 +203,19 @@ static void printClasses(const RunOptions &options, const Bundle &bundle,
 }
 
 int main(int argc, char **argv) {
-  RunOptions options = parseOptions(argc, argv);
-  double start = milliseconds();
+  CommandLine options = parseOptions(argc, argv);
+  uint64_t start = nanoseconds();
   Bundle bundle = openBundle(options.bundle, options.load);
-  double opened = milliseconds();
-  Session session = openSession(options.bundle, bundle, options.threads);
-  double created = milliseconds();
+  uint64_t opened = nanoseconds();
+  // Owned here, for its threads write to it until the session is closed.
+  std::unique_ptr<TraceRecorder> recorder;
+  if (!options.trace.empty())
+    recorder = std::make_unique<TraceRecorder>(bundle, options.runs);
+  uint64_t creating = nanoseconds();
+  auto session = std::make_unique<Session>(openSession(
+      options.bundle, bundle,
+      options.session.session(recorder ? recorder->trace() : nullptr)));
+  uint64_t created = nanoseconds();
   std::vector<Tensor> inputs =
       loadInputs(options.bundle, bundle, options.input, options.expect);
   std::vector<Tensor> outputs = makeOutputs(bundle);
@@ -204,13 +223,16 @@ int main(int argc, char **argv) {
   std::vector<nnv12_output> out = asOutputs(outputs);
   if (!options.labels.empty() && outputs.empty())
     fail(options.bundle + ": outputs: found none, expected one for --labels");
-  double loaded = milliseconds();
-  try {
-    session.run(in, out);
-  } catch (const Error &error) {
-    fail(options.bundle + ": " + error.what());
+  uint64_t loaded = nanoseconds(), ran = 0;
+  for (unsigned i = 0; i < options.runs; ++i) {
+    try {
+      session->run(in, out);
+    } catch (const Error &error) {
+      fail(options.bundle + ": " + error.what());
+    }
+    if (i == 0)
+      ran = nanoseconds();
   }
-  double ran = milliseconds();
 
   bool good = true;
   if (!options.outputDir.empty())
@@ -224,13 +246,25 @@ int main(int argc, char **argv) {
   if (options.time)
     printf("open %.3f ms, session %.3f ms, read inputs %.3f ms, first run %.3f "
            "ms (%s, %u threads)\n",
-           opened - start, created - opened, loaded - created, ran - loaded,
-           bundle.info().target, session.threads());
+           (opened - start) * 1e-6, (created - creating) * 1e-6,
+           (loaded - created) * 1e-6, (ran - loaded) * 1e-6,
+           bundle.info().target, session->threads());
+  if (recorder) {
+    recorder->addStage("open and verify", start, opened);
+    recorder->addStage("create session", creating, created);
+    recorder->addStage("read inputs", created, loaded);
+    session.reset();
+    writeText(options.trace, recorder->json(bundle));
+  }
   if (options.profile) {
+    if (!session)
+      session = std::make_unique<Session>(
+          openSession(options.bundle, bundle, options.session.session()));
     std::vector<uint64_t> times(bundle.info().num_operations);
-    session.setProfile(times.data());
-    session.run(in, out);
-    session.setProfile(nullptr);
+    session->run(in, out);
+    session->setProfile(times.data());
+    session->run(in, out);
+    session->setProfile(nullptr);
     printProfile(bundle, times);
   }
   finishOutput();

@@ -316,10 +316,14 @@ typedef struct nnv12_session_options {
   nnv12_mode mode;
   /** Where to write what ran when; NULL: nowhere. */
   nnv12_trace *trace;
+  /** Not zero: each thread does what the plan gave its lane and no more, which
+   *  is slower when a core is busy. For measurements. Without effect when there
+   *  are fewer threads than lanes. */
+  int no_stealing;
 } nnv12_session_options;
 
 #define NNV12_SESSION_OPTIONS_INIT                                             \
-  { sizeof(nnv12_session_options), 0, 0, 0, NNV12_MODE_PLAN, NULL }
+  { sizeof(nnv12_session_options), 0, 0, 0, NNV12_MODE_PLAN, NULL, 0 }
 
 /** Allocates all that run will need. `options` may be NULL. On failure
  *  `*session` is NULL. Where the bundle has a plan with preparation lanes,

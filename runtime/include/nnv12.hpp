@@ -145,6 +145,7 @@ struct SessionOptions {
   uint32_t preparationThreads = 0;
   nnv12_mode mode = NNV12_MODE_PLAN;
   nnv12_trace *trace = nullptr;
+  bool noStealing = false;
 };
 
 /// Runs a bundle. Movable, not copyable. Keeps the bundle's contents alive.
@@ -157,6 +158,7 @@ public:
     c.preparation_threads = options.preparationThreads;
     c.mode = options.mode;
     c.trace = options.trace;
+    c.no_stealing = options.noStealing;
     nnv12_session *raw = nullptr;
     nnv12_error error;
     detail::check(nnv12_session_create(bundle.get(), &c, &raw, &error), error);

@@ -252,6 +252,22 @@ TEST_F(LanesTest, Pinned) {
   EXPECT_TRUE(runs(session, 1, false));
 }
 
+TEST_F(LanesTest, WithoutStealing) {
+  runtime::beforePiece = delay;
+  for (unsigned lanes : {1, 2, 3}) {
+    make(20, lanes, 5);
+    Bundle bundle(path);
+    for (uint32_t preparing : {0u, 1u, none}) {
+      SessionOptions own = options(1, preparing);
+      own.noStealing = true;
+      Session session(bundle, own);
+      ASSERT_TRUE(runs(session, 1, false));
+      ASSERT_TRUE(session.info().preparation_threads < 2 ||
+                  session.info().preparation_threads == lanes - 1);
+    }
+  }
+}
+
 TEST_F(LanesTest, DamagedFrame) {
   sample->damage();
   write();

@@ -1,16 +1,19 @@
-//===- Clock.h - Time in milliseconds ---------------------------*- C++ -*-===//
+//===- Clock.h - Time of CLOCK_MONOTONIC ------------------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_COMMON_CLOCK_H
 #define NNV12_TOOLS_COMMON_CLOCK_H
 
+#include <cstdint>
 #include <ctime>
 
 namespace nnv12::tools {
 
-inline double milliseconds() {
+inline uint64_t nanoseconds() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  return double(time.tv_sec) * 1e3 + double(time.tv_nsec) * 1e-6;
+  return uint64_t(time.tv_sec) * 1000000000 + uint64_t(time.tv_nsec);
 }
+
+inline double milliseconds() { return double(nanoseconds()) * 1e-6; }
 
 } // namespace nnv12::tools
 

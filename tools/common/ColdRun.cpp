@@ -1,6 +1,8 @@
 //===- ColdRun.cpp - Fresh processes with an empty page cache -------------===//
 #include "tools/common/ColdRun.h"
 
+#include "artifact/MappedFile.h"
+#include "artifact/Verifier.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Report.h"
 
@@ -52,7 +54,7 @@ double evict(const std::string &path, bool dropCaches) {
   return result;
 }
 
-ColdReport runFresh(char **argv, double &process) {
+ColdReport runFresh(char **argv, const char *extra, double &process) {
   int channel[2];
   if (pipe(channel) != 0)
     fail(std::string("cannot make a pipe: ") + strerror(errno));
@@ -62,6 +64,9 @@ ColdReport runFresh(char **argv, double &process) {
     arguments.push_back(*a);
   std::string option = "--report-to=" + std::to_string(channel[1]);
   arguments.insert(arguments.begin() + 1, &option[0]);
+  std::string extraOption = extra ? extra : "";
+  if (extra)
+    arguments.insert(arguments.begin() + 1, &extraOption[0]);
   arguments.push_back(nullptr);
 
   pid_t child;
@@ -81,6 +86,29 @@ ColdReport runFresh(char **argv, double &process) {
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || size != sizeof report)
     fail("cold run: the process failed with status " + std::to_string(status));
   return report;
+}
+
+double touchWeights(const std::string &path) {
+  artifact::Fault fault;
+  // Where the weights are; this reads the metadata and no more.
+  artifact::MappedFile plan;
+  if (!plan.open(path.c_str(), fault))
+    fail(path + ": " + fault.text);
+  const bundle::Bundle *metadata =
+      artifact::verifyBundle(plan.data(), plan.size(), fault);
+  if (!metadata)
+    fail(path + ": " + fault.text);
+  auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  double start = milliseconds();
+  artifact::MappedFile file;
+  if (!file.open(path.c_str(), fault))
+    fail(path + ": " + fault.text);
+  const volatile uint8_t *bytes = file.data();
+  for (const bundle::Segment *segment : *metadata->segments())
+    if (segment->kind() == bundle::SegmentKind_Weights)
+      for (uint64_t i = 0; i < segment->size(); i += page)
+        (void)bytes[segment->offset() + i];
+  return milliseconds() - start;
 }
 
 void sendReport(unsigned descriptor, const ColdReport &report) {

@@ -10,6 +10,7 @@ namespace nnv12::tools {
 /// What a fresh process says of itself. Times in milliseconds.
 struct ColdReport {
   double open = 0, session = 0, firstRun = 0;
+  double floor = 0; ///< of --floor-run
   uint64_t peakBytes = 0;
 };
 
@@ -17,9 +18,15 @@ struct ColdReport {
 /// the page cache. Returns which part of the file is cached still, 0 to 1.
 double evict(const std::string &path, bool dropCaches);
 
-/// Starts this program again with the same arguments and `--report-to FD`, and
-/// waits. `process` is the time from its start to its end.
-ColdReport runFresh(char **argv, double &process);
+/// Starts this program again with the same arguments, `--report-to FD` and
+/// `option` unless that is null, and waits. `process` is the time from its
+/// start to its end.
+ColdReport runFresh(char **argv, const char *option, double &process);
+
+/// The least that a cold run must do: milliseconds for mapping the bundle and
+/// touching each page of its weights, in order. Ends the process when it cannot
+/// be opened.
+double touchWeights(const std::string &path);
 
 /// For the fresh process.
 void sendReport(unsigned descriptor, const ColdReport &report);

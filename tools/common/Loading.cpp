@@ -40,14 +40,51 @@ Bundle openBundle(const std::string &path, const LoadOptions &options) {
 }
 
 Session openSession(const std::string &path, const Bundle &bundle,
-                    unsigned threads) {
+                    const SessionOptions &options) {
   try {
-    SessionOptions options;
-    options.threads = threads;
     return Session(bundle, options);
   } catch (const Error &error) {
     fail(path + ": " + error.what());
   }
+}
+
+Session openSession(const std::string &path, const Bundle &bundle,
+                    unsigned threads) {
+  SessionOptions options;
+  options.threads = threads;
+  return openSession(path, bundle, options);
+}
+
+void RunOptions::addTo(Options &options) {
+  options.number("threads", "N", threads, 0, 64,
+                 "How many threads compute; 0, the default: as many as the "
+                 "bundle was compiled for, or one for each CPU.");
+  options.number("preparation-threads", "N", preparationThreads, 0, 64,
+                 "How many threads prepare weights beside those that compute, "
+                 "at most; 0: none. Default: as the bundle's plan says.");
+  options.choice("mode", {"plan", "cold", "continuous"}, mode,
+                 "Whether later runs change to kernels that are faster once "
+                 "their weights are prepared. plan, the default, and "
+                 "continuous: where the bundle has such; cold: never.");
+  options.flag("no-stealing", noStealing,
+               "Lanes leave each other's work alone. For measurements.");
+  options.flag("pin", pin, "Pin threads to CPUs.");
+}
+
+SessionOptions RunOptions::session(nnv12_trace *trace) const {
+  SessionOptions result;
+  result.threads = threads;
+  result.pinThreads = pin;
+  if (preparationThreads == 0)
+    result.preparationThreads = NNV12_NO_PREPARATION_THREADS;
+  else if (preparationThreads != asPlanned)
+    result.preparationThreads = preparationThreads;
+  result.mode = mode == "cold"         ? NNV12_MODE_COLD
+                : mode == "continuous" ? NNV12_MODE_CONTINUOUS
+                                       : NNV12_MODE_PLAN;
+  result.noStealing = noStealing;
+  result.trace = trace;
+  return result;
 }
 
 void InputOptions::addTo(Options &options) {

@@ -22,6 +22,23 @@ struct LoadOptions {
 Bundle openBundle(const std::string &path, const LoadOptions &options);
 Session openSession(const std::string &path, const Bundle &bundle,
                     unsigned threads);
+Session openSession(const std::string &path, const Bundle &bundle,
+                    const SessionOptions &options);
+
+/// The options that tools have for a session.
+struct RunOptions {
+  unsigned threads = 0;
+  bool pin = false;
+
+  void addTo(Options &options);
+  SessionOptions session(nnv12_trace *trace = nullptr) const;
+
+private:
+  static constexpr unsigned asPlanned = 1000;
+  unsigned preparationThreads = asPlanned;
+  std::string mode = "plan";
+  bool noStealing = false;
+};
 
 /// Where inputs come from.
 struct InputOptions {
