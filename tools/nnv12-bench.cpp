@@ -110,7 +110,7 @@ static void run(const BenchOptions &options, Session &session,
 static int coldMain(const BenchOptions &options) {
   ColdReport report;
   if (options.floorRun) {
-    report.floor = touchWeights(options.bundle);
+    report.floor = touchWeights(options.bundle, report.residency);
     sendReport(options.reportTo, report);
     return 0;
   }
@@ -147,9 +147,10 @@ static void measureCold(const BenchOptions &options, char **argv,
   for (unsigned i = 0; i < std::max(options.cold, options.floor); ++i) {
     if (i < options.floor) {
       double residency = evict(options.bundle, options.dropCaches);
-      results.residency = std::max(results.residency, residency);
-      results.floor[0].samples.push_back(
-          runFresh(argv, "--floor-run", process).floor);
+      ColdReport report = runFresh(argv, "--floor-run", process);
+      results.residency =
+          std::max({results.residency, residency, report.residency});
+      results.floor[0].samples.push_back(report.floor);
     }
     if (i >= options.cold)
       continue;

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace nnv12::tools {
@@ -88,26 +89,39 @@ ColdReport runFresh(char **argv, const char *extra, double &process) {
   return report;
 }
 
-double touchWeights(const std::string &path) {
+/// The bundle's ranges of weights, as offset and size.
+static std::vector<std::pair<uint64_t, uint64_t>>
+weightRanges(const std::string &path) {
   artifact::Fault fault;
-  // Where the weights are; this reads the metadata and no more.
-  artifact::MappedFile plan;
-  if (!plan.open(path.c_str(), fault))
+  artifact::MappedFile file;
+  if (!file.open(path.c_str(), fault))
     fail(path + ": " + fault.text);
-  const bundle::Bundle *metadata =
-      artifact::verifyBundle(plan.data(), plan.size(), fault);
-  if (!metadata)
+  const bundle::Bundle *bundle =
+      artifact::verifyBundle(file.data(), file.size(), fault);
+  if (!bundle)
     fail(path + ": " + fault.text);
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (const bundle::Segment *segment : *bundle->segments())
+    if (segment->kind() == bundle::SegmentKind_Weights)
+      ranges.push_back({segment->offset(), segment->size()});
+  return ranges;
+}
+
+double touchWeights(const std::string &path, double &residency) {
+  auto ranges = weightRanges(path);
+  // Reading the metadata has brought in what lies behind it, too: with a large
+  // readahead all of a small file.
+  residency = evict(path, false);
   auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  artifact::Fault fault;
   double start = milliseconds();
   artifact::MappedFile file;
   if (!file.open(path.c_str(), fault))
     fail(path + ": " + fault.text);
   const volatile uint8_t *bytes = file.data();
-  for (const bundle::Segment *segment : *metadata->segments())
-    if (segment->kind() == bundle::SegmentKind_Weights)
-      for (uint64_t i = 0; i < segment->size(); i += page)
-        (void)bytes[segment->offset() + i];
+  for (auto [offset, size] : ranges)
+    for (uint64_t i = 0; i < size; i += page)
+      (void)bytes[offset + i];
   return milliseconds() - start;
 }
 

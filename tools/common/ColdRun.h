@@ -10,7 +10,8 @@ namespace nnv12::tools {
 /// What a fresh process says of itself. Times in milliseconds.
 struct ColdReport {
   double open = 0, session = 0, firstRun = 0;
-  double floor = 0; ///< of --floor-run
+  double floor = 0;     ///< of --floor-run
+  double residency = 0; ///< of --floor-run: cached when it began
   uint64_t peakBytes = 0;
 };
 
@@ -24,9 +25,10 @@ double evict(const std::string &path, bool dropCaches);
 ColdReport runFresh(char **argv, const char *option, double &process);
 
 /// The least that a cold run must do: milliseconds for mapping the bundle and
-/// touching each page of its weights, in order. Ends the process when it cannot
-/// be opened.
-double touchWeights(const std::string &path);
+/// touching each page of its weights, in order. Evicts the file once it knows
+/// where they are; `residency` is what evict() returned. Ends the process when
+/// the bundle cannot be opened.
+double touchWeights(const std::string &path, double &residency);
 
 /// For the fresh process.
 void sendReport(unsigned descriptor, const ColdReport &report);
