@@ -36,6 +36,13 @@ class _BundleInfo(c.Structure):
                 [(name, c.c_int) for name in ("is_signed", "code_is_mapped")])
 
 
+class _SessionInfo(c.Structure):
+    _fields_ = ([("struct_size", c.c_size_t)] +
+                [(name, c.c_uint32) for name in ("threads", "preparation_threads", "num_preparations",
+                                                 "preparations_done", "num_switches", "switches_ready",
+                                                 "switches_done")])
+
+
 class _Buffer(c.Structure):
     _fields_ = [("data", c.c_void_p), ("size", c.c_size_t)]
 
@@ -106,6 +113,16 @@ class Session:
             times.append(clock() - start)
             self._check(status)
         return times
+
+    def settle(self, runs=1000):
+        """Runs until every switch is taken: in continuous mode the kernels for warm runs."""
+        info = _SessionInfo(c.sizeof(_SessionInfo))
+        for _ in range(runs):
+            self.run(1)
+            self.lib.nnv12_session_get_info(self.session, c.byref(info))
+            if info.switches_done == info.num_switches:
+                return
+        raise RuntimeError(f"{info.switches_done} of {info.num_switches} switches taken after {runs} runs")
 
     def close(self):
         self.lib.nnv12_session_close(self.session)
