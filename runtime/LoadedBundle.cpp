@@ -4,6 +4,7 @@
 #include "runtime/CpuFeatures.h"
 
 #include <cstddef>
+#include <sys/mman.h>
 
 using namespace nnv12;
 using namespace nnv12::runtime;
@@ -42,8 +43,21 @@ bool nnv12_bundle::open(const char *path, const nnv12_open_options &options,
                         Fault &fault) {
   bool good = file.open(path, fault) &&
               load(file.data(), file.size(), file.descriptor(), options, fault);
+  if (good)
+    adviseWeights();
   file.closeDescriptor();
   return good;
+}
+
+/// Where the file system has large folios, weights that are not in memory come
+/// in pieces of 2 MiB, each mapped by one entry: a fifth of the work of reading
+/// them in small pages, and fewer TLB misses later. Elsewhere this does
+/// nothing.
+void nnv12_bundle::adviseWeights() {
+  for (const bundle::Segment *segment : *bundle->segments())
+    if (segment->kind() == bundle::SegmentKind_Weights && segment->size())
+      madvise(const_cast<uint8_t *>(bytes) + segment->offset(), segment->size(),
+              MADV_HUGEPAGE);
 }
 
 bool nnv12_bundle::openMemory(const void *data, size_t size,

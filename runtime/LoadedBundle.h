@@ -47,6 +47,7 @@ private:
   bool chooseProgram(const char *target, nnv12::artifact::Fault &fault);
   bool loadCode(int descriptor, nnv12::artifact::Fault &fault);
   bool verifyWeights(nnv12::artifact::Fault &fault);
+  void adviseWeights();
   bool describeTensors(nnv12::artifact::Fault &fault);
 
   std::atomic<uint32_t> owners{1};

@@ -118,8 +118,8 @@ bool Preparations::compute(Item &item, uint64_t begin, uint64_t end,
   const bundle::Operation *operation = item.operation;
   switch (operation->kind()) {
   case bundle::OperationKind_Read:
-    return readPages(static_cast<uint8_t *>(item.operands[0]) + begin,
-                     end - begin);
+    readPages(static_cast<uint8_t *>(item.operands[0]) + begin, end - begin);
+    return true;
   case bundle::OperationKind_Transform:
     item.kernel(item.operands, static_cast<int64_t>(begin),
                 static_cast<int64_t>(end), preparer.scratch);

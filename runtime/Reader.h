@@ -13,8 +13,9 @@ namespace nnv12::runtime {
 constexpr uint64_t readPiece = 1u << 20;
 
 /// Makes sure that [data, data + size), a part of a mapping, is in memory and
-/// in this process's page tables. False when the system cannot read it.
-bool readPages(const uint8_t *data, size_t size);
+/// in this process's page tables, by touching it: the system reads ahead of
+/// whoever touches in order, and nothing that we could ask it for is faster.
+void readPages(const uint8_t *data, size_t size);
 
 } // namespace nnv12::runtime
 

@@ -373,7 +373,7 @@ NNV12_API void nnv12_session_get_info(const nnv12_session *session,
  *  preparation thread, a run ends with a bounded time of preparing for later
  *  ones: a sixteenth of what it took to compute, but one piece at least.
  *  When it fails for its arguments the outputs are untouched; when weights turn
- *  out to be damaged or not readable (NNV12_BAD_BUNDLE, NNV12_IO), which later
+ *  out to be damaged (NNV12_BAD_BUNDLE), which later
  *  runs will say again, their contents are undefined. Sets the CPU's
  * floating-point modes for the time of the call and restores them. */
 NNV12_API nnv12_status nnv12_session_run(
