@@ -51,9 +51,11 @@ struct Fit {
   double errorAfter = 0;    ///< with the fitted ones
 };
 
-/// Replaces coefficients of `profile.efficiency` by such that predict its measured kernels:
-/// of each routine family with measured kernels, and "" from all of them, so that kernels of
-/// this device which were not measured are predicted from those which were.
+/// Replaces coefficients of `profile.efficiency` by such that predict its measured kernels, so
+/// that kernels of this device which were not measured are predicted from those which were:
+/// for each routine family ("conv.direct") with measured kernels, for what the families share
+/// ("conv") and for all (""). Families without measured kernels are scaled by the median error
+/// of the others. Least mean |log(predicted / measured)| by coordinate descent.
 Fit fitEfficiency(DeviceProfile &profile, const std::vector<KernelFeatures> &features);
 
 } // namespace nnv12::device

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace nnv12::device {
 
 namespace {
+
+// Beyond these a coefficient no longer means what it is called: a cache is faster than
+// memory, and a peak may be underestimated, but not without limit.
+constexpr double mostCompute = 4, mostMemory = 16;
 
 struct Sample {
   const KernelFeatures *kernel;
@@ -44,10 +49,15 @@ double loss(const DeviceProfile &profile, const Efficiency &e, const std::vector
   return sum / double(samples.size());
 }
 
-/// The family of a routine: its name without what follows the last dot.
-std::string family(const std::string &routine) {
-  size_t dot = routine.rfind('.');
-  return dot == std::string::npos ? routine : routine.substr(0, dot);
+/// What a routine's measurement tells something about: all routines, those that share the
+/// first part of its name, and those that share the first two ("conv.direct").
+std::vector<std::string> families(const std::string &routine) {
+  std::vector<std::string> result = {""};
+  size_t dot = routine.find('.');
+  result.push_back(routine.substr(0, dot));
+  if (dot != std::string::npos)
+    result.push_back(routine.substr(0, routine.find('.', dot + 1)));
+  return result;
 }
 
 /// Coordinate descent in log space from the present coefficients: each coefficient is
@@ -79,7 +89,7 @@ Efficiency fit(const DeviceProfile &profile, Efficiency e, const std::vector<Sam
             next.memory *= f;
           if (which == 2)
             next.overhead = std::max(0.01, next.overhead) * f;
-          if (next.compute > 4 || next.memory > 16 || next.overhead > 1000)
+          if (next.compute > mostCompute || next.memory > mostMemory || next.overhead > 1000)
             continue;
           double value = loss(profile, next, samples);
           if (value < best * (1 - 1e-9)) {
@@ -104,33 +114,43 @@ double medianError(const DeviceProfile &profile, const std::vector<Sample> &samp
 
 Fit fitEfficiency(DeviceProfile &profile, const std::vector<KernelFeatures> &features) {
   std::vector<Sample> samples;
-  std::map<std::string, std::vector<Sample>> families;
-  std::map<std::string, bool> seen;
+  std::map<std::string, std::vector<Sample>> measured;
+  std::set<std::string> seen;
   for (const KernelFeatures &k : features) {
     auto found = profile.kernels.find(k.fingerprint);
     if (found == profile.kernels.end() || found->second.big.empty() ||
-        !(found->second.big[0] > 0) || seen[k.fingerprint])
+        !(found->second.big[0] > 0) || !seen.insert(k.fingerprint).second)
       continue;
-    seen[k.fingerprint] = true;
-    Sample sample = {&k, found->second.big[0]};
-    samples.push_back(sample);
-    families[family(k.routine)].push_back(sample);
+    samples.push_back({&k, found->second.big[0]});
+    for (const std::string &name : families(k.routine))
+      measured[name].push_back(samples.back());
   }
   Fit result;
   result.kernels = unsigned(samples.size());
   if (samples.empty())
     return result;
   result.errorBefore = medianError(profile, samples);
-  DeviceProfile fitted = profile;
-  fitted.efficiency[""] = fit(profile, profile.efficiencyOf(""), samples);
-  for (const auto &[name, measured] : families) {
-    fitted.efficiency[name] = fit(profile, profile.efficiencyOf(name), measured);
-    // Coefficients of single routines were made without measurements of this device.
-    for (const Sample &s : measured)
-      if (s.kernel->routine != name)
-        fitted.efficiency.erase(s.kernel->routine);
+  std::vector<double> ratios;
+  for (const Sample &s : samples)
+    ratios.push_back(predict(profile, profile.efficiencyOf(s.kernel->routine), *s.kernel) / s.time);
+  double scale = median(ratios);
+
+  std::map<std::string, Efficiency> fitted;
+  for (const auto &[name, of] : measured)
+    fitted[name] = fit(profile, profile.efficiencyOf(name), of);
+  for (auto [name, e] : profile.efficiency) {
+    bool covered = false; // by a family that was measured, "" and "conv" aside
+    for (const auto &[family, of] : measured)
+      covered |= name == family || (family.find('.') != std::string::npos &&
+                                    name.rfind(family + ".", 0) == 0);
+    if (covered)
+      continue;
+    // Of this family nothing was measured: it is as much off as the others are.
+    e.compute = std::min(e.compute * scale, mostCompute);
+    e.memory = std::min(e.memory * scale, mostMemory);
+    fitted[name] = e;
   }
-  profile.efficiency = std::move(fitted.efficiency);
+  profile.efficiency = std::move(fitted);
   result.errorAfter = medianError(profile, samples);
   return result;
 }

@@ -1,20 +1,23 @@
 //===- Bound.cpp - A time before which no plan can finish -----------------===//
 //
-// However a plan is made, its finish T is at least each of these, where tail is the
-// least time of the executes from the last layer on that must be prepared:
+// However a plan is made, its finish T is at least each of these, for every layer k:
 //
 //   boot     preparation of the first layer + all executes
 //   execute  all executes + the preparations on the execute lane
-//   prepare  the preparations on preparation lanes / their number + tail
-//   storage  bytes of all layers / bandwidth + tail
+//   slowed   all executes + 1/f of the preparations on the execute lane + (1 - 1/f) of
+//            the work on preparation lanes / their number, where f is the interference
+//            that an execute suffers: it cannot escape while there is that work to do
+//   prepare  preparations of layers up to k on preparation lanes / their number
+//            + executes from k on
+//   storage  bytes of layers up to k / bandwidth + executes from k on
 //   cpus     work of all cores / CPUs
 //
 // What a layer adds to them depends on its candidate and its lane, so T is at least
-// the least over all choices of the largest of the five. That least is hard to find,
+// the least over all choices of the largest of them. That least is hard to find,
 // but with weights u >= 0 that sum to 1 the largest is at least the weighted sum,
 // and the least of a sum is the sum of each layer's least: for every u
 //
-//   T >= constants(u) + sum over layers of min over (candidate, lane) of u . parts
+//   T >= sum over layers of min over (candidate, lane) of u . parts
 //
 // (a Lagrangian bound). It is concave in u; a pattern search looks for a good u, and
 // whatever it finds is a valid bound.
@@ -31,7 +34,7 @@ namespace nnv12::search {
 
 namespace {
 
-enum Part { Boot, Execute, Prepare, Storage, Cpus, Parts };
+enum Part { Boot, Execute, Slowed, Prepare, Storage, Cpus, Parts };
 using Weights = std::array<double, Parts>;
 
 class Bound {
@@ -44,17 +47,10 @@ public:
     // With threads beyond the CPUs even an execute alone has to share.
     executeScale *= std::max(1.0, double(device.executeThreads) / std::max(1u, device.cpus));
 
-    size_t last = problem.layers.size();
-    for (size_t i = 0; i < problem.layers.size(); ++i)
-      for (const Candidate &c : problem.layers[i].candidates)
-        if (hasPreparation(c))
-          last = i;
-    for (size_t i = last; i < problem.layers.size(); ++i)
-      tail += leastExecute(i);
     build();
   }
 
-  double run() const {
+  double run() {
     double best = 0;
     // One preparation in the way of all that follows it.
     double after = 0;
@@ -65,20 +61,37 @@ public:
       best = std::max(best, least + after);
       after += leastExecute(i);
     }
-    for (int start = 0; start <= Parts; ++start) {
+    // At most 16 layers k, evenly spread over those that may be prepared.
+    std::vector<size_t> prepared;
+    for (size_t i = 0; i < problem.layers.size(); ++i)
+      for (unsigned c : usable[i])
+        if (hasPreparation(problem.layers[i].candidates[c])) {
+          prepared.push_back(i);
+          break;
+        }
+    if (prepared.empty())
+      prepared.push_back(problem.layers.size() - 1);
+    size_t count = std::min<size_t>(16, prepared.size());
+    for (size_t n = 1; n <= count; ++n) {
+      k = prepared[n * prepared.size() / count - 1];
       Weights u;
-      u.fill(start == Parts ? 1.0 / Parts : 0);
-      if (start < Parts)
-        u[start] = 1;
+      u.fill(1.0 / Parts);
       best = std::max(best, climb(u));
+      for (Part start : {Execute, Storage}) {
+        u.fill(0);
+        u[start] = 1;
+        best = std::max(best, climb(u));
+      }
     }
     return best;
   }
 
 private:
-  /// What one candidate on one lane adds.
+  /// What one candidate on one lane adds; to prepare and storage, what it adds as
+  /// preparation, then as execute.
   struct Option {
     Weights parts;
+    double execute;
   };
 
   double execute(size_t i, unsigned c) const {
@@ -126,6 +139,9 @@ private:
           double work = preparationJob(device, 0, candidate, core).work * prepareScale;
           o.parts[Boot] = e + (i == 0 ? soonestReady(i, c) : 0);
           o.parts[Execute] = e + (executeLane ? p : 0);
+          double f = std::max(1.0, device.executeInterference);
+          o.parts[Slowed] = e + (executeLane ? p / f : work * (1 - 1 / f) / lanes);
+          o.execute = e;
           o.parts[Prepare] = executeLane ? 0 : p / lanes;
           o.parts[Storage] = candidate.bytes / device.readBandwidth;
           o.parts[Cpus] =
@@ -140,13 +156,17 @@ private:
   }
 
   double at(const Weights &u) const {
-    double sum = (u[Prepare] * (device.preparationLanes.empty() ? 0 : 1) + u[Storage]) * tail;
-    for (const auto &layer : options) {
+    // Without preparation lanes that part bounds nothing.
+    double sum = 0, tail = u[Prepare] + u[Storage];
+    for (size_t i = 0; i < options.size(); ++i) {
+      Weights v = u;
+      if (i > k)
+        v[Prepare] = v[Storage] = 0;
       double least = Simulator::never;
-      for (const Option &o : layer) {
-        double value = 0;
-        for (int k = 0; k < Parts; ++k)
-          value += u[k] * o.parts[k];
+      for (const Option &o : options[i]) {
+        double value = i >= k ? tail * o.execute : 0;
+        for (int part = 0; part < Parts; ++part)
+          value += v[part] * o.parts[part];
         least = std::min(least, value);
       }
       sum += least;
@@ -154,7 +174,7 @@ private:
     return sum;
   }
 
-  /// Moves weight between two parts, or from one to all, while that helps.
+  /// Moves weight from one part to another while that helps.
   double climb(Weights u) const {
     double best = at(u);
     for (double step = 0.5; step > 1e-3; step /= 2)
@@ -184,7 +204,7 @@ private:
   std::vector<std::vector<unsigned>> usable;
   std::vector<std::vector<Option>> options;
   double executeScale = 1, prepareScale = 1;
-  double tail = 0;
+  size_t k = 0;
 };
 
 } // namespace

@@ -6,6 +6,13 @@
 
 namespace nnv12::search {
 
+/// So many starts are descended from.
+static constexpr size_t mostStarts = 3;
+/// Small problems need no more.
+static constexpr uint64_t stepsPerLayer = 50'000;
+/// What may follow the present assignment, when the search begins to wander.
+static constexpr double mostWorse = 0.01;
+
 LocalSearch::LocalSearch(const Problem &problem, const Options &options)
     : problem(problem), options(options), simulator(problem.device) {}
 
@@ -17,14 +24,18 @@ double LocalSearch::score(const Assignment &a, double cutoff) {
   return warm + simulator.run(jobs, problem.layers.size(), cutoff - warm);
 }
 
-bool LocalSearch::consider(const Assignment &a) {
-  double value = score(a, bestScore);
-  // Rounding is no improvement.
-  if (value >= bestScore * (1 - 1e-9) && bestScore != Simulator::never)
-    return false;
-  bestScore = value;
-  bestAssignment = a;
-  return true;
+void LocalSearch::consider(const Assignment &a) {
+  double worst = starts.size() < mostStarts ? Simulator::never : starts.back().score;
+  double value = score(a, worst);
+  if (value >= worst && worst != Simulator::never)
+    return;
+  auto at = std::find_if(starts.begin(), starts.end(),
+                         [&](const Start &s) { return s.score > value; });
+  starts.insert(at, {value, a});
+  if (starts.size() > mostStarts)
+    starts.pop_back();
+  bestScore = starts[0].score;
+  bestAssignment = starts[0].assignment;
 }
 
 void LocalSearch::considerLists(const Choice &choice) {
@@ -95,19 +106,19 @@ bool LocalSearch::tryAll(uint32_t i, Assignment &a, double &value,
     }
   };
 
-  // Candidate and lane.
-  uint32_t lanes = fixedLanes ? 1 : uint32_t(problem.device.preparationLanes.size() + 1);
   for (unsigned c : usable[i])
-    for (uint32_t l = 0; l < lanes; ++l)
-      if (c != a.choice[i] || l != a.lane[i])
-        attempt([&] {
-          a.choice[i] = c;
-          if (a.lane[i] != l)
-            a.key[i] = i;
-          a.lane[i] = l;
-        });
+    if (c != a.choice[i])
+      attempt([&] { a.choice[i] = c; });
   if (fixedLanes || !hasPreparation(problem.layers[i].candidates[a.choice[i]]))
     return improved;
+
+  for (uint32_t l = 0; l <= problem.device.preparationLanes.size(); ++l)
+    for (uint32_t back : {0u, 1u, 2u, 4u})
+      if (l != a.lane[i] && back <= (l ? 0 : i))
+        attempt([&] {
+          a.lane[i] = l;
+          a.key[i] = i - back;
+        });
 
   // Its place in the queue: on the execute lane before some earlier execute, else
   // before its predecessor or behind its successor.
@@ -130,30 +141,13 @@ bool LocalSearch::tryAll(uint32_t i, Assignment &a, double &value,
     if (behind < 1e9)
       attempt([&] { a.key[i] = behind + 1e-3; });
   }
-
-  // Two layers change places.
-  for (uint32_t j = i + 1; j < a.lane.size() && j <= i + 12; ++j) {
-    if (a.lane[j] == a.lane[i] || exhausted() ||
-        !hasPreparation(problem.layers[j].candidates[a.choice[j]]))
-      continue;
-    Assignment swapped = a;
-    std::swap(swapped.lane[i], swapped.lane[j]);
-    swapped.key[i] = i;
-    swapped.key[j] = j;
-    double next = score(swapped, value * (1 - 1e-9));
-    if (next < value * (1 - 1e-9)) {
-      value = next;
-      a = std::move(swapped);
-      improved = true;
-    }
-  }
   return improved;
 }
 
 void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable, double target,
                           bool fixedLanes) {
   uint32_t layers = uint32_t(problem.layers.size());
-  limit = simulator.steps() + options.steps;
+  limit = simulator.steps() + std::min(options.steps, stepsPerLayer * layers);
   auto done = [&] { return exhausted() || bestScore <= target; };
   auto descend = [&](Assignment &a, double &value, uint32_t from, uint32_t to) {
     // On from the layer after the last improvement, until once around without one.
@@ -167,32 +161,102 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable, doub
     }
   };
 
-  Assignment a = bestAssignment;
-  double value = bestScore;
-  descend(a, value, 0, layers);
+  // From each of the best starts; what they end in differs.
+  std::vector<Start> from = std::move(starts);
+  starts.clear();
+  Assignment current = bestAssignment;
+  double currentScore = bestScore;
+  for (Start &start : from) {
+    if (done())
+      return;
+    descend(start.assignment, start.score, 0, layers);
+    if (start.score <= bestScore) {
+      current = start.assignment;
+      currentScore = start.score;
+    }
+  }
+
+  // Then random changes of one layer or two. What comes out may be a little worse than
+  // what it came from, less and less so (threshold accepting, Dueck and Scheuer 1990).
+  // After many changes in vain, a larger disturbance of the best.
   Sequence sequence;
   uint32_t lanes = fixedLanes ? 1 : uint32_t(problem.device.preparationLanes.size() + 1);
-  // Disturbances are near one another: what two layers could gain together, single
-  // changes do not find.
+  uint64_t begin = simulator.steps(), span = std::max<uint64_t>(1, limit - begin);
+  uint32_t inVain = 0;
   while (!done()) {
-    a = bestAssignment;
-    uint32_t width = std::min(layers, 4 + sequence.below(12));
-    uint32_t from = sequence.below(layers - width + 1);
-    for (unsigned n = 2 + sequence.below(3); n > 0; --n) {
-      uint32_t i = from + sequence.below(width);
+    double left = double(limit - std::min(limit, simulator.steps())) / double(span);
+    auto newCandidate = [&](Assignment &a, uint32_t i) {
       a.choice[i] = usable[i][sequence.below(usable[i].size())];
-      if (!fixedLanes) {
-        a.lane[i] = sequence.below(lanes);
+    };
+    auto newLane = [&](Assignment &a, uint32_t i) {
+      a.lane[i] = fixedLanes ? 0 : sequence.below(lanes);
+      if (!fixedLanes)
         a.key[i] = i;
-        // Now and then at another place of the queue.
+    };
+    // Earlier more often than later, and in any order with others of that place.
+    auto newPlace = [&](Assignment &a, uint32_t i) {
+      if (!fixedLanes)
+        a.key[i] = std::max(-0.5, i + 2.5 - sequence.below(8)) + 0.1 * sequence.below(5);
+    };
+    if (++inVain > 50 * layers + 50) {
+      inVain = 0;
+      Assignment a = bestAssignment;
+      uint32_t width = std::min(layers, 4 + sequence.below(12));
+      uint32_t first = sequence.below(layers - width + 1);
+      for (unsigned n = 2 + sequence.below(3); n > 0; --n) {
+        uint32_t i = first + sequence.below(width);
+        newCandidate(a, i);
+        newLane(a, i);
         if (sequence.below(3) == 0)
-          a.key[i] = from + sequence.below(width) - 0.5;
+          newPlace(a, i);
       }
-    }
-    value = score(a, Simulator::never);
-    if (value == Simulator::never)
+      double value = score(a, Simulator::never);
+      descend(a, value, first, first + width);
+      current = std::move(a);
+      currentScore = value;
       continue;
-    descend(a, value, from, from + width);
+    }
+    Assignment a = current;
+    uint32_t i = sequence.below(layers);
+    uint32_t j = std::min(layers - 1, i + 1 + sequence.below(6));
+    switch (sequence.below(fixedLanes ? 2 : 6)) {
+    case 0:
+      newCandidate(a, i);
+      break;
+    case 1:
+      newCandidate(a, i);
+      newCandidate(a, j);
+      break;
+    case 2:
+      newCandidate(a, i);
+      newLane(a, i);
+      break;
+    case 3:
+      newLane(a, i);
+      if (sequence.below(2))
+        newPlace(a, i);
+      break;
+    case 4:
+      newPlace(a, i);
+      break;
+    case 5:
+      std::swap(a.lane[i], a.lane[j]);
+      a.key[i] = i;
+      a.key[j] = j;
+      break;
+    }
+    double most = currentScore * (1 + mostWorse * left * left);
+    double value = score(a, most);
+    if (value > most)
+      continue;
+    if (value < currentScore * (1 - 1e-9))
+      inVain = 0;
+    current = std::move(a);
+    currentScore = value;
+    if (value < bestScore) {
+      bestScore = value;
+      bestAssignment = current;
+    }
   }
 }
 

@@ -19,16 +19,16 @@ class LocalSearch {
 public:
   LocalSearch(const Problem &problem, const Options &options);
 
-  /// Takes the assignment if it is better than the best so far; tells whether.
-  bool consider(const Assignment &assignment);
+  /// Offers a start; the best few are kept.
+  void consider(const Assignment &assignment);
   /// List scheduling for a choice: layer by layer, each preparation where it is ready
   /// first; and the same with the execute lane left to executes and the first layer.
   void considerLists(const Choice &choice);
 
-  /// Descends from the best: a layer's candidate and lane, the place of its
-  /// preparation in the queue, two layers' lanes at once; when nothing helps, goes
-  /// on from a disturbed best. Ends after the steps that the options allow, or with a
-  /// score that is not above `target`. `usable`: the candidates to choose from.
+  /// Descends from the starts: a layer's candidate, its lane, the place of its
+  /// preparation in the queue, each as long as one helps. Then random changes of one
+  /// or two layers. Ends after the steps that the options allow, or with a score that is
+  /// not above `target`. `usable`: the candidates to choose from.
   void improve(const std::vector<std::vector<unsigned>> &usable, double target = 0,
                bool fixedLanes = false);
 
@@ -48,6 +48,11 @@ private:
   const Options options;
   Simulator simulator;
   std::vector<std::vector<Job>> jobs; ///< memory for score()
+  struct Start {
+    double score;
+    Assignment assignment;
+  };
+  std::vector<Start> starts; ///< the best first
   Assignment bestAssignment;
   double bestScore = Simulator::never;
   uint64_t limit = 0;

@@ -32,7 +32,8 @@ struct Options {
   /// among plans that are equally good cold; does not count in continuous mode, where
   /// the warm routines run later anyway.
   double warmWeight = 1e-3;
-  /// Simulated events that the local search may take: 10 million take about a second.
+  /// Simulated events that the local search may take, of which it takes 50,000 a layer
+  /// at most: 10 million take about a second.
   uint64_t steps = 4'000'000;
 };
 

@@ -64,6 +64,17 @@ bool Simulator::nextPhase(LaneState &lane, const Job &job) {
   }
 }
 
+void Simulator::endJob(size_t i, const Job &job, double now,
+                       std::vector<std::vector<Span>> *spans) {
+  ++done[job.layer];
+  if (job.execute)
+    finish = now;
+  if (spans)
+    (*spans)[i][states[i].next].end = now;
+  states[i].phase = Phase::Idle;
+  ++states[i].next;
+}
+
 void Simulator::startJobs(const std::vector<std::vector<Job>> &lanes, double now,
                           std::vector<std::vector<Span>> *spans) {
   // A job of no length may let another lane start: until nothing moves.
@@ -80,11 +91,7 @@ void Simulator::startJobs(const std::vector<std::vector<Job>> &lanes, double now
           (*spans)[i][lane.next].start = now;
         if (nextPhase(lane, job))
           break;
-        ++done[job.layer];
-        if (spans)
-          (*spans)[i][lane.next].end = now;
-        lane.phase = Phase::Idle;
-        ++lane.next;
+        endJob(i, job, now, spans);
         moved = true;
       }
     }
@@ -147,7 +154,8 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
         want[job.layer] += job.bytes;
   }
 
-  double now = 0, finish = 0;
+  double now = 0;
+  finish = 0;
   for (;;) {
     startJobs(lanes, now, spans);
     if (!spans && states[0].next == lanes[0].size())
@@ -192,13 +200,7 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
       const Job &job = lanes[i][lane.next];
       if (nextPhase(lane, job))
         continue;
-      ++done[job.layer];
-      if (job.execute)
-        finish = now;
-      if (spans)
-        (*spans)[i][lane.next].end = now;
-      lane.phase = Phase::Idle;
-      ++lane.next;
+      endJob(i, job, now, spans);
     }
     if (now + left > cutoff)
       return never;

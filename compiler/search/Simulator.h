@@ -79,12 +79,15 @@ private:
   /// Gives the next job of each idle lane a start where it may.
   void startJobs(const std::vector<std::vector<Job>> &lanes, double now,
                  std::vector<std::vector<Span>> *spans);
+  /// Of lane `i`.
+  void endJob(size_t i, const Job &job, double now, std::vector<std::vector<Span>> *spans);
   /// To the next phase of its job that takes time; false at its end.
   bool nextPhase(LaneState &lane, const Job &job);
   void setRates();
 
   const Device &device;
   uint64_t stepCount = 0;
+  double finish = 0; ///< of the executes so far
   std::vector<LaneState> states;
   std::vector<uint32_t> done; ///< jobs of each layer
   // Reading ahead.

@@ -156,6 +156,14 @@ static Problem twoReads() {
 static const Schedule twoLanes = {
     {{{0, Stage::Execute}, {1, Stage::Execute}}, {{0, Stage::Read}}, {{1, Stage::Read}}}};
 
+TEST(Simulator, executesOfNoLengthWait) {
+  Problem p = twoReads();
+  p.layers[1].candidates[0].execute = 0;
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, twoLanes).finish, 21);
+  p.layers[0].candidates[0].execute = 0;
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, twoLanes).finish, 20);
+}
+
 TEST(Simulator, readsShareBandwidth) {
   // Both end at 20, not at 10.
   EXPECT_DOUBLE_EQ(simulate(twoReads(), {0, 0}, twoLanes).finish, 22);
