@@ -3,10 +3,12 @@
 #include "compiler/Compiler.h"
 
 #include "artifact/Writer.h"
+#include "compiler/Planning.h"
 #include "compiler/codegen/cpu/Backend.h"
 #include "compiler/emit/Aliases.h"
 #include "compiler/emit/ProgramPlan.h"
 #include "compiler/emit/TuningBundle.h"
+#include "compiler/plan/Report.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
 #include "passes/Passes.h"
@@ -152,18 +154,17 @@ static LogicalResult writeText(const CompileOptions &options, MLIRContext &conte
   return success();
 }
 
+/// Whether the runtime follows plans. Until then weights are stored as kernels read them.
+static constexpr bool hasLanes = true;
+
 LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context) {
   loadDialects(context);
-  std::vector<codegen::Target> targets;
-  for (const std::string &name : options.targets) {
-    auto target = codegen::Target::byName(name);
-    if (!target)
-      return emitError(UnknownLoc::get(&context))
-             << "--target: found '" << name << "', expected one of "
-             << codegen::Target::names();
-    if (llvm::none_of(targets, [&](auto &t) { return t.name == target->name; }))
-      targets.push_back(std::move(*target));
-  }
+  auto given = readProfileOption(options, context);
+  if (failed(given))
+    return failure();
+  auto targets = targetsOf(options, given->get(), context);
+  if (failed(targets))
+    return failure();
 
   OwningOpRef<ModuleOp> module;
   {
@@ -177,30 +178,36 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
     if (failed(lower(*module)))
       return failure();
   }
+  auto print = [&](llvm::raw_ostream &os) {
+    OpPrintingFlags flags;
+    flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);
+    module->print(os, flags);
+    return success();
+  };
   if (options.emit == Emit::Imported || options.emit == Emit::NN)
-    return writeText(options, context, [&](llvm::raw_ostream &os) {
-      OpPrintingFlags flags;
-      flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);
-      module->print(os, flags);
-      return success();
-    });
+    return writeText(options, context, print);
 
   auto main = module->lookupSymbol<func::FuncOp>("main");
   if (options.emit == Emit::Tuning) {
     Stage stage(options, "tuning");
     std::vector<TuningProgram> programs;
-    for (const codegen::Target &target : targets)
+    for (const codegen::Target &target : *targets)
       programs.push_back({target, tuningKernels(main, target)});
     return writeTuningBundle(main, programs, options.output, options.signingKey);
   }
-  // Costs of target "host"; null: nobody asked to measure them.
-  std::shared_ptr<const device::DeviceProfile> hostCosts;
-  if (options.tuneHost) {
-    Stage stage(options, "measure");
-    auto tuned = tuneHost(main, *codegen::Target::byName("host"), options.tuning);
-    if (failed(tuned))
+  // What a text is asked for, it is that of the first target.
+  if (options.emit == Emit::Routines) {
+    const codegen::Target &target = targets->front();
+    auto costs = resolveCosts(options, target, *given, main);
+    if (failed(costs))
       return failure();
-    hostCosts = std::make_shared<device::DeviceProfile>(std::move(*tuned));
+    return writeText(options, context, [&](llvm::raw_ostream &os) {
+      plan::printRoutines(plan::select(main, *costs->profile, target,
+                                       options.threads, options.mode,
+                                       options.parts),
+                          *costs->profile, os);
+      return success();
+    });
   }
   artifact::Bundle bundle;
   if (auto name = (*module)->getAttrOfType<StringAttr>("nn.model"))
@@ -219,16 +226,33 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
 
   WeightTable weights;
   std::vector<codegen::CodeBlob> blobs;
-  const uint32_t weightsSegment = targets.size(); // after the code
-  for (const codegen::Target &target : targets) {
+  const uint32_t weightsSegment = targets->size(); // after the code
+  std::string summary;
+  for (const codegen::Target &target : *targets) {
+    FailureOr<Costs> costs = failure();
+    {
+      Stage stage(options, "costs");
+      costs = resolveCosts(options, target, *given, main);
+      if (failed(costs))
+        return failure();
+    }
+    FailureOr<plan::ProgramOp> planned = failure();
+    {
+      Stage stage(options, "plan");
+      planned = planModel(*module, options, target, *costs);
+      if (failed(planned))
+        return failure();
+    }
+    if (options.emit == Emit::Plan)
+      return writeText(options, context, print);
     codegen::KernelBuilder builder(context, target);
     OwningOpRef<ModuleOp> owned(builder.module);
     KernelTable kernels(builder);
     artifact::Program program;
     {
       Stage stage(options, "kernels");
-      if (failed(planProgram(main, /*plan=*/{}, kernels, weights, weightsSegment,
-                             program)))
+      if (failed(planProgram(main, hasLanes ? *planned : plan::ProgramOp(),
+                             kernels, weights, weightsSegment, program)))
         return failure();
     }
     if (options.emit != Emit::Bundle)
@@ -252,6 +276,8 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
           {kernel.name, blob->entries.at(kernel.symbol), kernel.operands,
            kernel.outputs, static_cast<uint64_t>(kernel.info.scratchBytes)});
     bundle.programs.push_back(std::move(program));
+    llvm::raw_string_ostream os(summary);
+    plan::printSummary(main, *planned, *costs->profile, weights.size(), os);
     blobs.push_back(std::move(*blob));
   }
 
@@ -266,5 +292,7 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
       artifact::writeBundle(bundle, options.output, options.signingKey);
   if (!error.empty())
     return emitError(UnknownLoc::get(&context)) << error;
+  if (options.summary)
+    llvm::outs() << summary;
   return success();
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/HostTuning.h"
 #include "compiler/import/Import.h"
+#include "compiler/plan/Options.h"
 #include "mlir/IR/MLIRContext.h"
 
 #include <string>
@@ -11,21 +12,35 @@
 
 namespace nnv12 {
 
-enum class Emit { Imported, NN, LLVM, Assembly, Bundle, Tuning };
+enum class Emit {
+  Imported,
+  NN,
+  Plan,
+  LLVM,
+  Assembly,
+  Bundle,
+  Tuning,
+  Routines ///< a table of all candidates and their costs
+};
 
 struct CompileOptions {
   std::string input;
   std::string output; ///< "-" is standard output, for text
   ImportOptions import;
-  /// Names that codegen::Target::byName takes, the preferred one first.
-  std::vector<std::string> targets = {"host"};
-  /// Measure the costs of target "host" on this machine, see tuneHost().
+  /// Names that codegen::Target::byName takes, the preferred one first. None: the
+  /// profile's, or this machine.
+  std::vector<std::string> targets;
+  std::string profile; ///< file with the costs of a device, empty for none
+  /// Without a profile: measure the costs of this machine's target, see tuneHost().
   bool tuneHost = false;
   TuneOptions tuning;
+  plan::Mode mode = plan::Mode::Cold;
+  plan::Parts parts = plan::Parts::KCP;
   Emit emit = Emit::Bundle;
   unsigned threads = 0;   ///< of a session that is not told otherwise; 0: one a CPU
   std::string signingKey; ///< file, empty for none
   bool timing = false;    ///< print the time of each stage to stderr
+  bool summary = false;   ///< print to stdout what a bundle's plan is
 };
 
 /// Loads every dialect that the compiler uses.

@@ -206,4 +206,91 @@ def WidenHalf : Pass<"widen-half", "::mlir::func::FuncOp"> {
   ];
 }
 
+//===----------------------------------------------------------------------===//
+// Planning a first inference, for one target (in this order)
+//===----------------------------------------------------------------------===//
+
+class Plan_Parts<string description> : Option<"parts", "parts", "::nnv12::plan::Parts",
+    /*default=*/"::nnv12::plan::Parts::KCP", description,
+    [{::llvm::cl::values(
+        clEnumValN(::nnv12::plan::Parts::None, "none", "warm routines, weights as in the model, prepared first"),
+        clEnumValN(::nnv12::plan::Parts::K, "K", "routines chosen for the first inference"),
+        clEnumValN(::nnv12::plan::Parts::KC, "K+C", "and weights stored in any form"),
+        clEnumValN(::nnv12::plan::Parts::KCP, "K+C+P", "and preparation beside execution"))}]>;
+class Plan_Profile : Option<"profile", "profile", "std::string", /*default=*/"",
+    "device profile with the costs; none: the built-in one of the target">;
+class Plan_Target : Option<"target", "target", "std::string", /*default=*/"\"host\"",
+    "the CPU, as nnv12c's --target takes it">;
+class Plan_Threads : Option<"threads", "threads", "unsigned", /*default=*/"0",
+    "threads of the execute lane; 0: one for each big core of the profile">;
+
+def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
+  let summary = "choose for each layer of @main how it is computed and how its weights are kept";
+  let description = [{
+    The candidates of a layer are the routines that compute it in the layouts it
+    has, each with every way to keep its largest constant in the file: `raw` (as in the
+    model), `packed` (as the layout says), `transformed` (in the routine's weight
+    form: bypass), each plain or compressed where that saves 3 % or more. Their costs come
+    from the device profile; `search::plan` takes the combination whose first
+    inference ends earliest on the simulator (NNV12, Algorithm 1 and local search).
+
+    Result: attributes `nn.layer` (number in execution order), `nn.routine` and
+    `nn.storage`; in continuous mode also `nn.warm_routine` where another routine takes
+    over after the first inference. A measured profile that lacks a candidate's kernel
+    is refused unless `allow-predicted`.
+  }];
+  let options = [
+    Plan_Target<>, Plan_Profile<>, Plan_Threads<>,
+    Option<"mode", "mode", "::nnv12::plan::Mode", /*default=*/"::nnv12::plan::Mode::Cold",
+           "what inferences there will be",
+           [{::llvm::cl::values(
+               clEnumValN(::nnv12::plan::Mode::Cold, "cold", "one, after start"),
+               clEnumValN(::nnv12::plan::Mode::Continuous, "continuous", "many: warm routines take over"))}]>,
+    Plan_Parts<"what of NNV12 is used">,
+    Option<"allowPredicted", "allow-predicted", "bool", /*default=*/"false",
+           "predict the costs of kernels that a measured profile lacks">
+  ];
+  let statistics = [
+    Statistic<"candidates", "candidates", "candidates of all layers">,
+    Statistic<"switched", "switched", "layers for which another routine takes over">
+  ];
+}
+
+def PlanWeights : Pass<"plan-weights", "::mlir::ModuleOp"> {
+  let summary = "spell out the stages that make weights ready for what was chosen";
+  let description = [{
+    Makes a `plan.program` with the stages of every layer: a read of constants that no
+    earlier layer has read, a decode where they are compressed, a transform for each step
+    from the form in the file to the form that the routine reads, and the execute. In
+    continuous mode the transforms of the routines that take over come behind, with
+    a `plan.switch`. An older program of the same target goes.
+  }];
+  let dependentDialects = ["::nnv12::plan::PlanDialect"];
+  let options = [Plan_Target<>, Plan_Profile<>, Plan_Threads<>];
+  let statistics = [
+    Statistic<"preparations", "preparations", "reads, decodes and transforms">,
+    Statistic<"bypassed", "bypassed", "layers whose weights are stored transformed">,
+    Statistic<"compressed", "compressed", "layers whose weights are stored compressed">
+  ];
+}
+
+def Schedule : Pass<"schedule", "::mlir::ModuleOp"> {
+  let summary = "give the stages of a plan to lanes";
+  let description = [{
+    `search::schedule` (NNV12, Algorithm 1, lines 3 to 20, and local search on the simulator)
+    gives each stage a place in the queue of the execute lane or of a preparation lane;
+    lanes that get nothing are left out. Transforms that only a switch waits for go to
+    the background of the preparation lanes, balanced. Result: `plan.lane`, `cold` and
+    `warm` of the program, and when each stage is expected to run, attributes `start`
+    and `end` (nanoseconds).
+  }];
+  let dependentDialects = ["::nnv12::plan::PlanDialect"];
+  let options = [Plan_Profile<>, Plan_Parts<"without P there is the execute lane alone">];
+  let statistics = [
+    Statistic<"onExecuteLane", "on-execute-lane", "preparations on the execute lane">,
+    Statistic<"onPreparationLanes", "on-preparation-lanes", "preparations on other lanes">,
+    Statistic<"inBackground", "in-background", "preparations in the background">
+  ];
+}
+
 #endif // NNV12_PASSES_PASSES

@@ -371,9 +371,26 @@ private:
                                  *codegen::routineNamed(op.getRoutine()),
                                  op.getAfter())});
           });
+    for (Operation *stage : step.stages)
+      if (stage->getNumResults())
+        expect(stage, done[stage->getResult(0)].entry);
     if (!isPlanned)
       program.operations.push_back(
           execute(layer, step.kernel, *codegen::routineFor(layer), {}));
+  }
+
+  /// Notes when the plan expects a stage to run.
+  void expect(Operation *stage, std::optional<artifact::LaneEntry> entry) {
+    auto start = stage->getAttrOfType<IntegerAttr>("start");
+    auto end = stage->getAttrOfType<IntegerAttr>("end");
+    if (!entry || !start || !end)
+      return;
+    artifact::Operation &operation =
+        (entry->kind == artifact::LaneKind::Execute
+             ? program.operations
+             : program.preparations)[entry->index];
+    operation.predictedStart = start.getInt();
+    operation.predictedEnd = end.getInt();
   }
 
   void emit(plan::LaneOp op) {

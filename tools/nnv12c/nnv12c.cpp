@@ -44,10 +44,34 @@ static cl::opt<std::string> cacheDir(
 static cl::opt<bool> noCache("no-cache",
                              cl::desc("Measure anew, and remember nothing"),
                              cl::cat(category));
+static cl::opt<plan::Mode> mode(
+    "mode", cl::init(plan::Mode::Cold), cl::desc("What inferences the plan is for"),
+    cl::values(clEnumValN(plan::Mode::Cold, "cold", "one after start (default)"),
+               clEnumValN(plan::Mode::Continuous, "continuous",
+                          "many: the first as fast as it can be so, routines "
+                          "that are faster later take over")),
+    cl::cat(category));
+static cl::opt<plan::Parts> parts(
+    "plan", cl::init(plan::Parts::KCP),
+    cl::desc("What a cold plan may do, to see what each part is worth"),
+    cl::values(clEnumValN(plan::Parts::None, "none",
+                          "routines for later inferences, weights as in the model, all prepared first"),
+               clEnumValN(plan::Parts::K, "K", "choose routines for the first inference"),
+               clEnumValN(plan::Parts::KC, "K+C", "and store weights in any form"),
+               clEnumValN(plan::Parts::KCP, "K+C+P",
+                          "and prepare beside execution (default)")),
+    cl::cat(category));
+static cl::opt<std::string> profile(
+    "profile",
+    cl::desc("Device profile with the costs to plan with; its target is the default of "
+             "--target. Without one costs are predicted"),
+    cl::value_desc("FILE"), cl::cat(category));
 static cl::opt<Emit> emitKind(
     "emit", cl::init(Emit::Bundle), cl::desc("What to write"),
     cl::values(clEnumValN(Emit::Imported, "import", "layers as imported, as MLIR"),
                clEnumValN(Emit::NN, "nn", "layers after all passes, as MLIR"),
+               clEnumValN(Emit::Plan, "plan",
+                          "layers and the plan of the first target, as MLIR"),
                clEnumValN(Emit::LLVM, "llvm", "LLVM IR of the kernels"),
                clEnumValN(Emit::Assembly, "asm", "assembly of the kernels"),
                clEnumValN(Emit::Tuning, "tuning",
@@ -59,6 +83,13 @@ static cl::opt<std::string> signingKey(
     cl::value_desc("KEY"), cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print the time of each stage"),
                             cl::cat(category));
+static cl::opt<bool> quiet("quiet", cl::desc("Print no summary of the plan"),
+                           cl::cat(category));
+static cl::opt<bool> routines(
+    "routines",
+    cl::desc("Print every routine of every layer with what its stages cost and which "
+             "is chosen, write no bundle"),
+    cl::cat(category));
 static cl::opt<bool> listOps("list-ops",
                              cl::desc("Print the supported ONNX operators and exit"),
                              cl::cat(category));
@@ -130,12 +161,19 @@ int main(int argc, char **argv) {
                   .str()
             : "-";
   options.emit = emitKind;
+  if (routines) {
+    options.emit = Emit::Routines;
+    options.output = output.empty() ? std::string("-") : output.getValue();
+  }
+  options.mode = mode;
+  options.parts = parts;
+  options.profile = profile;
+  options.summary = !quiet;
   options.signingKey = signingKey;
   options.threads = threads;
   options.timing = timing;
-  if (!targets.empty())
-    options.targets.assign(targets.begin(), targets.end());
-  options.tuneHost = emitKind == Emit::Bundle && llvm::is_contained(targets, "host");
+  options.targets.assign(targets.begin(), targets.end());
+  options.tuneHost = llvm::is_contained(targets, "host");
   options.tuning.cacheFolder = cacheDir;
   options.tuning.useCache = !noCache;
 

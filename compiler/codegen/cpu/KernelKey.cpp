@@ -27,7 +27,7 @@ static void describe(Operation *op, llvm::DenseMap<Value, unsigned> &numbers,
   }
   os << ')';
   for (NamedAttribute attribute : op->getAttrs())
-    if (attribute.getName() != "nn.layer" && attribute.getName() != "nn.routine")
+    if (!attribute.getName().strref().starts_with("nn."))
       os << attribute.getName() << '=' << attribute.getValue() << ',';
   os << "->" << op->getResultTypes();
   for (Value v : op->getResults())

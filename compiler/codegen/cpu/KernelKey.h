@@ -11,7 +11,7 @@
 namespace nnv12::codegen {
 
 /// The routine and everything that it may look at, as text: layers of equal keys
-/// share a kernel. Attributes `nn.layer` and `nn.routine` do not count.
+/// share a kernel. What a plan notes on layers, attributes `nn.*`, does not count.
 std::string kernelKey(mlir::Operation *layer, const Routine &routine);
 
 /// Names the kernel across models, compiles and machines, 32 hexadecimal digits:

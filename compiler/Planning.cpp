@@ -1,0 +1,98 @@
+//===- Planning.cpp - The plan of a model for one target ------------------===//
+
+#include "compiler/Planning.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+using namespace nnv12;
+using SharedProfile = std::shared_ptr<const device::DeviceProfile>;
+
+FailureOr<std::vector<codegen::Target>>
+nnv12::targetsOf(const CompileOptions &options, const device::DeviceProfile *profile,
+                 MLIRContext &context) {
+  std::vector<std::string> names = options.targets;
+  if (names.empty())
+    names = {profile && !profile->target.empty() ? profile->target : "host"};
+  std::vector<codegen::Target> targets;
+  for (const std::string &name : names) {
+    auto target = codegen::Target::byName(name);
+    if (!target)
+      return emitError(UnknownLoc::get(&context))
+             << "--target: found '" << name << "', expected one of "
+             << codegen::Target::names();
+    if (llvm::none_of(targets, [&](auto &t) { return t.name == target->name; }))
+      targets.push_back(std::move(*target));
+  }
+  if (profile && llvm::none_of(targets, [&](auto &t) {
+        return t.architecture == profile->architecture;
+      }))
+    return emitError(UnknownLoc::get(&context))
+           << "--profile " << options.profile << ": found a device of architecture '"
+           << profile->architecture << "', expected '"
+           << targets.front().architecture << "', that of --target";
+  return targets;
+}
+
+FailureOr<SharedProfile> nnv12::readProfileOption(const CompileOptions &options,
+                                                  MLIRContext &context) {
+  if (options.profile.empty())
+    return SharedProfile();
+  std::string error;
+  auto profile = device::readProfile(options.profile, error);
+  if (!profile)
+    return emitError(UnknownLoc::get(&context)) << error;
+  // For another device is what profiles are for; for this one it must be this one's.
+  if (llvm::is_contained(options.targets, "host")) {
+    error = device::foreignDevice(*profile);
+    if (!error.empty())
+      return emitError(UnknownLoc::get(&context)) << options.profile << ": " << error;
+  }
+  return SharedProfile(
+      std::make_shared<device::DeviceProfile>(std::move(*profile)));
+}
+
+FailureOr<Costs> nnv12::resolveCosts(const CompileOptions &options,
+                                     const codegen::Target &target,
+                                     SharedProfile given, func::FuncOp main) {
+  if (given && given->architecture == target.architecture)
+    return Costs{given};
+  auto host = codegen::Target::byName("host");
+  if (options.tuneHost && !given && host && host->name == target.name) {
+    auto tuned = tuneHost(main, target, options.tuning);
+    if (failed(tuned))
+      return failure();
+    return Costs{std::make_shared<device::DeviceProfile>(std::move(*tuned)),
+                 /*mayLack=*/true};
+  }
+  return Costs{std::make_shared<device::DeviceProfile>(
+      device::builtinProfile(target.architecture, target.name))};
+}
+
+FailureOr<plan::ProgramOp> nnv12::planModel(ModuleOp module,
+                                            const CompileOptions &options,
+                                            const codegen::Target &target,
+                                            const Costs &costs) {
+  SelectRoutinesOptions select;
+  select.target = target.name;
+  select.threads = options.threads;
+  select.mode = options.mode;
+  select.parts = options.parts;
+  select.allowPredicted = costs.mayLack;
+  PlanWeightsOptions weights;
+  weights.target = target.name;
+  weights.threads = options.threads;
+  ScheduleOptions lanes;
+  lanes.parts = options.parts;
+  // Programs of other targets have been emitted; their layers had other routines.
+  for (auto program : llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
+    program.erase();
+  PassManager pm(module->getName());
+  pm.addPass(createSelectRoutines(select, costs.profile));
+  pm.addPass(createPlanWeights(weights, costs.profile));
+  pm.addPass(createSchedule(lanes, costs.profile));
+  if (failed(pm.run(module)))
+    return failure();
+  return *module.getOps<plan::ProgramOp>().begin();
+}

@@ -1,0 +1,210 @@
+//===- CostTable.cpp - What each way to run a layer costs -----------------===//
+
+#include "compiler/plan/CostTable.h"
+
+#include "compiler/codegen/cpu/KernelKey.h"
+#include "compiler/emit/Codec.h"
+#include "dialects/nn/ConstantData.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::plan;
+
+// A codec costs a call and a piece of memory, and must win something.
+static constexpr double leastCodecBytes = 16 << 10;
+static constexpr double worstCodecRatio = 0.97;
+
+static RankedTensorType tensor(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
+static search::CoreTime operator+(search::CoreTime a, search::CoreTime b) {
+  return {a.big + b.big, a.little + b.little};
+}
+
+unsigned plan::defaultThreads(const device::DeviceProfile &profile) {
+  return std::max(1u, profile.big.count);
+}
+
+std::string plan::formName(Operation *layer, const codegen::Routine &routine) {
+  std::optional<codegen::WeightForm> form = routine.weightForm(layer);
+  return form ? form->name : "";
+}
+
+CostTable::CostTable(const device::DeviceProfile &profile,
+                     const codegen::Target &target, unsigned threads)
+    : profile(profile), target(target), threads(threads) {
+  if (profile.little.count && profile.little.memoryGBps > 0)
+    littleMemory = std::max(1.0, profile.big.memoryGBps / profile.little.memoryGBps);
+}
+
+search::CoreTime CostTable::firstTouch(double bytes) const {
+  double big = bytes / 1e6 * profile.firstTouchUsPerMB / 1e3;
+  return {big, big * littleMemory};
+}
+
+double CostTable::ratio(Value constant) {
+  auto op = constant.getDefiningOp<nn::ConstantOp>();
+  auto [it, isNew] = ratios.try_emplace(op.getValue(), 1.0);
+  if (isNew)
+    if (auto data = nn::ConstantData::get(op.getValue()))
+      it->second = estimateRatio(
+          data->bytes().data(), data->bytes().size(),
+          nn::storageElementSize(tensor(constant).getElementType()));
+  return it->second;
+}
+
+static device::KernelFeatures features(std::string routine,
+                                       const codegen::Work &work,
+                                       std::string fingerprint,
+                                       unsigned threads) {
+  device::KernelFeatures kernel;
+  kernel.routine = std::move(routine);
+  kernel.fingerprint = std::move(fingerprint);
+  kernel.multiplyAdds = work.multiplyAdds;
+  kernel.bytes = work.bytes;
+  kernel.tiles = threads; // grids are made for several threads
+  return kernel;
+}
+
+device::KernelFeatures
+CostTable::executeKernel(Operation *layer, const codegen::Routine &routine) {
+  kernels_.push_back(
+      features(routine.name().str(), routine.work(layer),
+               codegen::kernelFingerprint(layer, routine, target), threads));
+  return kernels_.back();
+}
+
+double CostTable::execute(Operation *layer, const codegen::Routine &routine) {
+  return device::cost(profile, executeKernel(layer, routine), threads).milliseconds;
+}
+
+CostTable::Time CostTable::oneCore(device::KernelFeatures kernel) {
+  device::Cost big = device::cost(profile, kernel, 1);
+  device::Cost little = device::littleCost(profile, kernel);
+  kernels_.push_back(std::move(kernel));
+  return {{big.milliseconds, little.milliseconds}, big.measured};
+}
+
+CostTable::Time CostTable::transformTime(Operation *layer,
+                                         const codegen::Routine &routine) {
+  return oneCore(features("transform." + formName(layer, routine),
+                          routine.transformWork(layer),
+                          codegen::transformFingerprint(layer, routine, target), 1));
+}
+
+double CostTable::transform(Operation *layer, const codegen::Routine &routine) {
+  Time time = transformTime(layer, routine);
+  return time.core.on(profile.little.count ? search::Core::Little
+                                           : search::Core::Big);
+}
+
+CostTable::Time CostTable::pack(RankedTensorType packed) {
+  codegen::PackLayer pack(packed);
+  return oneCore(features("pack", pack.routine().work(pack.layer()),
+                          codegen::packFingerprint(packed, target), 1));
+}
+
+CostedOption CostTable::cost(const ExecutedLayer &layer, const Option &option) {
+  CostedOption result;
+  result.option = option;
+  search::Candidate &candidate = result.candidate;
+  const codegen::Routine &routine = *option.routine;
+  candidate.routine = routine.name().str();
+  candidate.storage = option.storage.text();
+  candidate.form = formName(layer.op, routine);
+  candidate.bytes = layer.otherBytes;
+  device::Cost execute =
+      device::cost(profile, executeKernel(layer.op, routine), threads);
+  candidate.execute = execute.milliseconds;
+  result.measured = execute.measured;
+  if (!layer.mainOperand)
+    return result;
+
+  RankedTensorType packed = tensor(layer.weights());
+  std::optional<codegen::WeightForm> form = routine.weightForm(layer.op);
+  Storage storage = option.storage.storage;
+  double packedBytes = nn::storageSize(packed);
+  double bytes = storage == Storage::packed ? packedBytes
+                 : storage == Storage::raw
+                     ? nn::storageSize(nn::withLayout(packed, ""))
+                     : form->bytes;
+  if (option.storage.codec == Codec::zstd) {
+    // Padding costs next to nothing when compressed, and what a form is computed
+    // from has about as much to win as the form.
+    double content =
+        storage == Storage::packed
+            ? nn::storageSize(nn::withLayout(packed, ""))
+            : bytes;
+    candidate.bytes += content * ratio(layer.weights());
+    candidate.decode = search::CoreTime{bytes / 1e3 / profile.zstdMBps,
+                                        bytes / 1e3 / profile.zstdLittleMBps} +
+                       firstTouch(bytes);
+  } else {
+    candidate.bytes += bytes;
+  }
+  if (storage == Storage::raw) {
+    Time time = pack(packed);
+    candidate.transform = time.core + firstTouch(packedBytes);
+    result.measured &= time.measured;
+  }
+  if (form && storage != Storage::transformed) {
+    Time time = transformTime(layer.op, routine);
+    candidate.transform =
+        candidate.transform + time.core + firstTouch(form->bytes);
+    result.measured &= time.measured;
+  }
+  return result;
+}
+
+std::vector<CostedOption> CostTable::candidates(const ExecutedLayer &layer,
+                                                bool storedForms) {
+  std::vector<CostedOption> result;
+  bool isDense =
+      layer.mainOperand && nn::layoutTag(layer.weights().getType()).empty();
+  bool canCompress =
+      storedForms && layer.mainOperand &&
+      nn::storageSize(tensor(layer.weights())) >= leastCodecBytes &&
+      ratio(layer.weights()) <= worstCodecRatio;
+  auto add = [&](const codegen::Routine *routine, Storage storage) {
+    result.push_back(cost(layer, {routine, {storage, Codec::stored}}));
+    if (canCompress)
+      result.push_back(cost(layer, {routine, {storage, Codec::zstd}}));
+  };
+  for (const codegen::Routine *routine : codegen::routinesFor(layer.op)) {
+    std::optional<codegen::WeightForm> form = routine->weightForm(layer.op);
+    // A form belongs to one layer's plan: it cannot be made of weights that
+    // another layer's plan has in the form that that one wants.
+    if (form && (!layer.mainOperand || *layer.mainOperand != form->operand ||
+                 layer.isShared))
+      continue;
+    if (!layer.mainOperand) {
+      add(routine, Storage::packed);
+      continue;
+    }
+    if (!isDense)
+      add(routine, Storage::raw);
+    if (isDense || storedForms)
+      add(routine, Storage::packed);
+    if (form && storedForms)
+      add(routine, Storage::transformed);
+  }
+  if (result.empty())
+    add(codegen::routineFor(layer.op), Storage::packed);
+  return result;
+}
+
+search::Layer CostTable::describe(const ExecutedLayer &layer) const {
+  search::Layer result;
+  result.name = layer.name;
+  result.firstTouch = firstTouch(layer.freshBytes).big;
+  return result;
+}
+
+search::Device CostTable::device(bool pipeline) const {
+  search::Device result = device::searchDevice(profile, threads);
+  if (!pipeline)
+    result.preparationLanes.clear();
+  return result;
+}

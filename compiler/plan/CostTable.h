@@ -1,0 +1,89 @@
+//===- CostTable.h - What each way to run a layer costs ---------*- C++ -*-===//
+//
+// From layers and a device profile to the numbers of search::Problem.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_PLAN_COSTTABLE_H
+#define NNV12_COMPILER_PLAN_COSTTABLE_H
+
+#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/device/CostModel.h"
+#include "compiler/plan/Layers.h"
+#include "compiler/plan/Storage.h"
+#include "compiler/search/Problem.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace nnv12::plan {
+
+/// A routine together with a way to keep its weights.
+struct Option {
+  const codegen::Routine *routine;
+  StorageForm storage;
+};
+
+struct CostedOption {
+  Option option;
+  search::Candidate candidate;
+  /// Whether all kernels of it are in the profile; else some are predicted.
+  bool measured = false;
+};
+
+class CostTable {
+public:
+  /// `profile` and `target` must outlive the table. `threads` is that of the
+  /// execute lane.
+  CostTable(const device::DeviceProfile &profile, const codegen::Target &target,
+            unsigned threads);
+
+  /// All ways to run `layer`. `storedForms` off (plans without C): weights are kept
+  /// as they are in the model. Never empty.
+  std::vector<CostedOption> candidates(const ExecutedLayer &layer,
+                                       bool storedForms);
+  /// The costs of one of them.
+  CostedOption cost(const ExecutedLayer &layer, const Option &option);
+  /// Milliseconds that a routine's execute takes, and its transform on the core of
+  /// a preparation lane.
+  double execute(mlir::Operation *layer, const codegen::Routine &routine);
+  double transform(mlir::Operation *layer, const codegen::Routine &routine);
+
+  /// A layer for the search, without candidates.
+  search::Layer describe(const ExecutedLayer &layer) const;
+  /// See device::searchDevice(). `pipeline` off: no preparation lanes.
+  search::Device device(bool pipeline) const;
+  /// Every kernel whose cost was asked for.
+  const std::vector<device::KernelFeatures> &kernels() const { return kernels_; }
+
+private:
+  struct Time {
+    search::CoreTime core;
+    bool measured;
+  };
+  device::KernelFeatures executeKernel(mlir::Operation *layer,
+                                       const codegen::Routine &routine);
+  Time oneCore(device::KernelFeatures kernel);
+  Time pack(mlir::RankedTensorType packed);
+  Time transformTime(mlir::Operation *layer, const codegen::Routine &routine);
+  /// What decode and transform cost beside their work: memory is supplied.
+  search::CoreTime firstTouch(double bytes) const;
+  double ratio(mlir::Value constant);
+
+  const device::DeviceProfile &profile;
+  const codegen::Target &target;
+  unsigned threads;
+  /// How much longer a little core takes for what is bound by memory.
+  double littleMemory = 1;
+  /// Compressed size as a part of the whole, by constant.
+  llvm::DenseMap<mlir::Attribute, double> ratios;
+  std::vector<device::KernelFeatures> kernels_;
+};
+
+/// What the threads of the execute lane are where nobody says: one a big core.
+unsigned defaultThreads(const device::DeviceProfile &profile);
+
+/// The name of `routine`'s form of the layer's weights; "" where it reads them packed.
+std::string formName(mlir::Operation *layer, const codegen::Routine &routine);
+
+} // namespace nnv12::plan
+
+#endif // NNV12_COMPILER_PLAN_COSTTABLE_H

@@ -1,0 +1,112 @@
+//===- Layers.cpp - The layers that a plan is about -----------------------===//
+
+#include "compiler/plan/Layers.h"
+
+#include "compiler/emit/Aliases.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::plan;
+
+static double bytes(Value v) {
+  return nn::storageSize(cast<RankedTensorType>(v.getType()));
+}
+
+static std::string nameOf(Location location) {
+  std::string name;
+  location->walk([&](Location part) {
+    auto named = dyn_cast<NameLoc>(part);
+    if (!named)
+      return WalkResult::advance();
+    name = named.getName().str();
+    return WalkResult::interrupt();
+  });
+  return name;
+}
+
+/// Memory that comes into use: the arena grows when more lives at a time than
+/// ever before, and outputs are the caller's.
+static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
+                            std::vector<ExecutedLayer> &layers) {
+  llvm::DenseMap<Value, size_t> last; // use, by base
+  for (auto [i, layer] : llvm::enumerate(layers))
+    for (Value v : layer.op->getOperands())
+      last[aliases.find(v).base] = i;
+  llvm::DenseSet<Value> outputs;
+  for (Value v : main.getBody().front().getTerminator()->getOperands())
+    outputs.insert(aliases.find(v).base);
+
+  llvm::DenseSet<Value> live;
+  std::vector<std::vector<Value>> dying(layers.size());
+  double now = 0, most = 0;
+  for (auto [i, layer] : llvm::enumerate(layers)) {
+    for (Value v : layer.op->getResults()) {
+      Value base = aliases.find(v).base;
+      if (!live.insert(base).second)
+        continue;
+      if (outputs.contains(base)) {
+        layer.freshBytes += bytes(base);
+        continue;
+      }
+      now += bytes(base);
+      auto end = last.find(base);
+      dying[end == last.end() ? i : std::max<size_t>(end->second, i)].push_back(base);
+    }
+    if (now > most) {
+      layer.freshBytes += now - most;
+      most = now;
+    }
+    for (Value base : dying[i])
+      now -= bytes(base);
+  }
+}
+
+std::vector<ExecutedLayer> plan::executedLayers(func::FuncOp main) {
+  Aliases aliases(main);
+  std::vector<ExecutedLayer> layers;
+  // Constants are the same where elements and type are, as in the file. By the
+  // layer that owns each: the first to read it.
+  llvm::DenseMap<std::pair<Attribute, Type>, size_t> owner;
+  auto keyOf = [](nn::ConstantOp constant) {
+    return std::pair<Attribute, Type>(constant.getValue(), constant.getType());
+  };
+  for (Operation &op : main.getBody().front()) {
+    if (isa<nn::ConstantOp>(op) || aliases.isFree(&op) ||
+        op.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    size_t number = layers.size();
+    ExecutedLayer layer;
+    layer.op = &op;
+    layer.name = nameOf(op.getLoc());
+    double mainBytes = 0;
+    for (OpOperand &operand : op.getOpOperands()) {
+      auto constant =
+          aliases.find(operand.get()).base.getDefiningOp<nn::ConstantOp>();
+      if (!constant)
+        continue;
+      auto [it, isNew] = owner.try_emplace(keyOf(constant), number);
+      if (!isNew) {
+        if (it->second == number)
+          continue; // twice an operand
+        ExecutedLayer &first = layers[it->second];
+        if (first.mainOperand &&
+            keyOf(first.weights().getDefiningOp<nn::ConstantOp>()) == it->first)
+          first.isShared = true;
+        continue;
+      }
+      double size = bytes(constant.getOutput());
+      layer.otherBytes += size;
+      // What is seen through a view stays as it is.
+      if (size > mainBytes && operand.get() == constant.getOutput()) {
+        mainBytes = size;
+        layer.mainOperand = operand.getOperandNumber();
+      }
+    }
+    layer.otherBytes -= mainBytes;
+    layers.push_back(std::move(layer));
+  }
+  countFreshBytes(main, aliases, layers);
+  return layers;
+}

@@ -1,0 +1,36 @@
+//===- Layers.h - The layers that a plan is about ---------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_PLAN_LAYERS_H
+#define NNV12_COMPILER_PLAN_LAYERS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nnv12::plan {
+
+/// A layer that has an execute: no constant, and not in place already.
+struct ExecutedLayer {
+  mlir::Operation *op = nullptr;
+  std::string name; ///< of the ONNX node, or of the first of several
+
+  /// The operand that the main weights are: the largest of the layer's constants
+  /// that no earlier layer reads. None: there is nothing to be read. Others
+  /// (bias and the like) are kept packed, without a codec.
+  std::optional<unsigned> mainOperand;
+  /// A later layer reads the main weights too: they must exist as their type says.
+  bool isShared = false;
+  double otherBytes = 0; ///< of the other constants that no earlier layer reads
+  /// Memory for activations that no layer has used before this one.
+  double freshBytes = 0;
+
+  mlir::Value weights() const { return op->getOperand(*mainOperand); }
+};
+
+/// All of them, in execution order: element i has number i in the plan.
+std::vector<ExecutedLayer> executedLayers(mlir::func::FuncOp main);
+
+} // namespace nnv12::plan
+
+#endif // NNV12_COMPILER_PLAN_LAYERS_H

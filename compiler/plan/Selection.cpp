@@ -1,0 +1,137 @@
+//===- Selection.cpp - One routine and storage for every layer ------------===//
+
+#include "compiler/plan/Selection.h"
+
+#include "dialects/nn/Layout.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::plan;
+
+static constexpr StringLiteral layerAttr = "nn.layer";
+static constexpr StringLiteral routineAttr = "nn.routine";
+static constexpr StringLiteral storageAttr = "nn.storage";
+static constexpr StringLiteral warmAttr = "nn.warm_routine";
+
+Selection plan::select(func::FuncOp main, const device::DeviceProfile &profile,
+                       const codegen::Target &target, unsigned threads,
+                       Mode mode, Parts parts) {
+  Selection selection;
+  selection.threads = threads ? threads : defaultThreads(profile);
+  CostTable costs(profile, target, selection.threads);
+  std::vector<ExecutedLayer> layers = executedLayers(main);
+  search::Options options = searchOptions(mode, parts, layers.size());
+  search::Problem problem;
+  problem.device = costs.device(options.pipeline);
+  for (ExecutedLayer &layer : layers) {
+    search::Layer described = costs.describe(layer);
+    std::vector<CostedOption> candidates =
+        costs.candidates(layer, options.storedForms);
+    for (const CostedOption &option : candidates)
+      described.candidates.push_back(option.candidate);
+    problem.layers.push_back(std::move(described));
+    selection.layers.push_back({std::move(layer), std::move(candidates)});
+  }
+  selection.kernels = costs.kernels();
+  selection.plan = search::plan(problem, options);
+  search::Choice warm = selection.plan.choice;
+  if (options.continuous)
+    warm = search::warmChoice(problem);
+  for (auto [layer, chosen, later] :
+       llvm::zip(selection.layers, selection.plan.choice, warm)) {
+    layer.chosen = chosen;
+    layer.warm = later;
+  }
+  return selection;
+}
+
+void plan::annotate(const Selection &selection) {
+  for (auto [number, layer] : llvm::enumerate(selection.layers)) {
+    Operation *op = layer.layer.op;
+    Builder b(op->getContext());
+    const Option &chosen = layer.options[layer.chosen].option;
+    op->setAttr(layerAttr, b.getI64IntegerAttr(number));
+    op->setAttr(routineAttr, b.getStringAttr(chosen.routine->name()));
+    if (layer.layer.mainOperand)
+      op->setAttr(storageAttr, b.getStringAttr(chosen.storage.text()));
+    const codegen::Routine *warm = layer.options[layer.warm].option.routine;
+    if (warm != chosen.routine)
+      op->setAttr(warmAttr, b.getStringAttr(warm->name()));
+  }
+}
+
+void plan::clearAnnotations(func::FuncOp main) {
+  for (Operation &op : main.getBody().front())
+    for (StringRef name : {layerAttr, routineAttr, storageAttr, warmAttr})
+      op.removeAttr(name);
+}
+
+/// The routine that an attribute names, if it computes the layer in its layouts.
+static FailureOr<const codegen::Routine *> routineOf(Operation *op,
+                                                     StringRef attribute) {
+  auto name = op->getAttrOfType<StringAttr>(attribute);
+  if (!name)
+    return op->emitOpError("has no ")
+           << attribute << ", expected select-routines to have run";
+  const codegen::Routine *routine = codegen::routineNamed(name);
+  if (!routine)
+    return op->emitOpError(attribute) << ": found '" << name.getValue()
+                                      << "', expected the name of a routine";
+  if (!llvm::is_contained(codegen::routinesFor(op), routine))
+    return op->emitOpError(attribute)
+           << ": found '" << name.getValue()
+           << "', which does not compute this layer in its layouts";
+  return routine;
+}
+
+FailureOr<std::vector<Chosen>> plan::chosenOptions(func::FuncOp main) {
+  std::vector<Chosen> result;
+  for (ExecutedLayer &layer : executedLayers(main)) {
+    Operation *op = layer.op;
+    auto number = op->getAttrOfType<IntegerAttr>(layerAttr);
+    if (!number || number.getInt() != static_cast<int64_t>(result.size()))
+      return op->emitOpError(number ? "has another nn.layer than its number in "
+                                      "execution order, "
+                                    : "has no nn.layer, number ")
+             << result.size() << ", expected select-routines to have run";
+    auto routine = routineOf(op, routineAttr);
+    if (failed(routine))
+      return failure();
+    Chosen chosen{layer, {*routine, {}}};
+    if (op->hasAttr(warmAttr)) {
+      auto warm = routineOf(op, warmAttr);
+      if (failed(warm))
+        return failure();
+      chosen.warm = *warm;
+    }
+    if (layer.mainOperand) {
+      auto text = op->getAttrOfType<StringAttr>(storageAttr);
+      std::optional<StorageForm> storage =
+          text ? StorageForm::parse(text) : std::nullopt;
+      if (!storage)
+        return op->emitOpError("nn.storage: ")
+               << (text ? "found '" + text.getValue() + "'" : llvm::Twine("found nothing"))
+               << ", expected raw, packed or transformed, or one of them with "
+                  "+zstd";
+      std::string form = formName(op, **routine);
+      if (storage->storage == Storage::transformed && form.empty())
+        return op->emitOpError("nn.storage: found '")
+               << text.getValue() << "', but " << (*routine)->name()
+               << " reads packed weights";
+      if (storage->storage == Storage::raw &&
+          nn::layoutTag(layer.weights().getType()).empty())
+        return op->emitOpError("nn.storage: found '")
+               << text.getValue()
+               << "', but the weights' layout is dense: expected packed";
+      if (chosen.warm && storage->storage == Storage::transformed &&
+          formName(op, *chosen.warm) != form)
+        return op->emitOpError("nn.warm_routine: found '")
+               << chosen.warm->name() << "', whose weights cannot be made from "
+               << "those of " << (*routine)->name();
+      chosen.option.storage = *storage;
+    }
+    result.push_back(std::move(chosen));
+  }
+  return result;
+}

@@ -1,0 +1,125 @@
+//===- PlanWeights.cpp - The stages that make weights ready ---------------===//
+
+#include "compiler/plan/Device.h"
+#include "compiler/plan/Selection.h"
+#include "dialects/plan/PlanDialect.h"
+#include "mlir/IR/Builders.h"
+#include "passes/Passes.h"
+
+namespace nnv12 {
+#define GEN_PASS_DEF_PLANWEIGHTS
+#include "passes/Passes.h.inc"
+} // namespace nnv12
+
+using namespace mlir;
+using namespace nnv12;
+
+namespace {
+/// Writes the stages of one layer behind the other.
+class Writer {
+public:
+  Writer(OpBuilder &b, int64_t number, const plan::Chosen &chosen)
+      : b(b), number(number), chosen(chosen), op(chosen.layer.op),
+        location(op->getLoc()), done(plan::DoneType::get(op->getContext())) {}
+
+  void write() {
+    const codegen::Routine &routine = *chosen.option.routine;
+    if (chosen.layer.mainOperand)
+      prepare();
+    SmallVector<Value> after = weightsFor(routine);
+    plan::ExecuteOp::create(b, location, done, after, number, routine.name());
+    if (!chosen.warm)
+      return;
+    after = weightsFor(*chosen.warm);
+    plan::SwitchOp::create(b, location, after, number, chosen.warm->name());
+  }
+
+private:
+  /// From the file to packed weights, or to transformed ones.
+  void prepare() {
+    auto [storage, codec] = chosen.option.storage;
+    Value last = plan::ReadOp::create(b, location, done, number,
+                                      *chosen.layer.mainOperand, storage, codec);
+    if (codec == plan::Codec::zstd)
+      last = plan::DecodeOp::create(b, location, done, last, number);
+    if (storage == plan::Storage::raw)
+      last = transform(last, "packed", *chosen.option.routine);
+    std::string form;
+    if (storage == plan::Storage::transformed)
+      form = plan::formName(op, *chosen.option.routine);
+    ready[form] = last;
+  }
+
+  /// What a routine waits for: its form of the weights, made if it is not there.
+  SmallVector<Value> weightsFor(const codegen::Routine &routine) {
+    if (!chosen.layer.mainOperand)
+      return {};
+    std::string form = plan::formName(op, routine);
+    auto it = ready.find(form);
+    if (it == ready.end())
+      it = ready.try_emplace(form, transform(ready.lookup(""), form, routine)).first;
+    return {it->second};
+  }
+
+  Value transform(Value after, StringRef form, const codegen::Routine &routine) {
+    return plan::TransformOp::create(b, location, done, after, number, form,
+                                     routine.name());
+  }
+
+  OpBuilder &b;
+  int64_t number;
+  const plan::Chosen &chosen;
+  Operation *op;
+  Location location;
+  Type done;
+  /// By form; "" is packed.
+  llvm::StringMap<Value> ready;
+};
+
+struct PlanWeights : nnv12::impl::PlanWeightsBase<PlanWeights> {
+  PlanWeights() = default;
+  PlanWeights(PlanWeightsOptions options, SharedProfile profile = nullptr)
+      : PlanWeightsBase(std::move(options)), given(std::move(profile)) {}
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main) {
+      module.emitError("found no function @main");
+      return signalPassFailure();
+    }
+    auto device = plan::planDevice(module.getLoc(), target, profile, given);
+    if (failed(device))
+      return signalPassFailure();
+    auto layers = plan::chosenOptions(main);
+    if (failed(layers))
+      return signalPassFailure();
+
+    for (auto old : llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
+      if (old.getTarget() == device->target.name)
+        old.erase();
+    OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+    auto program = plan::ProgramOp::create(
+        b, main.getLoc(), device->target.name,
+        threads ? threads : plan::defaultThreads(*device->profile),
+        /*cold=*/IntegerAttr(), /*warm=*/IntegerAttr());
+    b.createBlock(&program.getBody());
+    for (auto [number, layer] : llvm::enumerate(*layers)) {
+      Writer(b, number, layer).write();
+      if (!layer.layer.mainOperand)
+        continue;
+      bypassed += layer.option.storage.storage == plan::Storage::transformed;
+      compressed += layer.option.storage.codec == plan::Codec::zstd;
+    }
+    for (Operation &op : program.getBody().front())
+      preparations += isa<plan::ReadOp, plan::DecodeOp, plan::TransformOp>(op);
+  }
+
+  SharedProfile given;
+};
+} // namespace
+
+std::unique_ptr<Pass> nnv12::createPlanWeights(PlanWeightsOptions options,
+                                               SharedProfile profile) {
+  return std::make_unique<PlanWeights>(std::move(options), std::move(profile));
+}

@@ -1,0 +1,236 @@
+//===- Schedule.cpp - Give the stages of a plan to lanes ------------------===//
+
+#include "compiler/plan/Device.h"
+#include "compiler/plan/Selection.h"
+#include "dialects/plan/PlanDialect.h"
+#include "mlir/IR/Builders.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+
+namespace nnv12 {
+#define GEN_PASS_DEF_SCHEDULE
+#include "passes/Passes.h.inc"
+} // namespace nnv12
+
+using namespace mlir;
+using namespace nnv12;
+
+static int64_t nanoseconds(double milliseconds) {
+  return std::llround(milliseconds * 1e6);
+}
+
+namespace {
+/// The program's stages by what the search calls them.
+class Stages {
+public:
+  explicit Stages(plan::ProgramOp program) {
+    for (Operation &op : program.getBody().front()) {
+      bool isSwitch = isa<plan::SwitchOp>(op);
+      if (isa<plan::LaneOp>(op) || isSwitch)
+        continue;
+      all.push_back(&op);
+      if (isa<plan::ExecuteOp>(op))
+        need(&op);
+    }
+    for (Operation *op : all) {
+      auto layer = op->getAttrOfType<IntegerAttr>("layer").getInt();
+      if (needed.contains(op))
+        of[{layer, stageOf(op)}].push_back(op);
+    }
+  }
+
+  /// Whether a first inference waits for it.
+  bool isNeeded(Operation *op) const { return needed.contains(op); }
+  ArrayRef<Operation *> operations() const { return all; }
+  /// A transform may be in two steps.
+  ArrayRef<Operation *> find(search::Operation operation) const {
+    auto it = of.find({operation.layer, operation.stage});
+    return it == of.end() ? ArrayRef<Operation *>() : it->second;
+  }
+
+private:
+  static search::Stage stageOf(Operation *op) {
+    return llvm::TypeSwitch<Operation *, search::Stage>(op)
+        .Case<plan::ReadOp>([](auto) { return search::Stage::Read; })
+        .Case<plan::DecodeOp>([](auto) { return search::Stage::Decode; })
+        .Case<plan::TransformOp>([](auto) { return search::Stage::Transform; })
+        .Default([](auto) { return search::Stage::Execute; });
+  }
+
+  void need(Operation *op) {
+    if (!needed.insert(op).second)
+      return;
+    for (Value token : op->getOperands())
+      need(token.getDefiningOp());
+  }
+
+  SmallVector<Operation *> all;
+  llvm::DenseSet<Operation *> needed;
+  std::map<std::pair<int64_t, search::Stage>, SmallVector<Operation *>> of;
+};
+
+/// A lane while it is being filled.
+struct Lane {
+  SmallVector<Value> queue, background;
+  double end = 0; ///< of what it does, simulated
+};
+
+struct Schedule : nnv12::impl::ScheduleBase<Schedule> {
+  Schedule() = default;
+  Schedule(ScheduleOptions options, SharedProfile profile = nullptr)
+      : ScheduleBase(std::move(options)), given(std::move(profile)) {}
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main || module.getOps<plan::ProgramOp>().empty()) {
+      module.emitError(main ? "found no plan.program, expected plan-weights to have run"
+                            : "found no function @main");
+      return signalPassFailure();
+    }
+    auto layers = plan::chosenOptions(main);
+    if (failed(layers))
+      return signalPassFailure();
+    for (auto program : module.getOps<plan::ProgramOp>())
+      if (failed(schedule(program, *layers)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult schedule(plan::ProgramOp program,
+                         ArrayRef<plan::Chosen> layers) {
+    auto device = plan::planDevice(program.getLoc(), program.getTarget(),
+                                   profile, given);
+    if (failed(device))
+      return failure();
+    if (failed(agrees(program, layers)))
+      return failure();
+    for (plan::LaneOp lane : program.lanes())
+      lane.erase();
+
+    search::Options options = plan::searchOptions(plan::Mode::Cold, parts, layers.size());
+    plan::CostTable costs(*device->profile, device->target, program.getThreads());
+    search::Problem problem;
+    problem.device = costs.device(options.pipeline);
+    double warm = 0;
+    for (const plan::Chosen &layer : layers) {
+      search::Layer described = costs.describe(layer.layer);
+      described.candidates = {costs.cost(layer.layer, layer.option).candidate};
+      warm += layer.warm ? costs.execute(layer.layer.op, *layer.warm)
+                         : described.candidates[0].execute;
+      problem.layers.push_back(std::move(described));
+    }
+    search::Choice choice(layers.size(), 0);
+    search::Schedule found = search::schedule(problem, choice, options);
+    search::Timeline timeline = search::simulate(problem, choice, found);
+
+    Stages stages(program);
+    std::vector<Lane> lanes(std::max<size_t>(1, found.lanes.size()));
+    fill(lanes, stages, found);
+    record(lanes, stages, timeline);
+    fillBackground(lanes, stages, costs, layers);
+    write(program, lanes, *device->profile);
+    program.setCold(nanoseconds(timeline.finish));
+    program.setWarm(nanoseconds(warm));
+    return success();
+  }
+
+  /// The program must be of these layers and routines.
+  static LogicalResult agrees(plan::ProgramOp program,
+                              ArrayRef<plan::Chosen> layers) {
+    size_t executes = 0;
+    for (auto execute : program.getBody().getOps<plan::ExecuteOp>()) {
+      uint64_t layer = execute.getLayer();
+      if (layer >= layers.size())
+        return execute.emitOpError("found layer ")
+               << layer << ", but @main has " << layers.size();
+      StringRef routine = layers[layer].option.routine->name();
+      if (execute.getRoutine() != routine)
+        return execute.emitOpError("found routine '")
+               << execute.getRoutine() << "', but the layer's nn.routine is '"
+               << routine << "'";
+      ++executes;
+    }
+    if (executes != layers.size())
+      return program.emitOpError("executes ")
+             << executes << " layers, but @main has " << layers.size();
+    return success();
+  }
+
+  /// The queues, as the search has them. What it left out because it takes no
+  /// time goes before the operation that waits for it.
+  void fill(std::vector<Lane> &lanes, const Stages &stages,
+            const search::Schedule &found) {
+    llvm::DenseSet<Operation *> placed;
+    std::function<void(Lane &, Operation *)> place = [&](Lane &lane, Operation *op) {
+      if (!placed.insert(op).second)
+        return;
+      for (Value token : op->getOperands())
+        place(lane, token.getDefiningOp());
+      lane.queue.push_back(op->getResult(0));
+      if (!isa<plan::ExecuteOp>(op))
+        ++(&lane == &lanes.front() ? onExecuteLane : onPreparationLanes);
+    };
+    for (auto [lane, queue] : llvm::zip(lanes, found.lanes))
+      for (const search::Operation &operation : queue)
+        for (Operation *op : stages.find(operation))
+          place(lane, op);
+  }
+
+  void record(std::vector<Lane> &lanes, const Stages &stages,
+              const search::Timeline &timeline) {
+    Builder b(&getContext());
+    for (const search::Event &event : timeline.events) {
+      lanes[event.lane].end = std::max(lanes[event.lane].end, event.end);
+      ArrayRef<Operation *> parts = stages.find(event.operation);
+      double step = (event.end - event.start) / std::max<size_t>(1, parts.size());
+      for (auto [i, op] : llvm::enumerate(parts)) {
+        op->setAttr("start", b.getI64IntegerAttr(nanoseconds(event.start + i * step)));
+        op->setAttr("end", b.getI64IntegerAttr(nanoseconds(event.start + (i + 1) * step)));
+      }
+    }
+  }
+
+  /// What a switch waits for goes to the lane that is soonest done.
+  void fillBackground(std::vector<Lane> &lanes, const Stages &stages,
+                      plan::CostTable &costs, ArrayRef<plan::Chosen> layers) {
+    for (Operation *op : stages.operations()) {
+      if (stages.isNeeded(op))
+        continue;
+      auto first = lanes.begin() + (lanes.size() > 1);
+      auto lane = std::min_element(first, lanes.end(), [](auto &a, auto &b) {
+        return a.end < b.end;
+      });
+      lane->background.push_back(op->getResult(0));
+      uint64_t layer = op->getAttrOfType<IntegerAttr>("layer").getInt();
+      lane->end += costs.transform(layers[layer].layer.op, *layers[layer].warm);
+      ++inBackground;
+    }
+  }
+
+  static void write(plan::ProgramOp program, ArrayRef<Lane> lanes,
+                    const device::DeviceProfile &profile) {
+    OpBuilder b = OpBuilder::atBlockEnd(&program.getBody().front());
+    bool hasKinds = profile.little.count > 0;
+    for (auto [i, lane] : llvm::enumerate(lanes)) {
+      if (i && lane.queue.empty() && lane.background.empty())
+        continue;
+      auto core = !hasKinds ? plan::CoreKind::any
+                  : i       ? plan::CoreKind::little
+                            : plan::CoreKind::big;
+      plan::LaneOp::create(b, program.getLoc(),
+                           i ? plan::LaneKind::prepare : plan::LaneKind::execute,
+                           core, lane.queue, lane.background);
+    }
+  }
+
+  SharedProfile given;
+};
+} // namespace
+
+std::unique_ptr<Pass> nnv12::createSchedule(ScheduleOptions options,
+                                            SharedProfile profile) {
+  return std::make_unique<Schedule>(std::move(options), std::move(profile));
+}
