@@ -235,7 +235,7 @@ def _table4(rows, threads, limits):
         note = row["table4"]
         stages = note["compile"]
         plan = sum(ms for name, ms in stages.items() if any(w in name for w in ("plan", "select", "schedule")))
-        tune = sum(ms for name, ms in stages.items() if "tun" in name)
+        tune = sum(ms for name, ms in stages.items() if "tun" in name or name == "costs")
         cells.append([row["model"], f"{note['model'] / MB:.2f}", f"{note['bundle'] / MB:.2f}",
                       f"{(note['bundle'] - note['model']) / MB:+.2f}", f"{note['prepared'] / MB:.2f}",
                       _ms(plan) if plan else "–", _ms(tune) if tune else "–", _ms(stages["all"])])
