@@ -1,6 +1,7 @@
 //===- Lanes.cpp - Threads that follow the plan ---------------------------===//
 #include "runtime/Lanes.h"
 
+#include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
 
 #include <sys/resource.h>
@@ -32,7 +33,7 @@ bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
   return collect(program, options.continuous, skipped, fault) &&
          items.create(bundle, memory, skipped, fault) &&
          (!items.usesZstd() || Zstd::load(fault)) &&
-         makeMembers(options, scratch, stride, fault);
+         makeMembers(program, options, scratch, stride, fault);
 }
 
 /// Fills the queues, and marks what is in none of them as skipped.
@@ -69,7 +70,8 @@ bool Lanes::collect(const bundle::Program *program, bool continuous,
   return true;
 }
 
-bool Lanes::makeMembers(const Options &options, uint8_t *scratch, size_t stride,
+bool Lanes::makeMembers(const bundle::Program *program, const Options &options,
+                        uint8_t *scratch, size_t stride,
                         artifact::Fault &fault) {
   members = static_cast<Thread *>(malloc(numMembers * sizeof(Thread)));
   if (!members) {
@@ -78,18 +80,33 @@ bool Lanes::makeMembers(const Options &options, uint8_t *scratch, size_t stride,
   }
   for (uint32_t i = 0; i < numMembers; ++i)
     ::new (&members[i]) Thread();
-  uint32_t cpus = availableCpus();
+  if (options.pin)
+    chooseCpus(program, options.computing);
   for (uint32_t i = 0; i < numMembers; ++i) {
     members[i].lanes = this;
     members[i].preparer.thread = i;
     members[i].preparer.scratch = scratch + i * stride;
-    if (options.pin && i > 0)
-      members[i].cpu = nthCpu((options.computing + i - 1) % cpus);
     if (items.usesZstd() &&
         !members[i].preparer.decoder.create(items.largestSplit(), fault))
       return false;
   }
   return true;
+}
+
+/// Slow CPUs for lanes that are meant for them, in order; CPUs behind those of
+/// the threads that compute for others.
+void Lanes::chooseCpus(const bundle::Program *program, uint32_t computing) {
+  Cpus cpus;
+  cpus.find();
+  uint32_t numSlow = 0, numOthers = computing;
+  for (uint32_t i = 1; i < numMembers; ++i) {
+    bundle::CoreKind core = program->lanes()->Get(i)->core();
+    if (core == bundle::CoreKind_Little)
+      members[i].cpu = cpus.at(Cpus::Slow, numSlow++);
+    else
+      members[i].cpu = cpus.at(
+          core == bundle::CoreKind_Big ? Cpus::Fast : Cpus::Any, numOthers++);
+  }
 }
 
 void Lanes::start() {

@@ -87,8 +87,9 @@ private:
 
   bool collect(const bundle::Program *program, bool continuous,
                Array<bool> &skipped, artifact::Fault &fault);
-  bool makeMembers(const Options &options, uint8_t *scratch, size_t stride,
-                   artifact::Fault &fault);
+  bool makeMembers(const bundle::Program *program, const Options &options,
+                   uint8_t *scratch, size_t stride, artifact::Fault &fault);
+  void chooseCpus(const bundle::Program *program, uint32_t computing);
   static void *threadMain(void *thread);
   void work(Preparer &preparer);
   uint32_t findReady(Queue &queue);

@@ -1,6 +1,7 @@
 //===- Session.cpp - One inference at a time ------------------------------===//
 #include "runtime/Session.h"
 
+#include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
 
 #include <cinttypes>

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <climits>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,22 +11,6 @@ namespace nnv12::runtime {
 
 /// A kernel may use 256 KiB; the rest is for signal frames and sanitizers.
 static constexpr size_t stackSize = 1u << 20;
-
-uint32_t availableCpus() {
-  cpu_set_t set;
-  int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  return n < 1 ? 1 : static_cast<uint32_t>(n);
-}
-
-int nthCpu(uint32_t n) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0)
-    return -1;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &set) && n-- == 0)
-      return cpu;
-  return -1;
-}
 
 ThreadStarter::ThreadStarter() {
   sigset_t all;
@@ -54,15 +37,6 @@ int ThreadStarter::start(pthread_t &thread, void *(*function)(void *),
   return refuseThreads
              ? EAGAIN
              : pthread_create(&thread, &attributes, function, argument);
-}
-
-void pinTo(int cpu) {
-  if (cpu < 0)
-    return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  sched_setaffinity(0, sizeof set, &set);
 }
 
 void futexWait(std::atomic<uint32_t> &word, uint32_t value, uint32_t who) {

@@ -15,12 +15,6 @@
 
 namespace nnv12::runtime {
 
-/// How many CPUs this process may use.
-uint32_t availableCpus();
-
-/// The `n`-th CPU that this process may use, or -1.
-int nthCpu(uint32_t n);
-
 /// Starts threads with all signals blocked and small stacks. The application's
 /// signals are none of our threads' business.
 class ThreadStarter {
@@ -37,10 +31,6 @@ private:
   pthread_attr_t attributes;
   sigset_t before;
 };
-
-/// Keeps the calling thread on `cpu`, unless that is -1. A hint: where it is
-/// refused, the thread runs anywhere.
-void pinTo(int cpu);
 
 /// `who` is a set of bits: a wake-up reaches those who wait with one of its
 /// bits.

@@ -1,6 +1,7 @@
 //===- Workers.cpp - Threads that share the tiles of an operation ---------===//
 #include "runtime/Workers.h"
 
+#include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
 
 #include <cstring>
@@ -27,13 +28,16 @@ bool Workers::start(uint32_t threads, bool pin, uint8_t *scratchMemory,
   if (!workers.allocate(count - 1))
     return fault.set(artifact::Fault::OutOfMemory, "no memory for threads");
 
+  Cpus cpus;
+  if (pin)
+    cpus.find();
   ThreadStarter starter;
   int error = 0;
   for (uint32_t i = 1; i < count && error == 0; ++i) {
     Worker &worker = workers[i - 1];
     worker.all = this;
     worker.index = i;
-    worker.cpu = pin ? nthCpu(i) : -1;
+    worker.cpu = cpus.at(Cpus::Fast, i);
     error = starter.start(worker.thread, threadMain, &worker);
     started += error == 0;
   }

@@ -304,7 +304,9 @@ typedef struct nnv12_session_options {
    * starts the others, with all signals blocked, and keeps them until it is
    * closed; they sleep while nothing runs. */
   uint32_t threads;
-  /** Not zero: pin each thread that the session starts to a CPU of its own. The
+  /** Not zero: pin each thread that the session starts to a CPU of its own, as
+   *  long as there are enough; where CPUs differ, threads that compute to fast
+   *  ones and preparation lanes to those that the plan means them for. The
    *  calling thread is never pinned. */
   int pin_threads;
   /** How many threads prepare weights beside those that compute. 0: as many as
