@@ -61,6 +61,7 @@ static std::string lastLine(const std::string &file) {
 /// Runs nnv12-tune on the bundle. "" or a line that says why there is no profile.
 static std::string runTuner(const TemporaryFolder &folder,
                             const std::string &bundle, const std::string &base,
+                            const std::string &storage,
                             const std::string &profile) {
   std::string tuner = tunerPath();
   if (!llvm::sys::fs::can_execute(tuner))
@@ -68,6 +69,8 @@ static std::string runTuner(const TemporaryFolder &folder,
   llvm::SmallVector<StringRef> arguments = {tuner, bundle, "-o", profile};
   if (!base.empty())
     arguments.append({"--base", base});
+  if (!storage.empty())
+    arguments.append({"--storage", storage});
   // On a terminal the tuner shows its progress there.
   bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
   std::string log = folder.file("log");
@@ -85,11 +88,13 @@ static std::string runTuner(const TemporaryFolder &folder,
   return error.empty() ? "nnv12-tune: exit status " + std::to_string(status) : error;
 }
 
-/// Measures `kernels` and returns a profile of this machine with them, which builds on
-/// `known` if there is one.
+/// Measures `program` and returns a profile of this machine with its kernels, which
+/// builds on `known` if there is one. Storage is measured in folder `storage`, or where
+/// temporary files go if that is "".
 static FailureOr<std::optional<device::DeviceProfile>>
-measure(func::FuncOp main, TuningProgram program,
-        const std::optional<device::DeviceProfile> &known) {
+measure(func::FuncOp main, const TuningProgram &program,
+        const std::optional<device::DeviceProfile> &known,
+        const std::string &storage) {
   TemporaryFolder folder;
   auto give = [](const llvm::Twine &reason) {
     warn("--target host: " + reason + "; costs are predicted");
@@ -110,7 +115,7 @@ measure(func::FuncOp main, TuningProgram program,
                  << " kernels on this machine\n";
   if (failed(writeTuningBundle(main, program, bundle)))
     return failure();
-  error = runTuner(folder, bundle, base, profile);
+  error = runTuner(folder, bundle, base, storage, profile);
   if (!error.empty())
     return give(error);
   auto measured = device::readProfile(profile, error);
@@ -144,7 +149,10 @@ nnv12::tuneHost(func::FuncOp main, const codegen::Target &target,
   if (missing.kernels.empty())
     return withoutMeasuring();
 
-  auto measured = measure(main, std::move(missing), known);
+  // The cache is on a disk; temporary files often are in memory.
+  bool onDisk = useCache && !llvm::sys::fs::create_directories(folder) &&
+                !llvm::sys::fs::access(folder, llvm::sys::fs::AccessMode::Write);
+  auto measured = measure(main, missing, known, onDisk ? folder : "");
   if (failed(measured))
     return failure();
   if (!*measured)

@@ -190,20 +190,24 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
     program.features = tuned.target.required;
     program.code = blobs.size();
     KernelTable table(builder);
+    Operation *layer = nullptr;
     for (const TuningKernel &kernel : tuned.kernels) {
       artifact::Operation operation;
       operation.kernel = emit(kernel, table);
       operation.tiles = table[operation.kernel].info.tiles;
+      if (kernel.op && kernel.op != layer) {
+        // In a model the layer before has just written what this one reads.
+        layer = kernel.op;
+        artifact::Operation warmUp = operation;
+        warmUp.layer = "warm-up";
+        place(kernel, places, warmUp.operands);
+        program.operations.push_back(std::move(warmUp));
+      }
       operation.layer = llvm::formatv("{0} {1} {2:f0} {3:f0} {4}",
                                       kernel.fingerprint, kernel.name,
                                       kernel.work.multiplyAdds,
                                       kernel.work.bytes, kernel.layer);
       place(kernel, places, operation.operands);
-      if (program.operations.empty()) {
-        // The first of a run wakes the threads and finds caches that are empty.
-        program.operations.push_back(operation);
-        program.operations.back().layer = "warm-up";
-      }
       program.operations.push_back(std::move(operation));
     }
     auto blob = codegen::compileModule(*owned, tuned.target);

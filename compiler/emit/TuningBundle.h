@@ -45,12 +45,13 @@ struct TuningProgram {
   std::vector<TuningKernel> kernels;
 };
 
-/// Writes the bundle: one operation a kernel, without weights. Its operands lie in
+/// Writes the bundle: one operation a kernel, and one more before the first of each layer that
+/// brings activations into the caches, without weights. Its operands lie in
 /// four model inputs and outputs that nnv12-tune fills:
 ///   weights      f32, at least 64 MiB: constants. They come one behind another and
 ///                start over at the end, so that a kernel does not find its weights in the cache
-///   activations  f32: what else a kernel reads, always from the start, as what the
-///                layer before has just written
+///   activations  f32: what else a kernel reads, always from the start, so that it is in
+///                the cache as what the layer before has just written would be
 ///   integers     i64, 0 or 1: operands of integers and truth values
 ///   sink         f32, an output: results
 /// Operation.layer is "FINGERPRINT NAME MULTIPLYADDS BYTES LAYER", or "warm-up" for an

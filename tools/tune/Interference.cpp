@@ -43,7 +43,7 @@ Interference measureInterference(Kernels &kernels, StorageFile &file,
   std::vector<double> prepares[2];
   std::thread thread([&] {
     OnCores pinned({neighbour[0]});
-    Memory memory(16u << 20, true);
+    Memory memory(16u << 20);
     memset(memory.data(), 1, memory.size());
     size_t offset = 0;
     prepareOnce(file, memory, offset);

@@ -16,8 +16,8 @@ using tools::fail;
 
 static constexpr size_t hugePageSize = 2u << 20;
 
-Memory::Memory(size_t size, bool huge) : length(size) {
-  size_t alignment = huge && size >= hugePageSize ? hugePageSize : 4096;
+Memory::Memory(size_t size) : length(size) {
+  size_t alignment = size >= hugePageSize ? hugePageSize : 4096;
   mapped = size + alignment;
   mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,10 +85,10 @@ static Bundle openTuningBundle(const std::string &path) {
 
 Kernels::Kernels(const std::string &path)
     : path_(path), bundle(openTuningBundle(path)),
-      weights(bundle.input(0).byte_size, false),
-      activations(bundle.input(1).byte_size, true),
-      integers(bundle.input(2).byte_size, false),
-      sink(bundle.output(0).byte_size, true) {
+      weights(bundle.input(0).byte_size),
+      activations(bundle.input(1).byte_size),
+      integers(bundle.input(2).byte_size),
+      sink(bundle.output(0).byte_size) {
   for (uint32_t i = 0; i < bundle.info().num_operations; ++i) {
     nnv12_operation_info operation = bundle.operation(i);
     char fingerprint[33], routine[200];
@@ -148,6 +148,16 @@ const std::vector<double> &Kernels::Runner::run() {
   return times;
 }
 
+/// The median of samples that nobody disturbed: those that took half as long again
+/// as the fastest were interrupted, by another program or by the system.
+static double undisturbedMedian(std::vector<double> samples) {
+  double limit = 1.5 * *std::min_element(samples.begin(), samples.end());
+  samples.erase(std::remove_if(samples.begin(), samples.end(),
+                               [&](double time) { return time > limit; }),
+                samples.end());
+  return tools::Statistics(samples).median;
+}
+
 std::vector<double> Kernels::measure(unsigned threads, unsigned repeat,
                                      const std::function<void()> &step) {
   Runner runner(*this, threads);
@@ -161,7 +171,7 @@ std::vector<double> Kernels::measure(unsigned threads, unsigned repeat,
   std::vector<double> medians;
   // A clock that stands still makes no kernel free.
   for (const std::vector<double> &one : samples)
-    medians.push_back(std::max(tools::Statistics(one).median, 1e-6));
+    medians.push_back(std::max(undisturbedMedian(one), 1e-6));
   return medians;
 }
 

@@ -12,12 +12,12 @@
 
 namespace nnv12::tune {
 
-/// Memory of whole pages, 0 at first.
+/// Memory of whole pages, 0 at first; huge ones where there is room and the system has
+/// them, as the runtime asks for its arena and for mapped weights.
 class Memory {
 public:
-  /// `huge`: ask for huge pages where there is room for one, as the runtime does for
-  /// its arena. Ends the process when there is no memory.
-  Memory(size_t size, bool huge);
+  /// Ends the process when there is no memory.
+  explicit Memory(size_t size);
   ~Memory();
   Memory(Memory &&other) noexcept;
   Memory &operator=(Memory &&) = delete;
@@ -59,7 +59,8 @@ public:
     std::vector<double> times;
   };
 
-  /// Medians in milliseconds over `repeat` runs, after one that does not count.
+  /// Medians in milliseconds over `repeat` runs, after one that does not count, without
+  /// those in which a kernel was interrupted.
   /// Calls `step` after each run.
   std::vector<double> measure(unsigned threads, unsigned repeat,
                               const std::function<void()> &step);

@@ -1,6 +1,8 @@
 //===- System.cpp - Storage, memory and codec of this machine -------------===//
 #include "tools/tune/System.h"
 
+#include "runtime/Decoder.h"
+#include "runtime/Reader.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
@@ -15,10 +17,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#endif
 
 namespace nnv12::tune {
 
@@ -87,24 +85,14 @@ double StorageFile::evict() {
 
 StorageFile::Times StorageFile::populate(size_t offset, size_t size,
                                          bool alone) const {
-  static constexpr size_t piece = 1u << 20;
   void *mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd,
                        static_cast<off_t>(offset));
   if (mapping == MAP_FAILED)
     fail(std::string("cannot map a file: ") + strerror(errno));
   auto *bytes = static_cast<uint8_t *>(mapping);
-  if (alone)
-    madvise(bytes, size, MADV_RANDOM);
+  madvise(bytes, size, alone ? MADV_RANDOM : MADV_HUGEPAGE);
   Times start = {milliseconds(), coreMilliseconds()};
-  for (size_t done = 0; done < size; done += piece) {
-    size_t part = std::min(piece, size - done);
-    if (madvise(bytes + done, part, MADV_POPULATE_READ) == 0)
-      continue;
-    // Kernels before 5.14.
-    madvise(bytes + done, part, MADV_WILLNEED);
-    for (size_t i = 0; i < part; i += page)
-      (void)*static_cast<volatile uint8_t *>(bytes + done + i);
-  }
+  runtime::readPages(bytes, size);
   Times times = {milliseconds() - start.wall, coreMilliseconds() - start.core};
   munmap(mapping, size);
   return times;
@@ -152,7 +140,7 @@ double measureFirstTouch(unsigned repeat) {
   constexpr size_t size = 32u << 20;
   std::vector<double> samples;
   for (unsigned i = 0; i < repeat; ++i) {
-    Memory memory(size, true);
+    Memory memory(size);
     double times[2];
     for (double &time : times) {
       double start = milliseconds();
@@ -166,7 +154,7 @@ double measureFirstTouch(unsigned repeat) {
 
 double measureMemoryGBps(unsigned repeat) {
   constexpr size_t size = 128u << 20;
-  Memory memory(size, true);
+  Memory memory(size);
   memset(memory.data(), 1, size);
   std::vector<double> samples;
   for (unsigned i = 0; i < repeat; ++i) {
@@ -190,27 +178,25 @@ double measureMemoryGBps(unsigned repeat) {
 // Codec
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Loaded as the runtime loads it: a device need not have it.
-struct Zstd {
+/// Compresses as nnv12c does; empty without libzstd, which a device need not have. The
+/// runtime loads what it needs of it in the same way.
+static std::vector<uint8_t> compress(const std::vector<uint8_t> &bytes) {
   size_t (*bound)(size_t);
-  size_t (*compress)(void *, size_t, const void *, size_t, int);
-  size_t (*decompress)(void *, size_t, const void *, size_t);
-  unsigned (*isError)(size_t);
-
-  bool load() {
-    void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-    auto find = [&](const char *name, auto &function) {
-      void *address = library ? dlsym(library, name) : nullptr;
-      memcpy(&function, &address, sizeof function);
-      return address != nullptr;
-    };
-    return find("ZSTD_compressBound", bound) &&
-           find("ZSTD_compress", compress) &&
-           find("ZSTD_decompress", decompress) && find("ZSTD_isError", isError);
+  size_t (*compressInto)(void *, size_t, const void *, size_t, int);
+  void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+  auto find = [&](const char *name, auto &function) {
+    void *address = library ? dlsym(library, name) : nullptr;
+    memcpy(&function, &address, sizeof function);
+    return address != nullptr;
+  };
+  std::vector<uint8_t> frame;
+  if (find("ZSTD_compressBound", bound) && find("ZSTD_compress", compressInto)) {
+    frame.resize(bound(bytes.size()));
+    frame.resize(
+        compressInto(frame.data(), frame.size(), bytes.data(), bytes.size(), 6));
   }
-};
-} // namespace
+  return frame;
+}
 
 /// Numbers spread like a layer's weights, their bytes in planes.
 static std::vector<uint8_t> weightPlanes(size_t count) {
@@ -234,29 +220,21 @@ static std::vector<uint8_t> weightPlanes(size_t count) {
 
 double measureZstdMBps(unsigned repeat) {
   constexpr size_t count = 1u << 20;
-  Zstd zstd;
-  if (!zstd.load())
+  std::vector<uint8_t> frame = compress(weightPlanes(count));
+  artifact::Fault fault;
+  runtime::Decoder decoder;
+  if (frame.empty() || !runtime::Zstd::load(fault) ||
+      !decoder.create(count * 4, fault))
     return 0;
-  std::vector<uint8_t> planes = weightPlanes(count);
-  std::vector<uint8_t> frame(zstd.bound(planes.size()));
-  frame.resize(
-      zstd.compress(frame.data(), frame.size(), planes.data(), planes.size(), 6));
-  std::vector<uint32_t> joined(count);
+  std::vector<uint8_t> target(count * 4);
   std::vector<double> samples;
   for (unsigned i = 0; i <= repeat; ++i) {
     double start = milliseconds();
-    size_t size =
-        zstd.decompress(planes.data(), planes.size(), frame.data(), frame.size());
-    if (zstd.isError(size))
+    if (!decoder.decode(bundle::Codec_Zstd, 4, target.data(), target.size(),
+                        frame.data(), frame.size()))
       return 0;
-    for (size_t e = 0; e < count; ++e)
-      joined[e] = planes[e] | planes[count + e] << 8 |
-                  planes[2 * count + e] << 16 |
-                  uint32_t(planes[3 * count + e]) << 24;
-    volatile uint32_t sink = joined[count / 2];
-    (void)sink;
     if (i)
-      samples.push_back(double(count) * 4e-3 / (milliseconds() - start));
+      samples.push_back(double(target.size()) * 1e-3 / (milliseconds() - start));
   }
   return median(samples);
 }

@@ -25,9 +25,9 @@ public:
     double wall; ///< milliseconds
     double core; ///< milliseconds that the thread was computing
   };
-  /// Brings [offset, offset + size) into memory as the runtime does: mapped, pages
-  /// populated in pieces of a megabyte, mapping given back. `alone`: the system is told not to
-  /// read more than that.
+  /// Brings [offset, offset + size) into memory with the runtime's own reader: mapped,
+  /// with huge pages where the system has them, and touched; the mapping is given back.
+  /// `alone`: the system is told not to read more than that.
   Times populate(size_t offset, size_t size, bool alone = false) const;
 
 private:
