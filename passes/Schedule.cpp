@@ -163,12 +163,18 @@ private:
   /// time goes before the operation that waits for it.
   void fill(std::vector<Lane> &lanes, const Stages &stages,
             const search::Schedule &found) {
-    llvm::DenseSet<Operation *> placed;
+    llvm::DenseSet<Operation *> placed, scheduled;
+    for (const auto &queue : found.lanes)
+      for (const search::Operation &operation : queue)
+        for (Operation *op : stages.find(operation))
+          scheduled.insert(op);
     std::function<void(Lane &, Operation *)> place = [&](Lane &lane, Operation *op) {
       if (!placed.insert(op).second)
         return;
+      // What has a place of its own, perhaps on another lane, keeps it.
       for (Value token : op->getOperands())
-        place(lane, token.getDefiningOp());
+        if (!scheduled.contains(token.getDefiningOp()))
+          place(lane, token.getDefiningOp());
       lane.queue.push_back(op->getResult(0));
       if (!isa<plan::ExecuteOp>(op))
         ++(&lane == &lanes.front() ? onExecuteLane : onPreparationLanes);

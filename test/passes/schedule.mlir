@@ -22,6 +22,8 @@
 // CHECK: %[[E3:.*]] = plan.execute 3
 // CHECK: plan.lane execute on any queue({{.*}}%[[E0]], {{.*}}%[[E1]], {{.*}}%[[E2]], {{.*}}%[[E3]])
 // CHECK: plan.lane prepare on any queue({{.*}}) background(%[[T2]])
+// What the search gives to a preparation lane stays there, though an execute waits for it.
+// CHECK: plan.lane prepare on any queue(%{{.+}})
 // CHECK-NOT: plan.lane execute
 
 // Without P there is the execute lane alone.
