@@ -154,9 +154,6 @@ static LogicalResult writeText(const CompileOptions &options, MLIRContext &conte
   return success();
 }
 
-/// Whether the runtime follows plans. Until then weights are stored as kernels read them.
-static constexpr bool hasLanes = true;
-
 LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context) {
   loadDialects(context);
   auto given = readProfileOption(options, context);
@@ -251,7 +248,7 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
     artifact::Program program;
     {
       Stage stage(options, "kernels");
-      if (failed(planProgram(main, hasLanes ? *planned : plan::ProgramOp(),
+      if (failed(planProgram(main, *planned,
                              kernels, weights, weightsSegment, program)))
         return failure();
     }

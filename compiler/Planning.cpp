@@ -4,6 +4,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -66,8 +67,12 @@ FailureOr<Costs> nnv12::resolveCosts(const CompileOptions &options,
     return Costs{std::make_shared<device::DeviceProfile>(std::move(*tuned)),
                  /*mayLack=*/true};
   }
-  return Costs{std::make_shared<device::DeviceProfile>(
-      device::builtinProfile(target.architecture, target.name))};
+  auto builtin = std::make_shared<device::DeviceProfile>(
+      device::builtinProfile(target.architecture, target.name));
+  // Where nothing else is said, code is for this machine, and so is its number of CPUs.
+  if (options.targets.empty())
+    builtin->big.count = std::max(1u, llvm::hardware_concurrency().compute_thread_count());
+  return Costs{builtin};
 }
 
 FailureOr<plan::ProgramOp> nnv12::planModel(ModuleOp module,

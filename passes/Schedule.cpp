@@ -179,10 +179,12 @@ private:
       if (!isa<plan::ExecuteOp>(op))
         ++(&lane == &lanes.front() ? onExecuteLane : onPreparationLanes);
     };
-    for (auto [lane, queue] : llvm::zip(lanes, found.lanes))
-      for (const search::Operation &operation : queue)
-        for (Operation *op : stages.find(operation))
-          place(lane, op);
+    // The execute lane last: it takes what no other lane has.
+    for (size_t i = lanes.size(); i-- > 0;)
+      if (i < found.lanes.size())
+        for (const search::Operation &operation : found.lanes[i])
+          for (Operation *op : stages.find(operation))
+            place(lanes[i], op);
   }
 
   void record(std::vector<Lane> &lanes, const Stages &stages,
