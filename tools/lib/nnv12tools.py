@@ -26,17 +26,18 @@ def shape_text(dims):
     return "x".join(str(d) for d in dims) or "scalar"
 
 
-def call(command, timeout=600, **options):
-    """Runs a command; raises ToolError with one line that says what went wrong."""
+def call(command, timeout=600, stderr=subprocess.PIPE, **options):
+    """Runs a command and returns what it prints, with `stderr=subprocess.STDOUT` on both
+    channels; raises ToolError with one line that says what went wrong."""
     try:
         done = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, errors="replace",
+                              stdout=subprocess.PIPE, stderr=stderr, text=True, errors="replace",
                               timeout=timeout, **options)
     except subprocess.TimeoutExpired:
         raise ToolError(f"{Path(str(command[0])).name}: no end after {timeout} s")
     if done.returncode == 0:
         return done.stdout
-    lines = [l for l in (done.stderr + "\n" + done.stdout).splitlines() if l.strip()]
+    lines = [l for l in ((done.stderr or "") + "\n" + done.stdout).splitlines() if l.strip()]
     name = Path(str(command[0])).name
     if done.returncode < 0:
         raise ToolError(f"{name}: CRASH by signal {-done.returncode}: {lines[0] if lines else ''}")
