@@ -69,8 +69,8 @@ Efficiency fit(const DeviceProfile &profile, Efficiency e, const std::vector<Sam
   for (const Sample &s : samples)
     ratios.push_back(predict(profile, e, *s.kernel) / s.time);
   Efficiency scaled = e;
-  scaled.compute *= median(ratios);
-  scaled.memory *= median(ratios);
+  scaled.compute = std::min(scaled.compute * median(ratios), mostCompute);
+  scaled.memory = std::min(scaled.memory * median(ratios), mostMemory);
   if (loss(profile, scaled, samples) < best) {
     best = loss(profile, scaled, samples);
     e = scaled;
