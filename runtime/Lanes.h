@@ -61,7 +61,7 @@ public:
   bool waitFor(const After *after, Workers &workers);
   /// Whether there is something left that no lane's thread will prepare.
   bool mayPrepareInBackground() const {
-    return !started && items.numDone() < wanted;
+    return (!started || !mayHelp()) && items.numDone() < wanted;
   }
   /// Between runs: prepares some of that for about `nanoseconds`.
   void prepareInBackground(uint64_t nanoseconds);

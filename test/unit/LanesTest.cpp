@@ -264,6 +264,11 @@ TEST_F(LanesTest, WithoutStealing) {
       ASSERT_TRUE(runs(session, 1, false));
       ASSERT_TRUE(session.info().preparation_threads < 2 ||
                   session.info().preparation_threads == lanes - 1);
+      // Lane 0's part comes at the end of runs.
+      int runsLeft = 100000;
+      while (session.info().switches_ready < 5 && --runsLeft)
+        run(session);
+      ASSERT_TRUE(runs(session, 2, true));
     }
   }
 }
