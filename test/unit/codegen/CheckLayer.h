@@ -27,9 +27,9 @@ inline float magnitude(const Floats &a) {
   return difference(a, Floats(a.size()));
 }
 
-/// Runs the layer on every target and compares with the reference; the error may
-/// be `tolerance` of the largest number. The weight form of a routine that has
-/// one is what the compiler would compute, too.
+/// Runs the layer on every target and compares with the reference; the error
+/// may be `tolerance` of the largest number. The weight form of a routine that
+/// has one is what the compiler would compute, too.
 inline void check(const std::string &text, llvm::StringRef routine,
                   float tolerance = 1e-5f) {
   for (const std::string &target : testTargets()) {

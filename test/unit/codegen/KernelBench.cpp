@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -40,9 +41,49 @@ static cl::list<std::string>
 static cl::opt<int> threads("workers", cl::init(1), cl::desc("threads"));
 static cl::opt<double> budget("budget", cl::init(0.3),
                               cl::desc("seconds a case"));
+static cl::opt<bool>
+    measureErrors("errors", cl::desc("print rounding errors instead of times"));
 static cl::opt<bool> printAssembly("S", cl::desc("print the assembly instead"));
 
 namespace {
+
+/// The largest error beside a sum in double, in units of the largest result.
+/// Inputs are what a ReLU leaves.
+void printErrors(const std::string &name, const std::string &text,
+                 llvm::ArrayRef<std::string> routines,
+                 const std::string &targetName) {
+  Floats expected;
+  for (const std::string &routine : routines) {
+    std::string error;
+    auto kernel = LayerKernel::compile(text, targetName, error, routine);
+    if (!kernel) {
+      llvm::errs() << name << ": " << routine << ": " << error << "\n";
+      continue;
+    }
+    std::vector<Floats> operands;
+    std::vector<Bytes> bytes;
+    for (mlir::Value operand : kernel->layer()->getOperands()) {
+      auto type = llvm::cast<mlir::RankedTensorType>(operand.getType());
+      operands.push_back(
+          randomFloats(type.getNumElements(), operands.size() + 1));
+      if (operands.size() == 1)
+        for (float &x : operands[0])
+          x = std::max(x, 0.0f);
+      bytes.push_back(toBytes(operands.back()));
+    }
+    if (expected.empty())
+      expected = reference(kernel->layer(), operands);
+    Floats found = toFloats(kernel->run(bytes)[0]);
+    float largest = 0, worst = 0;
+    for (size_t i = 0; i < found.size(); ++i) {
+      largest = std::max(largest, std::fabs(expected[i]));
+      worst = std::max(worst, std::fabs(expected[i] - found[i]));
+    }
+    llvm::outs() << llvm::format("%-20s %-24s error %.1e\n", name.c_str(),
+                                 kernel->routine().name().str().c_str(),
+                                 worst / largest);
+  }
+}
 
 /// One kernel whose time is taken in turn with others'.
 struct Contestant {
@@ -85,8 +126,9 @@ void bench(const std::string &name, const std::string &text, double flops,
   }
   using clock = std::chrono::steady_clock;
   auto start = clock::now();
-  for (int i = 0; i < 5 || std::chrono::duration<double>(clock::now() - start)
-                                   .count() < budget * double(all.size());
+  for (int i = 0;
+       i < 5 || std::chrono::duration<double>(clock::now() - start).count() <
+                    budget * double(all.size());
        ++i)
     for (Contestant &c : all) {
       c.runOnce(); // what the others left in the caches is not its fault
@@ -120,7 +162,7 @@ int main(int argc, char **argv) {
   double seconds = budget;
   int workers = threads;
   std::string target = targetName;
-  bool assembly = printAssembly;
+  bool assembly = printAssembly, errors = measureErrors;
   std::ifstream in(file);
   std::istream &lines = file == "-" ? std::cin : in;
   std::string line;
@@ -167,6 +209,8 @@ int main(int argc, char **argv) {
     }
     if (assembly)
       llvm::outs() << LayerKernel::assembly(text, target, routines[0]);
+    else if (errors)
+      printErrors(name, text, routines, target);
     else
       bench(name, text, flops, routines, seconds, workers, target);
   }

@@ -1,8 +1,9 @@
 //===- ConvWinograd.cpp - 3x3 convolution with fewer multiplications ------===//
 //
 // conv.winograd2.nChw16c, conv.winograd4…, conv.winograd6…: F(2x2, 3x3),
-// F(4x4, 3x3) and F(6x6, 3x3) of a 3x3 convolution of stride 1. Input and result
-// in blocks of 16 channels as for conv.direct; weights in a form of their own,
+// F(4x4, 3x3) and F(6x6, 3x3) of a 3x3 convolution of stride 1. Input and
+// result in blocks of 16 channels as for conv.direct; weights in a form of
+// their own,
 //
 //   U [O/16][tap t*t][I][16 o]        t = m + 2
 //
@@ -15,9 +16,9 @@
 //       for tap: M[tap][panel][window][16 o] = V[tap] * U[panel][tap]
 //       for panel, window: result = epilogue(At M A)
 //
-// The product is that of a 1x1 convolution and takes the same micro-kernel. U is
-// streamed once for each block of windows, V stays in the second-level cache,
-// and M of one panel group nearly fits the first.
+// The product is that of a 1x1 convolution and takes the same micro-kernel. U
+// is streamed once for each block of windows, V stays in the second-level
+// cache, and M of one panel group nearly fits the first.
 //
 // A window that reaches over the border is gathered into a patch with zeros
 // first; one that ends beyond the result is written to a patch, of which what
@@ -29,11 +30,13 @@
 
 #include "compiler/codegen/cpu/Routine.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
-#include "compiler/codegen/cpu/routines/Winograd.h"
 #include "compiler/codegen/cpu/routines/WindowShape.h"
+#include "compiler/codegen/cpu/routines/Winograd.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace nnv12;
@@ -91,6 +94,7 @@ private:
     Index image, row, col; ///< of its first output
   };
   void plan();
+  double cost(const PanelTile &tile, int64_t windows) const;
   Window windowAt(Index position);
   void transformInput(Index firstWindow, Index windows);
   void panelChunk(Index firstWindow, Index windows, Index firstPanel);
@@ -114,15 +118,86 @@ private:
   Value scratch, in, weights, out, bias, residual;
 };
 
+/// Time of a layer on one thread in units of a vector multiply-add, if it goes
+/// over `windows` windows at a time. Fitted to measurements: U comes from
+/// beyond the second-level cache once for each block of windows unless it fits
+/// there beside V, and from there for each tile if the weights of a tap and
+/// panel group do not fit the first level; V comes once for each panel group if
+/// it does not fit the second level, and even there a small one is better.
+double Emitter::cost(const PanelTile &tile, int64_t windows) const {
+  constexpr double cacheBytes = 640 * 1024, perByte = 0.1;
+  constexpr double nearCacheBytes = 24 * 1024, perNearByte = 0.01;
+  auto tileTime = [&](int64_t count, int64_t panels) {
+    // One load for each multiply-add leaves no room for inputs that miss the
+    // first-level cache.
+    bool isLoadBound = panels * panelWidth == k.VL;
+    return tileCost(k.target, count, panels) * (isLoadBound ? 1.3 : 1.0);
+  };
+  auto product = [&](int64_t count, int64_t panels) {
+    int64_t rest = count % tile.rows;
+    return double(count / tile.rows) * tileTime(tile.rows, panels) +
+           (rest ? tileTime(rest, panels) : 0);
+  };
+  auto group = [&](int64_t panels) {
+    return double(grid.rows / windows) * product(windows, panels) +
+           product(grid.rows % windows, panels);
+  };
+  int64_t rest = g.panels % tile.panels;
+  double sum = double(g.panels / tile.panels) * group(tile.panels) +
+               (rest ? group(rest) : 0);
+  sum *= double(f.taps() * w.channels);
+  double blocks = double(divideCeil(grid.rows, windows));
+  double vBytes = double(f.taps() * g.inBlocks * block * windows * 4);
+  sum *= 1 + 0.15 * vBytes / cacheBytes;
+  if (vBytes > cacheBytes)
+    sum += 2 * perByte * vBytes * blocks *
+           double(divideCeil(g.panels, tile.panels));
+
+  double uBytes = double(g.formSize() * 4);
+  bool staysNear = double(g.tapSize() * tile.panels * 4) <= nearCacheBytes;
+  sum += perNearByte * uBytes *
+         (staysNear ? blocks : double(divideCeil(grid.rows, tile.rows)));
+  if (uBytes + vBytes > 2 * cacheBytes)
+    sum += perByte * uBytes * blocks;
+  return sum;
+}
+
 void Emitter::plan() {
+  constexpr int64_t enoughTiles = 8, mostScratch = 4 << 20;
+  constexpr double tileMultiplyAdds = 150e3;
   grid.rows = g.windows();
   grid.panels = g.panels;
-  PanelGrid::Costs costs;
-  costs.multiplyAdds = g.multiplyAdds();
-  costs.weightBytes = g.formSize() * 4;
-  costs.inputRowBytes = f.taps() * g.inBlocks * block * 4;
-  costs.copiesInput = true;
-  grid.plan(k.target, costs);
+  double best = std::numeric_limits<double>::max();
+  for (int64_t panels = 1; panels <= std::min<int64_t>(g.panels, 8); ++panels) {
+    PanelTile tile;
+    tile.panels = panels;
+    int64_t most = std::min(maxPositions(k.target, panels), grid.rows);
+    for (tile.rows = 1; tile.rows <= most; ++tile.rows)
+      for (int64_t groups = 1;; ++groups) {
+        int64_t windows = std::min(groups * tile.rows, grid.rows);
+        int64_t bytes = f.taps() * 4 * windows * block * (g.inBlocks + panels);
+        if (groups > 1 && bytes > mostScratch)
+          break;
+        // Of two as good as each other the smaller block leaves more tiles.
+        double time = cost(tile, windows);
+        if (time < 0.99 * best) {
+          best = time;
+          grid.tile = tile;
+          grid.rowBlock = groups * tile.rows;
+        }
+        if (windows == grid.rows)
+          break;
+      }
+  }
+  grid.rowBlocks = divideCeil(grid.rows, grid.rowBlock);
+  // Chunks of panels make up for missing blocks; each thread that takes one
+  // transforms the input again.
+  int64_t wanted = std::clamp<int64_t>(
+      int64_t(g.multiplyAdds() / tileMultiplyAdds), 1, enoughTiles);
+  int64_t groups = divideCeil(g.panels, grid.tile.panels);
+  int64_t chunks = divideCeil(wanted, grid.rowBlocks);
+  grid.panelChunk = grid.tile.panels * std::max<int64_t>(1, groups / chunks);
+  grid.panelChunks = divideCeil(g.panels, grid.panelChunk);
 
   windowBlock = std::min(grid.rowBlock, grid.rows);
   vTap = spread(g.inBlocks * windowBlock * block);
@@ -180,19 +255,20 @@ func::FuncOp Emitter::inputKernel() {
 /// and last row and column inside): copies what is there, dense.
 func::FuncOp Emitter::gatherKernel() {
   Type f32 = k.b.getF32Type();
-  return k.microKernel(
-      "winograd" + std::to_string(f.m) + "_gather", {f32, f32}, 6,
-      [&](ValueRange a) {
-        k.loop(a[4], a[5], 1, [&](Value row) {
-          k.loop(a[6], a[7], 1, [&](Value col) {
-            Index from = k.add(k.add(a[2], k.mul(row, a[3])), k.mul(col, block));
-            Index to = k.mul(k.add(k.mul(row, f.t), col), block);
-            for (int64_t lane = 0; lane < block; lane += k.VL)
-              k.store(k.load(a[0], k.add(from, lane), k.VL), a[1],
-                      k.add(to, lane));
-          });
-        });
-      });
+  return k.microKernel("winograd" + std::to_string(f.m) + "_gather", {f32, f32},
+                       6, [&](ValueRange a) {
+                         k.loop(a[4], a[5], 1, [&](Value row) {
+                           k.loop(a[6], a[7], 1, [&](Value col) {
+                             Index from = k.add(k.add(a[2], k.mul(row, a[3])),
+                                                k.mul(col, block));
+                             Index to =
+                                 k.mul(k.add(k.mul(row, f.t), col), block);
+                             for (int64_t lane = 0; lane < block; lane += k.VL)
+                               k.store(k.load(a[0], k.add(from, lane), k.VL),
+                                       a[1], k.add(to, lane));
+                           });
+                         });
+                       });
 }
 
 void Emitter::transformInput(Index firstWindow, Index windows) {
@@ -281,52 +357,50 @@ void Emitter::panelChunk(Index firstWindow, Index windows, Index firstPanel) {
 // Output
 //===----------------------------------------------------------------------===//
 
-/// (M, result[, bias][, residual] | offset in M, distance of taps, offset of the
-/// window's first result, of the bias[, rows, columns]): one window of one
-/// panel. A window that is not whole, and one with a long epilogue, goes through
-/// a patch at the beginning of the first memory.
+/// (M, result[, bias][, residual] | offset in M, distance of taps, offset of
+/// the window's first result, distance of rows, offset of the bias[, rows,
+/// columns]): one window of one panel. A window that is not whole, and one with
+/// a long epilogue, goes through a patch at the beginning of the first memory.
 func::FuncOp Emitter::outputKernel(bool isWhole) {
   Type f32 = k.b.getF32Type();
   SmallVector<Type> memories(2 + epilogue.bias + epilogue.residual, f32);
   std::string name = "winograd" + std::to_string(f.m) + "_output" +
                      (isWhole ? "" : "_part") + epilogue.suffix();
-  int64_t outRow = w.outWidth * panelWidth;
-  name += "_r" + std::to_string(outRow);
-  return k.microKernel(name, memories, isWhole ? 4 : 6, [&](ValueRange a) {
+  return k.microKernel(name, memories, isWhole ? 5 : 7, [&](ValueRange a) {
     size_t next = 2;
     Value bias = epilogue.bias ? a[next++] : Value();
     Value residual = epilogue.residual ? a[next++] : Value();
     Index from = a[next], tap = a[next + 1], to = a[next + 2],
-          biasAt = a[next + 3];
+          outRow = a[next + 3], biasAt = a[next + 4];
     k.repeat(panelWidth / k.VL, [&](Index part) {
       Index lane = k.mul(part, k.VL);
       auto load = [&](int64_t row, int64_t col) {
-        return k.load(a[0],
-                      k.add(k.add(from, lane), k.mul(tap, row * f.t + col)),
-                      k.VL);
+        return k.load(
+            a[0], k.add(k.add(from, lane), k.mul(tap, row * f.t + col)), k.VL);
       };
-      Value biasValue = bias ? k.load(bias, k.add(biasAt, lane), k.VL) : Value();
+      Value biasValue =
+          bias ? k.load(bias, k.add(biasAt, lane), k.VL) : Value();
       auto finish = [&](Value sum, Index at) {
         if (biasValue)
           sum = arith::AddFOp::create(k.b, sum, biasValue);
-        sum = epilogue.apply(k, sum,
-                             [&] { return k.load(residual, at, k.VL); });
+        sum =
+            epilogue.apply(k, sum, [&] { return k.load(residual, at, k.VL); });
         k.store(sum, a[1], at);
       };
       if (isWhole) {
-        emitTransform2D(k, f.output, load,
-                        [&](int64_t row, int64_t col, Value x) {
-                          finish(x, k.add(k.add(to, lane),
-                                          row * outRow + col * panelWidth));
-                        });
+        emitTransform2D(
+            k, f.output, load, [&](int64_t row, int64_t col, Value x) {
+              Index at = k.add(k.mul(outRow, row), col * panelWidth);
+              finish(x, k.add(k.add(to, lane), at));
+            });
         return;
       }
       emitTransform2D(k, f.output, load,
                       [&](int64_t row, int64_t col, Value x) {
                         k.store(x, a[0], (row * f.m + col) * k.VL);
                       });
-      k.loop(0, a[next + 4], 1, [&](Value row) {
-        k.loop(0, a[next + 5], 1, [&](Value col) {
+      k.loop(0, a[next + 5], 1, [&](Value row) {
+        k.loop(0, a[next + 6], 1, [&](Value col) {
           Index patch = k.mul(k.add(k.mul(row, f.m), col), k.VL);
           Index at = k.add(k.mul(row, outRow), k.mul(col, panelWidth));
           finish(k.load(a[0], patch, k.VL), k.add(k.add(to, lane), at));
@@ -354,7 +428,7 @@ void Emitter::transformOutput(Index firstWindow, Index windows, Index panel,
       k.loop(0, panels, 1, [&](Value p) {
         SmallVector<Index> args = {
             k.add(from, k.mul(p, windowBlock * panelWidth)), mTap,
-            k.add(first, k.mul(p, plane)),
+            k.add(first, k.mul(p, plane)), outRow,
             k.mul(k.add(panel, p), panelWidth)};
         args.append(sizes.begin(), sizes.end());
         k.call(outputKernel(isWhole), memories, args);
@@ -380,24 +454,24 @@ void Emitter::transformOutput(Index firstWindow, Index windows, Index panel,
 
 KernelInfo Emitter::emit(StringRef symbol) {
   SmallVector<Type> memories(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(symbol, memories,
-           [&](ValueRange operands, Value scratchMemory, Value begin, Value end) {
-             scratch = scratchMemory;
-             out = operands[0], in = operands[1], weights = operands[2];
-             size_t next = 3;
-             if (epilogue.bias)
-               bias = operands[next++];
-             if (epilogue.residual)
-               residual = operands[next++];
-             emitPanelTiles(k, grid, begin, end,
-                            [&](Index, Index window, Index windows, Value isNew,
-                                Index firstPanel) {
-                              k.ifThen(isNew, [&] {
-                                transformInput(window, windows);
-                              });
-                              panelChunk(window, windows, firstPanel);
-                            });
-           });
+  k.kernel(
+      symbol, memories,
+      [&](ValueRange operands, Value scratchMemory, Value begin, Value end) {
+        scratch = scratchMemory;
+        out = operands[0], in = operands[1], weights = operands[2];
+        size_t next = 3;
+        if (epilogue.bias)
+          bias = operands[next++];
+        if (epilogue.residual)
+          residual = operands[next++];
+        emitPanelTiles(k, grid, begin, end,
+                       [&](Index, Index window, Index windows, Value isNew,
+                           Index firstPanel) {
+                         k.ifThen(isNew,
+                                  [&] { transformInput(window, windows); });
+                         panelChunk(window, windows, firstPanel);
+                       });
+      });
   KernelInfo info;
   info.tiles = grid.tiles();
   info.scratchBytes = scratchSize * 4;
@@ -498,11 +572,10 @@ Work ConvWinograd::work(Operation *layer) const {
   WindowGrid g(op, m);
   Work work = Routine::work(layer);
   work.bytes += double(g.formSize() - g.panels * g.inBlocks * packedBlock) * 4;
-  work.multiplyAdds =
-      g.multiplyAdds() +
-      double(g.windows() * block) *
-          (double(g.inBlocks) * transformOperations(g.f.input) +
-           double(g.panels) * transformOperations(g.f.output));
+  work.multiplyAdds = g.multiplyAdds() +
+                      double(g.windows() * block) *
+                          (double(g.inBlocks) * transformOperations(g.f.input) +
+                           double(g.panels) * transformOperations(g.f.output));
   return work;
 }
 
@@ -528,8 +601,8 @@ KernelInfo ConvWinograd::emitTransform(KernelBuilder &k, Operation *layer,
                Index first = k.mul(k.rem(tile, g.inBlocks), block);
                Index count =
                    tail ? k.min(block, k.sub(g.w.channels, first)) : block;
-               Index to = k.add(k.mul(panel, g.panelSize()),
-                                k.mul(first, panelWidth));
+               Index to =
+                   k.add(k.mul(panel, g.panelSize()), k.mul(first, panelWidth));
                k.loop(0, count, 1, [&](Value channel) {
                  Index offset = k.mul(channel, panelWidth);
                  k.call(weightKernel(k, g.f), {operands[0], operands[1]},
@@ -548,19 +621,13 @@ void ConvWinograd::transform(Operation *layer, const void *packed,
   WindowGrid g(cast<nn::ConvOp>(layer), m);
   auto *from = static_cast<const float *>(packed);
   auto *to = static_cast<float *>(transformed);
-  SmallVector<double> window(9), result(g.f.taps());
   for (int64_t panel = 0; panel < g.panels; ++panel)
     for (int64_t i = 0; i < g.w.channels; ++i)
-      for (int64_t o = 0; o < panelWidth; ++o) {
-        for (int64_t tap = 0; tap < 9; ++tap)
-          window[tap] =
-              from[(panel * g.inBlocks + i / block) * packedBlock +
-                   (tap * block + i % block) * panelWidth + o];
-        transform2D(g.f.weights, window.data(), result.data());
-        for (int64_t tap = 0; tap < g.f.taps(); ++tap)
-          to[panel * g.panelSize() + tap * g.tapSize() + i * panelWidth + o] =
-              float(result[tap]);
-      }
+      transform2D(g.f.weights, panelWidth,
+                  from + (panel * g.inBlocks + i / block) * packedBlock +
+                      i % block * panelWidth,
+                  block * panelWidth,
+                  to + panel * g.panelSize() + i * panelWidth, g.tapSize());
 }
 
 } // namespace

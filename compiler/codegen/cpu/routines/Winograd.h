@@ -1,6 +1,7 @@
 //===- Winograd.h - Winograd's minimal filtering ----------------*- C++ -*-===//
 //
-// F(m x m, 3x3): m x m outputs of a 3x3 convolution from t x t inputs, t = m + 2,
+// F(m x m, 3x3): m x m outputs of a 3x3 convolution from t x t inputs, t = m +
+// 2,
 //
 //   Y = At [ (G g Gt) . (Bt d B) ] A
 //
@@ -11,8 +12,8 @@
 //   At[i][k] = p_k^i            G[k][j] = p_k^j / prod_{l != k} (p_k - p_l)
 //   Bt[k]    = coefficients of prod_{l != k} (x - p_l), low powers first
 //
-// At's last column is zero but for its last row, G's last row is (0, 0, 1), Bt's
-// last row holds the coefficients of the product over all points.
+// At's last column is zero but for its last row, G's last row is (0, 0, 1),
+// Bt's last row holds the coefficients of the product over all points.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINOGRAD_H
@@ -53,8 +54,10 @@ void emitTransform2D(
 /// How many additions and multiplications one such transform is, about.
 double transformOperations(const Matrix &matrix);
 
-/// result = matrix * x * matrix^T for an x of cols x cols numbers, row-major.
-void transform2D(const Matrix &matrix, const double *x, double *result);
+/// The same on this machine, in double: matrix * x * matrix^T for `lanes`
+/// square x at once, whose numbers lie `distance` apart; so does the result.
+void transform2D(const Matrix &matrix, int64_t lanes, const float *x,
+                 int64_t distance, float *result, int64_t resultDistance);
 
 } // namespace nnv12::codegen
 
