@@ -176,7 +176,7 @@ static std::string storageFolder(const TuneOptions &options) {
 /// All that does not depend on kernels. `kernels` are there to be disturbed.
 static void measureSystem(StorageFile &file, const Cores &cores, Kernels &kernels,
                           device::DeviceProfile &profile, Progress &progress) {
-  constexpr unsigned repeat = 5;
+  constexpr unsigned repeat = 9;
   profile.big.name = coreName(cores.big[0]);
   profile.big.count = static_cast<unsigned>(cores.big.size());
   profile.little = {};

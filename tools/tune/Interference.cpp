@@ -2,7 +2,7 @@
 #include "tools/tune/Interference.h"
 
 #include "tools/common/Clock.h"
-#include "tools/common/Statistics.h"
+#include "tools/tune/Samples.h"
 
 #include <atomic>
 #include <cstring>
@@ -11,7 +11,6 @@
 namespace nnv12::tune {
 
 using tools::milliseconds;
-using tools::Statistics;
 
 /// What a preparation lane does for four megabytes: reads them, which are in the page
 /// cache, and writes as much to memory. Milliseconds.
@@ -58,15 +57,20 @@ Interference measureInterference(Kernels &kernels, StorageFile &file,
   });
   while (prepared[Alone].load() < 8)
     std::this_thread::yield();
-  std::vector<double> alone, together;
-  auto sample = [&](std::vector<double> &samples) {
-    double sum = 0;
-    for (double time : runner.run())
-      sum += time;
-    samples.push_back(sum);
+  using Runs = std::vector<std::vector<double>>; // by kernel
+  Runs alone(kernels.features().size()), together(alone);
+  auto sample = [&](Runs &runs) {
+    const std::vector<double> &times = runner.run();
+    for (size_t k = 0; k < times.size(); ++k)
+      runs[k].push_back(times[k]);
   };
-  sample(together); // does not count
-  together.clear();
+  auto sum = [](const Runs &runs) {
+    double all = 0;
+    for (const std::vector<double> &times : runs)
+      all += undisturbedMedian(times);
+    return all;
+  };
+  runner.run(); // does not count
   phase = Together;
   for (unsigned i = 0; i < repeat || prepared[Together].load() == 0; ++i)
     sample(together);
@@ -75,11 +79,11 @@ Interference measureInterference(Kernels &kernels, StorageFile &file,
   for (unsigned i = 0; i <= repeat; ++i)
     sample(alone);
   Interference result = {1, 1};
-  result.execute =
-      std::max(1.0, Statistics(together).median / Statistics(alone).median);
+  if (!alone.empty())
+    result.execute = std::max(1.0, sum(together) / sum(alone));
   if (!prepares[Alone].empty() && !prepares[Together].empty())
-    result.prepare = std::max(1.0, Statistics(prepares[Together]).median /
-                                       Statistics(prepares[Alone]).median);
+    result.prepare = std::max(1.0, undisturbedMedian(prepares[Together]) /
+                                       undisturbedMedian(prepares[Alone]));
   return result;
 }
 

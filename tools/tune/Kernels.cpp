@@ -3,7 +3,7 @@
 
 #include "tools/common/Loading.h"
 #include "tools/common/Report.h"
-#include "tools/common/Statistics.h"
+#include "tools/tune/Samples.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -146,16 +146,6 @@ const std::vector<double> &Kernels::Runner::run() {
   for (size_t i = 0; i < times.size(); ++i)
     times[i] = double(nanoseconds[kernels.operations[i]]) * 1e-6;
   return times;
-}
-
-/// The median of samples that nobody disturbed: those that took half as long again
-/// as the fastest were interrupted, by another program or by the system.
-static double undisturbedMedian(std::vector<double> samples) {
-  double limit = 1.5 * *std::min_element(samples.begin(), samples.end());
-  samples.erase(std::remove_if(samples.begin(), samples.end(),
-                               [&](double time) { return time > limit; }),
-                samples.end());
-  return tools::Statistics(samples).median;
 }
 
 std::vector<double> Kernels::measure(unsigned threads, unsigned repeat,

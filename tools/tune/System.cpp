@@ -5,8 +5,8 @@
 #include "runtime/Reader.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Report.h"
-#include "tools/common/Statistics.h"
 #include "tools/tune/Kernels.h"
+#include "tools/tune/Samples.h"
 
 #include <cerrno>
 #include <cmath>
@@ -22,7 +22,6 @@ namespace nnv12::tune {
 
 using tools::fail;
 using tools::milliseconds;
-using tools::Statistics;
 
 static constexpr size_t page = 4096;
 
@@ -31,10 +30,6 @@ static double coreMilliseconds() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return double(time.tv_sec) * 1e3 + double(time.tv_nsec) * 1e-6;
-}
-
-static double median(const std::vector<double> &samples) {
-  return Statistics(samples).median;
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,9 +111,9 @@ StorageTimes measureStorage(StorageFile &file, unsigned repeat) {
     size_t slot = (i * 29 + 7) % slots;
     latencies.push_back(file.populate(slot << 20, page, true).wall * 1e3);
   }
-  result.readMBps = 1e3 / median(waits);
-  result.mapUsPerMB = median(cores) * 1e3;
-  result.readLatencyUs = median(latencies);
+  result.readMBps = 1e3 / undisturbedMedian(waits);
+  result.mapUsPerMB = undisturbedMedian(cores) * 1e3;
+  result.readLatencyUs = undisturbedMedian(latencies);
   return result;
 }
 
@@ -129,49 +124,53 @@ double measureMap(StorageFile &file, unsigned repeat) {
     samples.push_back(file.populate(0, file.size()).core * 1e3 /
                       (double(file.size()) * 1e-6));
   }
-  return median(samples);
+  return undisturbedMedian(samples);
 }
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
+/// Memory is measured in pieces that take less time than the system gives a program
+/// before it looks whether another one wants to run.
+static constexpr size_t piece = 2u << 20;
+
 double measureFirstTouch(unsigned repeat) {
   constexpr size_t size = 32u << 20;
-  std::vector<double> samples;
+  std::vector<double> times[2];
   for (unsigned i = 0; i < repeat; ++i) {
     Memory memory(size);
-    double times[2];
-    for (double &time : times) {
-      double start = milliseconds();
-      memset(memory.data(), 1 + (&time - times), size);
-      time = milliseconds() - start;
-    }
-    samples.push_back(std::max(times[0] - times[1], 0.0) * 1e3 / (size * 1e-6));
+    for (int again = 0; again < 2; ++again)
+      for (size_t offset = 0; offset < size; offset += piece) {
+        double start = milliseconds();
+        memset(memory.data() + offset, 1 + again, piece);
+        times[again].push_back(milliseconds() - start);
+      }
   }
-  return median(samples);
+  return std::max(undisturbedMedian(times[0]) - undisturbedMedian(times[1]), 0.0) *
+         1e3 / (piece * 1e-6);
 }
 
 double measureMemoryGBps(unsigned repeat) {
   constexpr size_t size = 128u << 20;
   Memory memory(size);
   memset(memory.data(), 1, size);
-  std::vector<double> samples;
-  for (unsigned i = 0; i < repeat; ++i) {
-    // Sixteen independent sums, which compilers turn into vectors.
-    uint64_t sums[16] = {};
-    auto *words = reinterpret_cast<const uint64_t *>(memory.data());
-    double start = milliseconds();
-    for (size_t w = 0; w < size / 8; w += 16)
-      for (size_t k = 0; k < 16; ++k)
-        sums[k] += words[w + k];
-    double time = milliseconds() - start;
-    volatile uint64_t sink = 0;
-    for (uint64_t sum : sums)
-      sink = sink + sum;
-    samples.push_back(double(size) * 1e-6 / time);
-  }
-  return median(samples);
+  std::vector<double> times;
+  for (unsigned i = 0; i < repeat; ++i)
+    for (size_t offset = 0; offset < size; offset += piece) {
+      // Sixteen independent sums, which compilers turn into vectors.
+      uint64_t sums[16] = {};
+      auto *words = reinterpret_cast<const uint64_t *>(memory.data() + offset);
+      double start = milliseconds();
+      for (size_t w = 0; w < piece / 8; w += 16)
+        for (size_t k = 0; k < 16; ++k)
+          sums[k] += words[w + k];
+      volatile uint64_t sink = 0;
+      for (uint64_t sum : sums)
+        sink = sink + sum;
+      times.push_back(milliseconds() - start);
+    }
+  return double(piece) * 1e-6 / undisturbedMedian(times);
 }
 
 //===----------------------------------------------------------------------===//
@@ -219,7 +218,7 @@ static std::vector<uint8_t> weightPlanes(size_t count) {
 }
 
 double measureZstdMBps(unsigned repeat) {
-  constexpr size_t count = 1u << 20;
+  constexpr size_t count = 1u << 18;
   std::vector<uint8_t> frame = compress(weightPlanes(count));
   artifact::Fault fault;
   runtime::Decoder decoder;
@@ -228,15 +227,15 @@ double measureZstdMBps(unsigned repeat) {
     return 0;
   std::vector<uint8_t> target(count * 4);
   std::vector<double> samples;
-  for (unsigned i = 0; i <= repeat; ++i) {
+  for (unsigned i = 0; i <= 4 * repeat; ++i) {
     double start = milliseconds();
     if (!decoder.decode(bundle::Codec_Zstd, 4, target.data(), target.size(),
                         frame.data(), frame.size()))
       return 0;
     if (i)
-      samples.push_back(double(target.size()) * 1e-3 / (milliseconds() - start));
+      samples.push_back(milliseconds() - start);
   }
-  return median(samples);
+  return double(count) * 4e-3 / undisturbedMedian(samples);
 }
 
 } // namespace nnv12::tune
