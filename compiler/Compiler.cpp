@@ -248,8 +248,8 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
     artifact::Program program;
     {
       Stage stage(options, "kernels");
-      if (failed(planProgram(main, *planned,
-                             kernels, weights, weightsSegment, program)))
+      if (failed(planProgram(main, *planned, kernels, weights, weightsSegment,
+                             program)))
         return failure();
     }
     if (options.emit != Emit::Bundle)

@@ -110,7 +110,7 @@ private:
     for (plan::LaneOp lane : program.lanes())
       lane.erase();
 
-    search::Options options = plan::searchOptions(plan::Mode::Cold, parts, layers.size());
+    search::Options options = plan::searchOptions(plan::Mode::Cold, parts);
     plan::CostTable costs(*device->profile, device->target, program.getThreads());
     search::Problem problem;
     problem.device = costs.device(options.pipeline);

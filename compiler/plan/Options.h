@@ -4,8 +4,6 @@
 
 #include "compiler/search/Search.h"
 
-#include <algorithm>
-
 namespace nnv12::plan {
 
 enum class Mode {
@@ -21,10 +19,8 @@ enum class Parts {
   KCP   ///< and preparation on lanes beside the execute lane
 };
 
-inline search::Options searchOptions(Mode mode, Parts parts, size_t layers) {
+inline search::Options searchOptions(Mode mode, Parts parts) {
   search::Options options;
-  // Small models need no second of search.
-  options.steps = std::min<uint64_t>(options.steps, 40'000 * layers);
   options.selectKernels = parts != Parts::None;
   options.storedForms = parts == Parts::KC || parts == Parts::KCP;
   options.pipeline = parts == Parts::KCP;

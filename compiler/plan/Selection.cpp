@@ -14,6 +14,9 @@ static constexpr StringLiteral routineAttr = "nn.routine";
 static constexpr StringLiteral storageAttr = "nn.storage";
 static constexpr StringLiteral warmAttr = "nn.warm_routine";
 
+/// What the execute of a routine that takes over has left of the other's time, at most.
+static constexpr double leastWarmGain = 0.99;
+
 Selection plan::select(func::FuncOp main, const device::DeviceProfile &profile,
                        const codegen::Target &target, unsigned threads,
                        Mode mode, Parts parts) {
@@ -21,7 +24,7 @@ Selection plan::select(func::FuncOp main, const device::DeviceProfile &profile,
   selection.threads = threads ? threads : defaultThreads(profile);
   CostTable costs(profile, target, selection.threads);
   std::vector<ExecutedLayer> layers = executedLayers(main);
-  search::Options options = searchOptions(mode, parts, layers.size());
+  search::Options options = searchOptions(mode, parts);
   search::Problem problem;
   problem.device = costs.device(options.pipeline);
   for (ExecutedLayer &layer : layers) {
@@ -41,7 +44,10 @@ Selection plan::select(func::FuncOp main, const device::DeviceProfile &profile,
   for (auto [layer, chosen, later] :
        llvm::zip(selection.layers, selection.plan.choice, warm)) {
     layer.chosen = chosen;
-    layer.warm = later;
+    // A change costs memory and code, so it must win something.
+    bool wins = layer.options[later].candidate.execute <
+                layer.options[chosen].candidate.execute * leastWarmGain;
+    layer.warm = wins ? later : chosen;
   }
   return selection;
 }

@@ -1,0 +1,168 @@
+//===- CostTableTest.cpp - Layers, candidates and their costs -------------===//
+
+#include "compiler/Compiler.h"
+#include "compiler/plan/Selection.h"
+
+#include "dialects/nn/NNDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::plan;
+
+namespace {
+
+/// A convolution with a bias and one that shares its weights, a matrix product with dense
+/// weights behind a view.
+const char *model = R"(
+  #b = #nn.layout<"aBcd16b">
+  #w = #nn.layout<"ABcd16b16a">
+  func.func @main(%x: tensor<1x32x8x8xf32, #b>) -> tensor<1x32x8x8xf32, #b> {
+    %w0 = nn.constant dense<1.0> : tensor<32x32x3x3xf32> -> tensor<32x32x3x3xf32, #w>
+    %w1 = nn.constant dense<2.0> : tensor<32x32x3x3xf32> -> tensor<32x32x3x3xf32, #w>
+    %b = nn.constant dense<2.0> : tensor<32xf32> -> tensor<32xf32, #nn.layout<"A16a">>
+    %c = nn.constant dense<2.0> : tensor<1x32x8x8xf32> -> tensor<1x32x8x8xf32, #b>
+    %0 = nn.conv %x, %w0 bias %b strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
+        : tensor<1x32x8x8xf32, #b>, tensor<32x32x3x3xf32, #w> bias tensor<32xf32, #nn.layout<"A16a">> -> tensor<1x32x8x8xf32, #b>
+    %1 = nn.conv %0, %w1 bias %b strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
+        : tensor<1x32x8x8xf32, #b>, tensor<32x32x3x3xf32, #w> bias tensor<32xf32, #nn.layout<"A16a">> -> tensor<1x32x8x8xf32, #b>
+    %2 = nn.conv %1, %w1 strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
+        : tensor<1x32x8x8xf32, #b>, tensor<32x32x3x3xf32, #w> -> tensor<1x32x8x8xf32, #b>
+    %3 = nn.binary add %2, %c : tensor<1x32x8x8xf32, #b>, tensor<1x32x8x8xf32, #b> -> tensor<1x32x8x8xf32, #b>
+    return %3 : tensor<1x32x8x8xf32, #b>
+  }
+)";
+constexpr double weightBytes = 32 * 32 * 9 * 4, mapBytes = 32 * 8 * 8 * 4;
+
+class CostTableTest : public testing::Test {
+protected:
+  CostTableTest()
+      : context(MLIRContext::Threading::DISABLED),
+        target(*codegen::Target::byName("x86-64-v3")),
+        profile(device::builtinProfile(target.architecture, target.name)) {
+    loadDialects(context);
+    module = parseSourceString<ModuleOp>(model, &context);
+    main = module->lookupSymbol<func::FuncOp>("main");
+    layers = executedLayers(main);
+  }
+
+  std::set<std::string> storages(const ExecutedLayer &layer, bool storedForms,
+                                 bool withForm) {
+    CostTable costs(profile, target, 2);
+    std::set<std::string> result;
+    for (const CostedOption &option : costs.candidates(layer, storedForms))
+      if (option.candidate.form.empty() != withForm)
+        result.insert(option.candidate.storage);
+    return result;
+  }
+
+  MLIRContext context;
+  codegen::Target target;
+  device::DeviceProfile profile;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp main;
+  std::vector<ExecutedLayer> layers;
+};
+
+using Names = std::set<std::string>;
+
+} // namespace
+
+TEST_F(CostTableTest, LayersOwnWhatNoEarlierOneReads) {
+  ASSERT_EQ(layers.size(), 4u);
+  EXPECT_EQ(layers[0].mainOperand, 1u);
+  EXPECT_EQ(layers[0].otherBytes, 32 * 4) << "the bias";
+  EXPECT_FALSE(layers[0].isShared);
+  EXPECT_EQ(layers[1].otherBytes, 0) << "the bias is layer 0's";
+  EXPECT_TRUE(layers[1].isShared);
+  EXPECT_FALSE(layers[2].mainOperand);
+  EXPECT_EQ(layers[3].mainOperand, 1u);
+}
+
+TEST_F(CostTableTest, MemoryIsFreshOnce) {
+  EXPECT_EQ(layers[0].freshBytes, mapBytes);
+  EXPECT_EQ(layers[1].freshBytes, mapBytes) << "lives beside its operand";
+  EXPECT_EQ(layers[2].freshBytes, 0) << "where layer 0's result was";
+  EXPECT_EQ(layers[3].freshBytes, mapBytes) << "the caller's";
+}
+
+TEST_F(CostTableTest, EveryFormIsACandidate) {
+  EXPECT_EQ(storages(layers[0], true, false),
+            (Names{"raw", "packed", "raw+zstd", "packed+zstd"}));
+  EXPECT_EQ(storages(layers[0], true, true),
+            (Names{"raw", "packed", "transformed", "raw+zstd", "packed+zstd",
+                   "transformed+zstd"}));
+  EXPECT_EQ(storages(layers[0], false, false), Names{"raw"});
+  EXPECT_EQ(storages(layers[0], false, true), Names{"raw"});
+  EXPECT_EQ(storages(layers[2], true, false), Names{"packed"}) << "reads nothing";
+}
+
+TEST_F(CostTableTest, SharedWeightsHaveNoFormOfOneLayer) {
+  EXPECT_TRUE(storages(layers[1], true, true).empty());
+  EXPECT_TRUE(storages(layers[2], true, true).empty());
+  EXPECT_FALSE(storages(layers[1], true, false).empty());
+}
+
+TEST_F(CostTableTest, StagesCostWhatTheyDo) {
+  CostTable costs(profile, target, 2);
+  const codegen::Routine *direct = codegen::routineNamed("conv.direct.nChw16c");
+  auto cost = [&](StringRef storage) {
+    return costs.cost(layers[0], {direct, *StorageForm::parse(storage)}).candidate;
+  };
+  search::Candidate raw = cost("raw"), packed = cost("packed"),
+                    zstd = cost("packed+zstd");
+  EXPECT_EQ(raw.bytes, weightBytes + 128);
+  EXPECT_EQ(packed.bytes, weightBytes + 128) << "whole blocks: nothing is padded";
+  EXPECT_LT(zstd.bytes, packed.bytes / 10) << "all elements are equal";
+  EXPECT_GT(raw.transform.big, 0);
+  EXPECT_EQ(packed.transform.big, 0);
+  EXPECT_EQ(raw.decode.big, 0);
+  EXPECT_GE(zstd.decode.big, weightBytes / 1e3 / profile.zstdMBps);
+  EXPECT_EQ(raw.execute, packed.execute);
+}
+
+TEST_F(CostTableTest, MeasuredTimesComeFirst) {
+  const codegen::Routine *direct = codegen::routineNamed("conv.direct.nChw16c");
+  Option option{direct, {}};
+  CostTable predicted(profile, target, 2);
+  EXPECT_FALSE(predicted.cost(layers[0], option).measured);
+  ASSERT_EQ(predicted.kernels().size(), 1u);
+  profile.kernels[predicted.kernels()[0].fingerprint] = {{5.0, 3.0}, 0};
+  CostTable measured(profile, target, 2);
+  EXPECT_TRUE(measured.cost(layers[0], option).measured);
+  EXPECT_EQ(measured.cost(layers[0], option).candidate.execute, 3.0);
+}
+
+TEST_F(CostTableTest, ChoicesAreReadBackAsWritten) {
+  for (Mode mode : {Mode::Cold, Mode::Continuous})
+    for (Parts parts : {Parts::None, Parts::K, Parts::KC, Parts::KCP}) {
+      clearAnnotations(main);
+      Selection selection = select(main, profile, target, 2, mode, parts);
+      annotate(selection);
+      auto chosen = chosenOptions(main);
+      ASSERT_TRUE(succeeded(chosen));
+      for (auto [layer, back] : llvm::zip(selection.layers, *chosen)) {
+        const CostedOption &option = layer.options[layer.chosen];
+        EXPECT_EQ(option.option.routine, back.option.routine);
+        if (back.layer.mainOperand) {
+          EXPECT_EQ(option.option.storage.text(), back.option.storage.text());
+        }
+        if (mode == Mode::Cold) {
+          EXPECT_EQ(back.warm, nullptr);
+        } else {
+          EXPECT_TRUE(search::derivable(option.candidate,
+                                        layer.options[layer.warm].candidate));
+        }
+      }
+    }
+}
+
+TEST(StorageForm, TextAndBack) {
+  for (const char *text : {"raw", "packed+zstd", "transformed"})
+    EXPECT_EQ(StorageForm::parse(text)->text(), text);
+  for (const char *text : {"", "zstd", "raw+", "packed+lz4", "packed+zstd+zstd"})
+    EXPECT_FALSE(StorageForm::parse(text)) << text;
+}
