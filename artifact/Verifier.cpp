@@ -290,6 +290,13 @@ bool MetadataVerifier::verifyOperation(const bundle::Program *program,
                      "%s's %u",
                      number, what, index, operation->operands()->size(),
                      kernel ? "kernel" : "stage", operands);
+  // FlatBuffers checks that the vector's length is aligned, not its elements.
+  if (reinterpret_cast<uintptr_t>(operation->operands()->Data()) %
+      alignof(bundle::Operand))
+    return fault.set(Fault::BadBundle,
+                     "program %u: %s %u: operands: found them misaligned, "
+                     "expected multiples of %zu",
+                     number, what, index, alignof(bundle::Operand));
   uint64_t tiles = kernel ? maxTiles : 0;
   if (operation->tiles() > tiles)
     return fault.set(Fault::BadBundle,
