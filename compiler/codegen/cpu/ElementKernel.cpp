@@ -4,6 +4,7 @@
 #include "compiler/codegen/cpu/Backend.h"
 #include "compiler/codegen/cpu/ElementViews.h"
 #include "compiler/codegen/cpu/Math.h"
+#include "compiler/codegen/cpu/Work.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -53,48 +54,11 @@ static ArrayRef<int64_t> shapeOf(Value v) {
   return cast<RankedTensorType>(v.getType()).getShape();
 }
 
-/// Operations for one element of the layer's result.
-static double workPerElement(Operation *op) {
-  if (auto unary = dyn_cast<nn::UnaryOp>(op)) {
-    using K = nn::UnaryKind;
-    switch (unary.getFunction().getKind()) {
-    case K::identity: case K::abs: case K::neg: case K::relu: case K::leaky_relu:
-    case K::clip: case K::affine: case K::hard_sigmoid: case K::hard_swish:
-      return 1;
-    default:
-      return 10;
-    }
-  }
-  if (auto binary = dyn_cast<nn::BinaryOp>(op))
-    return binary.getKind() == nn::BinaryKind::pow ? 60 : 1;
-  if (isa<nn::ReduceOp>(op))
-    return double(product(shapeOf(op->getOperand(0)))) /
-           std::max<int64_t>(product(shapeOf(op->getResult(0))), 1);
-  if (auto reduce = dyn_cast<nn::ArgReduceOp>(op))
-    return 2.0 * shapeOf(reduce.getInput())[reduce.getAxis()];
-  if (auto matmul = dyn_cast<nn::MatMulOp>(op))
-    return 2.0 * shapeOf(matmul.getLhs()).drop_front(matmul.getTransposeLhs() ? shapeOf(matmul.getLhs()).size() - 2 : shapeOf(matmul.getLhs()).size() - 1).front();
-  if (auto conv = dyn_cast<nn::ConvOp>(op))
-    return 4.0 * product(shapeOf(conv.getWeights()).drop_front());
-  if (auto conv = dyn_cast<nn::ConvTransposeOp>(op))
-    return 6.0 * product(shapeOf(conv.getWeights()).drop_front(2)) *
-           shapeOf(conv.getWeights())[0] / conv.getGroups();
-  if (auto pool = dyn_cast<nn::PoolOp>(op))
-    return 4.0 * product(pool.getKernel());
-  if (auto pool = dyn_cast<nn::MaxPoolIndicesOp>(op))
-    return 6.0 * product(pool.getKernel());
-  if (isa<nn::ResizeOp, nn::GridSampleOp>(op))
-    return 30;
-  if (isa<nn::RoiAlignOp>(op))
-    return 200;
-  return 1;
-}
-
-/// Of the whole kernel, for an element of its result.
+/// Operations of the whole kernel for an element of its result.
 static double workPerElement(const ElementProgram &program) {
   double work = 1, size = std::max<int64_t>(product(shapeOf(program.root)), 1);
   for (Operation *op : program.ops)
-    work += workPerElement(op) * product(shapeOf(op->getResult(0))) / size;
+    work += elementSteps(op) * product(shapeOf(op->getResult(0))) / size;
   return work;
 }
 
@@ -485,7 +449,7 @@ KernelInfo KernelEmitter::emit(StringRef symbol) {
       return;
     for (auto [leaf, memory] : llvm::zip(program.leaves, operands.drop_front()))
       e.addLeaf(leaf, memory);
-    work = ::workPerElement(program);
+    work = workPerElement(program);
     singleTile = work * program.output.elements() < 2 * tileWork;
     std::vector<Box> boxes = boxesOf(e, program);
     if (plan == Plan::Flat)
@@ -590,7 +554,7 @@ KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
       return isa<nn::ReduceOp, nn::MatMulOp>(op);
     });
     double perfect = double(program.output.elements()) / k.VL *
-                     (::workPerElement(program) + program.ops.size() + 4);
+                     (workPerElement(program) + program.ops.size() + 4);
     if (sums && cost > perfect)
       attempt(Plan::Scalar);
   }

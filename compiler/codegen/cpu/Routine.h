@@ -61,6 +61,8 @@ public:
   /// at (constants are memory like any other operand).
   virtual KernelInfo emit(KernelBuilder &k, mlir::Operation *layer,
                           llvm::StringRef symbol) const = 0;
+  /// What emit()'s kernel does. Other arithmetic, and an element moved
+  /// by itself, counts as multiply-adds. See Work.h for what is shared.
   virtual Work work(mlir::Operation *layer) const;
 
   /// The form in which emit()'s kernel reads its weights; none: as packed by the

@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Epilogue.h"
 #include "compiler/codegen/cpu/routines/SlidingWindow.h"
 
@@ -238,6 +238,13 @@ public:
                   StringRef symbol) const override {
     return Emitter(k, cast<nn::ConvOp>(layer))
         .emit(cast<nn::ConvOp>(layer), symbol);
+  }
+  Work work(Operation *layer) const override {
+    auto op = cast<nn::ConvOp>(layer);
+    WindowShape w = windowOf(op);
+    int64_t group = w.channels / op.getGroups();
+    return {w.insideTaps() * double(llvm::alignTo(w.channels, block) * group),
+            bytesOf(layer)};
   }
 };
 

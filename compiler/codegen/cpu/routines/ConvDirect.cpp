@@ -17,7 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 #include "compiler/codegen/cpu/routines/WindowShape.h"
@@ -183,6 +183,9 @@ public:
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
     return emitConv(k, cast<nn::ConvOp>(layer), symbol, 16);
+  }
+  Work work(Operation *layer) const override {
+    return {blockedMultiplyAdds(layer), bytesOf(layer)};
   }
 };
 

@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Epilogue.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
 #include "compiler/codegen/cpu/routines/TransposePhases.h"
@@ -339,6 +339,12 @@ public:
     request.operands[1] = weights.str() + (rank == 4 ? "cd" : "c");
     request.results = {""};
     return request;
+  }
+  Work work(Operation *layer) const override {
+    int64_t channels = shapeOf(layer->getOperand(0))[1];
+    return {definedMultiplyAdds(layer) / double(channels) *
+                double(llvm::alignTo(channels, block)),
+            bytesOf(layer)};
   }
   static WindowShape windowOf(Op op) {
     return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));

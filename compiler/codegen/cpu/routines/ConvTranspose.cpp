@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 #include "compiler/codegen/cpu/routines/TransposePhases.h"
@@ -60,6 +60,9 @@ public:
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;
+  Work work(Operation *layer) const override {
+    return {blockedMultiplyAdds(layer), bytesOf(layer)};
+  }
 };
 
 KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,

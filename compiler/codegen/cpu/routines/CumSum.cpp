@@ -1,5 +1,6 @@
 //===- CumSum.cpp - Running sums ------------------------------------------===//
 
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
 
 using namespace mlir;
@@ -16,6 +17,9 @@ public:
   LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;
+  Work work(Operation *layer) const override {
+    return {double(elementsOf(layer->getResult(0))), bytesOf(layer)};
+  }
 };
 
 KernelInfo CumSumRoutine::emit(KernelBuilder &k, Operation *layer,

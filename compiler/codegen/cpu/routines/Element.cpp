@@ -1,7 +1,7 @@
 //===- Element.cpp - Any layer, element by element ------------------------===//
 
 #include "compiler/codegen/cpu/ElementKernel.h"
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/Work.h"
 
 using namespace mlir;
 
@@ -23,6 +23,10 @@ public:
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override {
     return emitElementKernel(k, layer, symbol);
+  }
+  Work work(Operation *layer) const override {
+    return {elementSteps(layer) * double(elementsOf(layer->getResult(0))),
+            bytesOf(layer)};
   }
 };
 

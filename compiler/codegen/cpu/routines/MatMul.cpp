@@ -21,7 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 #include "compiler/codegen/cpu/routines/PanelPack.h"
 #include "compiler/codegen/cpu/routines/WindowShape.h"
@@ -226,6 +226,9 @@ public:
     info.inPlaceOperands = parts.inPlace;
     return info;
   }
+  Work work(Operation *layer) const override {
+    return {blockedMultiplyAdds(layer), bytesOf(layer)};
+  }
 };
 
 class MatMulPacking : public Routine {
@@ -239,6 +242,9 @@ public:
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;
+  Work work(Operation *layer) const override {
+    return {blockedMultiplyAdds(layer), bytesOf(layer)};
+  }
 };
 
 KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,

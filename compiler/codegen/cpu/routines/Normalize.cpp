@@ -1,6 +1,7 @@
 //===- Normalize.cpp - Zero mean and unit variance ------------------------===//
 
 #include "compiler/codegen/cpu/MathExpand.h"
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,6 +21,12 @@ public:
   LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;
+  Work work(Operation *layer) const override {
+    return {stepsPerElement * double(elementsOf(layer->getResult(0))), bytesOf(layer)};
+  }
+
+private:
+  static constexpr double stepsPerElement = 4;
 };
 
 KernelInfo NormalizeRoutine::emit(KernelBuilder &k, Operation *layer,
@@ -31,7 +38,7 @@ KernelInfo NormalizeRoutine::emit(KernelBuilder &k, Operation *layer,
     (d < op.getAxis() ? rows : n) *= shape[d];
   if (n == 0)
     rows = 0;
-  Grid grid(rows, 4.0 * n);
+  Grid grid(rows, stepsPerElement * n);
   KernelInfo info;
   info.tiles = grid.tiles;
   info.inPlaceOperands = {0};

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/SlidingWindow.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -158,6 +159,12 @@ public:
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
     return Emitter(k, cast<nn::PoolOp>(layer)).emit(symbol);
+  }
+  Work work(Operation *layer) const override {
+    auto op = cast<nn::PoolOp>(layer);
+    WindowShape w(op, op.getKernel());
+    return {w.insideTaps() * double(llvm::alignTo(w.channels, block)),
+            bytesOf(layer)};
   }
 };
 

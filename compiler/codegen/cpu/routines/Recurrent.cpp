@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/MathExpand.h"
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,6 +31,11 @@ public:
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;
+  Work work(Operation *layer) const override {
+    // A gate's function is an exponential and a division.
+    return {definedMultiplyAdds(layer) + 16.0 * double(elementsOf(layer->getOperand(0))),
+            bytesOf(layer)};
+  }
 };
 
 class Cell {

@@ -91,20 +91,6 @@ llvm::SmallVector<const Routine *> routinesFor(mlir::Operation *layer) {
   return result;
 }
 
-static double storageBytes(mlir::TypeRange types) {
-  double bytes = 0;
-  for (mlir::Type type : types)
-    bytes += nn::storageSize(llvm::cast<mlir::RankedTensorType>(type));
-  return bytes;
-}
-
-Work Routine::work(mlir::Operation *layer) const {
-  Work work;
-  work.bytes = storageBytes(layer->getOperandTypes()) +
-               storageBytes(layer->getResultTypes());
-  return work;
-}
-
 KernelInfo Routine::emitTransform(KernelBuilder &, mlir::Operation *,
                                   llvm::StringRef) const {
   llvm_unreachable("a routine with a weight form has a transform");

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/MathExpand.h"
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
 
 #include <limits>
@@ -22,6 +23,12 @@ public:
   LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;
+  Work work(Operation *layer) const override {
+    return {stepsPerElement * double(elementsOf(layer->getResult(0))), bytesOf(layer)};
+  }
+
+private:
+  static constexpr double stepsPerElement = 16;
 };
 
 /// One row whose elements follow each other.
@@ -95,7 +102,7 @@ KernelInfo SoftmaxRoutine::emit(KernelBuilder &k, Operation *layer,
   KernelInfo info;
   int64_t groups = (view.inner + k.VL - 1) / k.VL;
   int64_t units = view.elements() == 0 ? 0 : view.outer * (view.inner == 1 ? 1 : groups);
-  Grid grid(units, 16.0 * view.size * (view.inner == 1 ? 1 : k.VL));
+  Grid grid(units, stepsPerElement * view.size * (view.inner == 1 ? 1 : k.VL));
   info.tiles = grid.tiles;
   info.inPlaceOperands = {0};
   k.kernel(symbol, memoriesOf(layer),

@@ -1,5 +1,6 @@
 //===- TopK.cpp - The largest elements along an axis ----------------------===//
 
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,6 +20,21 @@ public:
   LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;
+  Work work(Operation *layer) const override {
+    auto op = cast<nn::TopKOp>(layer);
+    int64_t size = shapeOf(op.getInput())[op.getAxis()];
+    return {stepsPerElement(size) * double(elementsOf(op.getInput())), bytesOf(layer)};
+  }
+
+private:
+  /// Merging passes over a row of n elements.
+  static int passesOf(int64_t n) {
+    int passes = 0;
+    while ((int64_t(1) << passes) < n)
+      ++passes;
+    return passes;
+  }
+  static double stepsPerElement(int64_t n) { return 10.0 * (passesOf(n) + 1); }
 };
 
 KernelInfo TopKRoutine::emit(KernelBuilder &k, Operation *layer,
@@ -27,10 +43,8 @@ KernelInfo TopKRoutine::emit(KernelBuilder &k, Operation *layer,
   AxisView view(shapeOf(op.getInput()), op.getAxis());
   int64_t n = view.size, count = op.getK();
   int64_t units = n && count ? view.outer * view.inner : 0;
-  int passes = 0;
-  while ((int64_t(1) << passes) < n)
-    ++passes;
-  Grid grid(units, 10.0 * n * (passes + 1));
+  int passes = passesOf(n);
+  Grid grid(units, n * stepsPerElement(n));
   KernelInfo info;
   info.tiles = grid.tiles;
   info.scratchBytes = 2 * n * sizeof(int32_t);

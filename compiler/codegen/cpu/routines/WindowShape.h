@@ -57,6 +57,23 @@ struct WindowShape {
   int64_t inputCols(int64_t outCols) const {
     return (outCols - 1) * strideCols + (kernelCols - 1) * dilationCols + 1;
   }
+  /// Taps that fall inside the input, summed over the outputs of a channel and
+  /// the batch: what a kernel that skips the padding computes.
+  double insideTaps() const {
+    auto along = [](int64_t outputs, int64_t size, int64_t kernel,
+                    int64_t stride, int64_t dilation, int64_t low) {
+      int64_t taps = 0;
+      for (int64_t o = 0; o < outputs; ++o)
+        for (int64_t t = 0; t < kernel; ++t) {
+          int64_t x = o * stride + t * dilation - low;
+          taps += x >= 0 && x < size;
+        }
+      return double(taps);
+    };
+    return double(batch) *
+           along(outHeight, height, kernelRows, strideRows, dilationRows, top) *
+           along(outWidth, width, kernelCols, strideCols, dilationCols, left);
+  }
   /// Whether some window reaches outside the input.
   bool isPadded() const {
     return top > 0 || left > 0 || inputRows(outHeight) - top > height ||
