@@ -17,15 +17,19 @@ ConvCase conv(int64_t c, int64_t o, int64_t h, int64_t w, int64_t k,
 
 } // namespace
 
-TEST(ConvDirect, OneByOne) {
-  check(conv(16, 16, 5, 5, 1, 1, 0).text(), "conv.direct.nChw16c");
-  check(conv(40, 72, 7, 9, 1, 1, 0).text(), "conv.direct.nChw16c");
-  check(conv(5, 3, 4, 4, 1, 1, 0).text(), "conv.direct.nChw16c");
-  check(conv(64, 128, 14, 14, 1, 1, 0).text(), "conv.direct.nChw16c");
-  check(conv(32, 32, 9, 9, 1, 2, 0).text(), "conv.direct.nChw16c");
+TEST(ConvGemm, Sizes) {
+  check(conv(16, 16, 5, 5, 1, 1, 0).text(), "conv.gemm.nChw16c");
+  check(conv(40, 72, 7, 9, 1, 1, 0).text(), "conv.gemm.nChw16c");
+  check(conv(5, 3, 4, 4, 1, 1, 0).text(), "conv.gemm.nChw16c");
+  check(conv(64, 128, 14, 14, 1, 1, 0).text(), "conv.gemm.nChw16c");
+  ConvCase x = conv(32, 64, 5, 5, 1, 1, 0);
+  x.groups = 2, x.n = 2, x.residual = true, x.activation = "relu";
+  check(x.text(), "conv.gemm.nChw16c");
 }
 
 TEST(ConvDirect, Window) {
+  check(conv(32, 32, 9, 9, 1, 2, 0).text(), "conv.direct.nChw16c");
+  check(conv(32, 32, 5, 5, 1, 1, 1).text(), "conv.direct.nChw16c");
   check(conv(32, 48, 14, 14, 3, 1, 1).text(), "conv.direct.nChw16c");
   check(conv(24, 40, 7, 7, 3, 1, 1).text(), "conv.direct.nChw16c");
   check(conv(16, 16, 13, 11, 3, 2, 1).text(), "conv.direct.nChw16c");
@@ -67,6 +71,60 @@ TEST(ConvDirect, Groups) {
   ConvCase x = conv(48, 96, 8, 8, 3, 1, 1);
   x.groups = 3, x.n = 2;
   check(x.text(), "conv.direct.nChw16c");
+}
+
+TEST(ConvIm2col, Window) {
+  check(conv(32, 48, 14, 14, 3, 1, 1).text(), "conv.im2col.nChw16c");
+  check(conv(24, 40, 7, 7, 3, 1, 1).text(), "conv.im2col.nChw16c");
+  check(conv(16, 16, 13, 11, 3, 2, 1).text(), "conv.im2col.nChw16c");
+  check(conv(20, 16, 10, 10, 3, 1, 0).text(), "conv.im2col.nChw16c");
+  check(conv(64, 64, 40, 40, 5, 2, 2).text(), "conv.im2col.nChw16c"); // row blocks
+}
+
+TEST(ConvIm2col, OneByOne) {
+  check(conv(32, 32, 9, 9, 1, 2, 0).text(), "conv.im2col.nChw16c");
+  check(conv(19, 40, 13, 11, 1, 3, 0).text(), "conv.im2col.nChw16c");
+  check(conv(32, 32, 5, 5, 1, 1, 1).text(), "conv.im2col.nChw16c");
+}
+
+TEST(ConvIm2col, Odd) {
+  ConvCase x = conv(16, 16, 9, 12, 3, 1, 0);
+  x.kw = 5, x.top = 1, x.left = 3, x.right = 1, x.dilationH = 2, x.n = 2;
+  check(x.text(), "conv.im2col.nChw16c");
+  x.strideW = 2, x.dilationW = 2, x.bottom = 2, x.c = 7, x.o = 19;
+  check(x.text(), "conv.im2col.nChw16c");
+  x.bias = false;
+  check(x.text(), "conv.im2col.nChw16c");
+  x.top = 9, x.left = 12; // padding wider than the window
+  check(x.text(), "conv.im2col.nChw16c");
+  x = conv(16, 24, 1, 1, 1, 1, 0); // one pixel
+  x.kh = x.kw = 3, x.top = x.left = x.bottom = x.right = 1;
+  check(x.text(), "conv.im2col.nChw16c");
+}
+
+TEST(ConvIm2col, GroupsAndEpilogue) {
+  ConvCase x = conv(48, 96, 8, 8, 3, 1, 1);
+  x.groups = 3, x.n = 2;
+  check(x.text(), "conv.im2col.nChw16c");
+  x = conv(16, 24, 7, 7, 3, 1, 1);
+  x.activation = "clip [-0.5, 1.0]", x.residual = true;
+  check(x.text(), "conv.im2col.nChw16c");
+  x.activation = "", x.residualActivation = "sigmoid"; // a long one
+  check(x.text(), "conv.im2col.nChw16c");
+}
+
+/// Variants compute the same as the plain routine.
+TEST(ConvVariants, Panels) {
+  for (std::string suffix : {".p1", ".p4", ".fine"}) {
+    check(conv(40, 72, 7, 9, 1, 1, 0).text(), "conv.gemm.nChw16c" + suffix);
+    ConvCase x = conv(24, 136, 17, 19, 3, 1, 1);
+    x.residual = true, x.activation = "relu";
+    check(x.text(), "conv.direct.nChw16c" + suffix);
+    check(x.text(), "conv.im2col.nChw16c" + suffix);
+    x.strideH = x.strideW = 2, x.residual = false;
+    check(x.text(), "conv.im2col.nChw16c" + suffix);
+    check(conv(3, 72, 28, 27, 3, 2, 1).text(), "conv.first.nChw16c" + suffix);
+  }
 }
 
 TEST(ConvFirst, Window) {

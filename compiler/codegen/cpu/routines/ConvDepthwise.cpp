@@ -16,6 +16,7 @@
 
 #include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Epilogue.h"
+#include "compiler/codegen/cpu/routines/Layouts.h"
 #include "compiler/codegen/cpu/routines/SlidingWindow.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -213,26 +214,17 @@ public:
   StringRef name() const override { return "conv.depthwise.nChw16c"; }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
-    if (!op || !isNonEmptyF32(op))
+    if (!op || !hasBlockableWindow(op))
       return false;
     ArrayRef<int64_t> in = shapeOf(op.getInput()),
                       out = shapeOf(op.getOutput());
     int64_t group = in[1] / op.getGroups();
-    return (in.size() == 3 || in.size() == 4) && op.getGroups() > 1 &&
-           in[1] == out[1] && group < block && llvm::isPowerOf2_64(group) &&
+    return op.getGroups() > 1 && in[1] == out[1] && group < block && llvm::isPowerOf2_64(group) &&
            shapeOf(op.getWeights()).back() <= SlidingWindow::mostKernelCols;
   }
   LayoutRequest layouts(Operation *layer) const override {
-    auto op = cast<nn::ConvOp>(layer);
-    int64_t rank = shapeOf(op.getInput()).size();
-    LayoutRequest request;
-    request.operands = {blockedTag(rank), rank == 4 ? "Abcd16a" : "Abc16a"};
-    if (op.getBias())
-      request.operands.push_back("A16a");
-    if (op.getResidual())
-      request.operands.push_back(blockedTag(rank));
-    request.results = {blockedTag(rank)};
-    return request;
+    return blockedLayouts(layer,
+                          columnTag(shapeOf(layer->getOperand(0)).size()));
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {

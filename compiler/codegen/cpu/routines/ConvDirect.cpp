@@ -8,73 +8,45 @@
 //     for panel group, row group, column group: micro-kernel
 //       for channel block, kernel row, kernel column, channel: multiply-add
 //
-// A 1x1 convolution of stride 1 sees all pixels as one column of rows. Channels
-// past the real count are never multiplied; output channels past it come out of
-// zero weights.
+// Channels past the real count are never multiplied; output channels past it
+// come out of zero weights.
+//
+// conv.gemm.nChw16c: the same for a 1x1 convolution of stride 1, which sees all
+// pixels as one column of rows: a product of matrices, of either in place.
 //
 // conv.first.nChw16c: the same for a few dense input channels: each is a block
 // of one channel, weights [O/16][I][kh][kw][16 o].
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Work.h"
+#include "compiler/codegen/cpu/routines/ConvPanels.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
-#include "compiler/codegen/cpu/routines/PanelGrid.h"
-#include "compiler/codegen/cpu/routines/WindowShape.h"
-
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
-using llvm::divideCeil;
 
 namespace {
 
-WindowShape windowOf(nn::ConvOp op) {
-  return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
-}
-
-bool hasWindow(nn::ConvOp op) {
-  int64_t rank = shapeOf(op.getInput()).size();
-  return (rank == 3 || rank == 4) && isNonEmptyF32(op);
-}
-
 /// Emits a convolution whose input has blocks of `block` channels.
 KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
-                    int64_t block) {
-  WindowShape w = windowOf(op);
-  int64_t groups = op.getGroups();
-  int64_t channels = w.channels / groups, outChannels = w.outChannels / groups;
-  bool isFlat = w.kernelRows == 1 && w.kernelCols == 1 && w.strideRows == 1 &&
-                w.strideCols == 1 && !w.isPadded();
-  if (isFlat) {
-    w.height *= w.width;
-    w.outHeight *= w.outWidth;
-    w.width = w.outWidth = 1;
-  }
-  int64_t inBlocks = divideCeil(channels, block);
-  int64_t panels = divideCeil(outChannels, panelWidth);
+                    int64_t block, const PanelTuning &tuning) {
+  ConvPanels c(op, block);
+  if (c.isFlat())
+    c.flatten();
+  const WindowShape &w = c.w;
   bool copies = w.isPadded();
-
-  PanelGrid grid;
-  grid.batches = w.batch * groups;
-  grid.rows = w.outHeight;
-  grid.cols = w.outWidth;
-  grid.panels = panels;
   int64_t copyWidth = copies ? w.inputCols(w.outWidth) : w.width;
-  PanelGrid::Costs costs;
-  costs.weightBytes =
-      panels * panelWidth * channels * w.kernelRows * w.kernelCols * 4;
-  costs.inputRowBytes = inBlocks * block * copyWidth * w.strideRows * 4;
-  costs.multiplyAdds = double(w.outHeight * w.outWidth) *
-                       double(costs.weightBytes / 4) * double(grid.batches);
+
+  PanelGrid grid = c.grid(w.outHeight, w.outWidth);
+  PanelGrid::Costs costs = c.costs();
+  costs.inputRowBytes = c.inBlocks * block * copyWidth * w.strideRows * 4;
   costs.copiesInput = copies;
   costs.kernelRows = w.kernelRows;
-  grid.plan(k.target, costs);
+  grid.plan(k.target, costs, tuning);
 
   HaloCopy copy;
-  copy.planes = inBlocks;
+  copy.planes = c.inBlocks;
   copy.height = w.height;
   copy.width = w.width;
   copy.pixel = block;
@@ -82,143 +54,103 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
   copy.rows = w.inputRows(std::min(grid.rowBlock, w.outHeight));
   copy.copyWidth = copyWidth;
 
-  PanelShape shape;
-  shape.kernelRows = w.kernelRows;
-  shape.kernelCols = w.kernelCols;
+  PanelShape shape = c.shape();
   shape.inCol = w.strideCols * block;
   shape.inRow = w.strideRows * copyWidth * block;
-  shape.outCol = panelWidth;
-  shape.outRow = w.outWidth * panelWidth;
   shape.kernelCol = w.dilationCols * block;
-  shape.channelBlock = block;
-  shape.channelTail = channels % block;
-  shape.weightCol = block * panelWidth;
-  shape.weightRow = w.kernelCols * shape.weightCol;
-  shape.weightBlock = w.kernelRows * shape.weightRow;
-  shape.epilogue = Epilogue::of(op);
-
-  // The last weights of a partial block are padding, so panels are whole
-  // blocks.
-  int64_t weightPanel = inBlocks * shape.weightBlock;
-  int64_t inBatch = inBlocks * w.height * w.width * block;
-  int64_t outPanel = w.outHeight * w.outWidth * panelWidth;
 
   SmallVector<Type> memories(op->getNumOperands() + 1, k.b.getF32Type());
   k.kernel(symbol, memories,
            [&](ValueRange operands, Value scratch, Value begin, Value end) {
-             PanelMemory memory;
-             memory.out = operands[0];
-             memory.in = copies ? scratch : operands[1];
-             memory.weights = operands[2];
-             size_t next = 3;
-             if (shape.epilogue.bias)
-               memory.bias = operands[next++];
-             if (shape.epilogue.residual)
-               memory.residual = operands[next++];
              emitPanelTiles(
                  k, grid, begin, end,
                  [&](Index batch, Index row, Index rows, Value isNew,
                      Index firstPanel) {
-                   Index group = k.rem(batch, groups);
                    Index inputRow = k.mul(row, w.strideRows);
                    PanelBlock b;
-                   b.memory = memory;
-                   b.at.in = k.add(k.mul(batch, inBatch),
+                   b.memory = PanelMemory::of(operands, c.epilogue);
+                   b.at = c.call(k, batch);
+                   b.at.in = k.add(k.mul(batch, c.inSize()),
                                    k.mul(inputRow, w.width * block));
                    if (copies) {
                      k.ifThen(isNew, [&] {
-                       copy.emit(k, operands[1], k.mul(batch, inBatch),
+                       copy.emit(k, operands[1], k.mul(batch, c.inSize()),
                                  k.sub(inputRow, w.top), scratch);
                      });
+                     b.memory.in = scratch;
                      b.at.in = 0;
                    }
-                   b.at.weights = k.mul(group, panels * weightPanel);
-                   b.at.bias = k.mul(group, panels * panelWidth);
-                   b.at.out = k.add(k.mul(batch, panels * outPanel),
-                                    k.mul(row, shape.outRow));
-                   b.at.blocks = channels / block;
+                   b.at.out = k.add(b.at.out, k.mul(row, shape.outRow));
                    b.at.inBlock =
                        copies ? copy.planeSize() : w.height * w.width * block;
                    b.at.kernelRow = w.dilationRows * copyWidth * block;
-                   b.at.weightPanel = weightPanel;
-                   b.at.outPanel = outPanel;
                    b.firstPanel = firstPanel;
                    b.rows = rows;
                    emitPanelBlock(k, shape, grid, b);
                  });
            });
-  KernelInfo info;
-  info.tiles = grid.tiles();
-  info.scratchBytes = copies ? copy.size() * 4 : 0;
-  // A pixel's residual is read just before its result is written.
-  if (shape.epilogue.allowsInPlace())
-    info.inPlaceOperands.push_back(op->getNumOperands() - 1);
-  return info;
+  return c.info(op, grid, copies ? copy.size() * 4 : 0);
 }
 
-class ConvDirect : public Routine {
+class ConvDirect : public PanelConvRoutine {
 public:
-  StringRef name() const override { return "conv.direct.nChw16c"; }
+  explicit ConvDirect(const PanelTuning &tuning)
+      : PanelConvRoutine("conv.direct.nChw16c", tuning) {}
   bool matches(Operation *layer) const override {
-    auto op = dyn_cast<nn::ConvOp>(layer);
-    if (!op || !hasWindow(op))
-      return false;
-    WindowShape w = windowOf(op);
-    int64_t groups = op.getGroups();
-    return groups == 1 || (w.channels / groups % panelWidth == 0 &&
-                           w.outChannels / groups % panelWidth == 0);
-  }
-  LayoutRequest layouts(Operation *layer) const override {
-    auto op = cast<nn::ConvOp>(layer);
-    int64_t rank = shapeOf(op.getInput()).size();
-    LayoutRequest request;
-    request.operands = {blockedTag(rank), panelTag(rank)};
-    if (op.getBias())
-      request.operands.push_back("A16a");
-    if (op.getResidual())
-      request.operands.push_back(blockedTag(rank));
-    request.results = {blockedTag(rank)};
-    return request;
+    return isBlockedConv(layer) &&
+           !ConvPanels(cast<nn::ConvOp>(layer), panelWidth).isFlat();
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
-    return emitConv(k, cast<nn::ConvOp>(layer), symbol, 16);
-  }
-  Work work(Operation *layer) const override {
-    return {blockedMultiplyAdds(layer), bytesOf(layer)};
+    return emitConv(k, cast<nn::ConvOp>(layer), symbol, panelWidth, tuning);
   }
 };
 
-class ConvFirst : public ConvDirect {
+class ConvGemm : public PanelConvRoutine {
 public:
-  StringRef name() const override { return "conv.first.nChw16c"; }
+  explicit ConvGemm(const PanelTuning &tuning)
+      : PanelConvRoutine("conv.gemm.nChw16c", tuning) {}
+  bool matches(Operation *layer) const override {
+    return isBlockedConv(layer) &&
+           ConvPanels(cast<nn::ConvOp>(layer), panelWidth).isFlat();
+  }
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
+    return emitConv(k, cast<nn::ConvOp>(layer), symbol, panelWidth, tuning);
+  }
+};
+
+class ConvFirst : public PanelConvRoutine {
+public:
+  explicit ConvFirst(const PanelTuning &tuning)
+      : PanelConvRoutine("conv.first.nChw16c", tuning) {}
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
-    return op && hasWindow(op) && op.getGroups() == 1 &&
-           shapeOf(op.getInput())[1] <= 4;
+    return op && hasBlockableWindow(op) && op.getGroups() == 1 &&
+           shapeOf(op.getInput())[1] <= 4 && tuning.fits(ConvPanels(op, 1).panels);
   }
   LayoutRequest layouts(Operation *layer) const override {
-    LayoutRequest request = ConvDirect::layouts(layer);
+    LayoutRequest request = blockedLayouts(
+        layer, columnTag(shapeOf(layer->getOperand(0)).size()));
     request.operands[0] = "";
-    request.operands[1] =
-        shapeOf(layer->getOperand(0)).size() == 4 ? "Abcd16a" : "Abc16a";
     return request;
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
-    return emitConv(k, cast<nn::ConvOp>(layer), symbol, 1);
+    return emitConv(k, cast<nn::ConvOp>(layer), symbol, 1, tuning);
   }
 };
 
 } // namespace
 
 namespace nnv12::codegen {
-const Routine *convDirectRoutine() {
-  static const ConvDirect routine;
-  return &routine;
+llvm::ArrayRef<const Routine *> convDirectRoutines() {
+  return tunedRoutines<ConvDirect>();
 }
-const Routine *convFirstRoutine() {
-  static const ConvFirst routine;
-  return &routine;
+llvm::ArrayRef<const Routine *> convGemmRoutines() {
+  return tunedRoutines<ConvGemm>();
+}
+llvm::ArrayRef<const Routine *> convFirstRoutines() {
+  return tunedRoutines<ConvFirst>();
 }
 } // namespace nnv12::codegen

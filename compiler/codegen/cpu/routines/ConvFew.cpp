@@ -17,6 +17,7 @@
 #include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Epilogue.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
+#include "compiler/codegen/cpu/routines/Layouts.h"
 #include "compiler/codegen/cpu/routines/TransposePhases.h"
 #include "compiler/codegen/cpu/routines/WindowShape.h"
 
@@ -323,21 +324,18 @@ template <typename Op> class ConvFew : public Routine {
 public:
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<Op>(layer);
-    if (!op || !isNonEmptyF32(op) || op.getGroups() != 1)
+    if (!op || !hasBlockableWindow(op) || op.getGroups() != 1)
       return false;
     ArrayRef<int64_t> in = shapeOf(op.getInput()),
                       out = shapeOf(op.getOutput());
-    return (in.size() == 3 || in.size() == 4) && in[1] >= block / 2 &&
-           out[1] <= mostChannels &&
+    return in[1] >= block / 2 && out[1] <= mostChannels &&
            llvm::all_of(op.getStrides(), [](int64_t s) { return s <= 8; });
   }
   LayoutRequest layoutsWith(Operation *layer, StringRef weights) const {
     int64_t rank = shapeOf(layer->getOperand(0)).size();
-    LayoutRequest request;
-    request.operands.assign(layer->getNumOperands(), "");
+    LayoutRequest request = denseLayouts(layer);
     request.operands[0] = blockedTag(rank);
     request.operands[1] = weights.str() + (rank == 4 ? "cd" : "c");
-    request.results = {""};
     return request;
   }
   Work work(Operation *layer) const override {

@@ -15,6 +15,7 @@
 
 #include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
+#include "compiler/codegen/cpu/routines/Layouts.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 #include "compiler/codegen/cpu/routines/TransposePhases.h"
 #include "compiler/codegen/cpu/routines/WindowShape.h"
@@ -33,12 +34,10 @@ public:
   StringRef name() const override { return "conv_transpose.phases.nChw16c"; }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvTransposeOp>(layer);
-    if (!op || !isNonEmptyF32(op))
+    if (!op || !hasBlockableWindow(op))
       return false;
     ArrayRef<int64_t> in = shapeOf(op.getInput()),
                       out = shapeOf(op.getOutput());
-    if (in.size() != 3 && in.size() != 4)
-      return false;
     int64_t groups = op.getGroups();
     if (llvm::any_of(op.getStrides(), [](int64_t s) { return s > 8; }))
       return false; // each phase has code of its own
@@ -46,17 +45,8 @@ public:
                            out[1] / groups % panelWidth == 0);
   }
   LayoutRequest layouts(Operation *layer) const override {
-    auto op = cast<nn::ConvTransposeOp>(layer);
-    int64_t rank = shapeOf(op.getInput()).size();
-    LayoutRequest request;
-    request.operands = {blockedTag(rank),
-                        rank == 4 ? "BAcd16a16b" : "BAc16a16b"};
-    if (op.getBias())
-      request.operands.push_back("A16a");
-    if (op.getResidual())
-      request.operands.push_back(blockedTag(rank));
-    request.results = {blockedTag(rank)};
-    return request;
+    bool is2D = shapeOf(layer->getOperand(0)).size() == 4;
+    return blockedLayouts(layer, is2D ? "BAcd16a16b" : "BAc16a16b");
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;
@@ -130,14 +120,9 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
       symbol, memories,
       [&](ValueRange operands, Value scratch, Value begin, Value end) {
         PanelBlock b;
-        b.memory.out = operands[0];
-        b.memory.in = copies ? scratch : operands[1];
-        b.memory.weights = operands[2];
-        size_t next = 3;
-        if (epilogue.bias)
-          b.memory.bias = operands[next++];
-        if (epilogue.residual)
-          b.memory.residual = operands[next++];
+        b.memory = PanelMemory::of(operands, epilogue);
+        if (copies)
+          b.memory.in = scratch;
         emitPanelTiles(
             k, grid, begin, end,
             [&](Index batch, Index row, Index, Value isNew, Index firstPanel) {

@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Work.h"
+#include "compiler/codegen/cpu/routines/Layouts.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 #include "compiler/codegen/cpu/routines/PanelPack.h"
 #include "compiler/codegen/cpu/routines/WindowShape.h"
@@ -120,14 +121,7 @@ struct Parts {
       inPlace.push_back(op->getNumOperands() - 1);
   }
   void setOperands(ValueRange operands) {
-    memory.out = operands[0];
-    memory.in = operands[1];
-    memory.weights = operands[2];
-    size_t next = 3;
-    if (shape.epilogue.bias)
-      memory.bias = operands[next++];
-    if (shape.epilogue.residual)
-      memory.residual = operands[next++];
+    memory = PanelMemory::of(operands, shape.epilogue);
   }
 };
 
@@ -137,13 +131,6 @@ PanelGrid gridOf(const MatMulShape &s) {
   grid.panels = divideCeil(s.n, panelWidth);
   grid.lastLanes = s.n - (grid.panels - 1) * panelWidth;
   return grid;
-}
-
-LayoutRequest denseLayouts(Operation *layer) {
-  LayoutRequest request;
-  request.operands.assign(layer->getNumOperands(), "");
-  request.results = {""};
-  return request;
 }
 
 /// Rows [row, row + rows) of `columns` elements (a multiple of 16), in scratch

@@ -12,11 +12,21 @@ using namespace nnv12;
 using namespace nnv12::codegen;
 using llvm::divideCeil;
 
-/// About half of a usual second-level cache, in bytes.
-static constexpr int64_t cacheBytes = 640 * 1024;
-/// A runtime tile should be worth handing to a thread.
-static constexpr double tileMultiplyAdds = 150e3;
-static constexpr int64_t enoughTiles = 8;
+std::string PanelTuning::nameOf(llvm::StringRef routine) const {
+  return (suffix.empty() ? routine : routine + "." + suffix).str();
+}
+
+llvm::ArrayRef<PanelTuning> codegen::panelTunings() {
+  static const std::array<PanelTuning, 4> all = [] {
+    std::array<PanelTuning, 4> t;
+    t[1].suffix = "p1", t[1].panels = 1;
+    t[2].suffix = "p4", t[2].panels = 4;
+    t[3].suffix = "fine", t[3].cacheBytes = 160 * 1024, t[3].tiles = 32,
+    t[3].tileMultiplyAdds = 40e3;
+    return t;
+  }();
+  return all;
+}
 
 /// Cost of all micro-kernel calls of a plane with this tile.
 static double planeCost(const Target &target, const PanelGrid &grid,
@@ -34,11 +44,14 @@ static double planeCost(const Target &target, const PanelGrid &grid,
   return sum;
 }
 
-static PanelTile chooseTile(const Target &target, const PanelGrid &grid) {
+static PanelTile chooseTile(const Target &target, const PanelGrid &grid,
+                            int64_t fixedPanels) {
   PanelTile best;
   double bestCost = std::numeric_limits<double>::max();
-  for (int64_t panels = 1; panels <= std::min<int64_t>(grid.panels, 8);
-       ++panels) {
+  int64_t most = std::min<int64_t>(grid.panels, 8);
+  if (fixedPanels)
+    most = std::min(most, fixedPanels);
+  for (int64_t panels = fixedPanels ? most : 1; panels <= most; ++panels) {
     int64_t positions = maxPositions(target, panels);
     for (int64_t cols = 1; cols <= std::min(grid.cols, positions); ++cols)
       for (int64_t rows = 1; rows * cols <= positions && rows <= grid.rows;
@@ -58,18 +71,19 @@ static PanelTile chooseTile(const Target &target, const PanelGrid &grid) {
   return best;
 }
 
-void PanelGrid::plan(const Target &target, const Costs &costs) {
-  tile = chooseTile(target, *this);
+void PanelGrid::plan(const Target &target, const Costs &costs,
+                     const PanelTuning &tuning) {
+  tile = chooseTile(target, *this, tuning.panels);
   int64_t rowGroups = divideCeil(rows, tile.rows);
   int64_t panelGroups = divideCeil(panels, tile.panels);
   // Row blocks whose input stays in the cache.
   int64_t groupBytes = std::max<int64_t>(1, costs.inputRowBytes * tile.rows);
   int64_t blockGroups =
-      std::clamp<int64_t>(cacheBytes / groupBytes, 1, rowGroups);
+      std::clamp<int64_t>(tuning.cacheBytes / groupBytes, 1, rowGroups);
   rowBlocks = divideCeil(rowGroups, blockGroups);
   panelChunks = 1;
   int64_t wanted = std::clamp<int64_t>(
-      int64_t(costs.multiplyAdds / tileMultiplyAdds), 1, enoughTiles);
+      int64_t(costs.multiplyAdds / tuning.tileMultiplyAdds), 1, tuning.tiles);
   int64_t inputBytes = costs.inputRowBytes * rows;
   // Cut what is cheaper to read twice: row blocks share the weights, panel
   // chunks the input.
@@ -87,7 +101,7 @@ void PanelGrid::plan(const Target &target, const Costs &costs) {
   }
   panelChunk = divideCeil(panelGroups, panelChunks) * tile.panels;
   panelChunks = divideCeil(panels, panelChunk);
-  if (costs.weightBytes <= 2 * cacheBytes) {
+  if (costs.weightBytes <= 2 * tuning.cacheBytes) {
     balanceRows(rowBlocks, divideCeil(costs.kernelRows, tile.rows));
     return;
   }

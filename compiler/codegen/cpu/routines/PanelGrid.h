@@ -22,6 +22,27 @@
 
 namespace nnv12::codegen {
 
+/// What a variant of a routine fixes; PanelGrid::plan() decides the rest.
+struct PanelTuning {
+  /// Behind the last dot of the routine's name; empty for the plain routine.
+  llvm::StringRef suffix = "";
+  int64_t panels = 0; ///< output panels of a micro-kernel; 0: as plan() thinks best
+  /// Bytes of input that a row block keeps in the cache: about half of a usual
+  /// second-level cache.
+  int64_t cacheBytes = 640 * 1024;
+  int64_t tiles = 8; ///< runtime tiles at least, where the layer is worth so many
+  double tileMultiplyAdds = 150e3; ///< what makes a runtime tile worth handing out
+
+  /// Whether it means something to a layer of so many output panels.
+  bool fits(int64_t outPanels) const { return panels <= outPanels; }
+  /// "name" or "name.suffix".
+  std::string nameOf(llvm::StringRef routine) const;
+};
+
+/// Variants of one panel and of four panels a micro-kernel (fewer weights, or
+/// fewer positions, a step), and of many small tiles (small caches; stealing).
+llvm::ArrayRef<PanelTuning> panelTunings();
+
 struct PanelGrid {
   // The layer.
   int64_t batches = 1, rows = 1, cols = 1;
@@ -41,7 +62,8 @@ struct PanelGrid {
     bool copiesInput = false;  ///< each runtime tile may copy its rows first
     int64_t kernelRows = 1;    ///< rows that neighbouring blocks both read
   };
-  void plan(const Target &target, const Costs &costs);
+  void plan(const Target &target, const Costs &costs,
+            const PanelTuning &tuning = {});
   /// Makes chunks of at most `most` panels (or one group, if that is more).
   void limitPanels(int64_t most);
   int64_t tiles() const { return batches * rowBlocks * panelChunks; }

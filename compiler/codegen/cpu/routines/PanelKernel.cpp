@@ -270,6 +270,19 @@ std::string nameOf(const PanelShape &s, const PanelTile &t) {
 
 } // namespace
 
+PanelMemory PanelMemory::of(ValueRange operands, const Epilogue &epilogue) {
+  PanelMemory memory;
+  memory.out = operands[0];
+  memory.in = operands[1];
+  memory.weights = operands[2];
+  size_t next = 3;
+  if (epilogue.bias)
+    memory.bias = operands[next++];
+  if (epilogue.residual)
+    memory.residual = operands[next++];
+  return memory;
+}
+
 void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
                               const PanelTile &tile, const PanelMemory &memory,
                               const PanelCall &args) {

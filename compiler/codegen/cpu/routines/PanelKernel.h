@@ -47,6 +47,9 @@ struct PanelTile {
 /// Memory operands in the order of the micro-kernel's arguments.
 struct PanelMemory {
   mlir::Value in, weights, out, bias, residual; ///< the last two may be null
+  /// From the operands of a kernel: out, in, weights, then bias and residual
+  /// where the epilogue has them.
+  static PanelMemory of(mlir::ValueRange operands, const Epilogue &epilogue);
 };
 
 /// Run-time arguments of one call. The residual lies at the result's offset.

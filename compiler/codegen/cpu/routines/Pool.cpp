@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Work.h"
+#include "compiler/codegen/cpu/routines/Layouts.h"
 #include "compiler/codegen/cpu/routines/SlidingWindow.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -146,10 +147,7 @@ public:
   StringRef name() const override { return "pool.nChw16c"; }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::PoolOp>(layer);
-    if (!op || !isNonEmptyF32(op))
-      return false;
-    size_t rank = shapeOf(op.getInput()).size();
-    return (rank == 3 || rank == 4) &&
+    return op && hasBlockableWindow(op) &&
            op.getKernel().back() <= SlidingWindow::mostKernelCols;
   }
   LayoutRequest layouts(Operation *layer) const override {

@@ -5,12 +5,16 @@
 
 namespace nnv12::codegen {
 
-// One line a routine here and one below, the preferred ones first.
-const Routine *convFirstRoutine();
+// One line a routine, or a routine with its variants (the plain one first), here
+// and one below, the preferred ones first.
+using Variants = llvm::ArrayRef<const Routine *>;
+Variants convFirstRoutines();
 const Routine *convFewRoutine();
 const Routine *convTransposeFewRoutine();
 const Routine *convDepthwiseRoutine();
-const Routine *convDirectRoutine();
+Variants convGemmRoutines();
+Variants convDirectRoutines();
+Variants convIm2colRoutines();
 const Routine *convWinograd2Routine();
 const Routine *convWinograd4Routine();
 const Routine *convWinograd6Routine();
@@ -26,13 +30,29 @@ const Routine *softmaxRoutine();
 const Routine *topKRoutine();
 const Routine *elementRoutine();
 
+namespace {
+class List {
+public:
+  template <typename... Entries> explicit List(Entries... entries) {
+    (add(entries), ...);
+  }
+  llvm::SmallVector<const Routine *> all;
+
+private:
+  void add(const Routine *routine) { all.push_back(routine); }
+  void add(Variants variants) { all.append(variants.begin(), variants.end()); }
+};
+} // namespace
+
 llvm::ArrayRef<const Routine *> routines() {
-  static const llvm::SmallVector<const Routine *> all = {
-      convFirstRoutine(),
+  static const List list(
+      convFirstRoutines(),
       convFewRoutine(),
       convTransposeFewRoutine(),
       convDepthwiseRoutine(),
-      convDirectRoutine(),
+      convGemmRoutines(),
+      convDirectRoutines(),
+      convIm2colRoutines(),
       convWinograd4Routine(),
       convWinograd6Routine(),
       convWinograd2Routine(),
@@ -46,9 +66,8 @@ llvm::ArrayRef<const Routine *> routines() {
       scatterRoutine(),
       softmaxRoutine(),
       topKRoutine(),
-      elementRoutine(), // matches nearly everything: stays last
-  };
-  return all;
+      elementRoutine()); // matches nearly everything: stays last
+  return list.all;
 }
 
 const Routine *routineNamed(llvm::StringRef name) {

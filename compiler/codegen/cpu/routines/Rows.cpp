@@ -38,13 +38,6 @@ void Elements::store(Value x, Index offset, int64_t active) const {
   k->storePart(toStorage(*k, x, element), memory, offset, active);
 }
 
-LayoutRequest codegen::denseLayouts(Operation *layer) {
-  LayoutRequest request;
-  request.operands.assign(layer->getNumOperands(), std::string());
-  request.results.assign(layer->getNumResults(), std::string());
-  return request;
-}
-
 SmallVector<Type> codegen::memoriesOf(Operation *layer) {
   SmallVector<Type> types;
   for (Value v : layer->getResults())

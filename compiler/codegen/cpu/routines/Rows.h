@@ -3,7 +3,7 @@
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_ROWS_H
 
 #include "compiler/codegen/cpu/Math.h"
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/routines/Layouts.h"
 
 namespace nnv12::codegen {
 
@@ -29,8 +29,6 @@ struct Elements {
   void store(mlir::Value x, Index offset, int64_t active) const;
 };
 
-/// All operands and results dense.
-LayoutRequest denseLayouts(mlir::Operation *layer);
 /// The tensor's element type.
 mlir::Type elementTypeOf(mlir::Value tensor);
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor);

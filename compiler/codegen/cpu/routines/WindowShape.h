@@ -81,23 +81,6 @@ struct WindowShape {
   }
 };
 
-/// "aBcd16b" for rank 4, "aBc16b" for rank 3, and so on: the first dimension,
-/// the second in blocks of 16, the rest.
-inline std::string blockedTag(int64_t rank) {
-  std::string tag = "aB";
-  for (int64_t d = 2; d < rank; ++d)
-    tag += char('a' + d);
-  return tag + "16b";
-}
-/// Weights as panels of 16 output channels for blocks of 16 input channels:
-/// "ABcd16b16a" for rank 4.
-inline std::string panelTag(int64_t rank) {
-  std::string tag = "AB";
-  for (int64_t d = 2; d < rank; ++d)
-    tag += char('a' + d);
-  return tag + "16b16a";
-}
-
 } // namespace nnv12::codegen
 
 #endif // NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINDOWSHAPE_H
