@@ -1,6 +1,7 @@
 //===- nnv12c.cpp - The compiler's command line ---------------------------===//
 
 #include "compiler/Compiler.h"
+#include "compiler/codegen/cpu/RoutineTable.h"
 #include "compiler/codegen/cpu/Target.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -93,6 +94,9 @@ static cl::opt<bool> routines(
 static cl::opt<bool> listOps("list-ops",
                              cl::desc("Print the supported ONNX operators and exit"),
                              cl::cat(category));
+static cl::opt<bool> listRoutines(
+    "list-routines", cl::desc("Print the routines, and which fits which layer, and exit"),
+    cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
   llvm::errs() << "nnv12c: " << message << "\n";
@@ -145,6 +149,10 @@ int main(int argc, char **argv) {
       "  nnv12c model.onnx --emit nn -o -\n");
   if (listOps) {
     printOpsTable(llvm::outs());
+    return 0;
+  }
+  if (listRoutines) {
+    codegen::printRoutineTable(llvm::outs());
     return 0;
   }
   if (input.empty())

@@ -51,6 +51,8 @@ public:
   /// Stable and descriptive, e.g. "conv.direct.nChw16c". Routines that differ in
   /// parameters only differ behind the last dot.
   virtual llvm::StringRef name() const = 0;
+  /// One line for docs/routines.md; of a variant, what it does differently.
+  virtual llvm::StringRef summary() const = 0;
   /// Whether it computes this layer. Looks at kind, attributes, shapes and
   /// element types, not at layouts.
   virtual bool matches(mlir::Operation *layer) const = 0;

@@ -33,6 +33,25 @@ TEST(MatMulPanels, Forms) {
   check(x.text(), "matmul.panels");
 }
 
+TEST(MatMulPanels, Variants) {
+  for (std::string routine : {"matmul.panels.p1", "matmul.panels.p4",
+                              "matmul.panels.fine", "matmul.panels64"})
+    for (int64_t m : {1, 33}) {
+      MatMulCase x = matmul(m, 90, 71); // six panels, the last one partial
+      x.constant = true, x.activation = "relu";
+      check(x.text(), routine);
+    }
+}
+
+TEST(MatMulPanels64, Forms) {
+  MatMulCase x = matmul(6, 64, 24);
+  x.constant = true, x.lhsBatch = {2, 3}, x.transposeRhs = true;
+  check(x.text(), "matmul.panels64");
+  x = matmul(20, 208, 1024); // copies the rows
+  x.constant = true, x.residual = true, x.bias = false;
+  check(x.text(), "matmul.panels64");
+}
+
 TEST(MatMulPacking, Sizes) {
   for (int64_t m : {1, 5, 33})
     for (int64_t n : {10, 100})

@@ -212,6 +212,9 @@ KernelInfo Emitter::emit(nn::ConvOp op, StringRef symbol) {
 class ConvDepthwise : public Routine {
 public:
   StringRef name() const override { return "conv.depthwise.nChw16c"; }
+  StringRef summary() const override {
+    return "groups of 1, 2, 4 or 8 channels; lanes are channels, borders cost no copy";
+  }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
     if (!op || !hasBlockableWindow(op))

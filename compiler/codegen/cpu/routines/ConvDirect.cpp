@@ -95,7 +95,9 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
 class ConvDirect : public PanelConvRoutine {
 public:
   explicit ConvDirect(const PanelTuning &tuning)
-      : PanelConvRoutine("conv.direct.nChw16c", tuning) {}
+      : PanelConvRoutine("conv.direct.nChw16c",
+                         "any window, read in place or copied with its padding",
+                         tuning) {}
   bool matches(Operation *layer) const override {
     return isBlockedConv(layer) &&
            !ConvPanels(cast<nn::ConvOp>(layer), panelWidth).isFlat();
@@ -109,7 +111,9 @@ public:
 class ConvGemm : public PanelConvRoutine {
 public:
   explicit ConvGemm(const PanelTuning &tuning)
-      : PanelConvRoutine("conv.gemm.nChw16c", tuning) {}
+      : PanelConvRoutine("conv.gemm.nChw16c",
+                         "1x1 of stride 1 as a product of matrices in place",
+                         tuning) {}
   bool matches(Operation *layer) const override {
     return isBlockedConv(layer) &&
            ConvPanels(cast<nn::ConvOp>(layer), panelWidth).isFlat();
@@ -123,7 +127,8 @@ public:
 class ConvFirst : public PanelConvRoutine {
 public:
   explicit ConvFirst(const PanelTuning &tuning)
-      : PanelConvRoutine("conv.first.nChw16c", tuning) {}
+      : PanelConvRoutine("conv.first.nChw16c",
+                         "up to four dense input channels", tuning) {}
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
     return op && hasBlockableWindow(op) && op.getGroups() == 1 &&

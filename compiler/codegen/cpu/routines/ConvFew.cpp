@@ -352,6 +352,9 @@ public:
 class ConvFewForward : public ConvFew<nn::ConvOp> {
 public:
   StringRef name() const override { return "conv.few"; }
+  StringRef summary() const override {
+    return "up to three output channels; lanes are input channels";
+  }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = layoutsWith(layer, "aB");
     *request.operands[1] += "16b";
@@ -373,6 +376,9 @@ public:
 class ConvFewTranspose : public ConvFew<nn::ConvTransposeOp> {
 public:
   StringRef name() const override { return "conv_transpose.few"; }
+  StringRef summary() const override {
+    return "transposed, up to three output channels; lanes are input channels";
+  }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = layoutsWith(layer, "bA");
     *request.operands[1] += "16a";

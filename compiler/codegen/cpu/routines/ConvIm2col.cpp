@@ -135,7 +135,9 @@ void Gather::emit(Value memory, Index in, Index first, Index last,
 class ConvIm2col : public PanelConvRoutine {
 public:
   explicit ConvIm2col(const PanelTuning &tuning)
-      : PanelConvRoutine("conv.im2col.nChw16c", tuning) {}
+      : PanelConvRoutine("conv.im2col.nChw16c",
+                         "patches gathered to scratch, then a product of matrices",
+                         tuning) {}
   bool matches(Operation *layer) const override {
     if (!isBlockedConv(layer))
       return false;

@@ -47,9 +47,13 @@ struct ConvPanels {
 /// A routine of such convolutions whose input is in blocks of 16 channels.
 class PanelConvRoutine : public Routine {
 public:
-  PanelConvRoutine(llvm::StringRef name, const PanelTuning &tuning)
-      : tuning(tuning), name_(tuning.nameOf(name)) {}
+  PanelConvRoutine(llvm::StringRef name, llvm::StringRef summary,
+                   const PanelTuning &tuning)
+      : tuning(tuning), name_(tuning.nameOf(name)), summary_(summary) {}
   llvm::StringRef name() const override { return name_; }
+  llvm::StringRef summary() const override {
+    return tuning.suffix.empty() ? summary_ : tuning.summary;
+  }
   LayoutRequest layouts(mlir::Operation *layer) const override;
   Work work(mlir::Operation *layer) const override;
 
@@ -61,18 +65,8 @@ protected:
 
 private:
   const std::string name_;
+  const llvm::StringRef summary_;
 };
-
-/// One instance of a routine for each of panelTunings(), the plain one first.
-template <typename T> llvm::ArrayRef<const Routine *> tunedRoutines() {
-  static const llvm::SmallVector<const Routine *> all = [] {
-    llvm::SmallVector<const Routine *> routines;
-    for (const PanelTuning &tuning : panelTunings())
-      routines.push_back(new T(tuning)); // as long as the process
-    return routines;
-  }();
-  return all;
-}
 
 } // namespace nnv12::codegen
 

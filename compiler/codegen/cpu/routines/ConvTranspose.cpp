@@ -32,6 +32,9 @@ namespace {
 class ConvTranspose : public Routine {
 public:
   StringRef name() const override { return "conv_transpose.phases.nChw16c"; }
+  StringRef summary() const override {
+    return "each phase of the stride is a convolution with a part of the kernel";
+  }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvTransposeOp>(layer);
     if (!op || !hasBlockableWindow(op))

@@ -29,6 +29,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/routines/Layouts.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 #include "compiler/codegen/cpu/routines/WindowShape.h"
 #include "compiler/codegen/cpu/routines/Winograd.h"
@@ -518,6 +519,11 @@ public:
   ConvWinograd(int64_t m)
       : m(m), name_("conv.winograd" + std::to_string(m) + ".nChw16c") {}
   StringRef name() const override { return name_; }
+  StringRef summary() const override {
+    return m == 2   ? "3x3 of stride 1 with 2.25 times fewer products: F(2x2, 3x3)"
+           : m == 4 ? "3x3 of stride 1 with 4 times fewer products: F(4x4, 3x3)"
+                    : "3x3 of stride 1 with 5 times fewer products: F(6x6, 3x3)";
+  }
 
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
@@ -536,15 +542,7 @@ public:
                0.75 * double(9 * w.outHeight * w.outWidth);
   }
   LayoutRequest layouts(Operation *layer) const override {
-    auto op = cast<nn::ConvOp>(layer);
-    LayoutRequest request;
-    request.operands = {blockedTag(4), panelTag(4)};
-    if (op.getBias())
-      request.operands.push_back("A16a");
-    if (op.getResidual())
-      request.operands.push_back(blockedTag(4));
-    request.results = {blockedTag(4)};
-    return request;
+    return blockedLayouts(layer, panelTag(4));
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {

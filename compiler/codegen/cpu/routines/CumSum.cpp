@@ -13,6 +13,9 @@ namespace {
 class CumSumRoutine : public Routine {
 public:
   llvm::StringRef name() const override { return "cumsum"; }
+  llvm::StringRef summary() const override {
+    return "running sums; lanes are neighbouring rows";
+  }
   bool matches(Operation *layer) const override { return isa<nn::CumSumOp>(layer); }
   LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
   KernelInfo emit(KernelBuilder &k, Operation *layer,

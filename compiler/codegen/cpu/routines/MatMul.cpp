@@ -12,6 +12,11 @@
 // With one row the micro-kernel takes eight panels at a time, which reads the
 // weights, once, at the speed of memory.
 //
+// matmul.panels64: the same, but the panels of four groups lie side by side,
+// [N/64][K][64], a form computed from the packed one. The micro-kernel always
+// takes four panels and reads one stream, where matmul.panels reads one a panel:
+// fewer pages and prefetchers at work with large K.
+//
 // matmul.packing: any other right matrix.
 //
 //   for tile = (batch, chunk of panels)
@@ -150,12 +155,20 @@ void copyRows(KernelBuilder &k, Value in, Index row, Index rows,
 
 class MatMulPanels : public Routine {
 public:
-  StringRef name() const override { return "matmul.panels"; }
+  explicit MatMulPanels(const PanelTuning &tuning)
+      : tuning(tuning), name_(tuning.nameOf("matmul.panels")) {}
+  StringRef name() const override { return name_; }
+  StringRef summary() const override {
+    return tuning.suffix.empty()
+               ? "the right matrix is a constant, in panels of 16 columns"
+               : tuning.summary;
+  }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::MatMulOp>(layer);
     return isSupported(op) && shapeOf(op.getRhs()).size() == 2 &&
            op.getRhs().getDefiningOp<nn::ConstantOp>() &&
-           (!op.getTransposeLhs() || shapeOf(op.getLhs()).size() == 2);
+           (!op.getTransposeLhs() || shapeOf(op.getLhs()).size() == 2) &&
+           tuning.fits(gridOf(MatMulShape(op)).panels);
   }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = denseLayouts(layer);
@@ -165,62 +178,177 @@ public:
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
-    auto op = cast<nn::MatMulOp>(layer);
-    MatMulShape s(op);
-    s.m *= product(s.batch);
-    PanelGrid grid = gridOf(s);
-    PanelGrid::Costs costs;
-    costs.weightBytes = grid.panels * panelWidth * s.k * 4;
-    costs.inputRowBytes = s.k * 4;
-    costs.multiplyAdds = double(s.m) * double(costs.weightBytes / 4);
-    grid.plan(k.target, costs);
-    Parts parts(op, s);
-    // Rows a multiple of 4 KiB apart fall into one set of the first cache.
-    bool copies = !s.transposeLhs && s.k % 1024 == 0 && s.m >= 8 && s.n >= 64;
-    if (copies)
-      parts.shape.inRow = s.k + panelWidth;
-    SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
-    k.kernel(
-        symbol, types,
-        [&](ValueRange operands, Value scratch, Value begin, Value end) {
-          parts.setOperands(operands);
-          emitPanelTiles(
-              k, grid, begin, end,
-              [&](Index, Index row, Index rows, Value isNew, Index firstPanel) {
-                PanelBlock b;
-                b.memory = parts.memory;
-                b.at.in = k.mul(row, parts.shape.inRow);
-                if (copies) {
-                  k.ifThen(isNew, [&] {
-                    copyRows(k, operands[1], row, rows, s.k, scratch);
-                  });
-                  b.memory.in = scratch;
-                  b.at.in = 0;
-                }
-                b.at.out = k.mul(row, s.n);
-                b.at.blocks = s.k / panelWidth;
-                b.at.inBlock = parts.shape.inChannel * panelWidth;
-                b.at.weightPanel = s.k * panelWidth;
-                b.at.outPanel = panelWidth;
-                b.firstPanel = firstPanel;
-                b.rows = rows;
-                emitPanelBlock(k, parts.shape, grid, b);
-              });
-        });
-    KernelInfo info;
-    info.tiles = grid.tiles();
-    info.scratchBytes = copies ? grid.rowBlock * parts.shape.inRow * 4 : 0;
-    info.inPlaceOperands = parts.inPlace;
-    return info;
+    return emitWith(k, layer, symbol, 1);
   }
   Work work(Operation *layer) const override {
     return {blockedMultiplyAdds(layer), bytesOf(layer)};
   }
+
+protected:
+  MatMulPanels(StringRef name, const PanelTuning &tuning)
+      : tuning(tuning), name_(name) {}
+  /// `sideBySide`: panels whose rows alternate in memory, all of a tile.
+  KernelInfo emitWith(KernelBuilder &k, Operation *layer, StringRef symbol,
+                      int64_t sideBySide) const;
+
+private:
+  const PanelTuning tuning;
+  const std::string name_;
 };
+
+KernelInfo MatMulPanels::emitWith(KernelBuilder &k, Operation *layer,
+                                  StringRef symbol, int64_t sideBySide) const {
+  auto op = cast<nn::MatMulOp>(layer);
+  MatMulShape s(op);
+  s.m *= product(s.batch);
+  PanelGrid grid = gridOf(s);
+  PanelGrid::Costs costs;
+  costs.weightBytes = grid.panels * panelWidth * s.k * 4;
+  costs.inputRowBytes = s.k * 4;
+  costs.multiplyAdds = double(s.m) * double(costs.weightBytes / 4);
+  grid.plan(k.target, costs, tuning);
+  Parts parts(op, s);
+  // Rows a multiple of 4 KiB apart fall into one set of the first cache.
+  bool copies = !s.transposeLhs && s.k % 1024 == 0 && s.m >= 8 && s.n >= 64;
+  if (copies)
+    parts.shape.inRow = s.k + panelWidth;
+  parts.shape.weightChannel = sideBySide * panelWidth;
+  parts.shape.weightBlock = sideBySide * panelWidth * panelWidth;
+  SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
+  k.kernel(
+      symbol, types,
+      [&](ValueRange operands, Value scratch, Value begin, Value end) {
+        parts.setOperands(operands);
+        emitPanelTiles(
+            k, grid, begin, end,
+            [&](Index, Index row, Index rows, Value isNew, Index firstPanel) {
+              PanelBlock b;
+              b.memory = parts.memory;
+              b.at.in = k.mul(row, parts.shape.inRow);
+              if (copies) {
+                k.ifThen(isNew, [&] {
+                  copyRows(k, operands[1], row, rows, s.k, scratch);
+                });
+                b.memory.in = scratch;
+                b.at.in = 0;
+              }
+              b.at.out = k.mul(row, s.n);
+              b.at.blocks = s.k / panelWidth;
+              b.at.inBlock = parts.shape.inChannel * panelWidth;
+              b.at.weightPanel = s.k * panelWidth;
+              if (sideBySide > 1) {
+                b.weightStep = b.at.weightPanel;
+                b.at.weightPanel = panelWidth;
+              }
+              b.at.outPanel = panelWidth;
+              b.firstPanel = firstPanel;
+              b.rows = rows;
+              emitPanelBlock(k, parts.shape, grid, b);
+            });
+      });
+  KernelInfo info;
+  info.tiles = grid.tiles();
+  info.scratchBytes = copies ? grid.rowBlock * parts.shape.inRow * 4 : 0;
+  info.inPlaceOperands = parts.inPlace;
+  return info;
+}
+
+PanelTuning fourPanels() {
+  PanelTuning tuning;
+  tuning.panels = 4;
+  return tuning;
+}
+
+class MatMulPanels64 : public MatMulPanels {
+public:
+  MatMulPanels64() : MatMulPanels("matmul.panels64", fourPanels()) {}
+  StringRef summary() const override {
+    return "the right matrix is a constant, in panels of 64 columns: one stream";
+  }
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
+    return emitWith(k, layer, symbol, sideBySide);
+  }
+  Work work(Operation *layer) const override {
+    Work work = MatMulPanels::work(layer);
+    Shape s(layer);
+    work.bytes += double(s.formSize() - s.packedSize()) * 4;
+    return work;
+  }
+
+  std::optional<WeightForm> weightForm(Operation *layer) const override {
+    return WeightForm{1, "panels64", Shape(layer).formSize() * 4};
+  }
+  KernelInfo emitTransform(KernelBuilder &k, Operation *layer,
+                           StringRef symbol) const override;
+  Work transformWork(Operation *layer) const override {
+    Shape s(layer);
+    return {double(s.formSize()), double(s.formSize() + s.packedSize()) * 4};
+  }
+  void transform(Operation *layer, const void *packed,
+                 void *transformed) const override;
+
+private:
+  static constexpr int64_t sideBySide = 4;
+  /// Of the weights, in elements.
+  struct Shape {
+    int64_t k, panels, groups;
+    explicit Shape(Operation *layer) {
+      MatMulShape s(cast<nn::MatMulOp>(layer));
+      k = s.k;
+      panels = gridOf(s).panels;
+      groups = divideCeil(panels, sideBySide);
+    }
+    int64_t packedSize() const { return panels * k * panelWidth; }
+    int64_t formSize() const { return groups * sideBySide * k * panelWidth; }
+  };
+};
+
+KernelInfo MatMulPanels64::emitTransform(KernelBuilder &k, Operation *layer,
+                                         StringRef symbol) const {
+  Shape s(layer);
+  SmallVector<Type> types(2, k.b.getF32Type());
+  k.kernel(symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
+    k.loop(begin, end, 1, [&](Value group) {
+      k.repeat(s.k, [&](Index row) {
+        for (int64_t p = 0; p < sideBySide; ++p)
+          for (int64_t v = 0; v < panelWidth; v += k.VL) {
+            Index panel = k.add(k.mul(group, sideBySide), p);
+            Index from = k.add(k.mul(k.min(panel, s.panels - 1), s.k * panelWidth),
+                               k.add(k.mul(row, panelWidth), v));
+            // Panels that do not exist repeat the last one; nobody reads them.
+            Index to = k.add(k.mul(group, sideBySide * s.k * panelWidth),
+                             k.add(k.mul(row, sideBySide * panelWidth),
+                                   p * panelWidth + v));
+            k.store(k.load(operands[1], from, k.VL), operands[0], to);
+          }
+      });
+    });
+  });
+  KernelInfo info;
+  info.tiles = s.groups;
+  return info;
+}
+
+void MatMulPanels64::transform(Operation *layer, const void *packed,
+                               void *transformed) const {
+  Shape s(layer);
+  auto *from = static_cast<const float *>(packed);
+  auto *to = static_cast<float *>(transformed);
+  for (int64_t group = 0; group < s.groups; ++group)
+    for (int64_t row = 0; row < s.k; ++row)
+      for (int64_t p = 0; p < sideBySide; ++p, to += panelWidth) {
+        int64_t panel = std::min(group * sideBySide + p, s.panels - 1);
+        std::copy_n(from + (panel * s.k + row) * panelWidth, panelWidth, to);
+      }
+}
 
 class MatMulPacking : public Routine {
 public:
   StringRef name() const override { return "matmul.packing"; }
+  StringRef summary() const override {
+    return "any right matrix, packed to scratch by each tile";
+  }
   bool matches(Operation *layer) const override {
     return isSupported(dyn_cast<nn::MatMulOp>(layer));
   }
@@ -310,8 +438,11 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
 } // namespace
 
 namespace nnv12::codegen {
-const Routine *matmulPanelsRoutine() {
-  static const MatMulPanels routine;
+llvm::ArrayRef<const Routine *> matmulPanelsRoutines() {
+  return tunedRoutines<MatMulPanels>();
+}
+const Routine *matmulPanels64Routine() {
+  static const MatMulPanels64 routine;
   return &routine;
 }
 const Routine *matmulPackingRoutine() {

@@ -17,6 +17,9 @@ namespace {
 class NormalizeRoutine : public Routine {
 public:
   llvm::StringRef name() const override { return "normalize"; }
+  llvm::StringRef summary() const override {
+    return "zero mean and unit variance of rows";
+  }
   bool matches(Operation *layer) const override { return isa<nn::NormalizeOp>(layer); }
   LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
   KernelInfo emit(KernelBuilder &k, Operation *layer,

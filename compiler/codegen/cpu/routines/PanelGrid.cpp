@@ -20,8 +20,12 @@ llvm::ArrayRef<PanelTuning> codegen::panelTunings() {
   static const std::array<PanelTuning, 4> all = [] {
     std::array<PanelTuning, 4> t;
     t[1].suffix = "p1", t[1].panels = 1;
+    t[1].summary = "one panel of outputs and many positions in registers";
     t[2].suffix = "p4", t[2].panels = 4;
-    t[3].suffix = "fine", t[3].cacheBytes = 160 * 1024, t[3].tiles = 32,
+    t[2].summary = "four panels of outputs and few positions in registers";
+    t[3].suffix = "fine";
+    t[3].summary = "more and smaller tiles, for small caches and stealing";
+    t[3].cacheBytes = 160 * 1024, t[3].tiles = 32,
     t[3].tileMultiplyAdds = 40e3;
     return t;
   }();
@@ -158,7 +162,8 @@ void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
   // A tile of `t` whose first position is (row, col) of the block.
   auto call = [&](PanelTile t, Index panel, Index row, Index col) {
     PanelCall at = block.at;
-    at.weights = k.add(at.weights, k.mul(panel, at.weightPanel));
+    at.weights = k.add(
+        at.weights, k.mul(panel, block.weightStep.value_or(at.weightPanel)));
     at.bias = k.add(at.bias, k.mul(panel, panelWidth));
     at.in =
         k.add(at.in, k.add(k.mul(row, shape.inRow), k.mul(col, shape.inCol)));

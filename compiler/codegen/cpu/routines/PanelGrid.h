@@ -18,7 +18,10 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELGRID_H
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELGRID_H
 
+#include "compiler/codegen/cpu/Routine.h"
 #include "compiler/codegen/cpu/routines/PanelKernel.h"
+
+#include <optional>
 
 namespace nnv12::codegen {
 
@@ -26,6 +29,7 @@ namespace nnv12::codegen {
 struct PanelTuning {
   /// Behind the last dot of the routine's name; empty for the plain routine.
   llvm::StringRef suffix = "";
+  llvm::StringRef summary = "";
   int64_t panels = 0; ///< output panels of a micro-kernel; 0: as plan() thinks best
   /// Bytes of input that a row block keeps in the cache: about half of a usual
   /// second-level cache.
@@ -42,6 +46,17 @@ struct PanelTuning {
 /// Variants of one panel and of four panels a micro-kernel (fewer weights, or
 /// fewer positions, a step), and of many small tiles (small caches; stealing).
 llvm::ArrayRef<PanelTuning> panelTunings();
+
+/// One instance of a routine for each of panelTunings(), the plain one first.
+template <typename T> llvm::ArrayRef<const Routine *> tunedRoutines() {
+  static const llvm::SmallVector<const Routine *> all = [] {
+    llvm::SmallVector<const Routine *> routines;
+    for (const PanelTuning &tuning : panelTunings())
+      routines.push_back(new T(tuning)); // as long as the process
+    return routines;
+  }();
+  return all;
+}
 
 struct PanelGrid {
   // The layer.
@@ -77,6 +92,9 @@ private:
 struct PanelBlock {
   PanelMemory memory;
   PanelCall at;     ///< of its first row, column and panel
+  /// Distance of weights from one tile's panels to the next, a panel; as in a tile
+  /// (`at.weightPanel`) where it is absent.
+  std::optional<Index> weightStep;
   Index firstPanel; ///< panels [firstPanel, …) of the chunk
   Index rows;       ///< rows in this block
 };

@@ -145,6 +145,9 @@ KernelInfo Emitter::emit(StringRef symbol) {
 class Pool : public Routine {
 public:
   StringRef name() const override { return "pool.nChw16c"; }
+  StringRef summary() const override {
+    return "maximum or average of a window; lanes are channels";
+  }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::PoolOp>(layer);
     return op && hasBlockableWindow(op) &&

@@ -21,6 +21,9 @@ namespace {
 class RecurrentRoutine : public Routine {
 public:
   llvm::StringRef name() const override { return "recurrent"; }
+  llvm::StringRef summary() const override {
+    return "RNN, GRU and LSTM over time";
+  }
   bool matches(Operation *layer) const override {
     return isa<nn::RecurrentOp>(layer) && isa<FloatType>(elementTypeOf(layer->getResult(0)));
   }

@@ -19,7 +19,8 @@ const Routine *convWinograd2Routine();
 const Routine *convWinograd4Routine();
 const Routine *convWinograd6Routine();
 const Routine *convTransposeRoutine();
-const Routine *matmulPanelsRoutine();
+Variants matmulPanelsRoutines();
+const Routine *matmulPanels64Routine();
 const Routine *matmulPackingRoutine();
 const Routine *poolRoutine();
 const Routine *cumSumRoutine();
@@ -57,7 +58,8 @@ llvm::ArrayRef<const Routine *> routines() {
       convWinograd6Routine(),
       convWinograd2Routine(),
       convTransposeRoutine(),
-      matmulPanelsRoutine(),
+      matmulPanelsRoutines(),
+      matmulPanels64Routine(),
       matmulPackingRoutine(),
       poolRoutine(),
       cumSumRoutine(),

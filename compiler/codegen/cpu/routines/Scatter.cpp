@@ -56,6 +56,9 @@ void copyAll(KernelBuilder &k, Value target, Value source, int64_t n) {
 class ScatterRoutine : public Routine {
 public:
   llvm::StringRef name() const override { return "scatter"; }
+  llvm::StringRef summary() const override {
+    return "updates at indices, in order";
+  }
   bool matches(Operation *layer) const override {
     return isa<nn::ScatterElementsOp, nn::ScatterNDOp>(layer);
   }

@@ -19,6 +19,9 @@ namespace {
 class SoftmaxRoutine : public Routine {
 public:
   llvm::StringRef name() const override { return "softmax"; }
+  llvm::StringRef summary() const override {
+    return "softmax and its logarithm along an axis";
+  }
   bool matches(Operation *layer) const override { return isa<nn::SoftmaxOp>(layer); }
   LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
   KernelInfo emit(KernelBuilder &k, Operation *layer,

@@ -16,6 +16,9 @@ namespace {
 class TopKRoutine : public Routine {
 public:
   llvm::StringRef name() const override { return "topk"; }
+  llvm::StringRef summary() const override {
+    return "the largest elements along an axis, by a stable merge sort";
+  }
   bool matches(Operation *layer) const override { return isa<nn::TopKOp>(layer); }
   LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
   KernelInfo emit(KernelBuilder &k, Operation *layer,

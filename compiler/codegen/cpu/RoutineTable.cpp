@@ -1,0 +1,287 @@
+//===- RoutineTable.cpp - Which routine fits which layer ------------------===//
+
+#include "compiler/codegen/cpu/RoutineTable.h"
+#include "compiler/codegen/cpu/Routine.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::string shaped(ArrayRef<int64_t> shape) {
+  std::string text = "tensor<";
+  for (int64_t d : shape)
+    text += std::to_string(d) + "x";
+  return text + "f32>";
+}
+
+/// A class of layers, as IR of one: an input %x, constant weights %w.
+struct Sample {
+  std::string input, weights, layer;
+  std::string text() const {
+    return "func.func @main(%x: " + input + ") {\n  %w = nn.constant dense<0.0> : " +
+           weights + "\n  %y = " + layer + "\n  return\n}\n";
+  }
+};
+
+Sample convolution(int64_t in, int64_t out, int64_t groups, int64_t kernel,
+                   int64_t stride) {
+  constexpr int64_t size = 28;
+  int64_t pad = (kernel - 1) / 2;
+  int64_t result = (size + 2 * pad - kernel) / stride + 1;
+  Sample s{shaped({1, in, size, size}),
+           shaped({out, in / groups, kernel, kernel}), ""};
+  auto both = [](int64_t v) {
+    std::string number = std::to_string(v);
+    return "[" + number + ", " + number + "]";
+  };
+  s.layer = "nn.conv %x, %w strides " + both(stride) +
+            " dilations [1, 1] pads " + both(pad) + ", " + both(pad) +
+            " {groups = " + std::to_string(groups) + " : i64} : " + s.input +
+            ", " + s.weights + " -> " + shaped({1, out, result, result});
+  return s;
+}
+
+Sample transposed(int64_t in, int64_t out) {
+  Sample s{shaped({1, in, 14, 14}), shaped({in, out, 2, 2}), ""};
+  s.layer = "nn.conv_transpose %x, %w strides [2, 2] dilations [1, 1] pads "
+            "[0, 0], [0, 0] output_padding [0, 0] : " +
+            s.input + ", " + s.weights + " -> " + shaped({1, out, 28, 28});
+  return s;
+}
+
+Sample product(int64_t rows, bool isConstant) {
+  constexpr int64_t size = 256;
+  std::string lhs = shaped({rows, size}), rhs = shaped({size, size});
+  if (isConstant)
+    return {lhs, rhs, "nn.matmul %x, %w : " + lhs + ", " + rhs + " -> " + lhs};
+  // Any matrix that is no constant will do: the input itself.
+  return {rhs, lhs, "nn.matmul %x, %x : " + rhs + ", " + rhs + " -> " + rhs};
+}
+
+Sample pool() {
+  return {shaped({1, 32, 28, 28}), shaped({1}),
+          "nn.pool max %x kernel [2, 2] strides [2, 2] dilations [1, 1] pads "
+          "[0, 0], [0, 0] : " +
+              shaped({1, 32, 28, 28}) + " -> " + shaped({1, 32, 14, 14})};
+}
+
+/// What the registry says of samples.
+class Table {
+public:
+  explicit Table(llvm::raw_ostream &os)
+      : os(os), context(MLIRContext::Threading::DISABLED) {
+    context.loadDialect<nn::NNDialect, func::FuncDialect>();
+  }
+  void print();
+
+private:
+  struct Forms {
+    std::string input, weights, result;
+  };
+  std::string cell(const Sample &sample);
+  void learn(const Routine &routine, Operation *layer);
+  void printRoutines();
+  void printConvolutions();
+  void printOthers();
+
+  llvm::raw_ostream &os;
+  MLIRContext context;
+  std::map<std::string, Forms> forms;
+};
+
+/// The routine that `routine` is a variant of; null for a plain one.
+const Routine *plainOf(const Routine &routine) {
+  auto [plain, suffix] = routine.name().rsplit('.');
+  return suffix.empty() ? nullptr : routineNamed(plain);
+}
+
+void setLayouts(const LayoutRequest &request, Operation *layer) {
+  auto set = [](auto values, ArrayRef<std::optional<std::string>> tags) {
+    for (auto [value, tag] : llvm::zip(values, tags))
+      if (tag)
+        value.setType(nn::withLayout(
+            cast<RankedTensorType>(value.getType()), *tag));
+  };
+  set(layer->getOperands(), request.operands);
+  set(layer->getResults(), request.results);
+}
+
+/// Remembers the layouts that a routine takes.
+void Table::learn(const Routine &routine, Operation *layer) {
+  LayoutRequest request = routine.layouts(layer);
+  auto text = [](const std::optional<std::string> &tag) {
+    return !tag ? std::string("any") : tag->empty() ? "dense" : "`" + *tag + "`";
+  };
+  Forms f;
+  f.input = text(request.operands[0]);
+  f.result = text(request.results[0]);
+  if (auto form = routine.weightForm(layer))
+    f.weights = "`" + form->name + "`, from " + text(request.operands[form->operand]);
+  else if (layer->getNumOperands() > 1)
+    f.weights = text(request.operands[1]);
+  forms.try_emplace(routine.name().str(), f);
+}
+
+/// Short names of the candidates, the preferred one first and bold; in brackets
+/// those that would want other layouts than it does.
+std::string Table::cell(const Sample &sample) {
+  auto module = parseSourceString<ModuleOp>(sample.text(), &context);
+  if (!module)
+    llvm::report_fatal_error(llvm::Twine("routine table: ") + sample.text());
+  Block &block = cast<func::FuncOp>(module->getBody()->front()).getBody().front();
+  Operation *layer = &*std::next(block.begin());
+  for (const Routine *routine : routines())
+    if (routine->matches(layer))
+      learn(*routine, layer);
+  const Routine *preferred = routineFor(layer);
+  Names candidates, others;
+  auto shortName = [](const Routine &routine) {
+    StringRef name = routine.name();
+    name.consume_back(".nChw16c");
+    return name.split('.').second.empty() ? name.str()
+                                          : name.split('.').second.str();
+  };
+  llvm::SmallVector<const Routine *> matching;
+  for (const Routine *routine : routines())
+    if (routine->matches(layer) && !plainOf(*routine) &&
+        routine != routines().back())
+      matching.push_back(routine);
+  setLayouts(preferred->layouts(layer), layer);
+  llvm::SmallVector<const Routine *> agreeing = routinesFor(layer);
+  for (const Routine *routine : matching) {
+    std::string name = shortName(*routine);
+    if (routine == preferred)
+      name = "**" + name + "**";
+    (llvm::is_contained(agreeing, routine) ? candidates : others).push_back(name);
+  }
+  if (matching.empty())
+    return "**" + shortName(*preferred) + "**";
+  std::string text = llvm::join(candidates, ", ");
+  if (!others.empty())
+    text += " [" + llvm::join(others, ", ") + "]";
+  return text;
+}
+
+void Table::printConvolutions() {
+  struct Class {
+    const char *title;
+    int64_t in, out;
+    bool isDepthwise;
+    int64_t groups;
+  };
+  const Class classes[] = {
+      {"3 → 32", 3, 32, false, 1},        {"64 → 64", 64, 64, false, 1},
+      {"24 → 40", 24, 40, false, 1},      {"32 → 3", 32, 3, false, 1},
+      {"64 → 64, 4 groups", 64, 64, false, 4},
+      {"32, depthwise", 32, 32, true, 32}, {"48 → 48, 6 groups", 48, 48, false, 6},
+      {"60 → 60, 5 groups", 60, 60, false, 5}};
+  os << "| kernel | stride |";
+  for (const Class &c : classes)
+    os << ' ' << c.title << " |";
+  os << "\n|---|---|";
+  for (size_t i = 0; i < std::size(classes); ++i)
+    os << "---|";
+  os << '\n';
+  for (int64_t kernel : {1, 2, 3, 4, 5, 7})
+    for (int64_t stride : {1, 2, 3}) {
+      os << "| " << kernel << 'x' << kernel << " | "
+         << (stride == 3 ? std::string("3 and more") : std::to_string(stride))
+         << " |";
+      for (const Class &c : classes)
+        os << ' ' << cell(convolution(c.in, c.out, c.groups, kernel, stride))
+           << " |";
+      os << '\n';
+    }
+}
+
+void Table::printOthers() {
+  os << "| layer | routines |\n|---|---|\n"
+     << "| matrix product with a constant, one row | " << cell(product(1, true))
+     << " |\n"
+     << "| the same, 64 rows | " << cell(product(64, true)) << " |\n"
+     << "| matrix product with a computed matrix | "
+     << cell(product(256, false)) << " |\n"
+     << "| transposed convolution 32 → 16 | " << cell(transposed(32, 16))
+     << " |\n"
+     << "| transposed convolution 32 → 1 | " << cell(transposed(32, 1)) << " |\n"
+     << "| pooling | " << cell(pool()) << " |\n";
+}
+
+void Table::printRoutines() {
+  os << "| routine | what it is | input | weights | result |\n"
+        "|---|---|---|---|---|\n";
+  for (const Routine *routine : routines()) {
+    if (plainOf(*routine))
+      continue;
+    Forms f = forms[routine->name().str()];
+    for (std::string *text : {&f.input, &f.weights, &f.result})
+      if (text->empty())
+        *text = "–";
+    os << "| `" << routine->name() << "` | " << routine->summary() << " | "
+       << f.input << " | " << f.weights << " | " << f.result << " |\n";
+  }
+  os << "\nVariants differ in parameters only and are candidates beside the plain "
+        "routine:\n\n| variant | of | what differs |\n|---|---|---|\n";
+  std::vector<std::pair<std::string, std::pair<std::string, Names>>> variants;
+  for (const Routine *routine : routines()) {
+    const Routine *plain = plainOf(*routine);
+    if (!plain)
+      continue;
+    std::string suffix = "." + routine->name().rsplit('.').second.str();
+    std::string name = "`" + plain->name().str() + "`",
+                summary = routine->summary().str();
+    auto same = llvm::find_if(variants, [&](auto &v) {
+      return v.first == suffix && v.second.first == summary;
+    });
+    if (same == variants.end())
+      variants.push_back({suffix, {summary, {name}}});
+    else
+      same->second.second.push_back(name);
+  }
+  for (auto &[suffix, rest] : variants)
+    os << "| `" << suffix << "` | " << llvm::join(rest.second, ", ") << " | "
+       << rest.first << " |\n";
+}
+
+void Table::print() {
+  // The matrices first: they teach the layouts that the list of routines names.
+  std::string convolutions, others;
+  {
+    llvm::raw_string_ostream first(convolutions), second(others);
+    Table part(first), rest(second);
+    part.printConvolutions();
+    rest.printOthers();
+    forms = part.forms;
+    forms.insert(rest.forms.begin(), rest.forms.end());
+  }
+  os << "# Routines\n\nWritten by `nnv12c --list-routines`; do not edit. A routine is "
+        "one way to compute a layer; several may be candidates of one, and the plan "
+        "takes what the objective favours ([how to add one](adding-a-routine.md)).\n\n"
+        "## All routines\n\nIn order of preference. Layouts are oneDNN's tags: `aBcd16b` "
+        "is N, C/16, H, W, 16 channels. Tags are those of two spatial dimensions.\n\n";
+  printRoutines();
+  os << "\n## Convolutions\n\nWhat the registry offers for convolutions f32 of 28x28 "
+        "pixels, padded by half a kernel, by channels in → out (after Figure 5 of the "
+        "NNV12 paper). **Bold** is taken where nothing is measured; those beside it use "
+        "the same layouts and are candidates of the plan; those in [brackets] would want "
+        "other layouts. `element` computes all of them and is named where it is alone. "
+        "Whether a Winograd routine matches depends on the size of the result too.\n\n";
+  os << convolutions << "\n## Other layers\n\n" << others;
+}
+
+} // namespace
+
+void codegen::printRoutineTable(llvm::raw_ostream &os) { Table(os).print(); }
