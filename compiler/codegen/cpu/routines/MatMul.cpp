@@ -15,7 +15,8 @@
 // matmul.panels64: the same, but the panels of four groups lie side by side,
 // [N/64][K][64], a form computed from the packed one. The micro-kernel always
 // takes four panels and reads one stream, where matmul.panels reads one a panel:
-// fewer pages and prefetchers at work with large K.
+// some 5 % faster with many rows (196 x 512 x 768 on AVX-512); with one row and
+// large K, where memory is the limit, several streams are faster.
 //
 // matmul.packing: any other right matrix.
 //
