@@ -125,6 +125,13 @@ private:
     search::Choice choice(layers.size(), 0);
     search::Schedule found = search::schedule(problem, choice, options);
     search::Timeline timeline = search::simulate(problem, choice, found);
+    // Time begins when the bundle is opened.
+    double start = device->profile->startUs * 1e-3;
+    for (search::Event &event : timeline.events) {
+      event.start += start;
+      event.end += start;
+    }
+    timeline.finish += start;
 
     Stages stages(program);
     std::vector<Lane> lanes(std::max<size_t>(1, found.lanes.size()));

@@ -113,6 +113,7 @@ void Lanes::start() {
   if (numMembers < 2)
     return;
   ThreadStarter starter;
+  allowed = starter.callersCpus();
   for (uint32_t i = 1; i < numMembers; ++i) {
     members[i].startTime = trace->time();
     if (starter.start(members[i].handle, threadMain, &members[i]) != 0) {
@@ -155,8 +156,11 @@ void Lanes::work(Preparer &preparer) {
       index = findReady(backgrounds, preparer.thread);
       if (index == none && isEmpty(backgrounds, preparer.thread))
         return;
-      if (!inBackground)
+      if (!inBackground) {
         setpriority(PRIO_PROCESS, 0, backgroundNiceness); // of this thread
+        if (members[preparer.thread].cpu < 0)
+          allowed.apply();
+      }
       inBackground = true;
     }
     if (index == none)

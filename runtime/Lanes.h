@@ -110,6 +110,7 @@ private:
   uint32_t wanted = 0;
   std::atomic<bool> steal{true};
   const Trace *trace = nullptr;
+  CpuMask allowed; ///< to whom started the lanes
   std::atomic<bool> stop{false};
   /// The execute lane's, which is no thread of ours, and then one a thread.
   Thread *members = nullptr;

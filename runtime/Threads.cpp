@@ -12,12 +12,28 @@ namespace nnv12::runtime {
 /// A kernel may use 256 KiB; the rest is for signal frames and sanitizers.
 static constexpr size_t stackSize = 1u << 20;
 
+CpuMask CpuMask::others() const {
+  CpuMask result = *this;
+  int current = sched_getcpu();
+  result.known = known && current >= 0 && CPU_COUNT(&set) > 1;
+  if (result.known)
+    CPU_CLR(static_cast<unsigned>(current), &result.set);
+  return result;
+}
+
 ThreadStarter::ThreadStarter() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, stackSize);
+  allowed.get();
+#ifdef __GLIBC__
+  CpuMask elsewhere = allowed.others();
+  if (elsewhere.isKnown())
+    pthread_attr_setaffinity_np(&attributes, sizeof(cpu_set_t),
+                                &elsewhere.cpus());
+#endif
 }
 
 ThreadStarter::~ThreadStarter() {

@@ -12,11 +12,34 @@
 #include <cstdint>
 #include <ctime>
 #include <pthread.h>
+#include <sched.h>
 
 namespace nnv12::runtime {
 
+/// CPUs that a thread may use.
+class CpuMask {
+public:
+  /// Those of the calling thread.
+  void get() { known = sched_getaffinity(0, sizeof set, &set) == 0; }
+  /// The calling thread may use these, and no others.
+  void apply() const {
+    if (known)
+      sched_setaffinity(0, sizeof set, &set);
+  }
+  /// All but the one on which the caller runs; nothing if it is the only one.
+  CpuMask others() const;
+  bool isKnown() const { return known; }
+  const cpu_set_t &cpus() const { return set; }
+
+private:
+  cpu_set_t set;
+  bool known = false;
+};
+
 /// Starts threads with all signals blocked and small stacks. The application's
-/// signals are none of our threads' business.
+/// signals are none of our threads' business. They begin on other CPUs than the
+/// caller's, where the system lets us say so: on the same one, one of the two would wait for the
+/// other's time slice, some milliseconds of a cold start.
 class ThreadStarter {
 public:
   ThreadStarter();
@@ -27,7 +50,11 @@ public:
   /// 0, or the error of pthread_create.
   int start(pthread_t &thread, void *(*function)(void *), void *argument);
 
+  /// What the caller may use: for threads that shall have all of it.
+  const CpuMask &callersCpus() const { return allowed; }
+
 private:
+  CpuMask allowed;
   pthread_attr_t attributes;
   sigset_t before;
 };

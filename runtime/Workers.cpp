@@ -32,6 +32,7 @@ bool Workers::start(uint32_t threads, bool pin, uint8_t *scratchMemory,
   if (pin)
     cpus.find();
   ThreadStarter starter;
+  allowed = starter.callersCpus();
   int error = 0;
   for (uint32_t i = 1; i < count && error == 0; ++i) {
     Worker &worker = workers[i - 1];
@@ -59,6 +60,7 @@ Workers::~Workers() {
 
 void *Workers::threadMain(void *argument) {
   auto *worker = static_cast<Worker *>(argument);
+  worker->all->allowed.apply();
   pinTo(worker->cpu);
   worker->all->work(worker->index);
   return nullptr;

@@ -68,6 +68,7 @@ private:
   uint8_t *scratch = nullptr;
   size_t scratchStride = 0;
   uint32_t others = 0;
+  CpuMask allowed; ///< to whom started the threads
   Array<Worker> workers;
 
   // The current operation. Written by the leader while no worker has joined.

@@ -47,6 +47,9 @@ struct DeviceProfile {
   CoreKind big;
   CoreKind little; ///< count 0: there are none
 
+  /// From opening a bundle until its first operation may start: header, metadata and code
+  /// read and checked, memory and threads made.
+  double startUs = 0;
   // Storage.
   double readMBps = 1000;
   double readLatencyUs = 100;

@@ -230,6 +230,7 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     fields.number("readMBps", p.readMBps, Fields::Positive);
     fields.number("readLatencyUs", p.readLatencyUs, Fields::NotNegative);
     fields.number("readAheadMB", p.readAheadMB, Fields::NotNegative, false);
+    fields.number("startUs", p.startUs, Fields::NotNegative, false);
     fields.number("mapUsPerMB", p.mapUsPerMB, Fields::NotNegative);
     p.mapLittleUsPerMB = p.mapUsPerMB;
     fields.number("mapLittleUsPerMB", p.mapLittleUsPerMB, Fields::NotNegative, false);
@@ -328,6 +329,7 @@ std::string printProfile(const DeviceProfile &p) {
   json["storage"] = {{"readMBps", p.readMBps},
                      {"readLatencyUs", p.readLatencyUs},
                      {"readAheadMB", p.readAheadMB},
+                     {"startUs", p.startUs},
                      {"mapUsPerMB", p.mapUsPerMB},
                      {"mapLittleUsPerMB", p.mapLittleUsPerMB}};
   json["memory"] = {{"firstTouchUsPerMB", p.firstTouchUsPerMB}};

@@ -20,6 +20,11 @@ public:
   size_t size() const { return size_; }
   /// Takes the file out of memory; the part that stayed, 0 to 1.
   double evict();
+  /// Reads the first `size` bytes as a bundle is opened: asked for at once. Milliseconds.
+  double readHead(size_t size);
+  /// How many bytes the system reads on its own ahead of a reader that goes through
+  /// the file in order.
+  double readAhead();
 
   struct Times {
     double wall; ///< milliseconds
@@ -31,12 +36,15 @@ public:
   Times populate(size_t offset, size_t size, bool alone = false) const;
 
 private:
+  double resident() const;
+
   int fd;
   size_t size_;
 };
 
 struct StorageTimes {
-  double readMBps, readLatencyUs;
+  double readMBps, readLatencyUs, readAheadMB;
+  double startUs; ///< see device::DeviceProfile
   double mapUsPerMB; ///< what the reading core does itself
   double resident;   ///< part of the file that could not be evicted
 };
