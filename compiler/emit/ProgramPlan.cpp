@@ -53,8 +53,9 @@ struct Step {
 
 /// What is known at the end of a plan operation.
 struct Done {
-  /// Where it stands in its list; none where there was nothing to do.
-  std::optional<artifact::LaneEntry> entry;
+  /// Where it stands in its list: in several parts where threads can share it,
+  /// nowhere where there was nothing to do.
+  SmallVector<artifact::LaneEntry, 1> entries;
   /// The layer's main weights, as far as they have come.
   artifact::Operand weights = {};
 };
@@ -227,15 +228,18 @@ private:
       addDependency(operation, after);
     Done result;
     result.weights = operation.operands[0];
-    result.entry = {artifact::LaneKind::Prepare,
-                    static_cast<uint32_t>(program.preparations.size())};
+    result.entries = {{artifact::LaneKind::Prepare,
+                       static_cast<uint32_t>(program.preparations.size())}};
     program.preparations.push_back(std::move(operation));
     return result;
   }
 
   void addDependency(artifact::Operation &operation, Value after) {
-    if (std::optional<artifact::LaneEntry> entry = done[after].entry)
-      operation.after.push_back(entry->index);
+    addDependency(operation, done[after]);
+  }
+  static void addDependency(artifact::Operation &operation, const Done &after) {
+    for (artifact::LaneEntry entry : after.entries)
+      operation.after.push_back(entry.index);
   }
 
   Done read(Operation *layer, plan::ReadOp op) {
@@ -268,13 +272,24 @@ private:
 
   Done decode(Operation *layer, plan::DecodeOp op) {
     const WeightTable::Place &place = main_[layer].place;
-    artifact::Operation operation;
-    operation.kind = artifact::OperationKind::Decode;
-    operation.layer = layerName(layer->getLoc());
-    operation.operands = {prepared(place.bytes), stored(place)};
-    operation.codec = artifact::Codec::Zstd;
-    operation.planes = place.planes;
-    return prepare(std::move(operation), op.getAfter());
+    Done result;
+    result.weights = prepared(place.bytes);
+    uint64_t position = result.weights.offset;
+    for (const WeightTable::Frame &frame : place.frames) {
+      artifact::Operation operation;
+      operation.kind = artifact::OperationKind::Decode;
+      operation.layer = layerName(layer->getLoc());
+      operation.operands = {
+          {artifact::Space::Prepared, 0, position, frame.bytes},
+          {artifact::Space::Weights, weightsSegment, frame.offset, frame.size}};
+      operation.codec = artifact::Codec::Zstd;
+      operation.planes = frame.planes;
+      llvm::append_range(
+          result.entries,
+          prepare(std::move(operation), op.getAfter()).entries);
+      position += frame.bytes;
+    }
+    return result;
   }
 
   Done transform(Operation *layer, plan::TransformOp op) {
@@ -327,8 +342,7 @@ private:
                  it != ready_.end()) {
         // Weights that an earlier layer shares, in the same form.
         result.operands.push_back(it->second.weights);
-        if (it->second.entry)
-          result.after.push_back(it->second.entry->index);
+        addDependency(result, it->second);
       } else if (isForm) {
         result.operands.push_back(
             stored(weights.add(base, {plan::Storage::transformed,
@@ -363,7 +377,7 @@ private:
             isPlanned = true;
             program.operations.push_back(execute(
                 layer, step.kernel, *codegen::routineFor(layer), op.getAfter()));
-            done[op.getDone()].entry = {artifact::LaneKind::Execute, number};
+            done[op.getDone()].entries = {{artifact::LaneKind::Execute, number}};
           })
           .Case([&](plan::SwitchOp op) {
             program.switches.push_back(
@@ -373,24 +387,28 @@ private:
           });
     for (Operation *stage : step.stages)
       if (stage->getNumResults())
-        expect(stage, done[stage->getResult(0)].entry);
+        expect(stage, done[stage->getResult(0)].entries);
     if (!isPlanned)
       program.operations.push_back(
           execute(layer, step.kernel, *codegen::routineFor(layer), {}));
   }
 
   /// Notes when the plan expects a stage to run.
-  void expect(Operation *stage, std::optional<artifact::LaneEntry> entry) {
+  void expect(Operation *stage, ArrayRef<artifact::LaneEntry> entries) {
     auto start = stage->getAttrOfType<IntegerAttr>("start");
     auto end = stage->getAttrOfType<IntegerAttr>("end");
-    if (!entry || !start || !end)
+    if (!start || !end)
       return;
-    artifact::Operation &operation =
-        (entry->kind == artifact::LaneKind::Execute
-             ? program.operations
-             : program.preparations)[entry->index];
-    operation.predictedStart = start.getInt();
-    operation.predictedEnd = end.getInt();
+    int64_t length = end.getInt() - start.getInt(), count = entries.size();
+    for (auto [i, entry] : llvm::enumerate(entries)) {
+      artifact::Operation &operation =
+          (entry.kind == artifact::LaneKind::Execute
+               ? program.operations
+               : program.preparations)[entry.index];
+      int64_t part = i;
+      operation.predictedStart = start.getInt() + length * part / count;
+      operation.predictedEnd = start.getInt() + length * (part + 1) / count;
+    }
   }
 
   void emit(plan::LaneOp op) {
@@ -398,11 +416,10 @@ private:
     lane.kind = static_cast<artifact::LaneKind>(op.getKind());
     lane.core = static_cast<artifact::CoreKind>(op.getCore());
     for (Value token : op.getQueue())
-      if (std::optional<artifact::LaneEntry> entry = done[token].entry)
-        lane.queue.push_back(*entry);
+      llvm::append_range(lane.queue, done[token].entries);
     for (Value token : op.getBackground())
-      if (std::optional<artifact::LaneEntry> entry = done[token].entry)
-        lane.background.push_back(entry->index);
+      for (artifact::LaneEntry entry : done[token].entries)
+        lane.background.push_back(entry.index);
     program.lanes.push_back(std::move(lane));
   }
 

@@ -59,19 +59,33 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
   if (!isNew)
     return place;
   Bytes bytes = bytesOf(constant, form);
-  place = {size_, bytes.second, bytes.second, 1};
+  place.offset = size_;
+  place.bytes = bytes.second;
   if (form.codec == plan::Codec::zstd) {
     auto element = cast<RankedTensorType>(constant.getType()).getElementType();
-    auto encoded = std::make_shared<Encoded>(
-        encode(bytes.first.get(), bytes.second,
-               nn::storageElementSize(element)));
-    place.planes = encoded->planes;
-    place.size = encoded->bytes.size();
-    bytes = {std::shared_ptr<const void>(encoded, encoded->bytes.data()),
-             place.size};
+    auto *data = static_cast<const char *>(bytes.first.get());
+    for (uint64_t begin = 0; begin < place.bytes; begin += frameBytes) {
+      uint64_t part = std::min(frameBytes, place.bytes - begin);
+      auto encoded = std::make_shared<Encoded>(
+          encode(data + begin, part, nn::storageElementSize(element)));
+      place.frames.push_back(
+          {size_, encoded->bytes.size(), part, encoded->planes});
+      append(encoded, encoded->bytes.data(), encoded->bytes.size());
+    }
+    place.size = place.frames.empty() ? 0
+                                      : place.frames.back().offset +
+                                            place.frames.back().size -
+                                            place.offset;
+  } else {
+    place.size = bytes.second;
+    append(bytes.first, bytes.first.get(), bytes.second);
   }
-  pieces_.push_back({bytes.first.get(), place.size});
-  owned_.push_back(std::move(bytes.first));
-  size_ += llvm::alignTo(place.size, alignment);
   return place;
+}
+
+void WeightTable::append(std::shared_ptr<const void> owner, const void *data,
+                         uint64_t size) {
+  pieces_.push_back({data, size});
+  owned_.push_back(std::move(owner));
+  size_ += llvm::alignTo(size, alignment);
 }

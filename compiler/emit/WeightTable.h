@@ -26,11 +26,18 @@ struct StoredForm {
 /// added, as they will lie in the weights segment.
 class WeightTable {
 public:
-  struct Place {
+  /// A part that is compressed for itself, so that several threads can decode.
+  struct Frame {
     uint64_t offset; ///< in the segment
     uint64_t size;   ///< bytes in the file
-    uint64_t bytes;  ///< of the form, decompressed
+    uint64_t bytes;  ///< decompressed
     uint8_t planes;  ///< see artifact::Operation::planes
+  };
+  struct Place {
+    uint64_t offset = 0; ///< in the segment
+    uint64_t size = 0;   ///< bytes in the file
+    uint64_t bytes = 0;  ///< of the form, decompressed
+    std::vector<Frame> frames; ///< in order; none where it is not compressed
   };
   /// Adds `constant` in a form, if it is not there yet.
   Place add(mlir::Value constant, const StoredForm &form = {});
@@ -42,10 +49,15 @@ public:
   }
 
   static constexpr uint64_t alignment = 64;
+  /// Decompressed bytes of a frame, but for the last.
+  static constexpr uint64_t frameBytes = 1 << 20;
 
 private:
   using Bytes = std::pair<std::shared_ptr<const void>, uint64_t>;
   Bytes bytesOf(mlir::Value constant, const StoredForm &form);
+  /// Appends bytes that `owner` keeps alive.
+  void append(std::shared_ptr<const void> owner, const void *data,
+              uint64_t size);
 
   using Key = std::tuple<const void *, const void *, std::string, unsigned>;
   std::map<Key, Place> places_;

@@ -43,8 +43,21 @@ protected:
     loadDialects(context);
   }
 
-  void emit(StringRef routine0, StringRef routine1, StringRef stages) {
+  static void replaceAll(std::string &text, StringRef what, StringRef by) {
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos;
+         at += by.size())
+      text.replace(at, what.size(), by);
+  }
+
+  void emit(StringRef routine0, StringRef routine1, StringRef stages,
+            StringRef channels = "16") {
     std::string text = layers;
+    for (StringRef dims : {"@x@x3x3xf32", "<@xf32", "<1x@x20x20xf32"}) {
+      std::string what = dims.str(), by = dims.str();
+      replaceAll(what, "@", "16");
+      replaceAll(by, "@", channels);
+      replaceAll(text, what, by);
+    }
     for (auto [name, routine] : {std::pair("ROUTINE0", routine0),
                                  std::pair("ROUTINE1", routine1)})
       text.replace(text.find(name), strlen(name), routine.str());
@@ -134,6 +147,33 @@ TEST_F(ProgramPlan, RawWeightsArePackedByATransform) {
   EXPECT_EQ(program.lanes[1].queue[0].index, 2u);
   EXPECT_EQ(program.predictedCold, 30u);
   EXPECT_EQ(program.predictedWarm, 20u);
+}
+
+TEST_F(ProgramPlan, LargeWeightsAreDecodedInPartsOfAMegabyte) {
+  emit("conv.direct.nChw16c", "conv.direct.nChw16c", R"(
+    %r0 = plan.read 0 operand(1) storage(packed, zstd)
+    %d0 = plan.decode 0 after(%r0) {start = 100 : i64, end = 400 : i64}
+    %e0 = plan.execute 0 routine("conv.direct.nChw16c") after(%d0)
+    %r1 = plan.read 1 operand(1) storage(packed, stored)
+    %e1 = plan.execute 1 routine("conv.direct.nChw16c") after(%r1)
+    %e2 = plan.execute 2 routine("element")
+    plan.lane execute on any queue(%e0, %e1, %e2)
+    plan.lane prepare on any queue(%r0, %d0, %r1))", "256");
+  constexpr uint64_t total = 256 * 256 * 9 * 4, part = 1 << 20;
+  ASSERT_EQ(program.preparations.size(), 5u);
+  uint64_t position = 0;
+  for (unsigned i = 1; i <= 3; ++i) {
+    const artifact::Operation &decode = program.preparations[i];
+    EXPECT_EQ(decode.kind, OperationKind::Decode);
+    EXPECT_EQ(operand(decode, 0).offset, position);
+    EXPECT_EQ(operand(decode, 0).size, std::min(part, total - position));
+    EXPECT_EQ(decode.predictedStart, 100u * i);
+    EXPECT_EQ(decode.predictedEnd, 100u * (i + 1));
+    position += operand(decode, 0).size;
+  }
+  EXPECT_EQ(program.operations[0].after, (std::vector<uint32_t>{1, 2, 3}));
+  EXPECT_EQ(operand(program.operations[0], 2).size, total);
+  EXPECT_EQ(program.lanes[1].queue.size(), 5u);
 }
 
 TEST_F(ProgramPlan, SwitchesComputeTheirWeightsFromWhatIsInTheFile) {
