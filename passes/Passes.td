@@ -233,6 +233,8 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
     form: bypass), each plain or compressed where that saves 3 % or more. Their costs come
     from the device profile; `search::plan` takes the combination whose first
     inference ends earliest on the simulator (NNV12, Algorithm 1 and local search).
+    Where a comparison of floats for equality depends on a layer, its only candidate is
+    the preferred routine: others round differently.
 
     Result: attributes `nn.layer` (number in execution order), `nn.routine` and
     `nn.storage`; in continuous mode also `nn.warm_routine` where another routine takes

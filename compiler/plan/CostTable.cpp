@@ -172,7 +172,11 @@ std::vector<CostedOption> CostTable::candidates(const ExecutedLayer &layer,
     if (canCompress)
       result.push_back(cost(layer, {routine, {storage, Codec::zstd}}));
   };
-  for (const codegen::Routine *routine : codegen::routinesFor(layer.op)) {
+  llvm::SmallVector<const codegen::Routine *> routines =
+      codegen::routinesFor(layer.op);
+  if (layer.isComparedForEquality)
+    routines.resize(1);
+  for (const codegen::Routine *routine : routines) {
     std::optional<codegen::WeightForm> form = routine->weightForm(layer.op);
     // A form belongs to one layer's plan: it cannot be made of weights that
     // another layer's plan has in the form that that one wants.

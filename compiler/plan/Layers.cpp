@@ -63,6 +63,36 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
   }
 }
 
+/// Whether `op`, or a layer fused into it, compares floats for equality.
+static bool comparesForEquality(Operation *op) {
+  WalkResult result = op->walk([](nn::BinaryOp binary) {
+    bool isFloat =
+        isa<FloatType>(getElementTypeOrSelf(binary.getLhs().getType()));
+    return isFloat && binary.getKind() == nn::BinaryKind::equal
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+static void findCompared(std::vector<ExecutedLayer> &layers) {
+  llvm::SmallPtrSet<Operation *, 16> compared;
+  SmallVector<Operation *> todo;
+  for (const ExecutedLayer &layer : layers)
+    if (comparesForEquality(layer.op))
+      todo.push_back(layer.op);
+  while (!todo.empty()) {
+    Operation *op = todo.pop_back_val();
+    if (!compared.insert(op).second)
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        todo.push_back(producer);
+  }
+  for (ExecutedLayer &layer : layers)
+    layer.isComparedForEquality = compared.contains(layer.op);
+}
+
 std::vector<ExecutedLayer> plan::executedLayers(func::FuncOp main) {
   Aliases aliases(main);
   std::vector<ExecutedLayer> layers;
@@ -108,5 +138,6 @@ std::vector<ExecutedLayer> plan::executedLayers(func::FuncOp main) {
     layers.push_back(std::move(layer));
   }
   countFreshBytes(main, aliases, layers);
+  findCompared(layers);
   return layers;
 }

@@ -21,6 +21,10 @@ struct ExecutedLayer {
   std::optional<unsigned> mainOperand;
   /// A later layer reads the main weights too: they must exist as their type says.
   bool isShared = false;
+  /// A later layer asks whether floats that depend on this one's result are equal. How
+  /// the last bit is rounded may then decide, so only the preferred routine computes it: the
+  /// others are as exact, but round differently.
+  bool isComparedForEquality = false;
   double otherBytes = 0; ///< of the other constants that no earlier layer reads
   /// Memory for activations that no layer has used before this one.
   double freshBytes = 0;

@@ -3,6 +3,7 @@
 // RUN: nnv12-opt %t/model.mlir --assign-layouts --select-routines="target=x86-64-v4 parts=none" | FileCheck %s --check-prefix=RAW
 // RUN: nnv12-opt %t/model.mlir --assign-layouts --select-routines="target=x86-64-v4 parts=K" | FileCheck %s --check-prefix=RAW
 // RUN: nnv12-opt %t/old.mlir --select-routines=target=x86-64-v4 | FileCheck %s --check-prefix=OLD
+// RUN: nnv12-opt %t/equal.mlir --assign-layouts --fuse-elementwise --select-routines="target=x86-64-v4 parts=none" | FileCheck %s --check-prefix=EQUAL
 // RUN: nnv12-opt %t/refused.mlir --split-input-file --select-routines=target=x86-64-v4 --verify-diagnostics
 // RUN: not nnv12-opt %t/model.mlir --assign-layouts --select-routines=target=z80 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not nnv12-opt %t/model.mlir --assign-layouts --select-routines="target=x86-64-v4 profile=%t/none.json" 2>&1 | FileCheck %s --check-prefix=FILE
@@ -35,6 +36,20 @@ func.func @main(%x: tensor<1x16x8x8xf32>) -> tensor<1x20xf32> {
   %g = nn.reshape %f : tensor<1x1x1024xf32> -> tensor<1x1024xf32>
   %m = nn.matmul %g, %v : tensor<1x1024xf32>, tensor<1024x20xf32> -> tensor<1x20xf32>
   return %m : tensor<1x20xf32>
+}
+
+//--- equal.mlir
+// Rounding decides whether floats are equal: what such a comparison depends on is
+// computed by the preferred routine; another layer of that shape is not.
+// EQUAL: nn.conv {{.*}}nn.routine = "conv.direct.nChw16c"
+// EQUAL: nn.conv {{.*}}nn.routine = "conv.winograd{{.}}.nChw16c"
+func.func @main(%x: tensor<1x64x56x56xf32>) -> (tensor<1x64x56x56xi1>, tensor<1x64x56x56xf32>) {
+  %w = nn.constant dense<0.5> : tensor<64x64x3x3xf32>
+  %v = nn.constant dense<0.25> : tensor<64x64x3x3xf32>
+  %y = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] : tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x56x56xf32>
+  %e = nn.binary equal %y, %x : tensor<1x64x56x56xf32>, tensor<1x64x56x56xf32> -> tensor<1x64x56x56xi1>
+  %z = nn.conv %x, %v strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] : tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x56x56xf32>
+  return %e, %z : tensor<1x64x56x56xi1>, tensor<1x64x56x56xf32>
 }
 
 //--- old.mlir
