@@ -129,7 +129,8 @@ Lanes::~Lanes() {
   items.finishes().happen();
   for (uint32_t i = 1; i <= started; ++i)
     pthread_join(members[i].handle, nullptr);
-  for (uint32_t i = 0; i < numMembers; ++i)
+  // None where create() failed before it made them.
+  for (uint32_t i = 0; members && i < numMembers; ++i)
     members[i].~Thread();
   free(members);
 }

@@ -17,6 +17,8 @@ DeviceProfile builtinProfile(const std::string &architecture, const std::string 
   p.startUs = 700;
   p.readLatencyUs = 100;
   p.mapUsPerMB = p.mapLittleUsPerMB = 60;
+  // Whether the device has libzstd is not known, so nothing is compressed for it.
+  p.zstdMBps = p.zstdLittleMBps = 1;
   p.executeInterference = 1.1;
   p.prepareInterference = 1.15;
   // Winograd, what prepares weights and what memory bounds: rounded from fits (fitEfficiency) to the

@@ -58,7 +58,7 @@ struct DeviceProfile {
   double mapLittleUsPerMB = 50; ///< and a little one
   // Memory that the system supplies at its first use.
   double firstTouchUsPerMB = 250;
-  // Codecs: decompressed MB a second on a big and on a little core.
+  // Codecs: decompressed MB a second on a big and on a little core. 1: the device cannot.
   double zstdMBps = 800;
   double zstdLittleMBps = 300;
   // See search::Device.

@@ -164,7 +164,7 @@ std::vector<CostedOption> CostTable::candidates(const ExecutedLayer &layer,
   bool isDense =
       layer.mainOperand && nn::layoutTag(layer.weights().getType()).empty();
   bool canCompress =
-      storedForms && layer.mainOperand &&
+      storedForms && layer.mainOperand && profile.zstdMBps > 1 &&
       nn::storageSize(tensor(layer.weights())) >= leastCodecBytes &&
       ratio(layer.weights()) <= worstCodecRatio;
   auto add = [&](const codegen::Routine *routine, Storage storage) {

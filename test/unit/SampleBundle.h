@@ -24,6 +24,7 @@ class Sample {
 public:
   explicit Sample(size_t tiles = 3);
   Sample(const Sample &) = delete;
+  virtual ~Sample() = default;
 
   /// What run must give for element `i` of an input `x`.
   float expected(size_t i, float x) const { return (x + a[i]) * b[i]; }
