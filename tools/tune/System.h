@@ -54,8 +54,7 @@ StorageTimes measureStorage(StorageFile &file, unsigned repeat);
 /// What a core does for a megabyte that is populated.
 double measureMap(StorageFile &file, unsigned repeat);
 /// The time of a megabyte of fresh memory at its first use over that of a later
-/// one, microseconds. Memory as a session allocates it: large, with huge pages
-/// where the system grants them.
+/// one, microseconds, in small pages.
 double measureFirstTouch(unsigned repeat);
 /// One thread that reads memory which is not in the cache.
 double measureMemoryGBps(unsigned repeat);
