@@ -8,6 +8,7 @@
 #include "compiler/emit/Aliases.h"
 #include "compiler/emit/KernelTable.h"
 #include "compiler/emit/WeightTable.h"
+#include "compiler/plan/Layers.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/StringSet.h"
@@ -22,19 +23,6 @@ static constexpr uint64_t leastWeights = 64u << 20;
 //===----------------------------------------------------------------------===//
 // Which kernels
 //===----------------------------------------------------------------------===//
-
-/// The first name in a location: one is enough to find the layer.
-static std::string layerName(Location location) {
-  std::string name;
-  location->walk([&](Location part) {
-    auto named = dyn_cast<NameLoc>(part);
-    if (!named)
-      return WalkResult::advance();
-    name = named.getName().str();
-    return WalkResult::interrupt();
-  });
-  return name;
-}
 
 static int64_t bytes(Type type) {
   return nn::storageSize(cast<RankedTensorType>(type));
@@ -53,7 +41,7 @@ nnv12::tuningKernels(func::FuncOp main, const codegen::Target &target) {
     if (isa<nn::ConstantOp>(op) || aliases.isFree(&op) ||
         op.hasTrait<OpTrait::IsTerminator>())
       continue;
-    std::string layer = layerName(op.getLoc());
+    std::string layer = plan::firstName(op.getLoc());
     for (const codegen::Routine *routine : codegen::routinesFor(&op)) {
       add({TuningKernel::Stage::Execute,
            codegen::kernelFingerprint(&op, *routine, target),

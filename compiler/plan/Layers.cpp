@@ -14,7 +14,7 @@ static double bytes(Value v) {
   return nn::storageSize(cast<RankedTensorType>(v.getType()));
 }
 
-static std::string nameOf(Location location) {
+std::string plan::firstName(Location location) {
   std::string name;
   location->walk([&](Location part) {
     auto named = dyn_cast<NameLoc>(part);
@@ -109,7 +109,7 @@ std::vector<ExecutedLayer> plan::executedLayers(func::FuncOp main) {
     size_t number = layers.size();
     ExecutedLayer layer;
     layer.op = &op;
-    layer.name = nameOf(op.getLoc());
+    layer.name = firstName(op.getLoc());
     double mainBytes = 0;
     for (OpOperand &operand : op.getOpOperands()) {
       auto constant =

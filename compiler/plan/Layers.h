@@ -32,6 +32,9 @@ struct ExecutedLayer {
   mlir::Value weights() const { return op->getOperand(*mainOperand); }
 };
 
+/// The first name in a location: one is enough to find the layer.
+std::string firstName(mlir::Location location);
+
 /// All of them, in execution order: element i has number i in the plan.
 std::vector<ExecutedLayer> executedLayers(mlir::func::FuncOp main);
 

@@ -20,8 +20,7 @@
 
 namespace nnv12::tools {
 
-/// Which part of the first `size` bytes of the file is in memory.
-static double residency(int fd, size_t size) {
+double residency(int fd, size_t size) {
   size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void *mapping = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (mapping == MAP_FAILED)

@@ -15,6 +15,9 @@ struct ColdReport {
   uint64_t peakBytes = 0;
 };
 
+/// Which part of the first `size` bytes of an open file is in memory, 0 to 1.
+double residency(int fd, size_t size);
+
 /// Evicts the file's pages, or with `dropCaches` all pages of the system, from
 /// the page cache. Returns which part of the file is cached still, 0 to 1.
 double evict(const std::string &path, bool dropCaches);

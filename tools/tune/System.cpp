@@ -4,6 +4,7 @@
 #include "runtime/Decoder.h"
 #include "runtime/Reader.h"
 #include "tools/common/Clock.h"
+#include "tools/common/ColdRun.h"
 #include "tools/common/Report.h"
 #include "tools/tune/Kernels.h"
 #include "tools/tune/Samples.h"
@@ -97,18 +98,7 @@ double StorageFile::readAhead() {
   return std::max(0.0, present - double(touched));
 }
 
-double StorageFile::resident() const {
-  void *mapping = mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd, 0);
-  if (mapping == MAP_FAILED)
-    return 0;
-  std::vector<unsigned char> pages((size_ + page - 1) / page);
-  size_t resident = 0;
-  if (mincore(mapping, size_, pages.data()) == 0)
-    for (unsigned char state : pages)
-      resident += state & 1;
-  munmap(mapping, size_);
-  return double(resident) / double(pages.size());
-}
+double StorageFile::resident() const { return tools::residency(fd, size_); }
 
 StorageFile::Times StorageFile::populate(size_t offset, size_t size,
                                          bool alone) const {
