@@ -1,14 +1,16 @@
 //===- LoadedBundle.cpp - A verified bundle, ready for sessions -----------===//
 #include "runtime/LoadedBundle.h"
 
-#include "runtime/CpuFeatures.h"
+#include "artifact/CpuFeatures.h"
 
 #include <cstddef>
 #include <sys/mman.h>
 
 using namespace nnv12;
 using namespace nnv12::runtime;
+using artifact::CpuFeatures;
 using artifact::Fault;
+using artifact::hostArchitecture;
 
 namespace {
 

@@ -1,6 +1,6 @@
 //===- SessionTest.cpp - The runtime through its C and C++ API ------------===//
+#include "artifact/CpuFeatures.h"
 #include "artifact/Writer.h"
-#include "runtime/CpuFeatures.h"
 #include "runtime/include/nnv12.hpp"
 #include "test/unit/SampleBundle.h"
 
@@ -74,7 +74,7 @@ TEST_F(SessionTest, Describes) {
   EXPECT_EQ(nnv12_bundle_output(bundle.get(), 1), nullptr);
   nnv12_bundle_info info = bundle.info();
   EXPECT_STREQ(info.model, "sample");
-  EXPECT_STREQ(info.target, runtime::hostArchitecture());
+  EXPECT_STREQ(info.target, artifact::hostArchitecture());
   EXPECT_EQ(info.num_operations, 3u);
   EXPECT_EQ(info.scratch_size, 64u);
   EXPECT_FALSE(info.is_signed);
@@ -274,7 +274,7 @@ TEST_F(SessionTest, ChoosesByTarget) {
   EXPECT_EQ(openError(&options, NNV12_UNSUPPORTED),
             path + ": target: found no z80, expected one of future, x86-64, "
                    "aarch64");
-  options.target = runtime::hostArchitecture();
+  options.target = artifact::hostArchitecture();
   OpenOptions good;
   good.target = options.target;
   EXPECT_STREQ(Bundle(path, good).info().target, good.target);
@@ -285,7 +285,7 @@ TEST_F(SessionTest, NamesTheMissingFeature) {
     program.features = {"quantum"};
   ASSERT_EQ(artifact::writeBundle(sample->bundle, path), "");
   EXPECT_NE(openError(nullptr, NNV12_UNSUPPORTED)
-                .find(std::string("; ") + runtime::hostArchitecture() +
+                .find(std::string("; ") + artifact::hostArchitecture() +
                       " needs quantum"),
             std::string::npos);
 }
@@ -306,7 +306,7 @@ TEST_F(SessionTest, BadFiles) {
 TEST_F(SessionTest, DamagedCodeNeverRuns) {
   std::vector<unsigned char> image = readFile(path);
   // The x86-64 code is the first segment, the aarch64 code the second.
-  size_t offset = runtime::hostArchitecture()[0] == 'x' ? 65536 : 131072;
+  size_t offset = artifact::hostArchitecture()[0] == 'x' ? 65536 : 131072;
   image[offset + 5] ^= 1;
   writeFile(path, image.data(), image.size());
   EXPECT_NE(openError(nullptr, NNV12_UNTRUSTED).find("(Code): digest"),
@@ -335,20 +335,4 @@ TEST_F(SessionTest, PublicKeyRefusesUnsigned) {
 TEST_F(SessionTest, MessagesAreOneLine) {
   path = folder.file("a\nb.nnv");
   EXPECT_EQ(openError(nullptr, NNV12_IO).find('\n'), std::string::npos);
-}
-
-TEST(CpuFeatures, UnknownIsAbsent) {
-  runtime::CpuFeatures cpu;
-  EXPECT_FALSE(cpu.has("quantum", 7));
-  EXPECT_FALSE(cpu.has("", 0));
-#if defined(__x86_64__)
-  EXPECT_TRUE(cpu.has("sse2", 4));
-  EXPECT_FALSE(cpu.has("sse2", 2));
-  EXPECT_EQ(cpu.has("avx2", 4), bool(__builtin_cpu_supports("avx2")));
-  EXPECT_EQ(cpu.has("avx512f", 7), bool(__builtin_cpu_supports("avx512f")));
-  EXPECT_EQ(cpu.has("avx512vnni", 10),
-            bool(__builtin_cpu_supports("avx512vnni")));
-#else
-  EXPECT_TRUE(cpu.has("neon", 4));
-#endif
 }

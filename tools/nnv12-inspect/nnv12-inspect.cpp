@@ -1,8 +1,8 @@
 //===- nnv12-inspect.cpp - Shows what is in a bundle ----------------------===//
+#include "artifact/CpuFeatures.h"
 #include "artifact/KeyFile.h"
 #include "artifact/MappedFile.h"
 #include "artifact/Verifier.h"
-#include "runtime/CpuFeatures.h"
 #include "tools/common/Json.h"
 #include "tools/common/Options.h"
 #include "tools/common/Report.h"
@@ -111,9 +111,9 @@ static void load(const InspectOptions &options, Image &image) {
 }
 
 static bool runsHere(const bundle::Program *program) {
-  if (program->architecture()->str() != runtime::hostArchitecture())
+  if (program->architecture()->str() != artifact::hostArchitecture())
     return false;
-  runtime::CpuFeatures cpu;
+  artifact::CpuFeatures cpu;
   for (const flatbuffers::String *feature : *program->features())
     if (!cpu.has(feature->c_str(), feature->size()))
       return false;

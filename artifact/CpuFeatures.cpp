@@ -1,16 +1,21 @@
 //===- CpuFeatures.cpp - What this CPU and this system can run ------------===//
-#include "runtime/CpuFeatures.h"
+#include "artifact/CpuFeatures.h"
 
 #include <cstdint>
 #include <cstring>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+/// glibc 2.33's: four registers of a leaf of cpuid, and more. Weak: null in
+/// other C libraries and in static programs.
+extern "C" const unsigned *__x86_get_cpuid_feature_leaf(unsigned index)
+    __attribute__((weak));
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
 
-namespace nnv12::runtime {
+namespace nnv12::artifact {
 
 static bool sameName(const char *known, const char *name, size_t length) {
   return strlen(known) == length && memcmp(known, name, length) == 0;
@@ -114,8 +119,17 @@ const CpuFeatures::Leaf &CpuFeatures::read(unsigned index) {
   leaf.known = true;
   static constexpr struct {
     unsigned leaf, subleaf;
-  } numbers[numLeaves] = {{1, 0}, {7, 0}, {7, 1}, {0x80000001, 0}};
+    unsigned index; ///< glibc's (bits/platform/x86.h), a part of its interface
+  } numbers[numLeaves] = {
+      {1, 0, 0}, {7, 0, 1}, {7, 1, 6}, {0x80000001, 0, 2}};
   unsigned *r = leaf.registers;
+  if (source == CLibrary && __x86_get_cpuid_feature_leaf) {
+    // What the CPU said, not what glibc makes of it: that leaves out features
+    // that this glibc does not know.
+    memcpy(r, __x86_get_cpuid_feature_leaf(numbers[index].index),
+           sizeof leaf.registers);
+    return leaf;
+  }
   // Every CPU with 64-bit mode has the basic and the extended leaf; a subleaf
   // that does not exist reads as zero.
   bool isSeven = numbers[index].leaf == 7;
@@ -191,4 +205,9 @@ bool CpuFeatures::has(const char *name, size_t length) {
 #error "nnv12 has no feature table for this architecture"
 #endif
 
-} // namespace nnv12::runtime
+const char *CpuFeatures::name(unsigned index) {
+  return index < sizeof features / sizeof *features ? features[index].name
+                                                    : nullptr;
+}
+
+} // namespace nnv12::artifact

@@ -1,25 +1,34 @@
 //===- CpuFeatures.h - What this CPU and this system can run ----*- C++ -*-===//
-#ifndef NNV12_RUNTIME_CPUFEATURES_H
-#define NNV12_RUNTIME_CPUFEATURES_H
+#ifndef NNV12_ARTIFACT_CPUFEATURES_H
+#define NNV12_ARTIFACT_CPUFEATURES_H
 
 #include <cstddef>
 
-namespace nnv12::runtime {
+namespace nnv12::artifact {
 
 /// The architecture that this library was built for, as in
 /// Program.architecture.
 const char *hostArchitecture();
 
 /// What this CPU has, asked for when first needed: an instruction that asks may
-/// trap into a hypervisor and take 20 us.
+/// trap into a hypervisor and take 20 us. The C library asked when the process
+/// started; its answers are taken where it shares them.
 class CpuFeatures {
 public:
+  enum Source { CLibrary, Cpu };
+  /// `Cpu` passes over the C library; on aarch64 there is no other source.
+  explicit CpuFeatures(Source source = CLibrary) : source(source) {}
+
   /// Whether the CPU has, and the system saves the state of, the feature with
   /// this LLVM name. A name that we do not know is a feature that we do not
   /// have.
   bool has(const char *name, size_t length);
 
+  /// The name of the feature with this number, null behind the last.
+  static const char *name(unsigned index);
+
 private:
+  [[maybe_unused]] Source source;
 #if defined(__x86_64__)
   static constexpr unsigned numLeaves = 4;
   struct Leaf {
@@ -32,6 +41,6 @@ private:
 #endif
 };
 
-} // namespace nnv12::runtime
+} // namespace nnv12::artifact
 
-#endif // NNV12_RUNTIME_CPUFEATURES_H
+#endif // NNV12_ARTIFACT_CPUFEATURES_H
