@@ -26,6 +26,8 @@ public:
   int descriptor() const { return fd; }
 
 private:
+  void readAhead() const;
+
   const uint8_t *bytes = nullptr;
   size_t length = 0;
   int fd = -1;

@@ -10,8 +10,10 @@ using namespace nnv12;
 using namespace nnv12::runtime;
 using artifact::Fault;
 
-/// Below this, huge pages waste more than they save.
 static constexpr uint64_t hugePageSize = 2u << 20;
+/// Of a huge page, from here on: its first use takes as long as the first uses
+/// of so many bytes in small pages.
+static constexpr uint64_t leastUsed = hugePageSize / 4;
 
 nnv12_session::~nnv12_session() {
   if (bundle)
@@ -74,14 +76,14 @@ bool nnv12_session::create(nnv12_bundle &source,
 }
 
 /// Huge pages for large memory: each first use of a small page costs about a
-/// microsecond. Whole ones only, so that the rest of the last one is not paid
-/// for.
+/// microsecond. What is left behind whole ones goes in another one if that
+/// costs less.
 static bool allocateLarge(Pages &pages, uint64_t size) {
-  bool huge = size >= hugePageSize;
-  if (!pages.allocate(size, huge ? hugePageSize : 4096))
+  uint64_t huge = (size + hugePageSize - leastUsed) & ~(hugePageSize - 1);
+  if (!pages.allocate(size > huge ? size : huge, huge ? hugePageSize : 4096))
     return false;
   if (huge)
-    madvise(pages.data(), size & ~(hugePageSize - 1), MADV_HUGEPAGE);
+    madvise(pages.data(), huge, MADV_HUGEPAGE);
   return true;
 }
 

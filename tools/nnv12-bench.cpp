@@ -41,6 +41,7 @@ struct BenchOptions {
   bool profile = false;
   /// Set in the processes that cold runs start: where to report to.
   unsigned reportTo = 0;
+  unsigned inputsFrom = 0;
   bool floorRun = false;
   LoadOptions load;
   RunOptions session;
@@ -90,6 +91,7 @@ static BenchOptions parseOptions(int argc, char **argv) {
   result.load.addTo(options);
   options.flag("floor-run", result.floorRun, "");
   options.number("report-to", "FD", result.reportTo, 0, 1000000, "");
+  options.number("inputs-from", "FD", result.inputsFrom, 0, 1000000, "");
   options.parse(argc, argv);
   // Speed hardly depends on the numbers: inputs need not be given.
   result.input.random = true;
@@ -114,14 +116,15 @@ static int coldMain(const BenchOptions &options) {
     sendReport(options.reportTo, report);
     return 0;
   }
+  // Before all else: what is read ahead would use the time, which does not count.
+  std::vector<Buffer> inputs = takeInputs(options.inputsFrom);
+  std::vector<nnv12_input> in;
+  for (const Buffer &input : inputs)
+    in.push_back({input.data(), input.size()});
   double start = milliseconds();
   Bundle bundle = openBundle(options.bundle, options.load);
   report.open = milliseconds() - start;
-  // Before the session, whose lanes would use the time: it is not counted.
-  std::vector<Tensor> inputs =
-      loadInputs(options.bundle, bundle, options.input, "");
   std::vector<Tensor> outputs = makeOutputs(bundle);
-  std::vector<nnv12_input> in = asInputs(inputs);
   std::vector<nnv12_output> out = asOutputs(outputs);
   start = milliseconds();
   Session session =
@@ -136,7 +139,9 @@ static int coldMain(const BenchOptions &options) {
 }
 
 static void measureCold(const BenchOptions &options, char **argv,
-                        Results &results) {
+                        const std::vector<Tensor> &inputs, Results &results) {
+  std::string inputsFrom =
+      "--inputs-from=" + std::to_string(handInputs(inputs));
   results.cold = {{"process", {}},
                   {"in-process", {}},
                   {"open", {}},
@@ -156,7 +161,7 @@ static void measureCold(const BenchOptions &options, char **argv,
       continue;
     double residency = evict(options.bundle, options.dropCaches);
     results.residency = std::max(results.residency, residency);
-    ColdReport report = runFresh(argv, nullptr, process);
+    ColdReport report = runFresh(argv, inputsFrom, process);
     const double values[] = {process,
                              report.open + report.session + report.firstRun,
                              report.open, report.session, report.firstRun};
@@ -340,14 +345,15 @@ int main(int argc, char **argv) {
   // A bundle that cannot be opened is an error of this process, not of those
   // that it starts; and while it is open here its pages cannot be evicted.
   uint32_t threads;
+  std::vector<Tensor> inputs;
   {
     Bundle bundle = openBundle(options.bundle, options.load);
     threads = openSession(options.bundle, bundle, options.session.session())
                   .threads();
-    loadInputs(options.bundle, bundle, options.input, "");
+    inputs = loadInputs(options.bundle, bundle, options.input, "");
   }
   if (options.cold || options.floor)
-    measureCold(options, argv, results);
+    measureCold(options, argv, inputs, results);
   double start = milliseconds();
   Bundle bundle = openBundle(options.bundle, options.load);
   double open = milliseconds() - start;

@@ -54,7 +54,7 @@ double evict(const std::string &path, bool dropCaches) {
   return result;
 }
 
-ColdReport runFresh(char **argv, const char *extra, double &process) {
+ColdReport runFresh(char **argv, const std::string &extra, double &process) {
   int channel[2];
   if (pipe(channel) != 0)
     fail(std::string("cannot make a pipe: ") + strerror(errno));
@@ -62,11 +62,9 @@ ColdReport runFresh(char **argv, const char *extra, double &process) {
   std::vector<char *> arguments;
   for (char **a = argv; *a; ++a)
     arguments.push_back(*a);
-  std::string option = "--report-to=" + std::to_string(channel[1]);
-  arguments.insert(arguments.begin() + 1, &option[0]);
-  std::string extraOption = extra ? extra : "";
-  if (extra)
-    arguments.insert(arguments.begin() + 1, &extraOption[0]);
+  std::string reportTo = "--report-to=" + std::to_string(channel[1]);
+  std::string option = extra;
+  arguments.insert(arguments.begin() + 1, {&reportTo[0], &option[0]});
   arguments.push_back(nullptr);
 
   pid_t child;
@@ -86,6 +84,60 @@ ColdReport runFresh(char **argv, const char *extra, double &process) {
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || size != sizeof report)
     fail("cold run: the process failed with status " + std::to_string(status));
   return report;
+}
+
+/// Reads or writes all of `size` bytes at `offset`.
+template <typename Transfer>
+static void transferAll(Transfer transfer, unsigned descriptor, uint8_t *data,
+                        size_t size, uint64_t offset) {
+  while (size) {
+    ssize_t n = transfer(static_cast<int>(descriptor), data, size,
+                         static_cast<off_t>(offset));
+    if (n <= 0)
+      fail(std::string("cannot hand over inputs: ") + strerror(errno));
+    data += n;
+    offset += static_cast<uint64_t>(n);
+    size -= static_cast<size_t>(n);
+  }
+}
+
+// Their number, their sizes, and their bytes one after another.
+
+unsigned handInputs(const std::vector<Tensor> &inputs) {
+  int descriptor = memfd_create("inputs", 0);
+  if (descriptor < 0)
+    fail(std::string("cannot hand over inputs: ") + strerror(errno));
+  auto result = static_cast<unsigned>(descriptor);
+  std::vector<uint64_t> sizes = {inputs.size()};
+  for (const Tensor &input : inputs)
+    sizes.push_back(input.data.size());
+  uint64_t offset = 0;
+  auto write = [&](const void *data, size_t size) {
+    transferAll(pwrite, result, static_cast<uint8_t *>(const_cast<void *>(data)), size, offset);
+    offset += size;
+  };
+  write(sizes.data(), sizes.size() * sizeof(uint64_t));
+  for (const Tensor &input : inputs)
+    write(input.data.data(), input.data.size());
+  return result;
+}
+
+std::vector<Buffer> takeInputs(unsigned descriptor) {
+  uint64_t offset = 0;
+  auto read = [&](void *data, size_t size) {
+    transferAll(pread, descriptor, static_cast<uint8_t *>(data), size, offset);
+    offset += size;
+  };
+  uint64_t count;
+  read(&count, sizeof count);
+  std::vector<uint64_t> sizes(count);
+  read(sizes.data(), count * sizeof(uint64_t));
+  std::vector<Buffer> buffers;
+  for (uint64_t size : sizes) {
+    buffers.emplace_back(size);
+    read(buffers.back().data(), size);
+  }
+  return buffers;
 }
 
 /// The bundle's ranges of weights, as offset and size.

@@ -2,8 +2,11 @@
 #ifndef NNV12_TOOLS_COMMON_COLDRUN_H
 #define NNV12_TOOLS_COMMON_COLDRUN_H
 
+#include "tools/common/Tensor.h"
+
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace nnv12::tools {
 
@@ -23,9 +26,15 @@ double residency(int fd, size_t size);
 double evict(const std::string &path, bool dropCaches);
 
 /// Starts this program again with the same arguments, `--report-to FD` and
-/// `option` unless that is null, and waits. `process` is the time from its
-/// start to its end.
-ColdReport runFresh(char **argv, const char *option, double &process);
+/// `option`, and waits. `process` is the time from its start to its end.
+ColdReport runFresh(char **argv, const std::string &option, double &process);
+
+/// Keeps the inputs' bytes where processes that runFresh() starts find them, so
+/// that making them is no part of a cold run. Returns a descriptor for
+/// takeInputs(), which they inherit.
+unsigned handInputs(const std::vector<Tensor> &inputs);
+/// In the fresh process: copies of those bytes, in the same order.
+std::vector<Buffer> takeInputs(unsigned descriptor);
 
 /// The least that a cold run must do: milliseconds for mapping the bundle and
 /// touching each page of its weights, in order. Evicts the file once it knows
