@@ -1,10 +1,9 @@
 //===- PlanWeights.cpp - The stages that make weights ready ---------------===//
 
-#include "compiler/plan/Device.h"
 #include "compiler/plan/Selection.h"
 #include "dialects/plan/PlanDialect.h"
 #include "mlir/IR/Builders.h"
-#include "passes/Passes.h"
+#include "passes/PlanningPass.h"
 
 namespace nnv12 {
 #define GEN_PASS_DEF_PLANWEIGHTS
@@ -76,24 +75,16 @@ private:
   llvm::StringMap<Value> ready;
 };
 
-struct PlanWeights : nnv12::impl::PlanWeightsBase<PlanWeights> {
-  PlanWeights() = default;
-  PlanWeights(PlanWeightsOptions options, SharedProfile profile = nullptr)
-      : PlanWeightsBase(std::move(options)), given(std::move(profile)) {}
+struct PlanWeights : PlanningPass<nnv12::impl::PlanWeightsBase<PlanWeights>> {
+  using PlanningPass::PlanningPass;
 
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    auto main = module.lookupSymbol<func::FuncOp>("main");
-    if (!main) {
-      module.emitError("found no function @main");
-      return signalPassFailure();
-    }
-    auto device = plan::planDevice(module.getLoc(), target, profile, given);
+  LogicalResult run(ModuleOp module, func::FuncOp main) override {
+    auto device = this->device(module.getLoc(), target);
     if (failed(device))
-      return signalPassFailure();
+      return failure();
     auto layers = plan::chosenOptions(main);
     if (failed(layers))
-      return signalPassFailure();
+      return failure();
 
     for (auto old : llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
       if (old.getTarget() == device->target.name)
@@ -113,9 +104,8 @@ struct PlanWeights : nnv12::impl::PlanWeightsBase<PlanWeights> {
     }
     for (Operation &op : program.getBody().front())
       preparations += isa<plan::ReadOp, plan::DecodeOp, plan::TransformOp>(op);
+    return success();
   }
-
-  SharedProfile given;
 };
 } // namespace
 

@@ -1,10 +1,9 @@
 //===- Schedule.cpp - Give the stages of a plan to lanes ------------------===//
 
-#include "compiler/plan/Device.h"
 #include "compiler/plan/Selection.h"
 #include "dialects/plan/PlanDialect.h"
 #include "mlir/IR/Builders.h"
-#include "passes/Passes.h"
+#include "passes/PlanningPass.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -77,32 +76,26 @@ struct Lane {
   double end = 0; ///< of what it does, simulated
 };
 
-struct Schedule : nnv12::impl::ScheduleBase<Schedule> {
-  Schedule() = default;
-  Schedule(ScheduleOptions options, SharedProfile profile = nullptr)
-      : ScheduleBase(std::move(options)), given(std::move(profile)) {}
+struct Schedule : PlanningPass<nnv12::impl::ScheduleBase<Schedule>> {
+  using PlanningPass::PlanningPass;
 
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    auto main = module.lookupSymbol<func::FuncOp>("main");
-    if (!main || module.getOps<plan::ProgramOp>().empty()) {
-      module.emitError(main ? "found no plan.program, expected plan-weights to have run"
-                            : "found no function @main");
-      return signalPassFailure();
-    }
+  LogicalResult run(ModuleOp module, func::FuncOp main) override {
+    if (module.getOps<plan::ProgramOp>().empty())
+      return module.emitError(
+          "found no plan.program, expected plan-weights to have run");
     auto layers = plan::chosenOptions(main);
     if (failed(layers))
-      return signalPassFailure();
+      return failure();
     for (auto program : module.getOps<plan::ProgramOp>())
       if (failed(schedule(program, *layers)))
-        return signalPassFailure();
+        return failure();
+    return success();
   }
 
 private:
   LogicalResult schedule(plan::ProgramOp program,
                          ArrayRef<plan::Chosen> layers) {
-    auto device = plan::planDevice(program.getLoc(), program.getTarget(),
-                                   profile, given);
+    auto device = this->device(program.getLoc(), program.getTarget());
     if (failed(device))
       return failure();
     if (failed(agrees(program, layers)))
@@ -116,11 +109,10 @@ private:
     problem.device = costs.device(options.pipeline);
     double warm = 0;
     for (const plan::Chosen &layer : layers) {
-      search::Layer described = costs.describe(layer.layer);
-      described.candidates = {costs.cost(layer.layer, layer.option).candidate};
+      plan::CostedOption cost = costs.cost(layer.layer, layer.option);
+      problem.layers.push_back(costs.describe(layer.layer, cost));
       warm += layer.warm ? costs.execute(layer.layer.op, *layer.warm)
-                         : described.candidates[0].execute;
-      problem.layers.push_back(std::move(described));
+                         : cost.candidate.execute;
     }
     search::Choice choice(layers.size(), 0);
     search::Schedule found = search::schedule(problem, choice, options);
@@ -240,8 +232,6 @@ private:
                            core, lane.queue, lane.background);
     }
   }
-
-  SharedProfile given;
 };
 } // namespace
 

@@ -1,10 +1,9 @@
 //===- SelectRoutines.cpp - Choose how each layer is computed -------------===//
 
 #include "compiler/device/CostModel.h"
-#include "compiler/plan/Device.h"
 #include "compiler/plan/Selection.h"
 #include "dialects/nn/NNDialect.h"
-#include "passes/Passes.h"
+#include "passes/PlanningPass.h"
 
 namespace nnv12 {
 #define GEN_PASS_DEF_SELECTROUTINES
@@ -15,39 +14,29 @@ using namespace mlir;
 using namespace nnv12;
 
 namespace {
-struct SelectRoutines : nnv12::impl::SelectRoutinesBase<SelectRoutines> {
-  SelectRoutines() = default;
-  SelectRoutines(SelectRoutinesOptions options, SharedProfile profile = nullptr)
-      : SelectRoutinesBase(std::move(options)), given(std::move(profile)) {}
+struct SelectRoutines
+    : PlanningPass<nnv12::impl::SelectRoutinesBase<SelectRoutines>> {
+  using PlanningPass::PlanningPass;
 
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    auto main = module.lookupSymbol<func::FuncOp>("main");
-    if (!main) {
-      module.emitError("found no function @main");
-      return signalPassFailure();
-    }
-    auto device = plan::planDevice(module.getLoc(), target, profile, given);
+  LogicalResult run(ModuleOp module, func::FuncOp main) override {
+    auto device = this->device(module.getLoc(), target);
     if (failed(device))
-      return signalPassFailure();
+      return failure();
     plan::clearAnnotations(main);
     plan::Selection selection = plan::select(main, *device->profile,
                                              device->target, threads, mode, parts);
     std::string missing =
         device::missingKernels(*device->profile, selection.kernels);
-    if (!missing.empty() && !allowPredicted) {
-      module.emitError(missing);
-      return signalPassFailure();
-    }
+    if (!missing.empty() && !allowPredicted)
+      return module.emitError(missing);
     plan::annotate(selection);
     for (const plan::Selection::Layer &layer : selection.layers) {
       candidates += layer.options.size();
       switched += layer.options[layer.warm].option.routine !=
                   layer.options[layer.chosen].option.routine;
     }
+    return success();
   }
-
-  SharedProfile given;
 };
 } // namespace
 

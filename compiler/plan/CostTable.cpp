@@ -199,9 +199,12 @@ std::vector<CostedOption> CostTable::candidates(const ExecutedLayer &layer,
   return result;
 }
 
-search::Layer CostTable::describe(const ExecutedLayer &layer) const {
+search::Layer CostTable::describe(const ExecutedLayer &layer,
+                                  llvm::ArrayRef<CostedOption> options) const {
   search::Layer result;
   result.name = layer.name;
+  for (const CostedOption &option : options)
+    result.candidates.push_back(option.candidate);
   result.firstTouch = firstTouch(layer.freshBytes).big;
   return result;
 }

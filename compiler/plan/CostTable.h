@@ -47,8 +47,9 @@ public:
   double execute(mlir::Operation *layer, const codegen::Routine &routine);
   double transform(mlir::Operation *layer, const codegen::Routine &routine);
 
-  /// A layer for the search, without candidates.
-  search::Layer describe(const ExecutedLayer &layer) const;
+  /// A layer for the search, which may take one of `options`.
+  search::Layer describe(const ExecutedLayer &layer,
+                         llvm::ArrayRef<CostedOption> options) const;
   /// See device::searchDevice(). `pipeline` off: no preparation lanes.
   search::Device device(bool pipeline) const;
   /// Every kernel whose cost was asked for.

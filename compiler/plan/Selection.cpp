@@ -28,12 +28,9 @@ Selection plan::select(func::FuncOp main, const device::DeviceProfile &profile,
   search::Problem problem;
   problem.device = costs.device(options.pipeline);
   for (ExecutedLayer &layer : layers) {
-    search::Layer described = costs.describe(layer);
     std::vector<CostedOption> candidates =
         costs.candidates(layer, options.storedForms);
-    for (const CostedOption &option : candidates)
-      described.candidates.push_back(option.candidate);
-    problem.layers.push_back(std::move(described));
+    problem.layers.push_back(costs.describe(layer, candidates));
     selection.layers.push_back({std::move(layer), std::move(candidates)});
   }
   selection.kernels = costs.kernels();
