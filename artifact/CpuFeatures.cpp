@@ -120,8 +120,7 @@ const CpuFeatures::Leaf &CpuFeatures::read(unsigned index) {
   static constexpr struct {
     unsigned leaf, subleaf;
     unsigned index; ///< glibc's (bits/platform/x86.h), a part of its interface
-  } numbers[numLeaves] = {
-      {1, 0, 0}, {7, 0, 1}, {7, 1, 6}, {0x80000001, 0, 2}};
+  } numbers[numLeaves] = {{1, 0, 0}, {7, 0, 1}, {7, 1, 6}, {0x80000001, 0, 2}};
   unsigned *r = leaf.registers;
   if (source == CLibrary && __x86_get_cpuid_feature_leaf) {
     // What the CPU said, not what glibc makes of it: that leaves out features

@@ -16,8 +16,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /// shows up as "not a bundle", as with PNG.
 constexpr uint8_t magic[8] = {0x8e, 'N', 'N', 'V', '\r', '\n', 0x1a, '\n'};
 
-/// The newest format that this source reads, and the one that it writes.
-constexpr uint32_t formatVersion = 2;
+/// The format that this source reads and writes.
+constexpr uint32_t formatVersion = 3;
 
 /// Weights lie at multiples of the page size of most systems, code at multiples
 /// of the largest one (aarch64 may have 64 KiB pages), so that both can be

@@ -438,10 +438,13 @@ static bool verifyHeader(const void *data, size_t size, Header &header,
                      sizeof(Header));
   memcpy(&header, data, sizeof header);
   // The version comes before the rest: another version may have other rules.
-  if (header.version == 0 || header.version > formatVersion)
+  if (header.version != formatVersion)
     return fault.set(Fault::Unsupported,
-                     "format version: found %u, expected 1 to %u",
-                     header.version, formatVersion);
+                     "format version: found %u, expected %u (%s)",
+                     header.version, formatVersion,
+                     header.version < formatVersion
+                         ? "compile the model again"
+                         : "the bundle is newer than this reader");
   if (digestOf(data, offsetof(Header, headerDigest)) != header.headerDigest)
     return fault.set(Fault::BadBundle,
                      "header: digest does not match (damaged)");

@@ -388,7 +388,7 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) LaneEntry FLATBUFFERS_FINAL_CLASS {
 };
 FLATBUFFERS_STRUCT_END(LaneEntry, 8);
 
-/// A page-aligned range of the file. `digest` is BLAKE2b-256 of its bytes.
+/// A page-aligned range of the file. `digest` is BLAKE2bp-256 of its bytes.
 struct Segment FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef SegmentBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {

@@ -258,16 +258,6 @@ TEST_F(SessionTest, OlderCallersKnowLessOfAStruct) {
   EXPECT_EQ(info.producer, nullptr);
 }
 
-/// The file is kept as it was when its format was new: test/data/README.md.
-TEST_F(SessionTest, OldFormatsStayReadable) {
-  sample = std::make_unique<Sample>(2);
-  OpenOptions options;
-  options.verifyWeights = true;
-  Bundle bundle(NNV12_TEST_DATA "/format-1.nnv", options);
-  Session session(bundle, threads(2));
-  EXPECT_TRUE(runs(session, 3));
-}
-
 TEST_F(SessionTest, ChoosesByTarget) {
   nnv12_open_options options = NNV12_OPEN_OPTIONS_INIT;
   options.target = "z80";

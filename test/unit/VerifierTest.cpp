@@ -89,10 +89,11 @@ TEST(Verifier, HeaderFields) {
     std::function<void(Header &)> change;
   };
   const Case cases[] = {
-      {"format version: found 3, expected 1 to 2", Fault::Unsupported,
-       [](Header &h) { h.version = 3; }},
-      {"format version: found 0", Fault::Unsupported,
-       [](Header &h) { h.version = 0; }},
+      {"format version: found 4, expected 3 (the bundle is newer than this "
+       "reader)",
+       Fault::Unsupported, [](Header &h) { h.version = 4; }},
+      {"format version: found 2, expected 3 (compile the model again)",
+       Fault::Unsupported, [](Header &h) { h.version = 2; }},
       {"magic", Fault::BadBundle, [](Header &h) { h.magic[0] = 'P'; }},
       {"file size", Fault::BadBundle, [](Header &h) { h.fileSize += 1; }},
       {"file size", Fault::BadBundle, [](Header &h) { h.fileSize = ~0ull; }},

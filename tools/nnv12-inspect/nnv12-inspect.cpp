@@ -260,7 +260,7 @@ static void printText(const InspectOptions &options, const Image &image) {
          textOf(bundle->producer()).c_str());
   printTensors("inputs", bundle->inputs());
   printTensors("outputs", bundle->outputs());
-  printf("\nsegments%s\n  #  %-8s %12s %12s  BLAKE2b-256\n",
+  printf("\nsegments%s\n  #  %-8s %12s %12s  BLAKE2bp-256\n",
          options.verify ? " (digests checked)" : "", "kind", "offset", "size");
   printf("  -  %-8s %12" PRIu64 " %12" PRIu64 "  %s\n", "metadata",
          image.header.metadataOffset, image.header.metadataSize,
