@@ -19,9 +19,30 @@ static constexpr uint8_t sigma[12][16] = {
     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
     {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3}};
 
-// SSE2, NEON: the baselines of our architectures have vectors of two.
+// GCC has it since version 12.
+#ifdef __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define NNV12_HAVE_SHUFFLE
+#endif
+#endif
+
+// Two ways to rotate by whole bytes: three instructions, or one where the CPU
+// has an instruction for any order of bytes.
+#define BY_SHIFTS(x, n) ((x) >> (n) | (x) << (64 - (n)))
+#define BYTE(i, n) ((i) / 8 * 8 + ((i) + (n) / 8) % 8)
+#define WORD(i, n)                                                             \
+  BYTE(i, n), BYTE(i + 1, n), BYTE(i + 2, n), BYTE(i + 3, n), BYTE(i + 4, n),  \
+      BYTE(i + 5, n), BYTE(i + 6, n), BYTE(i + 7, n)
+#define SHUFFLE(x, ...)                                                        \
+  ((Vector)__builtin_shufflevector((Bytes)(x), (Bytes)(x), __VA_ARGS__))
+
+// The baselines of our architectures, SSE2 and NEON, have vectors of two.
 #define WIDTH 2
-#define ROTATE(x, n) ((x) >> (n) | (x) << (64 - (n)))
+#if defined(__aarch64__) && defined(NNV12_HAVE_SHUFFLE)
+#define ROTATE(x, n) SHUFFLE(x, WORD(0, n), WORD(8, n))
+#else
+#define ROTATE(x, n) BY_SHIFTS(x, n)
+#endif
 static void compressInPairs(Leaves &leaves,
                             const uint8_t *const blocks[Leaves::number]) {
 #include "artifact/DigestLeaves.inc"
@@ -29,18 +50,12 @@ static void compressInPairs(Leaves &leaves,
 #undef ROTATE
 #undef WIDTH
 
-// GCC has it since version 12.
-#if defined(__x86_64__) && defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define NNV12_DIGEST_FOR_AVX
-#endif
-#endif
-
-#ifdef NNV12_DIGEST_FOR_AVX
+#if defined(__x86_64__) && defined(NNV12_HAVE_SHUFFLE)
+#define NNV12_HAVE_AVX
 #define WIDTH 4
 
-// Has instructions that rotate, and 32 registers.
-#define ROTATE(x, n) ((x) >> (n) | (x) << (64 - (n)))
+// The compiler knows its instruction that rotates.
+#define ROTATE(x, n) BY_SHIFTS(x, n)
 __attribute__((target("avx512vl"))) static void
 compressWithAvx512(Leaves &leaves,
                    const uint8_t *const blocks[Leaves::number]) {
@@ -48,15 +63,8 @@ compressWithAvx512(Leaves &leaves,
 }
 #undef ROTATE
 
-// One shuffle of bytes instead of two shifts and an or.
-typedef uint8_t Bytes __attribute__((vector_size(32)));
-#define BYTE(i, n) ((i) / 8 * 8 + ((i) + (n) / 8) % 8)
-#define WORD(i, n)                                                             \
-  BYTE(i, n), BYTE(i + 1, n), BYTE(i + 2, n), BYTE(i + 3, n), BYTE(i + 4, n),  \
-      BYTE(i + 5, n), BYTE(i + 6, n), BYTE(i + 7, n)
 #define ROTATE(x, n)                                                           \
-  ((Vector)__builtin_shufflevector((Bytes)(x), (Bytes)(x), WORD(0, n),         \
-                                   WORD(8, n), WORD(16, n), WORD(24, n)))
+  SHUFFLE(x, WORD(0, n), WORD(8, n), WORD(16, n), WORD(24, n))
 __attribute__((target("avx2"))) static void
 compressWithAvx2(Leaves &leaves, const uint8_t *const blocks[Leaves::number]) {
 #include "artifact/DigestLeaves.inc"
@@ -64,7 +72,7 @@ compressWithAvx2(Leaves &leaves, const uint8_t *const blocks[Leaves::number]) {
 #endif
 
 const Compressor compressors[] = {
-#ifdef NNV12_DIGEST_FOR_AVX
+#ifdef NNV12_HAVE_AVX
     {"avx512vl", compressWithAvx512},
     {"avx2", compressWithAvx2},
 #endif
