@@ -59,6 +59,7 @@ struct DeviceProfile {
   // Memory that the system supplies at its first use.
   double firstTouchUsPerMB = 250;
   // Codecs: decompressed MB a second on a big and on a little core. 1: the device cannot.
+  double zstdStartUs = 300; ///< loading the library, once, where anything is compressed
   double zstdMBps = 800;
   double zstdLittleMBps = 300;
   // See search::Device.

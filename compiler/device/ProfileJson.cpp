@@ -241,6 +241,7 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   }
   if (const Json *codecs = top.section("codecs")) {
     Fields fields(*codecs, "codecs.", error);
+    fields.number("zstdStartUs", p.zstdStartUs, Fields::NotNegative, false);
     fields.number("zstdMBps", p.zstdMBps, Fields::Positive);
     p.zstdLittleMBps = p.zstdMBps;
     fields.number("zstdLittleMBps", p.zstdLittleMBps, Fields::Positive, false);
@@ -333,7 +334,9 @@ std::string printProfile(const DeviceProfile &p) {
                      {"mapUsPerMB", p.mapUsPerMB},
                      {"mapLittleUsPerMB", p.mapLittleUsPerMB}};
   json["memory"] = {{"firstTouchUsPerMB", p.firstTouchUsPerMB}};
-  json["codecs"] = {{"zstdMBps", p.zstdMBps}, {"zstdLittleMBps", p.zstdLittleMBps}};
+  json["codecs"] = {{"zstdStartUs", p.zstdStartUs},
+                    {"zstdMBps", p.zstdMBps},
+                    {"zstdLittleMBps", p.zstdLittleMBps}};
   json["interference"] = {{"execute", p.executeInterference}, {"prepare", p.prepareInterference}};
   json["threadScaling"] = p.threadScaling;
   json["efficiency"] = Json::object();

@@ -74,6 +74,8 @@ std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,
     };
     if (!options.storedForms)
       keep([](const Candidate &c) { return c.storage == "raw"; });
+    if (!options.decoding)
+      keep([](const Candidate &c) { return !isDecoded(c); });
     if (!options.selectKernels) {
       double fastest = layer.candidates[fastestExecute(problem, layer, allowed)].execute;
       keep([&](const Candidate &c) { return c.execute == fastest; });

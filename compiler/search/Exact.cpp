@@ -104,7 +104,7 @@ private:
   }
 
   void evaluate() {
-    double finish = simulator.run(jobs, choice.size(), best.finish);
+    double finish = simulator.run(jobs, choice.size(), best.finish) + decoderStart(problem, choice);
     if (finish >= best.finish)
       return;
     best.finish = finish;

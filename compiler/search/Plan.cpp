@@ -4,6 +4,7 @@
 #include "compiler/search/Candidates.h"
 #include "compiler/search/Combinations.h"
 #include "compiler/search/LocalSearch.h"
+#include "compiler/search/Simulator.h"
 
 #include <algorithm>
 
@@ -44,12 +45,9 @@ Schedule schedule(const Problem &problem, const Choice &choice, const Options &o
   return search.best().schedule(problem);
 }
 
-Plan plan(const Problem &problem, const Options &options) {
+/// With or without decoding, as the options say.
+static Plan planEither(const Problem &problem, const Options &options) {
   Plan result;
-  if (problem.layers.empty()) {
-    result.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
-    return result;
-  }
   Problem narrow;
   if (!options.pipeline)
     narrow = withoutLanes(problem);
@@ -78,6 +76,29 @@ Plan plan(const Problem &problem, const Options &options) {
   result.bound = std::min(result.finish, bound);
   result.steps = search.steps();
   return result;
+}
+
+Plan plan(const Problem &problem, const Options &options) {
+  Plan best;
+  if (problem.layers.empty()) {
+    best.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
+    return best;
+  }
+  if (problem.device.decoderStart <= 0)
+    return planEither(problem, options);
+  // Starting the decoder costs once, what decoding saves comes layer by layer: a search
+  // that changes layer after layer cannot see both.
+  Options without = options;
+  without.decoding = false;
+  best = planEither(problem, without);
+  bool mayBeBetter = decoderStart(problem, best.choice) > 0 ||
+                     best.bound + problem.device.decoderStart < best.finish;
+  if (!options.decoding || !mayBeBetter)
+    return best;
+  Plan decoding = planEither(problem, options);
+  decoding.steps += best.steps;
+  best.steps = decoding.steps;
+  return decoding.finish < best.finish ? decoding : best;
 }
 
 } // namespace nnv12::search

@@ -54,6 +54,8 @@ struct Device {
   /// Bytes that the system reads ahead of the lanes, in the order of the layers,
   /// while no lane waits for the storage. 0: it reads what a lane asks for.
   double readAhead = 0;
+  /// Once, before anything else, where anything is decoded.
+  double decoderStart = 0;
   CoreTime mapPerByte;        ///< what a lane's core does for each byte that is read
   /// The kind of core of each preparation lane. Empty: the execute lane does all.
   std::vector<Core> preparationLanes;

@@ -20,6 +20,10 @@ struct Options {
   /// C: weights may be stored in any form. Off: only candidates whose weights are
   /// stored "raw", for layers that have such a candidate.
   bool storedForms = true;
+  /// Weights may be stored compressed. Off: only candidates with nothing to decode, for
+  /// layers that have such a candidate. plan() tries both where starting the decoder
+  /// takes time.
+  bool decoding = true;
   /// P: preparation lanes. Off: the execute lane first prepares all layers, then
   /// executes them.
   bool pipeline = true;

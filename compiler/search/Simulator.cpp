@@ -8,9 +8,17 @@
 
 namespace nnv12::search {
 
+bool isDecoded(const Candidate &c) { return c.decode.big > 0 || c.decode.little > 0; }
+
 bool hasPreparation(const Candidate &c) {
-  return c.bytes > 0 || c.decode.big > 0 || c.decode.little > 0 ||
-         c.transform.big > 0 || c.transform.little > 0;
+  return c.bytes > 0 || isDecoded(c) || c.transform.big > 0 || c.transform.little > 0;
+}
+
+double decoderStart(const Problem &problem, const Choice &choice) {
+  for (size_t i = 0; i < choice.size(); ++i)
+    if (isDecoded(problem.layers[i].candidates[choice[i]]))
+      return problem.device.decoderStart;
+  return 0;
 }
 
 Job preparationJob(const Device &device, uint32_t layer, const Candidate &c, Core core) {
@@ -267,9 +275,12 @@ Timeline simulate(const Problem &problem, const Choice &choice, const Schedule &
   std::vector<std::vector<Simulator::Span>> spans;
   result.finish = simulator.run(jobsOf(problem, choice, schedule), problem.layers.size(),
                                 Simulator::never, &spans);
+  double start = decoderStart(problem, choice);
+  result.finish += start;
   for (uint32_t i = 0; i < schedule.lanes.size(); ++i)
     for (size_t j = 0; j < schedule.lanes[i].size(); ++j)
-      result.events.push_back({schedule.lanes[i][j], i, spans[i][j].start, spans[i][j].end});
+      result.events.push_back({schedule.lanes[i][j], i, start + spans[i][j].start,
+                               start + spans[i][j].end});
   std::stable_sort(result.events.begin(), result.events.end(),
                    [](const Event &a, const Event &b) { return a.start < b.start; });
   return result;
@@ -321,7 +332,7 @@ std::string checkSchedule(const Problem &problem, const Choice &choice,
     }
   for (uint32_t i = 0; i < layers; ++i) {
     const Candidate &c = problem.layers[i].candidates[choice[i]];
-    bool need[] = {c.bytes > 0, c.decode.big > 0 || c.decode.little > 0,
+    bool need[] = {c.bytes > 0, isDecoded(c),
                    c.transform.big > 0 || c.transform.little > 0, true};
     for (unsigned s = 0; s < 4; ++s)
       if (need[s] != bool(seen[i] >> s & 1))

@@ -44,6 +44,11 @@ Job executeJob(const Layer &layer, uint32_t index, const Candidate &candidate,
 /// How long a preparation takes on a core that has storage and memory for itself.
 double preparationTime(const Device &device, const Candidate &candidate, Core core);
 
+/// Whether a candidate's weights are compressed.
+bool isDecoded(const Candidate &candidate);
+/// Device::decoderStart where the choice needs it.
+double decoderStart(const Problem &problem, const Choice &choice);
+
 /// Whether a candidate needs a preparation at all.
 bool hasPreparation(const Candidate &candidate);
 

@@ -18,6 +18,7 @@ static DeviceProfile sample() {
   p.readMBps = 123.456789012345678;
   p.readAheadMB = 4;
   p.zstdLittleMBps = 1.0 / 3;
+  p.zstdStartUs = 250;
   p.kernels["00112233445566778899aabbccddeeff"] = {{1.5, 0.8}, 7};
   p.kernels["f"] = {{0.1}, 0};
   return p;
@@ -45,6 +46,7 @@ TEST(Profile, roundTrip) {
   EXPECT_EQ(printProfile(*p), text);
   EXPECT_EQ(p->readMBps, sample().readMBps);
   EXPECT_EQ(p->zstdLittleMBps, 1.0 / 3);
+  EXPECT_EQ(p->zstdStartUs, 250);
   EXPECT_EQ(p->little.count, 4u);
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].big, (std::vector<double>{1.5, 0.8}));
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].little, 7);

@@ -115,6 +115,7 @@ TEST(Plan, ablation) {
   Random random(9);
   for (int round = 0; round < 40; ++round) {
     Problem p = randomProblem(random, 12, 3, 2);
+    p.device.decoderStart = 0; // it would join layers
     for (Layer &layer : p.layers) { // each layer has a raw form
       layer.candidates.push_back(randomCandidate(random));
       layer.candidates.back().storage = "raw";

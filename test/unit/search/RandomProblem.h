@@ -56,6 +56,8 @@ inline Problem randomProblem(Random &random, unsigned layers, unsigned candidate
   d.readLatency = random.flip() ? random.between(0.01, 0.2) : 0;
   if (random.below(3) == 0)
     d.readAhead = random.flip() ? 1e9 : random.between(1e5, 1e6);
+  if (random.below(3) == 0)
+    d.decoderStart = random.between(0, 1);
   d.mapPerByte = {random.between(0, 2e-7), random.between(0, 4e-7)};
   Core core = random.flip() ? Core::Big : Core::Little;
   d.preparationLanes.assign(lanes, core);

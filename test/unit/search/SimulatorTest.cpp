@@ -230,15 +230,16 @@ TEST(Simulator, againstSmallSteps) {
     Schedule s = a.schedule(p);
     ASSERT_EQ(checkSchedule(p, a.choice, s), "");
     double dt = 2e-4;
-    double expected = smallSteps(p, a.choice, s, dt);
+    double start = decoderStart(p, a.choice);
+    double expected = start + smallSteps(p, a.choice, s, dt);
     // Each operation has up to three phases and each may end up to a step late.
     double tolerance = dt * 4 * 4 * double(p.layers.size());
     EXPECT_NEAR(simulate(p, a.choice, s).finish, expected, tolerance) << "round " << round;
     // As one job each, preparations take as long as in stages.
     std::vector<std::vector<Job>> jobs;
     a.jobs(p, jobs);
-    EXPECT_NEAR(Simulator(p.device).run(jobs, p.layers.size()), simulate(p, a.choice, s).finish,
-                1e-9);
+    EXPECT_NEAR(start + Simulator(p.device).run(jobs, p.layers.size()),
+                simulate(p, a.choice, s).finish, 1e-9);
   }
 }
 
