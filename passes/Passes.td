@@ -236,8 +236,10 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
     Where a comparison of floats for equality depends on a layer, its only candidate is
     the preferred routine: others round differently.
 
-    Result: attributes `nn.layer` (number in execution order), `nn.routine` and
-    `nn.storage`; in continuous mode also `nn.warm_routine` where another routine takes
+    Result: attributes `nn.layer` (number in execution order), `nn.routine`,
+    `nn.storage` and, where there is something to prepare, `nn.place` (the lane that does
+    it, and how many preparations and executes of that lane come before: the schedule that
+    the search has found with the routines); in continuous mode also `nn.warm_routine` where another routine takes
     over after the first inference. A measured profile that lacks a candidate's kernel
     is refused unless `allow-predicted`.
   }];
@@ -279,9 +281,10 @@ def PlanWeights : Pass<"plan-weights", "::mlir::ModuleOp"> {
 def Schedule : Pass<"schedule", "::mlir::ModuleOp"> {
   let summary = "give the stages of a plan to lanes";
   let description = [{
-    `search::schedule` (NNV12, Algorithm 1, lines 3 to 20, and local search on the simulator)
-    gives each stage a place in the queue of the execute lane or of a preparation lane;
-    lanes that get nothing are left out. Transforms that only a switch waits for go to
+    Each stage gets a place in the queue of the execute lane or of a preparation lane: that
+    of its layer's `nn.place`, or, where a layer that is prepared has none, such as
+    `search::schedule` finds for all (NNV12, Algorithm 1, lines 3 to 20, and local search on
+    the simulator). Lanes that get nothing are left out. Transforms that only a switch waits for go to
     the background of the preparation lanes, balanced. Result: `plan.lane`, `cold` and
     `warm` of the program, and when each stage is expected to run, attributes `start`
     and `end` (nanoseconds).

@@ -115,7 +115,10 @@ private:
                          : cost.candidate.execute;
     }
     search::Choice choice(layers.size(), 0);
-    search::Schedule found = search::schedule(problem, choice, options);
+    auto queues = queuesOf(problem, choice, layers, options);
+    if (failed(queues))
+      return failure();
+    const search::Schedule &found = *queues;
     search::Timeline timeline = search::simulate(problem, choice, found);
     // Time begins when the bundle is opened.
     double start = device->profile->startUs * 1e-3;
@@ -156,6 +159,25 @@ private:
       return program.emitOpError("executes ")
              << executes << " layers, but @main has " << layers.size();
     return success();
+  }
+
+  /// As select-routines has found them together with the routines; searched for where
+  /// a layer does not say.
+  static FailureOr<search::Schedule> queuesOf(const search::Problem &problem,
+                                              const search::Choice &choice,
+                                              ArrayRef<plan::Chosen> layers,
+                                              const search::Options &options) {
+    size_t lanes = problem.device.preparationLanes.size() + 1;
+    search::Places places;
+    for (const plan::Chosen &layer : layers) {
+      if (layer.place && layer.place->lane >= lanes)
+        return layer.layer.op->emitOpError("nn.place: found lane ")
+               << layer.place->lane << ", but the device has " << lanes;
+      places.push_back(layer.place);
+    }
+    if (auto known = search::scheduleAt(problem, choice, places))
+      return *known;
+    return search::schedule(problem, choice, options);
   }
 
   /// The queues, as the search has them. What it left out because it takes no

@@ -18,7 +18,7 @@ namespace nnv12::plan {
 
 /// A routine together with a way to keep its weights.
 struct Option {
-  const codegen::Routine *routine;
+  const codegen::Routine *routine = nullptr;
   StorageForm storage;
 };
 

@@ -12,6 +12,7 @@ using namespace nnv12::plan;
 static constexpr StringLiteral layerAttr = "nn.layer";
 static constexpr StringLiteral routineAttr = "nn.routine";
 static constexpr StringLiteral storageAttr = "nn.storage";
+static constexpr StringLiteral placeAttr = "nn.place";
 static constexpr StringLiteral warmAttr = "nn.warm_routine";
 
 /// What the execute of a routine that takes over has left of the other's time, at most.
@@ -50,6 +51,8 @@ Selection plan::select(func::FuncOp main, const device::DeviceProfile &profile,
 }
 
 void plan::annotate(const Selection &selection) {
+  search::Places places =
+      search::placesOf(selection.plan.schedule, selection.layers.size());
   for (auto [number, layer] : llvm::enumerate(selection.layers)) {
     Operation *op = layer.layer.op;
     Builder b(op->getContext());
@@ -58,6 +61,8 @@ void plan::annotate(const Selection &selection) {
     op->setAttr(routineAttr, b.getStringAttr(chosen.routine->name()));
     if (layer.layer.mainOperand)
       op->setAttr(storageAttr, b.getStringAttr(chosen.storage.text()));
+    if (const std::optional<search::Place> &place = places[number])
+      op->setAttr(placeAttr, b.getDenseI64ArrayAttr({place->lane, place->index}));
     const codegen::Routine *warm = layer.options[layer.warm].option.routine;
     if (warm != chosen.routine)
       op->setAttr(warmAttr, b.getStringAttr(warm->name()));
@@ -66,7 +71,7 @@ void plan::annotate(const Selection &selection) {
 
 void plan::clearAnnotations(func::FuncOp main) {
   for (Operation &op : main.getBody().front())
-    for (StringRef name : {layerAttr, routineAttr, storageAttr, warmAttr})
+    for (StringRef name : {layerAttr, routineAttr, storageAttr, placeAttr, warmAttr})
       op.removeAttr(name);
 }
 
@@ -88,6 +93,20 @@ static FailureOr<const codegen::Routine *> routineOf(Operation *op,
   return routine;
 }
 
+/// Leaves `place` alone where nn.place is absent.
+static LogicalResult readPlace(Operation *op, std::optional<search::Place> &place) {
+  Attribute attribute = op->getAttr(placeAttr);
+  if (!attribute)
+    return success();
+  auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute);
+  if (!numbers || numbers.size() != 2 ||
+      !llvm::all_of(numbers.asArrayRef(), [](int64_t n) { return llvm::isUInt<32>(n); }))
+    return op->emitOpError(placeAttr)
+           << ": found " << attribute << ", expected array<i64: LANE, INDEX>";
+  place = {uint32_t(numbers[0]), uint32_t(numbers[1])};
+  return success();
+}
+
 FailureOr<std::vector<Chosen>> plan::chosenOptions(func::FuncOp main) {
   std::vector<Chosen> result;
   for (ExecutedLayer &layer : executedLayers(main)) {
@@ -101,13 +120,17 @@ FailureOr<std::vector<Chosen>> plan::chosenOptions(func::FuncOp main) {
     auto routine = routineOf(op, routineAttr);
     if (failed(routine))
       return failure();
-    Chosen chosen{layer, {*routine, {}}};
+    Chosen chosen;
+    chosen.layer = layer;
+    chosen.option.routine = *routine;
     if (op->hasAttr(warmAttr)) {
       auto warm = routineOf(op, warmAttr);
       if (failed(warm))
         return failure();
       chosen.warm = *warm;
     }
+    if (failed(readPlace(op, chosen.place)))
+      return failure();
     if (layer.mainOperand) {
       auto text = op->getAttrOfType<StringAttr>(storageAttr);
       std::optional<StorageForm> storage =

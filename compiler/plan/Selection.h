@@ -32,6 +32,7 @@ Selection select(mlir::func::FuncOp main, const device::DeviceProfile &profile,
 ///   nn.layer         the number in execution order
 ///   nn.routine       the routine
 ///   nn.storage       how the main weights are kept, where there are any
+///   nn.place         lane and index of its preparation (search::Place), where it has one
 ///   nn.warm_routine  what takes over in continuous mode, where another one does
 void annotate(const Selection &selection);
 /// Removes what annotate() wrote, from all of `main`.
@@ -42,6 +43,7 @@ struct Chosen {
   ExecutedLayer layer;
   Option option;
   const codegen::Routine *warm = nullptr; ///< null: the same
+  std::optional<search::Place> place;
 };
 /// Fails with a diagnostic at the layer whose attributes are missing or wrong.
 mlir::FailureOr<std::vector<Chosen>> chosenOptions(mlir::func::FuncOp main);

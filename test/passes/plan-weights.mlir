@@ -88,6 +88,13 @@ func.func @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
 }
 
 // -----
+func.func @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  // expected-error @below {{nn.place: found array<i64: 1, -1>, expected array<i64: LANE, INDEX>}}
+  %u = nn.unary %x <sin> {nn.layer = 0 : i64, nn.place = array<i64: 1, -1>, nn.routine = "element"} : tensor<3x5xf32> -> tensor<3x5xf32>
+  return %u : tensor<3x5xf32>
+}
+
+// -----
 func.func @main(%x: tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">> {
   %w = nn.constant dense<0.1> : tensor<16x16x3x3xf32> -> tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">>
   // expected-error @below {{nn.storage: found nothing, expected raw, packed or transformed, or one of them with +zstd}}

@@ -2,6 +2,8 @@
 // RUN: nnv12-opt %t/model.mlir --plan-weights="target=x86-64-v4 threads=2" --schedule | FileCheck %s
 // RUN: nnv12-opt %t/model.mlir --plan-weights="target=x86-64-v4 threads=2" --schedule --schedule | FileCheck %s
 // RUN: nnv12-opt %t/model.mlir --plan-weights="target=x86-64-v4 threads=2" --schedule=parts=K+C | FileCheck %s --check-prefix=ONE
+// RUN: sed 's/nn.layer = 1 : i64/&, nn.place = array<i64: 1, 1>/; s/nn.layer = 2 : i64/&, nn.place = array<i64: 1, 0>/' %t/model.mlir | nnv12-opt --plan-weights="target=x86-64-v4 threads=2" --schedule | FileCheck %s --check-prefix=PLACED
+// RUN: sed 's/nn.layer = 1 : i64/&, nn.place = array<i64: 0, 4294967295>/; s/nn.layer = 2 : i64/&, nn.place = array<i64: 0, 0>/' %t/model.mlir | nnv12-opt --plan-weights="target=x86-64-v4 threads=2" --schedule | FileCheck %s --check-prefix=FIRST
 // RUN: nnv12-opt %t/refused.mlir --split-input-file --schedule --verify-diagnostics
 // RUN: not nnv12-opt %t/model.mlir --plan-weights=target=x86-64-v4 --schedule=profile=%t/none.json 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: error: {{.*}}none.json: {{.*}}
@@ -26,6 +28,20 @@
 // What the search gives to a preparation lane stays there, though an execute waits for it.
 // CHECK: plan.lane prepare on any queue(%{{.+}})
 // CHECK-NOT: plan.lane execute
+
+// Where the layers say so, no search: the second convolution's weights before those of
+// the first; or before all executes, and of the first where it needs them at the latest.
+// PLACED: %[[R1:.*]] = plan.read 1
+// PLACED: %[[T1:.*]] = plan.transform 1 form("winograd
+// PLACED: %[[R2:.*]] = plan.read 2
+// PLACED: plan.lane execute
+// PLACED: plan.lane prepare on any queue(%[[R2]], %[[R1]], {{.*}}, %[[T1]])
+// FIRST: %[[E0:.*]] = plan.execute 0
+// FIRST: %[[R1:.*]] = plan.read 1
+// FIRST: %[[T1:.*]] = plan.transform 1 form("winograd
+// FIRST: %[[E1:.*]] = plan.execute 1
+// FIRST: %[[R2:.*]] = plan.read 2
+// FIRST: plan.lane execute on any queue(%[[R2]], %[[E0]], %[[R1]], {{.*}}, %[[T1]], %[[E1]], {{.*}})
 
 // Without P there is the execute lane alone.
 // ONE: plan.lane execute on any queue({{.*}}) background(
@@ -81,6 +97,16 @@ func.func @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
 }
 // expected-error @below {{executes 0 layers, but @main has 1}}
 plan.program "x86-64-v4" threads(1) {
+}
+
+// -----
+func.func @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  // expected-error @below {{nn.place: found lane 99, but the device has}}
+  %u = nn.unary %x <sin> {nn.layer = 0 : i64, nn.place = array<i64: 99, 0>, nn.routine = "element"} : tensor<3x5xf32> -> tensor<3x5xf32>
+  return %u : tensor<3x5xf32>
+}
+plan.program "x86-64-v4" threads(1) {
+  %e = plan.execute 0 routine("element")
 }
 
 // -----

@@ -14,15 +14,16 @@
 
 //--- model.mlir
 // Layers are numbered in execution order, constants and views are not; each gets a
-// routine, and a storage form where it has constants that no earlier layer reads.
+// routine, and a storage form and the place of its preparation where it has constants
+// that no earlier layer reads.
 // CHECK: nn.adapt {{.*}}nn.layer = 0 : i64, nn.routine = "element"}
 // CHECK-NOT: nn.constant {{.*}}nn.layer
-// CHECK: nn.conv {{.*}}nn.layer = 1 : i64, nn.routine = "conv.{{.*}}", nn.storage = "{{raw|packed|transformed}}
+// CHECK: nn.conv {{.*}}nn.layer = 1 : i64, nn.place = array<i64: {{[0-9]+, [0-9]+}}>, nn.routine = "conv.{{.*}}", nn.storage = "{{raw|packed|transformed}}
 // CHECK: nn.conv {{.*}}nn.layer = 2 : i64, nn.routine = "conv.{{[^,]*}}"}
 // CHECK: nn.reshape {{.*}}nn.layer = 3 : i64, nn.routine = "element"}
 // CHECK-NEXT: nn.reshape %{{[0-9]+}} :
 // CHECK-NEXT: nn.reshape %{{[0-9]+}} :
-// CHECK-NEXT: nn.matmul {{.*}}nn.layer = 4 : i64, nn.routine = "matmul.{{.*}}", nn.storage = "{{raw|packed}}
+// CHECK-NEXT: nn.matmul {{.*}}nn.layer = 4 : i64, nn.place = array<i64: {{[0-9]+, [0-9]+}}>, nn.routine = "matmul.{{.*}}", nn.storage = "{{raw|packed}}
 
 // Without C weights are as in the model, for want of another layout too.
 // RAW-COUNT-2: nn.storage = "raw"
@@ -56,7 +57,7 @@ func.func @main(%x: tensor<1x64x56x56xf32>) -> (tensor<1x64x56x56xi1>, tensor<1x
 // What an earlier run wrote is replaced.
 // OLD: nn.unary %arg0 <sin> {nn.layer = 0 : i64, nn.routine = "element"}
 func.func @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
-  %u = nn.unary %x <sin> {nn.layer = 7 : i64, nn.routine = "none", nn.storage = "packed", nn.warm_routine = "x"} : tensor<3x5xf32> -> tensor<3x5xf32>
+  %u = nn.unary %x <sin> {nn.layer = 7 : i64, nn.place = array<i64: 1, 2>, nn.routine = "none", nn.storage = "packed", nn.warm_routine = "x"} : tensor<3x5xf32> -> tensor<3x5xf32>
   return %u : tensor<3x5xf32>
 }
 

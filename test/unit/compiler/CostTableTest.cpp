@@ -151,6 +151,10 @@ TEST_F(CostTableTest, ChoicesAreReadBackAsWritten) {
       annotate(selection);
       auto chosen = chosenOptions(main);
       ASSERT_TRUE(succeeded(chosen));
+      search::Places places;
+      for (const Chosen &layer : *chosen)
+        places.push_back(layer.place);
+      EXPECT_EQ(places, search::placesOf(selection.plan.schedule, places.size()));
       for (auto [layer, back] : llvm::zip(selection.layers, *chosen)) {
         const CostedOption &option = layer.options[layer.chosen];
         EXPECT_EQ(option.option.routine, back.option.routine);
