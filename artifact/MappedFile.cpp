@@ -11,7 +11,6 @@
 
 namespace nnv12::artifact {
 
-/// What a bundle has before its weights, mostly.
 static constexpr size_t headSize = 256 << 10;
 
 /// In what pieces, aligned to their size, large folios come.
@@ -55,20 +54,27 @@ bool MappedFile::open(const char *path, Fault &fault) {
     return fault.set(Fault::Io, "cannot map: %s", strerror(errno));
   }
   bytes = static_cast<const uint8_t *>(mapping);
-  readAhead();
   return true;
+}
+
+bool MappedFile::isWaitingForHead() const {
+  unsigned char state = 0;
+  return length && mincore(const_cast<uint8_t *>(bytes), 1, &state) == 0 &&
+         !(state & 1);
 }
 
 /// With the head in memory, the rest of its 2 MiB cannot come as one large
 /// folio any more, and touching it page by page takes as long as some megabytes
 /// do. It is asked for as soon as the head is there, and comes while that is
 /// verified: together with the head, the head would come as late as the rest.
-/// Of a file no larger, asking costs what is gained.
 void MappedFile::readAhead() const {
-  if (length <= largeFolioSize)
+  if (length <= headSize)
     return;
   (void)*static_cast<const volatile uint8_t *>(bytes);
-  posix_fadvise(fd, headSize, largeFolioSize - headSize, POSIX_FADV_WILLNEED);
+  posix_fadvise(
+      fd, headSize,
+      static_cast<off_t>(std::min(length, largeFolioSize) - headSize),
+      POSIX_FADV_WILLNEED);
 }
 
 } // namespace nnv12::artifact

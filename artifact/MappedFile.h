@@ -17,7 +17,13 @@ public:
   MappedFile &operator=(const MappedFile &) = delete;
   ~MappedFile();
 
+  /// Returns before anything is read, but has asked for the head: what a bundle
+  /// has before its weights, mostly.
   bool open(const char *path, Fault &fault);
+  /// Whether the head is still on its way from storage.
+  bool isWaitingForHead() const;
+  /// Waits for the head, and asks for what is read in small pieces otherwise.
+  void readAhead() const;
   /// The mapping stays.
   void closeDescriptor();
 
@@ -26,8 +32,6 @@ public:
   int descriptor() const { return fd; }
 
 private:
-  void readAhead() const;
-
   const uint8_t *bytes = nullptr;
   size_t length = 0;
   int fd = -1;

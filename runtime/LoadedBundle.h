@@ -31,6 +31,9 @@ public:
   const uint8_t *code() const { return codeMapping.data(); }
   bool codeIsMapped() const { return mappedInPlace; }
   bool isSigned() const;
+  /// To a session's arena of at least a huge page, once: memory that has been
+  /// supplied already, for its beginning.
+  void giveEarlyMemory(nnv12::runtime::Pages &arena);
   /// The largest scratch that a kernel of the program asks for.
   uint64_t scratchSize() const;
 
@@ -48,6 +51,7 @@ private:
   bool loadCode(int descriptor, nnv12::artifact::Fault &fault);
   bool verifyWeights(nnv12::artifact::Fault &fault);
   void adviseWeights();
+  void makeEarlyMemory();
   bool describeTensors(nnv12::artifact::Fault &fault);
 
   std::atomic<uint32_t> owners{1};
@@ -56,6 +60,8 @@ private:
   size_t length = 0;
   const nnv12::bundle::Bundle *bundle = nullptr;
   const nnv12::bundle::Program *program = nullptr;
+  nnv12::runtime::Pages earlyMemory;
+  std::atomic<bool> hasEarlyMemory{false};
   nnv12::runtime::CodeMapping codeMapping;
   bool mappedInPlace = false;
   nnv12::runtime::Array<nnv12_tensor_info> inputInfos;

@@ -14,6 +14,8 @@ namespace nnv12::runtime {
 
 using artifact::Array;
 
+constexpr size_t hugePageSize = size_t(2) << 20;
+
 /// Anonymous pages. Zero when fresh; the system supplies each at its first use.
 class Pages {
 public:
@@ -42,6 +44,25 @@ public:
     return true;
   }
 
+  /// Where the system has huge pages, the first `size` bytes shall be in such.
+  void adviseHuge(size_t size) { madvise(start, size, MADV_HUGEPAGE); }
+
+  /// The first `size` bytes of `other` become those of this, without a copy;
+  /// `other` is empty then. Both begin at a multiple of `size`.
+  void replaceHead(Pages &other, size_t size) {
+    if (mremap(other.start, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, start) ==
+        MAP_FAILED) {
+      other.release();
+      return;
+    }
+    // What was moved away may be somebody else's address by now.
+    auto *first = static_cast<uint8_t *>(other.base);
+    unmap(first, other.start);
+    unmap(other.start + size, first + other.length);
+    other.base = nullptr;
+    other.start = nullptr;
+  }
+
   void release() {
     if (base)
       munmap(base, length);
@@ -52,6 +73,11 @@ public:
   uint8_t *data() { return start; }
 
 private:
+  static void unmap(uint8_t *from, uint8_t *to) {
+    if (to > from)
+      munmap(from, static_cast<size_t>(to - from));
+  }
+
   void *base = nullptr;
   size_t length = 0;
   uint8_t *start = nullptr;

@@ -10,7 +10,6 @@ using namespace nnv12;
 using namespace nnv12::runtime;
 using artifact::Fault;
 
-static constexpr uint64_t hugePageSize = 2u << 20;
 /// Of a huge page, from here on: its first use takes as long as the first uses
 /// of so many bytes in small pages.
 static constexpr uint64_t leastUsed = hugePageSize / 4;
@@ -83,7 +82,7 @@ static bool allocateLarge(Pages &pages, uint64_t size) {
   if (!pages.allocate(size > huge ? size : huge, huge ? hugePageSize : 4096))
     return false;
   if (huge)
-    madvise(pages.data(), huge, MADV_HUGEPAGE);
+    pages.adviseHuge(huge);
   return true;
 }
 
@@ -100,6 +99,8 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
                      " of prepared weights and %zu of scratch",
                      program->arena_size(), program->prepared_size(),
                      scratchStride * threads);
+  if (program->arena_size() >= leastUsed)
+    bundle->giveEarlyMemory(arena);
   return true;
 }
 
