@@ -46,8 +46,7 @@ bool MappedFile::open(const char *path, Fault &fault) {
   // makes Linux read as much as its read-ahead allows around it, up to
   // megabytes, and who touches waits for most of that: milliseconds instead of
   // a tenth of one.
-  posix_fadvise(fd, 0, static_cast<off_t>(std::min(length, headSize)),
-                POSIX_FADV_WILLNEED);
+  askFor(0, std::min(length, headSize));
   void *mapping = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, fd, 0);
   if (mapping == MAP_FAILED) {
     length = 0;
@@ -65,16 +64,22 @@ bool MappedFile::isWaitingForHead() const {
 
 /// With the head in memory, the rest of its 2 MiB cannot come as one large
 /// folio any more, and touching it page by page takes as long as some megabytes
-/// do. It is asked for as soon as the head is there, and comes while that is
-/// verified: together with the head, the head would come as late as the rest.
-void MappedFile::readAhead() const {
-  if (length <= headSize)
-    return;
-  (void)*static_cast<const volatile uint8_t *>(bytes);
-  posix_fadvise(
-      fd, headSize,
-      static_cast<off_t>(std::min(length, largeFolioSize) - headSize),
-      POSIX_FADV_WILLNEED);
+/// do. It is asked for early, but not together with the head: that would come as
+/// late as the rest then.
+void MappedFile::readAhead(size_t needed) const {
+  size_t end = std::min(length, headSize);
+  if (needed > end && needed <= length) {
+    askFor(end, needed);
+    (void)*static_cast<const volatile uint8_t *>(bytes + needed - 1);
+    end = needed;
+  }
+  askFor(end, std::min(length, largeFolioSize));
+}
+
+void MappedFile::askFor(size_t begin, size_t end) const {
+  if (begin < end)
+    posix_fadvise(fd, static_cast<off_t>(begin),
+                  static_cast<off_t>(end - begin), POSIX_FADV_WILLNEED);
 }
 
 } // namespace nnv12::artifact

@@ -22,8 +22,9 @@ public:
   bool open(const char *path, Fault &fault);
   /// Whether the head is still on its way from storage.
   bool isWaitingForHead() const;
-  /// Waits for the head, and asks for what is read in small pieces otherwise.
-  void readAhead() const;
+  /// Waits for the first `needed` bytes, and asks for what follows them and would
+  /// be read in small pieces otherwise.
+  void readAhead(size_t needed) const;
   /// The mapping stays.
   void closeDescriptor();
 
@@ -32,6 +33,8 @@ public:
   int descriptor() const { return fd; }
 
 private:
+  void askFor(size_t begin, size_t end) const;
+
   const uint8_t *bytes = nullptr;
   size_t length = 0;
   int fd = -1;

@@ -46,9 +46,7 @@ bool nnv12_bundle::open(const char *path, const nnv12_open_options &options,
   bool good = file.open(path, fault);
   if (good) {
     makeEarlyMemory();
-    file.readAhead();
-    good =
-        load(file.data(), file.size(), file.descriptor(), options, fault);
+    good = load(file.data(), file.size(), file.descriptor(), options, fault);
   }
   if (good)
     adviseWeights();
@@ -158,6 +156,8 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
 
 bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
   const bundle::Segment *segment = bundle->segments()->Get(program->code());
+  if (descriptor >= 0)
+    file.readAhead(segment->offset() + segment->size());
   mappedInPlace =
       descriptor >= 0 &&
       codeMapping.map(descriptor, segment->offset(), segment->size());

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <sys/mman.h>
 
 namespace nnv12::tools {
 
@@ -14,8 +15,14 @@ void Buffer::Free::operator()(uint8_t *p) const { free(p); }
 
 Buffer::Buffer(size_t size) : length(size) {
   void *memory = nullptr;
-  if (posix_memalign(&memory, 64, size ? size : 1) != 0)
+  // Small pages of an input or output of some megabytes cost a millisecond at
+  // their first use.
+  constexpr size_t hugePageSize = 2u << 20;
+  bool huge = size >= hugePageSize / 4;
+  if (posix_memalign(&memory, huge ? hugePageSize : 64, size ? size : 1) != 0)
     fail("no memory for " + std::to_string(size) + " bytes");
+  if (huge)
+    madvise(memory, (size + hugePageSize - 1) & ~(hugePageSize - 1), MADV_HUGEPAGE);
   bytes.reset(static_cast<uint8_t *>(memory));
 }
 
