@@ -92,43 +92,48 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
   return c.info(op, grid, copies ? copy.size() * 4 : 0);
 }
 
-class ConvDirect : public PanelConvRoutine {
+/// What the three routines have in common: they read blocks of `block` channels.
+class WindowConv : public PanelConvRoutine {
+public:
+  WindowConv(StringRef name, StringRef summary, const PanelTuning &tuning,
+             int64_t block = panelWidth)
+      : PanelConvRoutine(name, summary, tuning), block(block) {}
+  KernelInfo emit(KernelBuilder &k, Operation *layer,
+                  StringRef symbol) const override {
+    return emitConv(k, cast<nn::ConvOp>(layer), symbol, block, tuning);
+  }
+
+private:
+  const int64_t block;
+};
+
+class ConvDirect : public WindowConv {
 public:
   explicit ConvDirect(const PanelTuning &tuning)
-      : PanelConvRoutine("conv.direct.nChw16c",
-                         "any window, read in place or copied with its padding",
-                         tuning) {}
+      : WindowConv("conv.direct.nChw16c",
+                   "any window, read in place or copied with its padding", tuning) {}
   bool matches(Operation *layer) const override {
     return isBlockedConv(layer) &&
            !ConvPanels(cast<nn::ConvOp>(layer), panelWidth).isFlat();
   }
-  KernelInfo emit(KernelBuilder &k, Operation *layer,
-                  StringRef symbol) const override {
-    return emitConv(k, cast<nn::ConvOp>(layer), symbol, panelWidth, tuning);
-  }
 };
 
-class ConvGemm : public PanelConvRoutine {
+class ConvGemm : public WindowConv {
 public:
   explicit ConvGemm(const PanelTuning &tuning)
-      : PanelConvRoutine("conv.gemm.nChw16c",
-                         "1x1 of stride 1 as a product of matrices in place",
-                         tuning) {}
+      : WindowConv("conv.gemm.nChw16c",
+                   "1x1 of stride 1 as a product of matrices in place", tuning) {}
   bool matches(Operation *layer) const override {
     return isBlockedConv(layer) &&
            ConvPanels(cast<nn::ConvOp>(layer), panelWidth).isFlat();
   }
-  KernelInfo emit(KernelBuilder &k, Operation *layer,
-                  StringRef symbol) const override {
-    return emitConv(k, cast<nn::ConvOp>(layer), symbol, panelWidth, tuning);
-  }
 };
 
-class ConvFirst : public PanelConvRoutine {
+class ConvFirst : public WindowConv {
 public:
   explicit ConvFirst(const PanelTuning &tuning)
-      : PanelConvRoutine("conv.first.nChw16c",
-                         "up to four dense input channels", tuning) {}
+      : WindowConv("conv.first.nChw16c", "up to four dense input channels", tuning,
+                   /*block=*/1) {}
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
     return op && hasBlockableWindow(op) && op.getGroups() == 1 &&
@@ -139,10 +144,6 @@ public:
         layer, columnTag(shapeOf(layer->getOperand(0)).size()));
     request.operands[0] = "";
     return request;
-  }
-  KernelInfo emit(KernelBuilder &k, Operation *layer,
-                  StringRef symbol) const override {
-    return emitConv(k, cast<nn::ConvOp>(layer), symbol, 1, tuning);
   }
 };
 
