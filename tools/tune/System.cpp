@@ -37,6 +37,31 @@ static double coreMilliseconds() {
 // Storage
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Bytes of a file, mapped as a bundle's are.
+class Mapping {
+public:
+  Mapping(int fd, size_t offset, size_t size)
+      : address(mmap(nullptr, size, PROT_READ, MAP_SHARED, fd,
+                     static_cast<off_t>(offset))),
+        size(size) {
+    if (address == MAP_FAILED)
+      fail(std::string("cannot map a file: ") + strerror(errno));
+  }
+  ~Mapping() { munmap(address, size); }
+  Mapping(const Mapping &) = delete;
+  Mapping &operator=(const Mapping &) = delete;
+
+  void advise(int advice) { madvise(address, size, advice); }
+  /// Touches the first `bytes`.
+  void read(size_t bytes) { runtime::readPages(static_cast<uint8_t *>(address), bytes); }
+
+private:
+  void *address;
+  size_t size;
+};
+} // namespace
+
 StorageFile::StorageFile(const std::string &folder, size_t size) : size_(size) {
   std::string path = folder + "/nnv12-tune-XXXXXX";
   fd = mkstemp(path.data());
@@ -71,29 +96,23 @@ double StorageFile::evict() {
 }
 
 double StorageFile::readHead(size_t size) {
-  void *mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
-  if (mapping == MAP_FAILED)
-    return 0;
+  Mapping mapping(fd, 0, size);
   double start = milliseconds();
   posix_fadvise(fd, 0, static_cast<off_t>(size), POSIX_FADV_WILLNEED);
-  runtime::readPages(static_cast<uint8_t *>(mapping), size);
-  double time = milliseconds() - start;
-  munmap(mapping, size);
-  return time;
+  mapping.read(size);
+  return milliseconds() - start;
 }
 
 double StorageFile::readAhead() {
   evict();
   // What a reader touches in order, and then the time that the system would need for the rest.
   size_t touched = std::min(size_, size_t(4) << 20);
-  void *mapping = mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd, 0);
-  if (mapping == MAP_FAILED)
-    return 0;
-  auto *bytes = static_cast<uint8_t *>(mapping);
-  madvise(bytes, size_, MADV_HUGEPAGE);
-  runtime::readPages(bytes, touched);
-  usleep(100000);
-  munmap(mapping, size_);
+  {
+    Mapping mapping(fd, 0, size_);
+    mapping.advise(MADV_HUGEPAGE);
+    mapping.read(touched);
+    usleep(100000);
+  }
   double present = resident() * double(size_);
   return std::max(0.0, present - double(touched));
 }
@@ -102,17 +121,11 @@ double StorageFile::resident() const { return tools::residency(fd, size_); }
 
 StorageFile::Times StorageFile::populate(size_t offset, size_t size,
                                          bool alone) const {
-  void *mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd,
-                       static_cast<off_t>(offset));
-  if (mapping == MAP_FAILED)
-    fail(std::string("cannot map a file: ") + strerror(errno));
-  auto *bytes = static_cast<uint8_t *>(mapping);
-  madvise(bytes, size, alone ? MADV_RANDOM : MADV_HUGEPAGE);
+  Mapping mapping(fd, offset, size);
+  mapping.advise(alone ? MADV_RANDOM : MADV_HUGEPAGE);
   Times start = {milliseconds(), coreMilliseconds()};
-  runtime::readPages(bytes, size);
-  Times times = {milliseconds() - start.wall, coreMilliseconds() - start.core};
-  munmap(mapping, size);
-  return times;
+  mapping.read(size);
+  return {milliseconds() - start.wall, coreMilliseconds() - start.core};
 }
 
 StorageTimes measureStorage(StorageFile &file, unsigned repeat) {
