@@ -211,40 +211,32 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
   }
 };
 
-struct SinkThroughSlice : OpRewritePattern<SliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SliceOp op,
-                                PatternRewriter &rewriter) const override {
-    auto transpose = op.getInput().getDefiningOp<TransposeOp>();
-    if (!transpose || !op.getInput().hasOneUse())
-      return failure();
-    ArrayRef<int64_t> perm = transpose.getPerm();
-    RankedTensorType type = typeOf(op.getResult());
-    auto inner = SliceOp::create(
-        rewriter, op.getLoc(),
-        withShape(type, unpermute(type.getShape(), perm)), transpose.getInput(),
-        unpermute(op.getStarts(), perm), unpermute(op.getSizes(), perm),
-        unpermute(op.getSteps(), perm));
-    rewriter.replaceOpWithNewOp<TransposeOp>(op, type, inner,
-                                             transpose.getPermAttr());
-    return success();
-  }
-};
+/// A slice or a pad of `x`, of which `op` is that of its transpose.
+Value untransposed(PatternRewriter &rewriter, SliceOp op, Type type, Value x,
+                   ArrayRef<int64_t> perm) {
+  return SliceOp::create(rewriter, op.getLoc(), type, x,
+                         unpermute(op.getStarts(), perm), unpermute(op.getSizes(), perm),
+                         unpermute(op.getSteps(), perm));
+}
+Value untransposed(PatternRewriter &rewriter, PadOp op, Type type, Value x,
+                   ArrayRef<int64_t> perm) {
+  return PadOp::create(rewriter, op.getLoc(), type, x, op.getValue(),
+                       unpermute(op.getLow(), perm), unpermute(op.getHigh(), perm),
+                       op.getMode());
+}
 
-struct SinkThroughPad : OpRewritePattern<PadOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(PadOp op,
-                                PatternRewriter &rewriter) const override {
-    auto transpose = op.getInput().getDefiningOp<TransposeOp>();
+/// What they say of each dimension moves with it.
+template <typename Op> struct SinkThroughBounds : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    auto transpose = op.getInput().template getDefiningOp<TransposeOp>();
     if (!transpose || !op.getInput().hasOneUse())
       return failure();
     ArrayRef<int64_t> perm = transpose.getPerm();
     RankedTensorType type = typeOf(op.getResult());
-    auto inner = PadOp::create(
-        rewriter, op.getLoc(),
-        withShape(type, unpermute(type.getShape(), perm)), transpose.getInput(),
-        op.getValue(), unpermute(op.getLow(), perm),
-        unpermute(op.getHigh(), perm), op.getMode());
+    Value inner = untransposed(rewriter, op,
+                               withShape(type, unpermute(type.getShape(), perm)),
+                               transpose.getInput(), perm);
     rewriter.replaceOpWithNewOp<TransposeOp>(op, type, inner,
                                              transpose.getPermAttr());
     return success();
@@ -441,7 +433,7 @@ struct SinkTransposes : nnv12::impl::SinkTransposesBase<SinkTransposes> {
     int64_t before = countTransposes();
     RewritePatternSet patterns(&getContext());
     patterns.add<SinkThroughUnary, SinkThroughBinary, SinkThroughConcat,
-                 SinkThroughReduce, SinkThroughSlice, SinkThroughPad,
+                 SinkThroughReduce, SinkThroughBounds<SliceOp>, SinkThroughBounds<PadOp>,
                  TransposeToReshape, TransposeIntoMatMul, ReshapeBelowUnary,
                  ReshapeBelowBinary, UnitReshapeBelowTranspose>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -297,14 +297,17 @@ Value LayerBuilder::unary(UnaryKind k, Value x, ArrayRef<double> params) {
   return create<nn::UnaryOp>({x}, {attr("function", function(k, params))});
 }
 
+/// Fails if they are not.
+static bool areOfOneType(LayerBuilder &b, Value x, Value y) {
+  if (!b.failed() && b.elem(x) != b.elem(y))
+    b.fail("operands of " + typeName(b.elem(x)) + " and " + typeName(b.elem(y)),
+           "operands of one type");
+  return !b.failed();
+}
+
 Value LayerBuilder::binary(BinaryKind k, Value x, Value y) {
-  if (failed_)
+  if (!areOfOneType(*this, x, y))
     return {};
-  if (elem(x) != elem(y)) {
-    fail("operands of " + typeName(elem(x)) + " and " + typeName(elem(y)),
-         "operands of one type");
-    return {};
-  }
   Ints s = broadcastShape(shape(x), shape(y));
   if (!type(s, elem(x)))
     return {};
@@ -316,13 +319,8 @@ Value LayerBuilder::binary(BinaryKind k, Value x, double y) {
 }
 
 Value LayerBuilder::select(Value condition, Value x, Value y) {
-  if (failed_)
+  if (!areOfOneType(*this, x, y))
     return {};
-  if (elem(x) != elem(y)) {
-    fail("operands of " + typeName(elem(x)) + " and " + typeName(elem(y)),
-         "operands of one type");
-    return {};
-  }
   Ints s = broadcastShape(broadcastShape(shape(x), shape(y)), shape(condition));
   if (!type(s, elem(x)))
     return {};

@@ -600,7 +600,9 @@ INFER(MatMulOp) {
   return checkResidual(loc, op.getResidual(), types.back());
 }
 
-INFER(PoolOp) {
+/// Of each window an `element`.
+template <typename Op>
+static LogicalResult inferPool(Op op, Type element, OptLoc loc, Types &types) {
   auto t = ranked(op.getInput());
   auto out = windows(loc, t, op.getKernel(), op.getStrides(), op.getDilations(),
                      op.getPadsLow(), op.getPadsHigh());
@@ -608,18 +610,15 @@ INFER(PoolOp) {
     return failure();
   Shape shape(t.getShape().take_front(2));
   llvm::append_range(shape, *out);
-  return result(loc, types, shape, t.getElementType());
+  return result(loc, types, shape, element);
+}
+
+INFER(PoolOp) {
+  return inferPool(op, ranked(op.getInput()).getElementType(), loc, types);
 }
 
 INFER(MaxPoolIndicesOp) {
-  auto t = ranked(op.getInput());
-  auto out = windows(loc, t, op.getKernel(), op.getStrides(), op.getDilations(),
-                     op.getPadsLow(), op.getPadsHigh());
-  if (failed(out))
-    return failure();
-  Shape shape(t.getShape().take_front(2));
-  llvm::append_range(shape, *out);
-  return result(loc, types, shape, IntegerType::get(context, 64));
+  return inferPool(op, IntegerType::get(context, 64), loc, types);
 }
 
 //===----------------------------------------------------------------------===//

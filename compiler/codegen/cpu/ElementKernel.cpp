@@ -43,22 +43,11 @@ constexpr double tileWork = 32768;
 // Work
 //===----------------------------------------------------------------------===//
 
-static int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t n = 1;
-  for (int64_t s : sizes)
-    n *= s;
-  return n;
-}
-
-static ArrayRef<int64_t> shapeOf(Value v) {
-  return cast<RankedTensorType>(v.getType()).getShape();
-}
-
 /// Operations of the whole kernel for an element of its result.
 static double workPerElement(const ElementProgram &program) {
-  double work = 1, size = std::max<int64_t>(product(shapeOf(program.root)), 1);
+  double work = 1, size = std::max<int64_t>(elementsOf(program.root), 1);
   for (Operation *op : program.ops)
-    work += elementSteps(op) * product(shapeOf(op->getResult(0))) / size;
+    work += elementSteps(op) * elementsOf(op->getResult(0)) / size;
   return work;
 }
 
@@ -498,7 +487,7 @@ KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
                                       StringRef symbol) {
   ElementProgram program = ElementProgram::of(layer);
   // Vectors of indices are i32 unless a tensor is too large for that.
-  int64_t largest = product(program.output.shape);
+  int64_t largest = llvm::product_of(program.output.shape);
   auto look = [&](Value v) {
     largest = std::max(largest, nn::Layout::of(cast<RankedTensorType>(v.getType())).size());
   };

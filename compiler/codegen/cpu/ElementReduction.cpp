@@ -244,6 +244,16 @@ static Value finish(ElementEmitter &e, OpTy op, Value x, Value bias,
   return x;
 }
 
+/// The same of a convolution, whose bias is by channel.
+template <typename OpTy>
+static Value finishConv(ElementEmitter &e, OpTy conv, Value sum,
+                        ArrayRef<Coord> index) {
+  Value bias;
+  if (conv.getBias())
+    bias = e.element(conv.getBias(), index[1]);
+  return finish(e, conv, sum, bias, index);
+}
+
 /// x * y of two operands' elements, in the result's element type.
 static Value product(ElementEmitter &e, Value lhs, Value x, Value rhs, Value y,
                      Type result) {
@@ -342,10 +352,7 @@ static Value emitConv(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
         });
       },
       [&](Value x, Value y) { return sumOf(e, x, y); });
-  Value bias;
-  if (conv.getBias())
-    bias = e.element(conv.getBias(), index[1]);
-  return finish(e, conv, sum, bias, index);
+  return finishConv(e, conv, sum, index);
 }
 
 static Value emitConvTranspose(ElementEmitter &e, Operation *op,
@@ -384,10 +391,7 @@ static Value emitConvTranspose(ElementEmitter &e, Operation *op,
         });
       },
       [&](Value x, Value y) { return sumOf(e, x, y); });
-  Value bias;
-  if (conv.getBias())
-    bias = e.element(conv.getBias(), index[1]);
-  return finish(e, conv, sum, bias, index);
+  return finishConv(e, conv, sum, index);
 }
 
 static Value emitPool(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {

@@ -10,18 +10,7 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 
-static int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t n = 1;
-  for (int64_t s : sizes)
-    n *= s;
-  return n;
-}
-
-static ArrayRef<int64_t> shapeOf(Value v) {
-  return cast<RankedTensorType>(v.getType()).getShape();
-}
-
-int64_t codegen::elementsOf(Value tensor) { return product(shapeOf(tensor)); }
+int64_t codegen::elementsOf(Value tensor) { return llvm::product_of(shapeOf(tensor)); }
 
 static double storageBytes(Value v) {
   return double(nn::storageSize(cast<RankedTensorType>(v.getType())));
@@ -68,11 +57,11 @@ double codegen::definedMultiplyAdds(Operation *layer) {
   return llvm::TypeSwitch<Operation *, double>(layer)
       .Case<nn::ConvOp>([](auto op) {
         return double(elementsOf(op.getOutput())) *
-               double(product(shapeOf(op.getWeights()).drop_front()));
+               double(llvm::product_of(shapeOf(op.getWeights()).drop_front()));
       })
       .Case<nn::ConvTransposeOp>([](auto op) {
         return double(elementsOf(op.getInput())) *
-               double(product(shapeOf(op.getWeights()).drop_front()));
+               double(llvm::product_of(shapeOf(op.getWeights()).drop_front()));
       })
       .Case<nn::MatMulOp>([](auto op) {
         return double(elementsOf(op.getOutput())) * double(depth(op));
@@ -126,15 +115,15 @@ double codegen::elementSteps(Operation *layer) {
           [](auto op) { return 2.0 * shapeOf(op.getInput())[op.getAxis()]; })
       .Case<nn::MatMulOp>([](auto op) { return 2.0 * depth(op); })
       .Case<nn::ConvOp>([](auto op) {
-        return 4.0 * product(shapeOf(op.getWeights()).drop_front());
+        return 4.0 * llvm::product_of(shapeOf(op.getWeights()).drop_front());
       })
       .Case<nn::ConvTransposeOp>([](auto op) {
-        return 6.0 * product(shapeOf(op.getWeights()).drop_front(2)) *
+        return 6.0 * llvm::product_of(shapeOf(op.getWeights()).drop_front(2)) *
                shapeOf(op.getWeights())[0] / op.getGroups();
       })
-      .Case<nn::PoolOp>([](auto op) { return 4.0 * product(op.getKernel()); })
+      .Case<nn::PoolOp>([](auto op) { return 4.0 * llvm::product_of(op.getKernel()); })
       .Case<nn::MaxPoolIndicesOp>(
-          [](auto op) { return 6.0 * product(op.getKernel()); })
+          [](auto op) { return 6.0 * llvm::product_of(op.getKernel()); })
       .Case<nn::ResizeOp, nn::GridSampleOp>([](auto) { return 30; })
       .Case<nn::RoiAlignOp>([](auto) { return 200; })
       .Default(1.0);

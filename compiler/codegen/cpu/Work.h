@@ -26,6 +26,9 @@ double definedMultiplyAdds(mlir::Operation *layer);
 /// group.
 double blockedMultiplyAdds(mlir::Operation *layer);
 
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor) {
+  return llvm::cast<mlir::RankedTensorType>(tensor.getType()).getShape();
+}
 /// Elements of a tensor.
 int64_t elementsOf(mlir::Value tensor);
 

@@ -35,19 +35,12 @@
 
 #include "llvm/Support/MathExtras.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 using llvm::divideCeil;
 
 namespace {
-
-int64_t product(ArrayRef<int64_t> values) {
-  return std::accumulate(values.begin(), values.end(), int64_t(1),
-                         std::multiplies<>());
-}
 
 /// What the micro-kernel can do with a bias.
 enum class BiasKind { None, Columns, Full, Other };
@@ -56,10 +49,10 @@ BiasKind biasKind(nn::MatMulOp op) {
   if (!op.getBias())
     return BiasKind::None;
   ArrayRef<int64_t> bias = shapeOf(op.getBias()), out = shapeOf(op.getOutput());
-  if (!bias.empty() && bias.back() == out.back() && product(bias) == out.back())
+  if (!bias.empty() && bias.back() == out.back() && llvm::product_of(bias) == out.back())
     return BiasKind::Columns;
   // Added as a residual is, if nothing comes between.
-  if (product(bias) == product(out) && !op.getResidual() && !op.getActivation())
+  if (llvm::product_of(bias) == llvm::product_of(out) && !op.getResidual() && !op.getActivation())
     return BiasKind::Full;
   return BiasKind::Other;
 }
@@ -83,9 +76,9 @@ struct MatMulShape {
   /// Number of the matrix of an operand (with batch dimensions `own`) that
   /// batch `index` of the result takes.
   Index matrix(KernelBuilder &k, Index index, ArrayRef<int64_t> own) const {
-    if (product(own) == 1)
+    if (llvm::product_of(own) == 1)
       return 0;
-    if (product(own) == product(batch))
+    if (llvm::product_of(own) == llvm::product_of(batch))
       return index;
     Index result = 0;
     int64_t ownStride = 1, stride = 1;
@@ -201,7 +194,7 @@ KernelInfo MatMulPanels::emitWith(KernelBuilder &k, Operation *layer,
                                   StringRef symbol, int64_t sideBySide) const {
   auto op = cast<nn::MatMulOp>(layer);
   MatMulShape s(op);
-  s.m *= product(s.batch);
+  s.m *= llvm::product_of(s.batch);
   PanelGrid grid = gridOf(s);
   PanelGrid::Costs costs;
   costs.weightBytes = grid.panels * panelWidth * s.k * 4;
@@ -368,14 +361,14 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
   auto op = cast<nn::MatMulOp>(layer);
   MatMulShape s(op);
   if (s.rhsBatch.empty() && !s.transposeLhs) { // all batches are more rows
-    s.m *= product(s.batch);
+    s.m *= llvm::product_of(s.batch);
     s.batch.clear();
     s.lhsBatch.clear();
   }
   constexpr int64_t fewRows = 16, packedBytes = 1 << 20;
   bool packs = s.transposeRhs || s.m > fewRows;
   PanelGrid grid = gridOf(s);
-  grid.batches = product(s.batch);
+  grid.batches = llvm::product_of(s.batch);
   PanelGrid::Costs costs;
   costs.weightBytes = grid.panels * panelWidth * s.k * 4;
   costs.inputRowBytes =

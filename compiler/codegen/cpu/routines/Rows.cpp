@@ -18,10 +18,6 @@ Type codegen::elementTypeOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getElementType();
 }
 
-ArrayRef<int64_t> codegen::shapeOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
-}
-
 Elements::Elements(KernelBuilder &k, Value memory, Value tensor)
     : k(&k), memory(memory), element(elementTypeOf(tensor)) {}
 

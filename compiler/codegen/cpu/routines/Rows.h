@@ -3,6 +3,7 @@
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_ROWS_H
 
 #include "compiler/codegen/cpu/Math.h"
+#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Layouts.h"
 
 namespace nnv12::codegen {
@@ -31,7 +32,6 @@ struct Elements {
 
 /// The tensor's element type.
 mlir::Type elementTypeOf(mlir::Value tensor);
-llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor);
 
 /// body(offset, active) for every vector of `n` consecutive elements.
 void forVectors(KernelBuilder &k, int64_t n, int64_t lanes,

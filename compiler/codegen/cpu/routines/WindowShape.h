@@ -2,13 +2,11 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINDOWSHAPE_H
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINDOWSHAPE_H
 
+#include "compiler/codegen/cpu/Work.h"
 #include "dialects/nn/NNDialect.h"
 
 namespace nnv12::codegen {
 
-inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
-}
 inline bool isF32(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType())
       .getElementType()
