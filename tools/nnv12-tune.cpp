@@ -187,8 +187,8 @@ static void measureSystem(StorageFile &file, const Cores &cores, Kernels &kernel
     StorageTimes storage = measureStorage(file, repeat);
     profile.readMBps = storage.readMBps;
     profile.readLatencyUs = storage.readLatencyUs;
-    profile.readAheadMB = storage.readAheadMB;
     profile.startUs = storage.startUs;
+    profile.arrival = storage.arrival;
     profile.mapUsPerMB = profile.mapLittleUsPerMB = storage.mapUsPerMB;
     if (storage.resident > 0.5)
       fprintf(stderr,

@@ -100,6 +100,9 @@ search::Device searchDevice(const DeviceProfile &profile, unsigned threads) {
   device.cpus = profile.big.count + profile.little.count;
   device.readBandwidth = profile.readMBps * 1e3;    // MB/s to bytes/ms
   device.readLatency = profile.readLatencyUs * 1e-3;
+  for (const DeviceProfile::Arrival &point : profile.arrival)
+    device.arrival.push_back(
+        {point.megabytes * 1e6, std::max(0.0, point.us - profile.startUs) * 1e-3});
   device.decoderStart = profile.zstdStartUs * 1e-3;
   device.readAhead = profile.readAheadMB * 1e6;
   device.mapPerByte = {profile.mapUsPerMB * 1e-9, profile.mapLittleUsPerMB * 1e-9};

@@ -54,6 +54,12 @@ struct DeviceProfile {
   double readMBps = 1000;
   double readLatencyUs = 100;
   double readAheadMB = 0;     ///< see search::Device::readAhead
+  /// The piece of the weights that ends after so many megabytes is in memory so long after
+  /// the bundle was opened, see search::Device::arrival. Empty: unknown.
+  struct Arrival {
+    double megabytes, us;
+  };
+  std::vector<Arrival> arrival;
   double mapUsPerMB = 50;     ///< what a big core does for each MB that is read and mapped
   double mapLittleUsPerMB = 50; ///< and a little one
   // Memory that the system supplies at its first use.

@@ -190,6 +190,21 @@ void readKernels(const Json &section, DeviceProfile &profile, std::string &error
   }
 }
 
+void readArrival(const Json &value, DeviceProfile &p, Fields &fields) {
+  constexpr const char *expected = "pairs of megabytes and microseconds, both ascending from 0";
+  DeviceProfile::Arrival last = {0, 0};
+  if (!value.is_array())
+    return fields.fail("arrival", value, expected);
+  for (const Json &pair : value) {
+    bool good = pair.is_array() && pair.size() == 2 && Fields::holds(pair[0], Fields::NotNegative) &&
+                Fields::holds(pair[1], Fields::NotNegative);
+    DeviceProfile::Arrival point = {good ? pair[0].get<double>() : 0, good ? pair[1].get<double>() : 0};
+    if (!good || point.megabytes < last.megabytes || point.us < last.us)
+      return fields.fail("arrival", good ? pair[1] : pair, expected);
+    p.arrival.push_back(last = point);
+  }
+}
+
 /// Everything behind the version; the first fault goes to `error`.
 void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   Fields top(json, "", error);
@@ -230,6 +245,8 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     fields.number("readMBps", p.readMBps, Fields::Positive);
     fields.number("readLatencyUs", p.readLatencyUs, Fields::NotNegative);
     fields.number("readAheadMB", p.readAheadMB, Fields::NotNegative, false);
+    if (const Json *arrival = fields.find("arrival", false))
+      readArrival(*arrival, p, fields);
     fields.number("startUs", p.startUs, Fields::NotNegative, false);
     fields.number("mapUsPerMB", p.mapUsPerMB, Fields::NotNegative);
     p.mapLittleUsPerMB = p.mapUsPerMB;
@@ -333,6 +350,12 @@ std::string printProfile(const DeviceProfile &p) {
                      {"startUs", p.startUs},
                      {"mapUsPerMB", p.mapUsPerMB},
                      {"mapLittleUsPerMB", p.mapLittleUsPerMB}};
+  if (!p.arrival.empty()) {
+    Json points = Json::array();
+    for (const DeviceProfile::Arrival &point : p.arrival)
+      points.push_back({point.megabytes, point.us});
+    json["storage"]["arrival"] = std::move(points);
+  }
   json["memory"] = {{"firstTouchUsPerMB", p.firstTouchUsPerMB}};
   json["codecs"] = {{"zstdStartUs", p.zstdStartUs},
                     {"zstdMBps", p.zstdMBps},

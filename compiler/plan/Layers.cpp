@@ -26,6 +26,11 @@ std::string plan::firstName(Location location) {
   return name;
 }
 
+/// What the runtime supplies of an arena that is not small while it waits for the
+/// bundle's head (nnv12_bundle::makeEarlyMemory).
+static constexpr double earlyBytes = 2 << 20;
+static constexpr double smallArena = earlyBytes / 4;
+
 /// Memory that comes into use: the arena grows when more lives at a time than
 /// ever before, and outputs are the caller's.
 static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
@@ -41,6 +46,7 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
   llvm::DenseSet<Value> live;
   std::vector<std::vector<Value>> dying(layers.size());
   double now = 0, most = 0;
+  std::vector<double> grown(layers.size());
   for (auto [i, layer] : llvm::enumerate(layers)) {
     for (Value v : layer.op->getResults()) {
       Value base = aliases.find(v).base;
@@ -55,11 +61,16 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
       dying[end == last.end() ? i : std::max<size_t>(end->second, i)].push_back(base);
     }
     if (now > most) {
-      layer.freshBytes += now - most;
+      grown[i] = now - most;
       most = now;
     }
     for (Value base : dying[i])
       now -= bytes(base);
+  }
+  double early = most < smallArena ? 0 : earlyBytes;
+  for (auto [layer, growth] : llvm::zip(layers, grown)) {
+    layer.freshBytes += std::max(0.0, growth - early);
+    early = std::max(0.0, early - growth);
   }
 }
 

@@ -9,7 +9,8 @@
 //            that an execute suffers: it cannot escape while there is that work to do
 //   prepare  preparations of layers up to k on preparation lanes / their number
 //            + executes from k on
-//   storage  bytes of layers up to k / bandwidth + executes from k on
+//   storage  bytes of layers up to k / bandwidth + executes from k on, less what is there
+//            earlier than at that bandwidth (Device::arrival)
 //   cpus     work of all cores / CPUs
 //
 // What a layer adds to them depends on its candidate and its lane, so T is at least
@@ -47,6 +48,7 @@ public:
     // With threads beyond the CPUs even an execute alone has to share.
     executeScale *= std::max(1.0, double(device.executeThreads) / std::max(1u, device.cpus));
 
+    earliest = earliestArrival(device);
     build();
   }
 
@@ -107,7 +109,8 @@ private:
   /// The least time that a preparation keeps a lane busy.
   double occupies(size_t i, unsigned c, Core core) const {
     Job job = preparationJob(device, 0, problem.layers[i].candidates[c], core);
-    double wait = device.readAhead > 0 ? 0 : job.latency + job.bytes / device.readBandwidth;
+    bool isAhead = device.readAhead > 0 || !device.arrival.empty();
+    double wait = isAhead ? 0 : job.latency + job.bytes / device.readBandwidth;
     return wait + job.work * prepareScale;
   }
   /// The least time from the start of the run to the end of a preparation.
@@ -115,10 +118,16 @@ private:
     double least = Simulator::never;
     auto on = [&](Core core) {
       Job job = preparationJob(device, 0, problem.layers[i].candidates[c], core);
-      double wait = job.bytes / device.readBandwidth;
-      // A read that was made ahead waits for no answer.
-      if (device.readAhead <= 0)
-        wait += job.latency;
+      double wait = 0;
+      if (!device.arrival.empty()) {
+        if (job.bytes > 0)
+          wait = arrivalOf(device, job.bytes, job.bytes);
+      } else {
+        wait = job.bytes / device.readBandwidth;
+        // A read that was made ahead waits for no answer.
+        if (device.readAhead <= 0)
+          wait += job.latency;
+      }
       least = std::min(least, wait + job.work * prepareScale);
     };
     on(device.executeCore);
@@ -171,7 +180,7 @@ private:
       }
       sum += least;
     }
-    return sum;
+    return sum - u[Storage] * earliest;
   }
 
   /// Moves weight from one part to another while that helps.
@@ -204,6 +213,7 @@ private:
   std::vector<std::vector<unsigned>> usable;
   std::vector<std::vector<Option>> options;
   double executeScale = 1, prepareScale = 1;
+  double earliest = 0; ///< see earliestArrival()
   size_t k = 0;
 };
 

@@ -35,14 +35,43 @@ double preparationTime(const Device &device, const Candidate &c, Core core) {
   return job.latency + job.bytes / device.readBandwidth + job.work;
 }
 
-Simulator::Simulator(const Device &device) : device(device) {}
+double arrivalOf(const Device &device, double bytes, double total) {
+  Arrival before = {0, 0};
+  for (const Arrival &piece : device.arrival) {
+    if (bytes <= piece.bytes) {
+      if (total >= piece.bytes)
+        return piece.time;
+      double part = (total - before.bytes) / (piece.bytes - before.bytes);
+      return before.time + part * (piece.time - before.time);
+    }
+    before = piece;
+  }
+  return before.time + (bytes - before.bytes) / device.readBandwidth;
+}
 
-bool Simulator::nextPhase(LaneState &lane, const Job &job) {
+double earliestArrival(const Device &device) {
+  double most = 0;
+  for (const Arrival &point : device.arrival)
+    most = std::max(most, point.bytes / device.readBandwidth - point.time);
+  return most;
+}
+
+Simulator::Simulator(const Device &device)
+    : device(device), isReadingAhead(device.readAhead > 0 && device.arrival.empty()) {}
+
+bool Simulator::nextPhase(LaneState &lane, const Job &job, double now) {
   switch (lane.phase) {
   case Phase::Idle: {
+    if (!arrived.empty() && job.bytes > 0) {
+      lane.phase = Phase::Transfer;
+      lane.remaining = arrived[job.layer] - now;
+      if (lane.remaining > 0)
+        return true;
+      return nextPhase(lane, job, now);
+    }
     lane.phase = Phase::Latency;
     lane.remaining = job.latency;
-    if (device.readAhead > 0 && job.bytes > 0) {
+    if (isReadingAhead && job.bytes > 0) {
       asked[job.layer] = true;
       aheadBytes -= ahead[job.layer];
       // What is there already costs no waiting.
@@ -56,7 +85,7 @@ bool Simulator::nextPhase(LaneState &lane, const Job &job) {
   case Phase::Latency:
     lane.phase = Phase::Transfer;
     lane.remaining = job.bytes;
-    if (device.readAhead > 0 && job.bytes > 0)
+    if (isReadingAhead && job.bytes > 0)
       lane.remaining = std::max(0.0, job.bytes - ahead[job.layer]);
     if (lane.remaining > 0)
       return true;
@@ -97,7 +126,7 @@ void Simulator::startJobs(const std::vector<std::vector<Job>> &lanes, double now
         lane.execute = job.execute;
         if (spans)
           (*spans)[i][lane.next].start = now;
-        if (nextPhase(lane, job))
+        if (nextPhase(lane, job, now))
           break;
         endJob(i, job, now, spans);
         moved = true;
@@ -122,13 +151,13 @@ void Simulator::setRates() {
   double prepareRate = share / (executing ? device.prepareInterference : 1);
   for (LaneState &lane : states)
     lane.rate = lane.phase == Phase::Latency    ? 1
-                : lane.phase == Phase::Transfer ? device.readBandwidth / transfers
+                : lane.phase == Phase::Transfer ? (arrived.empty() ? device.readBandwidth / transfers : 1)
                 : lane.phase != Phase::Work     ? 0
                 : lane.execute                  ? executeRate
                                                 : prepareRate;
 
   aheadRate = 0;
-  if (device.readAhead > 0 && transfers == 0) {
+  if (isReadingAhead && transfers == 0) {
     while (aheadLayer < want.size() &&
            (asked[aheadLayer] || ahead[aheadLayer] >= want[aheadLayer]))
       ++aheadLayer;
@@ -151,15 +180,24 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
   double left = 0;
   for (const Job &job : lanes[0])
     left += job.work;
-  if (device.readAhead > 0) {
-    ahead.assign(layers, 0);
+  arrived.clear();
+  if (isReadingAhead || !device.arrival.empty()) {
     want.assign(layers, 0);
-    asked.assign(layers, 0);
-    aheadLayer = 0;
-    aheadBytes = 0;
     for (const auto &lane : lanes)
       for (const Job &job : lane)
         want[job.layer] += job.bytes;
+  }
+  if (isReadingAhead) {
+    ahead.assign(layers, 0);
+    asked.assign(layers, 0);
+    aheadLayer = 0;
+    aheadBytes = 0;
+  } else if (!device.arrival.empty()) {
+    double end = 0, total = 0;
+    for (double bytes : want)
+      total += bytes;
+    for (double bytes : want)
+      arrived.push_back(arrivalOf(device, end += bytes, total));
   }
 
   double now = 0;
@@ -206,7 +244,7 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
       if (lane.remaining > 1e-12 * moved)
         continue;
       const Job &job = lanes[i][lane.next];
-      if (nextPhase(lane, job))
+      if (nextPhase(lane, job, now))
         continue;
       endJob(i, job, now, spans);
     }

@@ -8,6 +8,7 @@
 //    this state share equally; for both the lane's core does nothing. Then the core
 //    maps the bytes. While no lane moves bytes the system reads ahead, in the
 //    order of the layers and up to `readAhead` bytes that nobody asked for yet.
+//    With `arrival` a read waits until its layer's last byte has arrived.
 //  * Working cores share the CPUs equally, an execute counting as many as it has
 //    threads. An execute is slowed down while any preparation works, a
 //    preparation while an execute works.
@@ -22,6 +23,12 @@
 #include <limits>
 
 namespace nnv12::search {
+
+/// When the first `bytes` of a file with `total` ones are there, by Device::arrival,
+/// which must not be empty.
+double arrivalOf(const Device &device, double bytes, double total);
+/// No byte arrives before its number over readBandwidth less this; 0 without arrival.
+double earliestArrival(const Device &device);
 
 /// One operation, or a whole preparation of a layer.
 struct Job {
@@ -87,14 +94,16 @@ private:
   /// Of lane `i`.
   void endJob(size_t i, const Job &job, double now, std::vector<std::vector<Span>> *spans);
   /// To the next phase of its job that takes time; false at its end.
-  bool nextPhase(LaneState &lane, const Job &job);
+  bool nextPhase(LaneState &lane, const Job &job, double now);
   void setRates();
 
   const Device &device;
+  bool isReadingAhead;
   uint64_t stepCount = 0;
   double finish = 0; ///< of the executes so far
   std::vector<LaneState> states;
   std::vector<uint32_t> done; ///< jobs of each layer
+  std::vector<double> arrived; ///< with Device::arrival: when each layer's bytes are there
   // Reading ahead.
   std::vector<double> ahead; ///< bytes read of each layer before it was asked for
   std::vector<double> want;  ///< bytes of each layer

@@ -1,6 +1,7 @@
 //===- System.cpp - Storage, memory and codec of this machine -------------===//
 #include "tools/tune/System.h"
 
+#include "artifact/MappedFile.h"
 #include "runtime/Decoder.h"
 #include "runtime/Reader.h"
 #include "tools/common/Clock.h"
@@ -25,6 +26,9 @@ using tools::fail;
 using tools::milliseconds;
 
 static constexpr size_t page = 4096;
+
+/// Where in a bundle weights begin, about: behind metadata and code.
+static constexpr size_t weightsBegin = 192 << 10;
 
 /// Time that the calling thread was computing.
 static double coreMilliseconds() {
@@ -95,26 +99,28 @@ double StorageFile::evict() {
   return resident();
 }
 
-double StorageFile::readHead(size_t size) {
-  Mapping mapping(fd, 0, size);
+StorageFile::Arrivals StorageFile::readAsBundle(const std::vector<size_t> &offsets,
+                                                double session) const {
+  Arrivals result = {};
+  artifact::Fault fault;
+  artifact::MappedFile file;
   double start = milliseconds();
-  posix_fadvise(fd, 0, static_cast<off_t>(size), POSIX_FADV_WILLNEED);
-  mapping.read(size);
-  return milliseconds() - start;
-}
-
-double StorageFile::readAhead() {
-  evict();
-  // What a reader touches in order, and then the time that the system would need for the rest.
-  size_t touched = std::min(size_, size_t(4) << 20);
-  {
-    Mapping mapping(fd, 0, size_);
-    mapping.advise(MADV_HUGEPAGE);
-    mapping.read(touched);
-    usleep(100000);
+  if (!file.open(("/proc/self/fd/" + std::to_string(fd)).c_str(), fault))
+    fail(std::string("cannot read a file again: ") + fault.text);
+  runtime::readPages(file.data(), 1);
+  file.readAhead(weightsBegin);
+  result.head = milliseconds() - start;
+  while (milliseconds() - start < result.head + session)
+    continue;
+  auto *bytes = const_cast<uint8_t *>(file.data());
+  madvise(bytes + weightsBegin, file.size() - weightsBegin, MADV_HUGEPAGE);
+  size_t at = weightsBegin;
+  for (size_t offset : offsets) {
+    runtime::readPages(bytes + at, offset - at);
+    at = offset;
+    result.times.push_back(milliseconds() - start);
   }
-  double present = resident() * double(size_);
-  return std::max(0.0, present - double(touched));
+  return result;
 }
 
 double StorageFile::resident() const { return tools::residency(fd, size_); }
@@ -126,6 +132,41 @@ StorageFile::Times StorageFile::populate(size_t offset, size_t size,
   Times start = {milliseconds(), coreMilliseconds()};
   mapping.read(size);
   return {milliseconds() - start.wall, coreMilliseconds() - start.core};
+}
+
+/// Offsets at which arrival is measured: the further, the fewer.
+static std::vector<size_t> arrivalOffsets(size_t size) {
+  std::vector<size_t> offsets;
+  for (size_t at = weightsBegin; at < size;) {
+    at += std::max<size_t>(128 << 10, at / 16 & ~(page - 1));
+    offsets.push_back(std::min(at, size));
+  }
+  return offsets;
+}
+
+static void measureArrival(StorageFile &file, unsigned repeat, StorageTimes &result) {
+  // Checking a bundle and making a session take a core about so long, which differs
+  // little from bundle to bundle.
+  constexpr double session = 0.25;
+  std::vector<size_t> offsets = arrivalOffsets(file.size());
+  std::vector<double> heads;
+  std::vector<std::vector<double>> times(offsets.size());
+  for (unsigned i = 0; i < repeat; ++i) {
+    file.evict();
+    StorageFile::Arrivals arrivals = file.readAsBundle(offsets, session);
+    heads.push_back(arrivals.head);
+    for (size_t k = 0; k < offsets.size(); ++k)
+      times[k].push_back(arrivals.times[k]);
+  }
+  result.startUs = (tools::Statistics(heads).median + session) * 1e3;
+  // What comes within so long is one piece.
+  constexpr double sameMs = 0.1;
+  for (size_t k = 0; k < offsets.size(); ++k) {
+    double time = tools::Statistics(times[k]).median;
+    if (k && time - tools::Statistics(times[k - 1]).median < sameMs)
+      result.arrival.pop_back();
+    result.arrival.push_back({double(offsets[k] - weightsBegin) * 1e-6, time * 1e3});
+  }
 }
 
 StorageTimes measureStorage(StorageFile &file, unsigned repeat) {
@@ -150,17 +191,7 @@ StorageTimes measureStorage(StorageFile &file, unsigned repeat) {
     waits.push_back(std::max(times.wall - times.core, 0.01 * times.wall) / megabytes);
     cores.push_back(times.core / megabytes);
   }
-  result.readAheadMB = file.readAhead() * 1e-6;
-  // The head of a bundle is read at once. Checking it and making a session take a core about
-  // as long as startCoreUs, which differs little from bundle to bundle.
-  constexpr size_t head = 256 << 10;
-  constexpr double startCoreUs = 350;
-  std::vector<double> heads;
-  for (unsigned i = 0; i < repeat + 1; ++i) {
-    file.evict();
-    heads.push_back(file.readHead(std::min(head, file.size())) * 1e3);
-  }
-  result.startUs = undisturbedMedian(heads) + startCoreUs;
+  measureArrival(file, repeat, result);
   file.evict();
   // Single pages, far from each other.
   size_t slots = file.size() / (1u << 20);
@@ -197,10 +228,6 @@ double measureFirstTouch(unsigned repeat) {
   std::vector<double> times[2];
   for (unsigned i = 0; i < repeat; ++i) {
     Memory memory(size);
-    // Huge pages cost a quarter of this where they are granted at once. Where memory is in
-    // pieces, as on a machine that has been up for a while, the system first has to make
-    // some, or grants small ones: plans should not rely on luck.
-    madvise(memory.data(), size, MADV_NOHUGEPAGE);
     for (int again = 0; again < 2; ++again)
       for (size_t offset = 0; offset < size; offset += piece) {
         double start = milliseconds();

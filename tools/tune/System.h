@@ -2,9 +2,12 @@
 #ifndef NNV12_TOOLS_TUNE_SYSTEM_H
 #define NNV12_TOOLS_TUNE_SYSTEM_H
 
+#include "compiler/device/DeviceProfile.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace nnv12::tune {
 
@@ -20,11 +23,15 @@ public:
   size_t size() const { return size_; }
   /// Takes the file out of memory; the part that stayed, 0 to 1.
   double evict();
-  /// Reads the first `size` bytes as a bundle is opened: asked for at once. Milliseconds.
-  double readHead(size_t size);
-  /// How many bytes the system reads on its own ahead of a reader that goes through
-  /// the file in order.
-  double readAhead();
+  /// Reads the file as the runtime reads a bundle: its head, what is asked for
+  /// early, and then page after page. `session`: milliseconds that pass between,
+  /// for checking it and making a session.
+  struct Arrivals {
+    double head; ///< milliseconds, until what is asked for early has been
+    /// Milliseconds until the bytes up to each of `offsets` are there.
+    std::vector<double> times;
+  };
+  Arrivals readAsBundle(const std::vector<size_t> &offsets, double session) const;
 
   struct Times {
     double wall; ///< milliseconds
@@ -43,8 +50,10 @@ private:
 };
 
 struct StorageTimes {
-  double readMBps, readLatencyUs, readAheadMB;
-  double startUs; ///< see device::DeviceProfile
+  double readMBps, readLatencyUs;
+  // See device::DeviceProfile.
+  double startUs;
+  std::vector<device::DeviceProfile::Arrival> arrival;
   double mapUsPerMB; ///< what the reading core does itself
   double resident;   ///< part of the file that could not be evicted
 };
@@ -54,7 +63,7 @@ StorageTimes measureStorage(StorageFile &file, unsigned repeat);
 /// What a core does for a megabyte that is populated.
 double measureMap(StorageFile &file, unsigned repeat);
 /// The time of a megabyte of fresh memory at its first use over that of a later
-/// one, microseconds, in small pages.
+/// one, microseconds, in huge pages where there are such.
 double measureFirstTouch(unsigned repeat);
 /// One thread that reads memory which is not in the cache.
 double measureMemoryGBps(unsigned repeat);

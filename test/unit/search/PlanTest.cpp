@@ -109,12 +109,13 @@ TEST(Places, missing) {
 
 /// As large as ResNet-50 with all routines, tiles and storage forms.
 static Problem largeProblem() {
-  Random random(5);
-  Problem p = randomProblem(random, 60, 1, 0);
+  Random random(6);
+  Problem p;
+  for (int i = 0; i < 60; ++i)
+    p.layers.push_back({"layer" + std::to_string(i), {}});
   for (Layer &layer : p.layers)
     while (layer.candidates.size() < 10)
       layer.candidates.push_back(randomCandidate(random));
-  p.device = {};
   p.device.readBandwidth = 1e6;
   p.device.mapPerByte = {1e-7, 2e-7};
   p.device.preparationLanes = {Core::Little, Core::Little, Core::Little};
@@ -150,7 +151,9 @@ TEST(Plan, ablation) {
   Random random(9);
   for (int round = 0; round < 40; ++round) {
     Problem p = randomProblem(random, 12, 3, 2);
-    p.device.decoderStart = 0; // it would join layers
+    // These would join layers.
+    p.device.decoderStart = 0;
+    p.device.arrival.clear();
     for (Layer &layer : p.layers) { // each layer has a raw form
       layer.candidates.push_back(randomCandidate(random));
       layer.candidates.back().storage = "raw";

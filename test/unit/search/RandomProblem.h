@@ -56,6 +56,14 @@ inline Problem randomProblem(Random &random, unsigned layers, unsigned candidate
   d.readLatency = random.flip() ? random.between(0.01, 0.2) : 0;
   if (random.below(3) == 0)
     d.readAhead = random.flip() ? 1e9 : random.between(1e5, 1e6);
+  if (random.below(3) == 0) {
+    Arrival point = {0, 0};
+    for (unsigned i = 0; i < 4; ++i) {
+      point.bytes += random.between(1e4, 1e6);
+      point.time += random.flip() ? random.between(0, 2) : 0;
+      d.arrival.push_back(point);
+    }
+  }
   if (random.below(3) == 0)
     d.decoderStart = random.between(0, 1);
   d.mapPerByte = {random.between(0, 2e-7), random.between(0, 4e-7)};

@@ -4,11 +4,27 @@
 #include "compiler/search/Algorithm1.h"
 
 #include <gtest/gtest.h>
+#include <numeric>
 
 #include <algorithm>
 #include <cmath>
 
 using namespace nnv12::search;
+
+/// Piece by piece from the end of the file.
+static double arrivalByHand(const Device &d, double bytes, double total) {
+  if (bytes > d.arrival.back().bytes)
+    return d.arrival.back().time + (bytes - d.arrival.back().bytes) / d.readBandwidth;
+  for (size_t i = d.arrival.size(); i-- > 0;) {
+    Arrival before = i ? d.arrival[i - 1] : Arrival{0, 0};
+    if (bytes > before.bytes) {
+      double missing = std::max(0.0, d.arrival[i].bytes - total);
+      return d.arrival[i].time - missing * (d.arrival[i].time - before.time) /
+                                     (d.arrival[i].bytes - before.bytes);
+    }
+  }
+  return 0;
+}
 
 /// The model of Simulator.h once more, as plainly as possible: time moves in small
 /// steps, and in each every lane does what it may. Wrong by some steps an operation.
@@ -31,6 +47,9 @@ static double smallSteps(const Problem &problem, const Choice &choice,
       if (o.stage == Stage::Read)
         want[o.layer] = problem.layers[o.layer].candidates[choice[o.layer]].bytes;
     }
+  auto end = [&](uint32_t layer) {
+    return std::accumulate(want.begin(), want.begin() + layer + 1, 0.0);
+  };
   double now = 0;
   for (; now < 1e4; now += dt) {
     // Start what may start; end what has nothing left.
@@ -51,6 +70,10 @@ static double smallSteps(const Problem &problem, const Choice &choice,
             asked[o.layer] = true;
             s.bytes = c.bytes - ahead[o.layer];
             s.latency = s.bytes > 0 ? d.readLatency : 0;
+            if (!d.arrival.empty()) {
+              s.bytes = 0;
+              s.latency = arrivalByHand(d, end(o.layer), end(uint32_t(layers) - 1)) - now;
+            }
             s.work = c.bytes * d.mapPerByte.on(core);
           } else {
             s.work = o.stage == Stage::Decode      ? c.decode.on(core)
@@ -98,7 +121,7 @@ static double smallSteps(const Problem &problem, const Choice &choice,
       else if (s.running)
         s.bytes -= dt * d.readBandwidth / transfers;
     }
-    if (d.readAhead > 0 && transfers == 0) {
+    if (d.arrival.empty() && d.readAhead > 0 && transfers == 0) {
       double outstanding = 0;
       for (size_t i = 0; i < layers; ++i)
         outstanding += asked[i] ? 0 : ahead[i];
@@ -180,6 +203,26 @@ TEST(Simulator, readsAheadWhileNobodyAsks) {
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 10 + 8 + 2 + 1);
   p.device.readAhead = 500;
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 10 + 8 + 5 + 1);
+}
+
+TEST(Simulator, arrival) {
+  Problem p = twoReads(); // 1000 bytes each
+  p.device.readBandwidth = 100;
+  p.device.readLatency = 5; // neither of these counts any more
+  p.device.readAhead = 1e9;
+  p.device.arrival = {{500, 0}, {1500, 3}};
+  EXPECT_DOUBLE_EQ(arrivalOf(p.device, 500, 2000), 0);
+  EXPECT_DOUBLE_EQ(arrivalOf(p.device, 501, 2000), 3);
+  EXPECT_DOUBLE_EQ(arrivalOf(p.device, 501, 1000), 1.5); // half of the piece is all there is
+  EXPECT_DOUBLE_EQ(arrivalOf(p.device, 2000, 2000), 3 + 5);
+  EXPECT_DOUBLE_EQ(earliestArrival(p.device), 15 - 3);
+  Schedule s = {{{{0, Stage::Execute}, {1, Stage::Execute}},
+                 {{0, Stage::Read}, {1, Stage::Read}}}};
+  double first = p.layers[0].candidates[0].execute, second = p.layers[1].candidates[0].execute;
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, std::max(3 + first, 8.0) + second);
+  // In whatever order lanes ask, bytes come in that of the layers.
+  std::swap(s.lanes[1][0], s.lanes[1][1]);
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 8 + first + second);
 }
 
 TEST(Simulator, interference) {
