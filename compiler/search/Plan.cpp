@@ -78,13 +78,20 @@ static Plan planEither(const Problem &problem, const Options &options) {
   return result;
 }
 
+static bool canDecode(const Problem &problem) {
+  for (const Layer &layer : problem.layers)
+    if (std::any_of(layer.candidates.begin(), layer.candidates.end(), isDecoded))
+      return true;
+  return false;
+}
+
 Plan plan(const Problem &problem, const Options &options) {
   Plan best;
   if (problem.layers.empty()) {
     best.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
     return best;
   }
-  if (problem.device.decoderStart <= 0)
+  if (problem.device.decoderStart <= 0 || !canDecode(problem))
     return planEither(problem, options);
   // Starting the decoder costs once, what decoding saves comes layer by layer: a search
   // that changes layer after layer cannot see both.

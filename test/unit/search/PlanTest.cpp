@@ -138,6 +138,16 @@ TEST(Plan, largeOneWithinItsSteps) {
   EXPECT_LT(found.finish, plan(p, options).finish);
 }
 
+TEST(Plan, searchesOnceWhereNothingIsCompressed) {
+  Problem p = largeProblem();
+  for (Layer &layer : p.layers)
+    for (Candidate &c : layer.candidates)
+      c.decode = {};
+  Plan once = plan(p, withSteps(100'000));
+  p.device.decoderStart = 0.3;
+  EXPECT_EQ(plan(p, withSteps(100'000)).steps, once.steps);
+}
+
 TEST(Plan, deterministic) {
   Problem p = largeProblem();
   Plan a = plan(p, withSteps(100'000)), b = plan(p, withSteps(100'000));
