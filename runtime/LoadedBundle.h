@@ -30,6 +30,8 @@ public:
   const nnv12::bundle::Program *chosenProgram() const { return program; }
   const uint8_t *code() const { return codeMapping.data(); }
   bool codeIsMapped() const { return mappedInPlace; }
+  /// Whether the image is a mapping of a file, and not the caller's memory.
+  bool isMapped() const { return file.data(); }
   bool isSigned() const;
   /// To a session's arena of at least a huge page, once: memory that has been
   /// supplied already, for its beginning.

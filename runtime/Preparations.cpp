@@ -3,6 +3,9 @@
 
 #include "runtime/Reader.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 namespace nnv12::runtime {
 
 #ifdef NNV12_TEST_HOOKS
@@ -16,6 +19,9 @@ void (*beforePiece)() = nullptr;
 /// A transform goes in so many pieces, of which other threads may take the
 /// rest.
 static constexpr uint64_t piecesPerTransform = 16;
+
+/// Fewer bytes of weights are not worth a call to take them out of memory.
+static constexpr uint64_t leastForgotten = 256 << 10;
 
 void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
                 Memory memory) {
@@ -59,9 +65,38 @@ bool Preparations::create(const nnv12_bundle &bundle, Memory memory,
   if (!allocate(bundle, fault))
     return false;
   void **operands = operandTable.data();
+  isMapped = bundle.isMapped();
   for (uint32_t i = 0; i < items.size(); ++i)
     if (!skipped[i])
       resolve(items[i], bundle, memory, operands);
+  return true;
+}
+
+/// Whether `operation` is the only one of the program that reads the weights
+/// that are its source. (Reads bring them, which is no use of them.)
+static bool isOnlyReader(const bundle::Program *program,
+                         const bundle::Operation *operation) {
+  const bundle::Operand *source = operation->operands()->Get(1);
+  auto uses = [&](const bundle::Operation *other) {
+    for (const bundle::Operand *operand : *other->operands())
+      if (operand->space() == bundle::Space_Weights &&
+          operand->index() == source->index() &&
+          operand->offset() < source->offset() + source->size() &&
+          source->offset() < operand->offset() + operand->size())
+        return true;
+    return false;
+  };
+  for (const bundle::Operation *other : *program->operations())
+    if (uses(other))
+      return false;
+  for (const bundle::Operation *other : *program->preparations())
+    if (other != operation && other->kind() != bundle::OperationKind_Read &&
+        uses(other))
+      return false;
+  if (program->switches())
+    for (const bundle::Switch *change : *program->switches())
+      if (uses(change->replacement()))
+        return false;
   return true;
 }
 
@@ -91,6 +126,12 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
   }
   if (item.perPiece == 0)
     item.perPiece = 1;
+  const bundle::Operand *source = operation->operands()->size() > 1
+                                      ? operation->operands()->Get(1)
+                                      : nullptr;
+  item.isOnlyReader = isMapped && source && source->space() == bundle::Space_Weights &&
+                      source->size() >= leastForgotten &&
+                      isOnlyReader(bundle.chosenProgram(), operation);
   // At least one, so that somebody finishes it. Sizes are below 2^46 and tiles
   // below 2^31, so the number fits but for absurd reads, which go in larger
   // pieces.
@@ -143,9 +184,23 @@ void Preparations::finish(Item &item, uint32_t pieces, bool good) {
   // Acquires and releases, so that who sees it done sees every thread's pieces.
   if (item.left.fetch_sub(pieces, std::memory_order_acq_rel) != pieces)
     return;
+  if (item.isOnlyReader)
+    forgetSource(item);
   doneCount.fetch_add(1, std::memory_order_relaxed);
   item.done.store(true, std::memory_order_release);
   events.happen();
+}
+
+/// Weights that were decoded or transformed need not stay in this process's
+/// memory beside the result. In the page cache they do, as long as there is room.
+void Preparations::forgetSource(const Item &item) const {
+  auto page = static_cast<uintptr_t>(getpagesize());
+  auto begin = reinterpret_cast<uintptr_t>(item.operands[1]);
+  uintptr_t end = begin + item.operation->operands()->Get(1)->size();
+  begin = (begin + page - 1) & ~(page - 1);
+  end &= ~(page - 1);
+  if (begin < end)
+    madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
 }
 
 bool Preparations::workOnPiece(uint32_t index, Preparer &preparer) {

@@ -89,6 +89,7 @@ private:
     uint64_t units;    ///< bytes of a read, tiles of a transform
     uint64_t perPiece; ///< units
     uint32_t pieces;
+    bool isOnlyReader; ///< nothing else needs the weights that it reads
     std::atomic<uint32_t> next; ///< the first piece that nobody has begun
     std::atomic<uint32_t> left; ///< pieces that are not finished
     std::atomic<bool> done;
@@ -99,9 +100,11 @@ private:
                void **&operands);
   bool compute(Item &item, uint64_t begin, uint64_t end, Preparer &preparer);
   void finish(Item &item, uint32_t pieces, bool good);
+  void forgetSource(const Item &item) const;
 
   artifact::Array<Item> items;
   artifact::Array<void *> operandTable;
+  bool isMapped = false; ///< from a file, not the caller's memory
   bool zstd = false;
   uint64_t split = 0;
   Events events;

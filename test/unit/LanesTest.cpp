@@ -6,6 +6,7 @@
 #include "test/unit/PlannedSample.h"
 
 #include <atomic>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <thread>
@@ -130,6 +131,41 @@ void delay() {
 }
 
 } // namespace
+
+/// Kilobytes of a file that this process has mapped and in memory.
+static size_t mappedKilobytes(const std::string &path) {
+  std::ifstream maps("/proc/self/smaps");
+  size_t sum = 0;
+  bool isOurs = false;
+  for (std::string line; std::getline(maps, line);) {
+    size_t value;
+    if (line.find(path) != std::string::npos)
+      isOurs = true;
+    else if (line.compare(0, 4, "Rss:") == 0 && isOurs) {
+      if (sscanf(line.c_str(), "Rss: %zu", &value) == 1)
+        sum += value;
+      isOurs = false;
+    }
+  }
+  return sum;
+}
+
+// What was decoded, and is of no more use, leaves this process's memory.
+TEST_F(LanesTest, ForgetsWhatWasDecoded) {
+  make(20000, 2, 1);
+  size_t frame = sample->elements() * 4 / 1024;
+  ASSERT_GE(frame, 512u);
+  Bundle bundle(path);
+  SessionOptions options;
+  options.mode = NNV12_MODE_COLD;
+  Session session(bundle, options);
+  EXPECT_TRUE(runs(session, 1, false));
+  // The frame, and two weights that stay: one for the execute, one for the switch,
+  // which nobody has read in this mode.
+  EXPECT_LT(mappedKilobytes(path), 2 * frame + frame / 2);
+  Session again(bundle, options);
+  EXPECT_TRUE(runs(again, 2, false));
+}
 
 TEST_F(LanesTest, Describes) {
   Bundle bundle(path);

@@ -18,11 +18,11 @@ Buffer::Buffer(size_t size) : length(size) {
   // Small pages of an input or output of some megabytes cost a millisecond at
   // their first use.
   constexpr size_t hugePageSize = 2u << 20;
-  bool huge = size >= hugePageSize / 4;
+  bool huge = size >= hugePageSize;
   if (posix_memalign(&memory, huge ? hugePageSize : 64, size ? size : 1) != 0)
     fail("no memory for " + std::to_string(size) + " bytes");
   if (huge)
-    madvise(memory, (size + hugePageSize - 1) & ~(hugePageSize - 1), MADV_HUGEPAGE);
+    madvise(memory, size & ~(hugePageSize - 1), MADV_HUGEPAGE);
   bytes.reset(static_cast<uint8_t *>(memory));
 }
 
