@@ -34,6 +34,8 @@ struct CompileOptions {
   /// Without a profile: measure the costs of this machine's target, see tuneHost().
   bool tuneHost = false;
   TuneOptions tuning;
+  /// What storage reads, instead of what the costs say; 0: as they say.
+  double storageMBps = 0;
   plan::Mode mode = plan::Mode::Cold;
   plan::Parts parts = plan::Parts::KCP;
   Emit emit = Emit::Bundle;

@@ -54,7 +54,8 @@ FailureOr<SharedProfile> nnv12::readProfileOption(const CompileOptions &options,
       std::make_shared<device::DeviceProfile>(std::move(*profile)));
 }
 
-FailureOr<Costs> nnv12::resolveCosts(const CompileOptions &options,
+/// Without --storage-mbps.
+static FailureOr<Costs> storedCosts(const CompileOptions &options,
                                      const codegen::Target &target,
                                      SharedProfile given, func::FuncOp main) {
   if (given && given->architecture == target.architecture)
@@ -73,6 +74,18 @@ FailureOr<Costs> nnv12::resolveCosts(const CompileOptions &options,
   if (options.targets.empty())
     builtin->big.count = std::max(1u, llvm::hardware_concurrency().compute_thread_count());
   return Costs{builtin};
+}
+
+FailureOr<Costs> nnv12::resolveCosts(const CompileOptions &options,
+                                     const codegen::Target &target,
+                                     SharedProfile given, func::FuncOp main) {
+  auto costs = storedCosts(options, target, std::move(given), main);
+  if (failed(costs) || options.storageMBps <= 0)
+    return costs;
+  auto profile = std::make_shared<device::DeviceProfile>(*costs->profile);
+  device::setStorage(*profile, options.storageMBps);
+  costs->profile = std::move(profile);
+  return costs;
 }
 
 FailureOr<plan::ProgramOp> nnv12::planModel(ModuleOp module,

@@ -94,6 +94,12 @@ std::string missingKernels(const DeviceProfile &profile,
          "), expected all; run nnv12-tune for this model";
 }
 
+void setStorage(DeviceProfile &profile, double megabytes) {
+  profile.readMBps = megabytes;
+  for (DeviceProfile::Arrival &piece : profile.arrival)
+    piece.us = profile.startUs + piece.megabytes / megabytes * 1e6;
+}
+
 search::Device searchDevice(const DeviceProfile &profile, unsigned threads) {
   search::Device device;
   device.executeThreads = std::max(1u, threads);

@@ -101,6 +101,9 @@ std::string writeProfile(const DeviceProfile &profile, const std::string &path);
 DeviceProfile builtinProfile(const std::string &architecture,
                              const std::string &target);
 
+/// The same device with storage that reads `megabytes` a second, in pieces as before.
+void setStorage(DeviceProfile &profile, double megabytes);
+
 /// Names of the profiles that are part of the program, and their JSON text.
 const std::map<std::string, std::string> &shippedProfiles();
 

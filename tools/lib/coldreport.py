@@ -90,10 +90,11 @@ def _floor(rows, threads, limits):
         ratios.append(ratio)
         added = _median([s["process"] - s["in-process"] for s in turns["samples"]["cold"]])
         process.append(added)
-        allowed = note["bundle"] + note["arena"] + note["prepared"] + 8 * MB
+        buffers = note.get("buffers", 0)  # the application's
+        allowed = note["bundle"] + note["arena"] + note["prepared"] + buffers + 8 * MB
         used = max(s["peak"] for s in turns["samples"]["cold"])
         peak.append(used / allowed)
-        bare.append(used / (allowed - note["prepared"]))
+        bare.append(used / (allowed - note["prepared"] - buffers))
         guess = note["predicted_cold"]
         if guess:
             predicted += 1
@@ -106,7 +107,7 @@ def _floor(rows, threads, limits):
     who = f"{threads} thr."
     limits.add(f"cold / max(floor, warm), geometric mean, {who}", geometric_mean(ratios), 1.25)
     limits.add(f"whole process adds, ms, largest median, {who}", max(process), 3)
-    limits.add(f"peak memory / (bundle + arena + prepared + 8 MB), largest, {who}", max(peak), 1)
+    limits.add(f"peak memory / (bundle + arena + prepared + inputs and outputs + 8 MB), largest, {who}", max(peak), 1)
     limits.add(f"peak memory / (bundle + arena + 8 MB), largest, {who}", max(bare), 1)
     if predicted:
         limits.add(f"models predicted within 15 %, {who}", 100 * right / predicted, 80,
@@ -180,22 +181,24 @@ def _throttled(rows, threads, limits):
     rates = list(rows[0]["throttled"]["rates"])
     cells, ratios, fewer, large = [], {rate: [] for rate in rates}, 0, 0
     for row in rows:
-        part = row["throttled"]
-        note = part["bundle"]
-        # In smaller files, headers and page alignment weigh more than weights.
-        if note["model"] > MB:
-            large += 1
-            fewer += note["bundle"] < note["model"]
-        line = [row["model"], f"{note['model'] / MB:.2f}", f"{note['bundle'] / MB:.2f}", _ratio(note["bundle"] / note["model"])]
+        line = [row["model"]]
         for rate in rates:
-            samples = part["rates"][rate]
+            part = row["throttled"]["rates"][rate]
+            note, samples = part["bundle"], part["samples"]
+            if len(line) == 1:
+                line.append(f"{note['model'] / MB:.2f}")
+            # In smaller files, headers and page alignment weigh more than weights.
+            if note["model"] > MB:
+                large += 1
+                fewer += note["bundle"] < note["model"]
             read, cold, warm = (_median([s[k] for s in samples]) for k in ("read", "cold", "warm"))
             # The limiter lets a tenth of a second's bytes through at once.
             small = note["bundle"] / MB / float(rate) < 0.2
             computes = warm > read
             if not small and not computes:
                 ratios[rate].append(cold / read)
-            line += [_ms(read), _ms(cold), _ratio(cold / read) + (" †" if small else " *" if computes else "")]
+            line += [f"{note['bundle'] / MB:.2f}", _ratio(note["bundle"] / note["model"]), _ms(read), _ms(cold),
+                     _ratio(cold / read) + (" †" if small else " *" if computes else "")]
         cells.append(line)
     for rate in rates:
         limits.add(f"cold / reading at {rate} MB/s, geometric mean where storage sets the bound, {threads} thr.",
@@ -203,9 +206,10 @@ def _throttled(rows, threads, limits):
     if large:
         limits.add(f"bundles smaller than the model's file, %, models above 1 MB, {threads} thr.", 100 * fewer / large, 100,
                    f"{fewer} of {large}", least=True)
-    heads = [h for rate in rates for h in (f"read, {rate} MB/s", f"cold, {rate} MB/s", "cold / read")]
-    return table(["model", "ONNX MB", "bundle MB", "bundle / ONNX", *heads], cells) + \
-        ("\n\n\\* computing takes longer than reading, so storage sets no bound. "
+    heads = [h for rate in rates
+             for h in (f"bundle MB, {rate} MB/s", "/ ONNX", f"read, {rate} MB/s", f"cold, {rate} MB/s", "cold / read")]
+    return table(["model", "ONNX MB", *heads], cells) + \
+        ("\n\nPlanned with `--storage-mbps`. \\* computing takes longer than reading, so storage sets no bound. "
          "† so few bytes that the limiter lets them through at once.")
 
 

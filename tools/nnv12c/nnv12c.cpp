@@ -67,6 +67,11 @@ static cl::opt<std::string> profile(
     cl::desc("Device profile with the costs to plan with; its target is the default of "
              "--target. Without one costs are predicted"),
     cl::value_desc("FILE"), cl::cat(category));
+static cl::opt<double> storageMBps(
+    "storage-mbps",
+    cl::desc("Plan for storage that reads N MB a second, whatever the costs say: the slower, "
+             "the more is compressed"),
+    cl::value_desc("N"), cl::cat(category));
 static cl::opt<Emit> emitKind(
     "emit", cl::init(Emit::Bundle), cl::desc("What to write"),
     cl::values(clEnumValN(Emit::Imported, "import", "layers as imported, as MLIR"),
@@ -175,6 +180,10 @@ int main(int argc, char **argv) {
   }
   options.mode = mode;
   options.parts = parts;
+  if (storageMBps.getNumOccurrences() && !(storageMBps > 0 && storageMBps < 1e9))
+    return fail("--storage-mbps: found " + llvm::Twine(std::to_string(storageMBps)) +
+                ", expected a number above 0");
+  options.storageMBps = storageMBps;
   options.profile = profile;
   options.summary = !quiet;
   options.signingKey = signingKey;
