@@ -121,7 +121,10 @@ private:
     const search::Schedule &found = *queues;
     search::Timeline timeline = search::simulate(problem, choice, found);
     // Time begins when the bundle is opened.
-    double start = device->profile->startUs * 1e-3;
+    double weightBytes = 0;
+    for (const search::Layer &layer : problem.layers)
+      weightBytes += layer.candidates[0].bytes;
+    double start = device::startUs(*device->profile, weightBytes) * 1e-3;
     for (search::Event &event : timeline.events) {
       event.start += start;
       event.end += start;

@@ -174,8 +174,9 @@ static std::string storageFolder(const TuneOptions &options) {
 }
 
 /// All that does not depend on kernels. `kernels` are there to be disturbed.
-static void measureSystem(StorageFile &file, const Cores &cores, Kernels &kernels,
-                          device::DeviceProfile &profile, Progress &progress) {
+static void measureSystem(StorageFile &file, StorageFile &small, const Cores &cores,
+                          Kernels &kernels, device::DeviceProfile &profile,
+                          Progress &progress) {
   constexpr unsigned repeat = 9;
   profile.big.name = coreName(cores.big[0]);
   profile.big.count = static_cast<unsigned>(cores.big.size());
@@ -184,11 +185,13 @@ static void measureSystem(StorageFile &file, const Cores &cores, Kernels &kernel
   progress.phase("storage");
   {
     OnCores pinned({cores.big[0]});
-    StorageTimes storage = measureStorage(file, repeat);
+    StorageTimes storage = measureStorage(file, small, repeat);
     profile.readMBps = storage.readMBps;
     profile.readLatencyUs = storage.readLatencyUs;
     profile.startUs = storage.startUs;
+    profile.startUsPerMB = storage.startUsPerMB;
     profile.arrival = storage.arrival;
+    profile.laneStartUs = measureThreadStartUs(repeat);
     profile.mapUsPerMB = profile.mapLittleUsPerMB = storage.mapUsPerMB;
     if (storage.resident > 0.5)
       fprintf(stderr,
@@ -275,9 +278,11 @@ int main(int argc, char **argv) {
   else if (options.base.empty())
     profile.name = coreName(cores.big[0]);
 
-  std::optional<StorageFile> file;
-  if (options.base.empty())
+  std::optional<StorageFile> file, small;
+  if (options.base.empty()) {
     file.emplace(storageFolder(options), size_t(options.storageMB) << 20);
+    small.emplace(storageFolder(options), StorageFile::headSize);
+  }
 
   device::Fit fit;
   {
@@ -287,7 +292,7 @@ int main(int argc, char **argv) {
                               (counts.size() + !cores.little.empty())) +
             (options.base.empty() ? 3 : 0));
     if (file)
-      measureSystem(*file, cores, bundles[0], profile, progress);
+      measureSystem(*file, *small, cores, bundles[0], profile, progress);
     std::vector<device::KernelFeatures> features;
     for (Kernels &kernels : bundles) {
       measureKernels(kernels, options, cores, counts, profile, progress);

@@ -15,6 +15,7 @@ DeviceProfile builtinProfile(const std::string &architecture, const std::string 
   p.little = {"", 0, 0, 0};
   p.readMBps = 1500;
   p.startUs = 700;
+  p.laneStartUs = 60;
   p.readLatencyUs = 100;
   p.mapUsPerMB = p.mapLittleUsPerMB = 60;
   // Whether the device has libzstd is not known, so nothing is compressed for it.

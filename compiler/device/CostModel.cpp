@@ -94,10 +94,17 @@ std::string missingKernels(const DeviceProfile &profile,
          "), expected all; run nnv12-tune for this model";
 }
 
+/// Of the first 2 MiB of a file, what follows metadata and code (artifact/MappedFile.cpp).
+static constexpr double earlyBytes = (2 << 20) - (192 << 10);
+
+double startUs(const DeviceProfile &profile, double weightBytes) {
+  return profile.startUs + profile.startUsPerMB * std::min(weightBytes, earlyBytes) * 1e-6;
+}
+
 void setStorage(DeviceProfile &profile, double megabytes) {
   profile.readMBps = megabytes;
   for (DeviceProfile::Arrival &piece : profile.arrival)
-    piece.us = profile.startUs + piece.megabytes / megabytes * 1e6;
+    piece.us = startUs(profile, earlyBytes) + piece.megabytes / megabytes * 1e6;
 }
 
 search::Device searchDevice(const DeviceProfile &profile, unsigned threads) {
@@ -108,7 +115,8 @@ search::Device searchDevice(const DeviceProfile &profile, unsigned threads) {
   device.readLatency = profile.readLatencyUs * 1e-3;
   for (const DeviceProfile::Arrival &point : profile.arrival)
     device.arrival.push_back(
-        {point.megabytes * 1e6, std::max(0.0, point.us - profile.startUs) * 1e-3});
+        {point.megabytes * 1e6, std::max(0.0, point.us - startUs(profile, earlyBytes)) * 1e-3});
+  device.laneStart = profile.laneStartUs * 1e-3;
   device.decoderStart = profile.zstdStartUs * 1e-3;
   device.readAhead = profile.readAheadMB * 1e6;
   device.mapPerByte = {profile.mapUsPerMB * 1e-9, profile.mapLittleUsPerMB * 1e-9};

@@ -50,6 +50,8 @@ struct DeviceProfile {
   /// From opening a bundle until its first operation may start: header, metadata and code
   /// read and checked, memory and threads made.
   double startUs = 0;
+  double startUsPerMB = 0; ///< more for each MB of weights that opening asks for early
+  double laneStartUs = 0;  ///< more for each preparation lane: its thread
   // Storage.
   double readMBps = 1000;
   double readLatencyUs = 100;
@@ -100,6 +102,9 @@ std::string writeProfile(const DeviceProfile &profile, const std::string &path);
 /// with the SIMD width of `target`.
 DeviceProfile builtinProfile(const std::string &architecture,
                              const std::string &target);
+
+/// From opening a bundle with so many bytes of weights until its first operation may start.
+double startUs(const DeviceProfile &profile, double weightBytes);
 
 /// The same device with storage that reads `megabytes` a second, in pieces as before.
 void setStorage(DeviceProfile &profile, double megabytes);

@@ -248,6 +248,8 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     if (const Json *arrival = fields.find("arrival", false))
       readArrival(*arrival, p, fields);
     fields.number("startUs", p.startUs, Fields::NotNegative, false);
+    fields.number("startUsPerMB", p.startUsPerMB, Fields::NotNegative, false);
+    fields.number("laneStartUs", p.laneStartUs, Fields::NotNegative, false);
     fields.number("mapUsPerMB", p.mapUsPerMB, Fields::NotNegative);
     p.mapLittleUsPerMB = p.mapUsPerMB;
     fields.number("mapLittleUsPerMB", p.mapLittleUsPerMB, Fields::NotNegative, false);
@@ -348,6 +350,8 @@ std::string printProfile(const DeviceProfile &p) {
                      {"readLatencyUs", p.readLatencyUs},
                      {"readAheadMB", p.readAheadMB},
                      {"startUs", p.startUs},
+                     {"startUsPerMB", p.startUsPerMB},
+                     {"laneStartUs", p.laneStartUs},
                      {"mapUsPerMB", p.mapUsPerMB},
                      {"mapLittleUsPerMB", p.mapLittleUsPerMB}};
   if (!p.arrival.empty()) {

@@ -104,7 +104,8 @@ private:
   }
 
   void evaluate() {
-    double finish = simulator.run(jobs, choice.size(), best.finish) + decoderStart(problem, choice);
+    double finish = simulator.run(jobs, choice.size(), best.finish) + decoderStart(problem, choice) +
+                    lanesStart(problem.device, jobs);
     if (finish >= best.finish)
       return;
     best.finish = finish;

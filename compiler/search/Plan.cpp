@@ -78,6 +78,22 @@ static Plan planEither(const Problem &problem, const Options &options) {
   return result;
 }
 
+/// A small model may be done before a lane's thread is worth its start.
+static Plan planWithLanesOrNot(const Problem &problem, const Options &options) {
+  Plan with = planEither(problem, options);
+  double starts = lanesStart(problem.device, with.schedule.lanes);
+  if (!options.pipeline || starts <= 0)
+    return with;
+  Schedule alone = Assignment::onExecuteLane(with.choice).schedule(problem);
+  if (simulate(problem, with.choice, alone).finish > with.finish + starts)
+    return with;
+  Plan without = planEither(withoutLanes(problem), options);
+  without.schedule.lanes.resize(with.schedule.lanes.size());
+  without.steps = with.steps += without.steps;
+  without.bound = std::min(with.bound, without.finish);
+  return without.finish <= with.finish ? without : with;
+}
+
 static bool canDecode(const Problem &problem) {
   for (const Layer &layer : problem.layers)
     if (std::any_of(layer.candidates.begin(), layer.candidates.end(), isDecoded))
@@ -92,17 +108,17 @@ Plan plan(const Problem &problem, const Options &options) {
     return best;
   }
   if (problem.device.decoderStart <= 0 || !canDecode(problem))
-    return planEither(problem, options);
+    return planWithLanesOrNot(problem, options);
   // Starting the decoder costs once, what decoding saves comes layer by layer: a search
   // that changes layer after layer cannot see both.
   Options without = options;
   without.decoding = false;
-  best = planEither(problem, without);
+  best = planWithLanesOrNot(problem, without);
   bool mayBeBetter = decoderStart(problem, best.choice) > 0 ||
                      best.bound + problem.device.decoderStart < best.finish;
   if (!options.decoding || !mayBeBetter)
     return best;
-  Plan decoding = planEither(problem, options);
+  Plan decoding = planWithLanesOrNot(problem, options);
   decoding.steps += best.steps;
   best.steps = decoding.steps;
   return decoding.finish < best.finish ? decoding : best;

@@ -68,6 +68,8 @@ struct Device {
   std::vector<Arrival> arrival;
   /// Once, before anything else, where anything is decoded.
   double decoderStart = 0;
+  /// Before anything else, for each preparation lane that has something to do: its thread.
+  double laneStart = 0;
   CoreTime mapPerByte;        ///< what a lane's core does for each byte that is read
   /// The kind of core of each preparation lane. Empty: the execute lane does all.
   std::vector<Core> preparationLanes;

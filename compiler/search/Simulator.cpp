@@ -313,7 +313,7 @@ Timeline simulate(const Problem &problem, const Choice &choice, const Schedule &
   std::vector<std::vector<Simulator::Span>> spans;
   result.finish = simulator.run(jobsOf(problem, choice, schedule), problem.layers.size(),
                                 Simulator::never, &spans);
-  double start = decoderStart(problem, choice);
+  double start = decoderStart(problem, choice) + lanesStart(problem.device, schedule.lanes);
   result.finish += start;
   for (uint32_t i = 0; i < schedule.lanes.size(); ++i)
     for (size_t j = 0; j < schedule.lanes[i].size(); ++j)

@@ -56,6 +56,16 @@ bool isDecoded(const Candidate &candidate);
 /// Device::decoderStart where the choice needs it.
 double decoderStart(const Problem &problem, const Choice &choice);
 
+/// Device::laneStart for each preparation lane that is not empty. `lanes` holds operations
+/// or jobs, the execute lane's first.
+template <typename Lanes> double lanesStart(const Device &device, const Lanes &lanes) {
+  double sum = 0;
+  for (size_t i = 1; i < lanes.size(); ++i)
+    if (!lanes[i].empty())
+      sum += device.laneStart;
+  return sum;
+}
+
 /// Whether a candidate needs a preparation at all.
 bool hasPreparation(const Candidate &candidate);
 

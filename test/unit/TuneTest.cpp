@@ -76,18 +76,21 @@ TEST(Cores, AffinityIsGivenBack) {
 
 TEST(System, FiguresAreNumbersAboveZero) {
   StorageFile file(testing::TempDir(), 4u << 20);
-  StorageTimes storage = measureStorage(file, 1);
+  StorageFile small(testing::TempDir(), StorageFile::headSize);
+  StorageTimes storage = measureStorage(file, small, 1);
   EXPECT_GT(storage.readMBps, 0);
   EXPECT_GT(storage.readLatencyUs, 0);
   EXPECT_GE(storage.mapUsPerMB, 0);
   EXPECT_LE(storage.resident, 1);
   EXPECT_GT(storage.startUs, 0);
+  EXPECT_GE(storage.startUsPerMB, 0);
   ASSERT_FALSE(storage.arrival.empty());
   EXPECT_NEAR(storage.arrival.back().megabytes, 4.0, 0.1); // less the head
   for (size_t i = 1; i < storage.arrival.size(); ++i) {
     EXPECT_GT(storage.arrival[i].megabytes, storage.arrival[i - 1].megabytes);
     EXPECT_GE(storage.arrival[i].us, storage.arrival[i - 1].us);
   }
+  EXPECT_GT(measureThreadStartUs(1), 0);
   EXPECT_GE(measureFirstTouch(1), 0);
   EXPECT_GT(measureMemoryGBps(1), 0);
   EXPECT_GE(measureZstdMBps(1), 0);

@@ -4,6 +4,7 @@
 #include "artifact/MappedFile.h"
 #include "runtime/Decoder.h"
 #include "runtime/Reader.h"
+#include "runtime/Threads.h"
 #include "tools/common/Clock.h"
 #include "tools/common/ColdRun.h"
 #include "tools/common/Report.h"
@@ -144,21 +145,28 @@ static std::vector<size_t> arrivalOffsets(size_t size) {
   return offsets;
 }
 
-static void measureArrival(StorageFile &file, unsigned repeat, StorageTimes &result) {
+static void measureArrival(StorageFile &file, StorageFile &small, unsigned repeat,
+                           StorageTimes &result) {
   // Checking a bundle and making a session take a core about so long, which differs
   // little from bundle to bundle.
-  constexpr double session = 0.25;
+  constexpr double session = 0.2;
   std::vector<size_t> offsets = arrivalOffsets(file.size());
-  std::vector<double> heads;
+  std::vector<double> heads, smallHeads;
   std::vector<std::vector<double>> times(offsets.size());
   for (unsigned i = 0; i < repeat; ++i) {
     file.evict();
     StorageFile::Arrivals arrivals = file.readAsBundle(offsets, session);
     heads.push_back(arrivals.head);
+    small.evict();
+    smallHeads.push_back(small.readAsBundle({}, 0).head);
     for (size_t k = 0; k < offsets.size(); ++k)
       times[k].push_back(arrivals.times[k]);
   }
-  result.startUs = (tools::Statistics(heads).median + session) * 1e3;
+  double least = tools::Statistics(smallHeads).median;
+  double early = double(std::min<size_t>(2 << 20, file.size()) - weightsBegin) * 1e-6;
+  result.startUs = (least + session) * 1e3;
+  result.startUsPerMB =
+      std::max(0.0, tools::Statistics(heads).median - least) * 1e3 / early;
   // What comes within so long is one piece.
   constexpr double sameMs = 0.1;
   for (size_t k = 0; k < offsets.size(); ++k) {
@@ -169,7 +177,7 @@ static void measureArrival(StorageFile &file, unsigned repeat, StorageTimes &res
   }
 }
 
-StorageTimes measureStorage(StorageFile &file, unsigned repeat) {
+StorageTimes measureStorage(StorageFile &file, StorageFile &small, unsigned repeat) {
   StorageTimes result = {};
   std::vector<StorageFile::Times> samples;
   std::vector<double> walls, waits, cores, latencies;
@@ -191,7 +199,7 @@ StorageTimes measureStorage(StorageFile &file, unsigned repeat) {
     waits.push_back(std::max(times.wall - times.core, 0.01 * times.wall) / megabytes);
     cores.push_back(times.core / megabytes);
   }
-  measureArrival(file, repeat, result);
+  measureArrival(file, small, repeat, result);
   file.evict();
   // Single pages, far from each other.
   size_t slots = file.size() / (1u << 20);
@@ -203,6 +211,23 @@ StorageTimes measureStorage(StorageFile &file, unsigned repeat) {
   result.mapUsPerMB = tools::Statistics(cores).median * 1e3;
   result.readLatencyUs = undisturbedMedian(latencies);
   return result;
+}
+
+double measureThreadStartUs(unsigned repeat) {
+  std::vector<double> samples;
+  for (unsigned i = 0; i < 4 * repeat; ++i) {
+    pthread_t thread;
+    double start = milliseconds();
+    {
+      runtime::ThreadStarter starter;
+      if (starter.start(
+              thread, [](void *) -> void * { return nullptr; }, nullptr) != 0)
+        return 0;
+    }
+    samples.push_back((milliseconds() - start) * 1e3);
+    pthread_join(thread, nullptr);
+  }
+  return undisturbedMedian(samples);
 }
 
 double measureMap(StorageFile &file, unsigned repeat) {

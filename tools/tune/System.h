@@ -14,6 +14,9 @@ namespace nnv12::tune {
 /// A file of bytes that no file system can compress, gone with this object.
 class StorageFile {
 public:
+  /// As long as what opening a bundle asks for first.
+  static constexpr size_t headSize = 256 << 10;
+
   /// In `folder`. Ends the process with one line when it cannot be written.
   StorageFile(const std::string &folder, size_t size);
   ~StorageFile();
@@ -52,13 +55,17 @@ private:
 struct StorageTimes {
   double readMBps, readLatencyUs;
   // See device::DeviceProfile.
-  double startUs;
+  double startUs, startUsPerMB;
   std::vector<device::DeviceProfile::Arrival> arrival;
   double mapUsPerMB; ///< what the reading core does itself
   double resident;   ///< part of the file that could not be evicted
 };
 /// Reads of an evicted file, medians. A megabyte has 1e6 bytes, as everywhere in profiles.
-StorageTimes measureStorage(StorageFile &file, unsigned repeat);
+/// `small` has no more bytes than a bundle's head.
+StorageTimes measureStorage(StorageFile &file, StorageFile &small, unsigned repeat);
+
+/// How long starting a thread keeps the one that starts it, microseconds.
+double measureThreadStartUs(unsigned repeat);
 
 /// What a core does for a megabyte that is populated.
 double measureMap(StorageFile &file, unsigned repeat);

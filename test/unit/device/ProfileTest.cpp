@@ -19,6 +19,9 @@ static DeviceProfile sample() {
   p.readAheadMB = 4;
   p.zstdLittleMBps = 1.0 / 3;
   p.zstdStartUs = 250;
+  p.startUsPerMB = 150;
+  p.laneStartUs = 40;
+  p.arrival = {{0.5, 900}, {4, 4000.5}};
   p.kernels["00112233445566778899aabbccddeeff"] = {{1.5, 0.8}, 7};
   p.kernels["f"] = {{0.1}, 0};
   return p;
@@ -47,6 +50,11 @@ TEST(Profile, roundTrip) {
   EXPECT_EQ(p->readMBps, sample().readMBps);
   EXPECT_EQ(p->zstdLittleMBps, 1.0 / 3);
   EXPECT_EQ(p->zstdStartUs, 250);
+  EXPECT_EQ(p->startUsPerMB, 150);
+  EXPECT_EQ(p->laneStartUs, 40);
+  ASSERT_EQ(p->arrival.size(), 2u);
+  EXPECT_EQ(p->arrival[1].megabytes, 4);
+  EXPECT_EQ(p->arrival[1].us, 4000.5);
   EXPECT_EQ(p->little.count, 4u);
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].big, (std::vector<double>{1.5, 0.8}));
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].little, 7);
@@ -89,6 +97,12 @@ TEST(Profile, refused) {
   EXPECT_EQ(faultWith("\"little\": 7.0", "\"little\": \"fast\""),
             "p.json: kernels.00112233445566778899aabbccddeeff.little: found \"fast\", expected a "
             "number, at least 0");
+  EXPECT_EQ(faultWith("4000.5\n", "800\n"),
+            "p.json: storage.arrival: found 800, expected pairs of megabytes and microseconds, "
+            "both ascending from 0");
+  EXPECT_EQ(faultWith("4000.5\n", "\"soon\"\n"),
+            "p.json: storage.arrival: found an array, expected pairs of megabytes and "
+            "microseconds, both ascending from 0");
   // JSON knows neither NaN nor infinity.
   EXPECT_EQ(faultWith("\"threadScaling\": 0.9", "\"threadScaling\": NaN"),
             "p.json: found text that is not JSON or ends too soon, expected a device profile");

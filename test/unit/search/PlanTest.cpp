@@ -107,6 +107,21 @@ TEST(Places, missing) {
   EXPECT_FALSE(scheduleAt(p, {0, 0}, {Place{}, std::nullopt}));
 }
 
+TEST(Plan, laneThatIsNotWorthItsStart) {
+  Random random(6);
+  int alone = 0;
+  for (int round = 0; round < 40; ++round) {
+    Problem p = randomProblem(random, 3, 2, 1);
+    p.device.laneStart = random.between(0, 2);
+    Plan found = plan(p);
+    EXPECT_EQ(checkSchedule(p, found.choice, found.schedule), "");
+    EXPECT_NEAR(simulate(p, found.choice, found.schedule).finish, found.finish, 1e-9);
+    EXPECT_LE(found.finish, exactPlan(p).finish * 1.05) << "round " << round;
+    alone += found.schedule.lanes[1].empty();
+  }
+  EXPECT_GT(alone, 10);
+}
+
 /// As large as ResNet-50 with all routines, tiles and storage forms.
 static Problem largeProblem() {
   Random random(6);
