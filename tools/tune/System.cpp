@@ -4,7 +4,6 @@
 #include "artifact/MappedFile.h"
 #include "runtime/Decoder.h"
 #include "runtime/Reader.h"
-#include "runtime/Threads.h"
 #include "tools/common/Clock.h"
 #include "tools/common/ColdRun.h"
 #include "tools/common/Report.h"
@@ -18,6 +17,7 @@
 #include <ctime>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -215,16 +215,19 @@ StorageTimes measureStorage(StorageFile &file, StorageFile &small, unsigned repe
 
 double measureThreadStartUs(unsigned repeat) {
   std::vector<double> samples;
-  for (unsigned i = 0; i < 4 * repeat; ++i) {
+  for (size_t i = 0; i < 4 * repeat; ++i) {
+    // A stack larger than those of threads before, which would be used again.
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, (1u << 20) + (i << 16));
     pthread_t thread;
     double start = milliseconds();
-    {
-      runtime::ThreadStarter starter;
-      if (starter.start(
-              thread, [](void *) -> void * { return nullptr; }, nullptr) != 0)
-        return 0;
-    }
+    int error = pthread_create(
+        &thread, &attributes, [](void *) -> void * { return nullptr; }, nullptr);
     samples.push_back((milliseconds() - start) * 1e3);
+    pthread_attr_destroy(&attributes);
+    if (error)
+      return 0;
     pthread_join(thread, nullptr);
   }
   return undisturbedMedian(samples);
