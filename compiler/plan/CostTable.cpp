@@ -16,6 +16,9 @@ using namespace nnv12::plan;
 static constexpr double leastCodecBytes = 16 << 10;
 static constexpr double worstCodecRatio = 0.97;
 
+/// See runtime/Preparations.cpp.
+static constexpr double leastForgotten = 256 << 10;
+
 static RankedTensorType tensor(Value v) {
   return cast<RankedTensorType>(v.getType());
 }
@@ -141,20 +144,27 @@ CostedOption CostTable::cost(const ExecutedLayer &layer, const Option &option) {
     candidate.decode = search::CoreTime{bytes / 1e3 / profile.zstdMBps,
                                         bytes / 1e3 / profile.zstdLittleMBps} +
                        firstTouch(bytes);
+    candidate.memory += bytes;
   } else {
     candidate.bytes += bytes;
   }
   if (storage == Storage::raw) {
     Time time = pack(packed);
     candidate.transform = time.core + firstTouch(packedBytes);
+    candidate.memory += packedBytes;
     result.measured &= time.measured;
   }
   if (form && storage != Storage::transformed) {
     Time time = transformTime(layer.op, routine);
     candidate.transform =
         candidate.transform + time.core + firstTouch(form->bytes);
+    candidate.memory += form->bytes;
     result.measured &= time.measured;
   }
+  // What it is made from leaves the process's memory then.
+  double source = candidate.bytes - layer.otherBytes;
+  if (candidate.memory > 0 && source >= leastForgotten)
+    candidate.memory -= source;
   return result;
 }
 

@@ -48,13 +48,13 @@ Choice warmChoice(const Problem &problem) {
 }
 
 /// What counts of a candidate: less is better in each.
-static std::array<double, 4> costs(const Device &device, const Candidate &c,
+static std::array<double, 5> costs(const Device &device, const Candidate &c,
                                    Dominance dominance) {
   if (dominance == Dominance::Paper)
     return {preparationTime(device, c, Core::Big), preparationTime(device, c, Core::Little),
-            0, c.execute};
+            0, c.execute, 0};
   return {preparationJob(device, 0, c, Core::Big).work,
-          preparationJob(device, 0, c, Core::Little).work, c.bytes, c.execute};
+          preparationJob(device, 0, c, Core::Little).work, c.bytes, c.execute, c.memory};
 }
 
 std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,

@@ -11,7 +11,7 @@ enum class Dominance {
   /// Algorithm 1, line 1: not faster in preparation as a whole, nor in execute.
   Paper,
   /// Not better in anything that the simulator looks at: bytes, core's work on
-  /// either kind of core, execute. Drops nothing that any plan could use.
+  /// either kind of core, execute, memory. Drops nothing that any plan could use.
   Every
 };
 

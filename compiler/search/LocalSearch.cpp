@@ -17,11 +17,13 @@ LocalSearch::LocalSearch(const Problem &problem, const Options &options)
     : problem(problem), options(options), simulator(problem.device) {}
 
 double LocalSearch::score(const Assignment &a, double cutoff) {
-  double warm = options.continuous ? 0 : options.warmWeight * warmTime(problem, a.choice);
-  if (warm >= cutoff)
+  double ties = options.continuous ? 0 : options.warmWeight * warmTime(problem, a.choice);
+  for (size_t i = 0; i < a.choice.size(); ++i)
+    ties += options.memoryWeight * problem.layers[i].candidates[a.choice[i]].memory;
+  if (ties >= cutoff)
     return Simulator::never;
   a.jobs(problem, jobs);
-  return warm + simulator.run(jobs, problem.layers.size(), cutoff - warm);
+  return ties + simulator.run(jobs, problem.layers.size(), cutoff - ties);
 }
 
 void LocalSearch::consider(const Assignment &a) {

@@ -13,8 +13,8 @@
 
 namespace nnv12::search {
 
-/// Holds the best assignment seen. Its objective: the simulated finish, and
-/// `warmWeight` of the executes.
+/// Holds the best assignment seen. Its objective: the simulated finish,
+/// `warmWeight` of the executes, and `memoryWeight` of what is prepared.
 class LocalSearch {
 public:
   LocalSearch(const Problem &problem, const Options &options);

@@ -37,6 +37,7 @@ struct Candidate {
   CoreTime decode;    ///< 0: not compressed
   CoreTime transform; ///< 0: ready as stored
   double execute = 0; ///< on the execute lane, with everything in memory
+  double memory = 0;  ///< bytes that its weights take beside those of the file, or less
 };
 
 /// One execute, with what makes its weights ready.

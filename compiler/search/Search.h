@@ -38,6 +38,10 @@ struct Options {
   /// among plans that are equally good cold; does not count in continuous mode, where
   /// the warm routines run later anyway.
   double warmWeight = 1e-3;
+  /// Milliseconds of cold inference that a byte of prepared weights is worth: with the value
+  /// here a megabyte must gain 2 us, or 2 ms of warm inference. Breaks ties as well: where
+  /// storage sets the time, many plans end when it does.
+  double memoryWeight = 2e-9;
   /// Simulated events that the local search may take, of which it takes 50,000 a layer
   /// at most: 10 million take about a second.
   uint64_t steps = 4'000'000;

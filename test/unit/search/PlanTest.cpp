@@ -280,6 +280,30 @@ TEST(Plan, warmWeightBreaksTies) {
   EXPECT_NEAR(found.finish, 10.0001, 1e-6);
 }
 
+TEST(Plan, memoryWeightBreaksTies) {
+  // Between the two reads of one length there is time for either execute.
+  Candidate small, large;
+  small.bytes = large.bytes = 1e6;
+  small.execute = 2;
+  large.execute = 1.9;
+  large.transform = {0.1, 0.1};
+  large.memory = 4e6;
+  Candidate last;
+  last.bytes = 1e7;
+  Problem p;
+  p.layers.resize(2);
+  p.layers[0].candidates = {large, small};
+  p.layers[1].candidates = {last};
+  p.device.readBandwidth = 1e6;
+  p.device.preparationLanes = {Core::Big, Core::Big};
+  EXPECT_EQ(plan(p).choice, (Choice{1, 0}));
+  // 6.6 ms warm are worth less than 4 MB, and more than 1.
+  p.layers[0].candidates[1].execute = 8.5;
+  EXPECT_EQ(plan(p).choice, (Choice{1, 0}));
+  p.layers[0].candidates[0].memory = 1e6;
+  EXPECT_EQ(plan(p).choice, (Choice{0, 0}));
+}
+
 TEST(Candidates, dominated) {
   auto candidate = [](double bytes, double transform, double execute) {
     Candidate c;
