@@ -65,7 +65,7 @@ struct Device {
   /// `time` after the start of the first operation; the last piece of a file that ends
   /// within takes a part of that. Both ascend; what comes after them comes evenly, at
   /// readBandwidth. With it latency and readAhead count no more: a read ends when its
-  /// layer's last byte has arrived. Empty: unknown.
+  /// layer's last byte has arrived; on the execute lane see Simulator.h. Empty: unknown.
   std::vector<Arrival> arrival;
   /// Once, before anything else, where anything is decoded.
   double decoderStart = 0;

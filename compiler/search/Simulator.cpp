@@ -65,6 +65,8 @@ bool Simulator::nextPhase(LaneState &lane, const Job &job, double now) {
     if (!arrived.empty() && job.bytes > 0) {
       lane.phase = Phase::Transfer;
       lane.remaining = arrived[job.layer] - now;
+      if (&lane == &states[0] && !isEarly[job.layer])
+        lane.remaining = std::max(lane.remaining, job.bytes / device.readBandwidth);
       if (lane.remaining > 0)
         return true;
       return nextPhase(lane, job, now);
@@ -196,8 +198,11 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
     double end = 0, total = 0;
     for (double bytes : want)
       total += bytes;
-    for (double bytes : want)
+    isEarly.clear();
+    for (double bytes : want) {
       arrived.push_back(arrivalOf(device, end += bytes, total));
+      isEarly.push_back(end <= device.arrival[0].bytes);
+    }
   }
 
   double now = 0;

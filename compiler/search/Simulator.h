@@ -8,7 +8,9 @@
 //    this state share equally; for both the lane's core does nothing. Then the core
 //    maps the bytes. While no lane moves bytes the system reads ahead, in the
 //    order of the layers and up to `readAhead` bytes that nobody asked for yet.
-//    With `arrival` a read waits until its layer's last byte has arrived.
+//    With `arrival` a read waits until its layer's last byte has arrived. But for the first
+//    piece that is so because a lane goes through the file: what the execute lane reads
+//    itself, between executes, takes its time at `readBandwidth` at least.
 //  * Working cores share the CPUs equally, an execute counting as many as it has
 //    threads. An execute is slowed down while any preparation works, a
 //    preparation while an execute works.
@@ -113,7 +115,9 @@ private:
   double finish = 0; ///< of the executes so far
   std::vector<LaneState> states;
   std::vector<uint32_t> done; ///< jobs of each layer
-  std::vector<double> arrived; ///< with Device::arrival: when each layer's bytes are there
+  // With Device::arrival: when each layer's bytes are there, and whether in the first piece.
+  std::vector<double> arrived;
+  std::vector<uint8_t> isEarly;
   // Reading ahead.
   std::vector<double> ahead; ///< bytes read of each layer before it was asked for
   std::vector<double> want;  ///< bytes of each layer

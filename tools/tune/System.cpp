@@ -162,18 +162,21 @@ static void measureArrival(StorageFile &file, StorageFile &small, unsigned repea
     for (size_t k = 0; k < offsets.size(); ++k)
       times[k].push_back(arrivals.times[k]);
   }
-  double least = tools::Statistics(smallHeads).median;
+  double least = undisturbedMedian(smallHeads);
   double early = double(std::min<size_t>(2 << 20, file.size()) - weightsBegin) * 1e-6;
   result.startUs = (least + session) * 1e3;
   result.startUsPerMB =
-      std::max(0.0, tools::Statistics(heads).median - least) * 1e3 / early;
+      std::max(0.0, undisturbedMedian(heads) - least) * 1e3 / early;
   // What comes within so long is one piece.
-  constexpr double sameMs = 0.1;
+  constexpr double sameUs = 100;
   for (size_t k = 0; k < offsets.size(); ++k) {
-    double time = tools::Statistics(times[k]).median;
-    if (k && time - tools::Statistics(times[k - 1]).median < sameMs)
+    double time = undisturbedMedian(times[k]) * 1e3;
+    // Which samples were disturbed differs from point to point.
+    if (k)
+      time = std::max(time, result.arrival.back().us);
+    if (k && time - result.arrival.back().us < sameUs)
       result.arrival.pop_back();
-    result.arrival.push_back({double(offsets[k] - weightsBegin) * 1e-6, time * 1e3});
+    result.arrival.push_back({double(offsets[k] - weightsBegin) * 1e-6, time});
   }
 }
 

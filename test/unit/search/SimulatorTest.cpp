@@ -73,6 +73,8 @@ static double smallSteps(const Problem &problem, const Choice &choice,
             if (!d.arrival.empty()) {
               s.bytes = 0;
               s.latency = arrivalByHand(d, end(o.layer), end(uint32_t(layers) - 1)) - now;
+              if (l == 0 && end(o.layer) > d.arrival[0].bytes)
+                s.latency = std::max(s.latency, c.bytes / d.readBandwidth);
             }
             s.work = c.bytes * d.mapPerByte.on(core);
           } else {
@@ -223,6 +225,11 @@ TEST(Simulator, arrival) {
   // In whatever order lanes ask, bytes come in that of the layers.
   std::swap(s.lanes[1][0], s.lanes[1][1]);
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 8 + first + second);
+  // Nobody reads ahead of an execute lane that reads for itself.
+  s = {{{{0, Stage::Read}, {0, Stage::Execute}, {1, Stage::Read}, {1, Stage::Execute}}, {}}};
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 10 + first + 10 + second);
+  p.device.arrival[0].bytes = 1200; // the first layer is in the piece that is there at once
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, first + 10 + second);
 }
 
 TEST(Simulator, interference) {
