@@ -45,10 +45,6 @@ Schedule schedule(const Problem &problem, const Choice &choice, const Options &o
   return search.best().schedule(problem);
 }
 
-/// What a plan that decodes has left of the time of one that does not, at most: it takes
-/// cores and memory from others, and is the first to be late where they are busy.
-static constexpr double worthDecoding = 0.9;
-
 /// With or without decoding, as the options say.
 static Plan planEither(const Problem &problem, const Options &options) {
   Plan result;
@@ -125,7 +121,7 @@ Plan plan(const Problem &problem, const Options &options) {
   Plan decoding = planWithLanesOrNot(problem, options);
   decoding.steps += best.steps;
   best.steps = decoding.steps;
-  return decoding.finish < best.finish * worthDecoding ? decoding : best;
+  return decoding.finish < best.finish * options.worthDecoding ? decoding : best;
 }
 
 } // namespace nnv12::search

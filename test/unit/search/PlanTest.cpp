@@ -13,6 +13,13 @@
 
 using namespace nnv12::search;
 
+/// Nothing but the finish counts.
+static Options forFinish() {
+  Options options;
+  options.worthDecoding = 1;
+  return options;
+}
+
 static Options withSteps(uint64_t steps) {
   Options options;
   options.steps = steps;
@@ -37,7 +44,7 @@ TEST(Plan, randomAgainstBest) {
     Plan best = exactPlan(p);
     ASSERT_EQ(checkSchedule(p, best.choice, best.schedule), "");
     EXPECT_NEAR(simulate(p, best.choice, best.schedule).finish, best.finish, 1e-9);
-    Plan found = plan(p);
+    Plan found = plan(p, forFinish());
     ASSERT_EQ(checkSchedule(p, found.choice, found.schedule), "");
     EXPECT_NEAR(simulate(p, found.choice, found.schedule).finish, found.finish, 1e-9);
     double ratio = found.finish / best.finish;
@@ -107,13 +114,31 @@ TEST(Places, missing) {
   EXPECT_FALSE(scheduleAt(p, {0, 0}, {Place{}, std::nullopt}));
 }
 
+TEST(Plan, decodingMustWinATenth) {
+  Candidate stored, compressed;
+  stored.bytes = 1e7;
+  compressed.bytes = 9.2e6;
+  compressed.decode = {0.01, 0.01};
+  Problem p;
+  p.layers.resize(1);
+  p.layers[0].candidates = {stored, compressed};
+  p.device.readBandwidth = 1e6;
+  p.device.decoderStart = 0.1;
+  EXPECT_EQ(plan(p).choice, Choice{0});
+  EXPECT_EQ(plan(p, forFinish()).choice, Choice{1});
+  p.layers[0].candidates[1].bytes = 8.5e6;
+  EXPECT_EQ(plan(p).choice, Choice{1});
+  p.device.decoderStart = 2;
+  EXPECT_EQ(plan(p, forFinish()).choice, Choice{0});
+}
+
 TEST(Plan, laneThatIsNotWorthItsStart) {
   Random random(6);
   int alone = 0;
   for (int round = 0; round < 40; ++round) {
     Problem p = randomProblem(random, 3, 2, 1);
     p.device.laneStart = random.between(0, 2);
-    Plan found = plan(p);
+    Plan found = plan(p, forFinish());
     EXPECT_EQ(checkSchedule(p, found.choice, found.schedule), "");
     EXPECT_NEAR(simulate(p, found.choice, found.schedule).finish, found.finish, 1e-9);
     EXPECT_LE(found.finish, exactPlan(p).finish * 1.05) << "round " << round;
