@@ -22,7 +22,7 @@ struct ColdReport {
 double residency(int fd, size_t size);
 
 /// Evicts the file's pages, or with `dropCaches` all pages of the system, from
-/// the page cache. Returns which part of the file is cached still, 0 to 1.
+/// the page cache, and sees to it that free memory is at hand. Returns which part of the file is cached still, 0 to 1.
 double evict(const std::string &path, bool dropCaches);
 
 /// Starts this program again with the same arguments, `--report-to FD` and

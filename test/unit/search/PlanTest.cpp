@@ -114,10 +114,10 @@ TEST(Places, missing) {
   EXPECT_FALSE(scheduleAt(p, {0, 0}, {Place{}, std::nullopt}));
 }
 
-TEST(Plan, decodingMustWinATenth) {
+TEST(Plan, decodingMustWinSomething) {
   Candidate stored, compressed;
   stored.bytes = 1e7;
-  compressed.bytes = 9.2e6;
+  compressed.bytes = 9.7e6;
   compressed.decode = {0.01, 0.01};
   Problem p;
   p.layers.resize(1);
