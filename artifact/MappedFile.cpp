@@ -11,8 +11,6 @@
 
 namespace nnv12::artifact {
 
-static constexpr size_t headSize = 256 << 10;
-
 /// In what pieces, aligned to their size, large folios come.
 static constexpr size_t largeFolioSize = 2 << 20;
 

@@ -56,8 +56,8 @@ FailureOr<SharedProfile> nnv12::readProfileOption(const CompileOptions &options,
 
 /// Without --storage-mbps.
 static FailureOr<Costs> storedCosts(const CompileOptions &options,
-                                     const codegen::Target &target,
-                                     SharedProfile given, func::FuncOp main) {
+                                    const codegen::Target &target,
+                                    SharedProfile given, func::FuncOp main) {
   if (given && given->architecture == target.architecture)
     return Costs{given};
   auto host = codegen::Target::byName("host");

@@ -1,4 +1,5 @@
 //===- nnv12-tune.cpp - Measures a device for the planner -----------------===//
+#include "artifact/MappedFile.h"
 #include "compiler/device/CostModel.h"
 #include "tools/common/Options.h"
 #include "tools/common/Report.h"
@@ -281,7 +282,7 @@ int main(int argc, char **argv) {
   std::optional<StorageFile> file, small;
   if (options.base.empty()) {
     file.emplace(storageFolder(options), size_t(options.storageMB) << 20);
-    small.emplace(storageFolder(options), StorageFile::headSize);
+    small.emplace(storageFolder(options), artifact::MappedFile::headSize);
   }
 
   device::Fit fit;

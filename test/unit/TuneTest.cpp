@@ -1,4 +1,5 @@
 //===- TuneTest.cpp - What nnv12-tune makes of a machine ------------------===//
+#include "artifact/MappedFile.h"
 #include "tools/tune/Cores.h"
 #include "tools/tune/System.h"
 
@@ -76,7 +77,7 @@ TEST(Cores, AffinityIsGivenBack) {
 
 TEST(System, FiguresAreNumbersAboveZero) {
   StorageFile file(testing::TempDir(), 4u << 20);
-  StorageFile small(testing::TempDir(), StorageFile::headSize);
+  StorageFile small(testing::TempDir(), nnv12::artifact::MappedFile::headSize);
   StorageTimes storage = measureStorage(file, small, 1);
   EXPECT_GT(storage.readMBps, 0);
   EXPECT_GT(storage.readLatencyUs, 0);

@@ -14,9 +14,6 @@ namespace nnv12::tune {
 /// A file of bytes that no file system can compress, gone with this object.
 class StorageFile {
 public:
-  /// As long as what opening a bundle asks for first.
-  static constexpr size_t headSize = 256 << 10;
-
   /// In `folder`. Ends the process with one line when it cannot be written.
   StorageFile(const std::string &folder, size_t size);
   ~StorageFile();
