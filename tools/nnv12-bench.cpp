@@ -15,8 +15,8 @@ using namespace nnv12::tools;
 
 static constexpr char overview[] =
     "measures a bundle. Cold: a fresh process for each run, the bundle's pages "
-    "evicted from the page cache before, from the start of the process to its "
-    "end and, inside, from opening the bundle to the first result. Warm: one "
+    "evicted from the page cache before, from the start of the process and, "
+    "inside, from opening the bundle, to the first result. Warm: one "
     "session, run again and again";
 
 static constexpr char examples[] =
@@ -117,10 +117,7 @@ static int coldMain(const BenchOptions &options) {
     return 0;
   }
   // Before all else: what is read ahead would use the time, which does not count.
-  std::vector<Buffer> inputs = takeInputs(options.inputsFrom);
-  std::vector<nnv12_input> in;
-  for (const Buffer &input : inputs)
-    in.push_back({input.data(), input.size()});
+  std::vector<nnv12_input> in = takeInputs(options.inputsFrom);
   double start = milliseconds();
   Bundle bundle = openBundle(options.bundle, options.load);
   report.open = milliseconds() - start;
@@ -132,7 +129,8 @@ static int coldMain(const BenchOptions &options) {
   report.session = milliseconds() - start;
   start = milliseconds();
   run(options, session, in, out);
-  report.firstRun = milliseconds() - start;
+  report.end = milliseconds();
+  report.firstRun = report.end - start;
   report.peakBytes = peakMemory();
   sendReport(options.reportTo, report);
   return 0;

@@ -64,8 +64,10 @@ struct DeviceProfile {
   std::vector<Arrival> arrival;
   double mapUsPerMB = 50;     ///< what a big core does for each MB that is read and mapped
   double mapLittleUsPerMB = 50; ///< and a little one
-  // Memory that the system supplies at its first use.
+  // Memory that the system supplies at its first use, in the pages that the runtime asks
+  // for, huge ones where the system has them, and in small ones.
   double firstTouchUsPerMB = 250;
+  double firstTouchSmallUsPerMB = 250;
   // Codecs: decompressed MB a second on a big and on a little core. 1: the device cannot.
   double zstdStartUs = 300; ///< loading the library, once, where anything is compressed
   double zstdMBps = 800;

@@ -257,6 +257,8 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   if (const Json *memory = top.section("memory")) {
     Fields fields(*memory, "memory.", error);
     fields.number("firstTouchUsPerMB", p.firstTouchUsPerMB, Fields::NotNegative);
+    p.firstTouchSmallUsPerMB = p.firstTouchUsPerMB;
+    fields.number("firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB, Fields::NotNegative, false);
   }
   if (const Json *codecs = top.section("codecs")) {
     Fields fields(*codecs, "codecs.", error);
@@ -360,7 +362,8 @@ std::string printProfile(const DeviceProfile &p) {
       points.push_back({point.megabytes, point.us});
     json["storage"]["arrival"] = std::move(points);
   }
-  json["memory"] = {{"firstTouchUsPerMB", p.firstTouchUsPerMB}};
+  json["memory"] = {{"firstTouchUsPerMB", p.firstTouchUsPerMB},
+                    {"firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB}};
   json["codecs"] = {{"zstdStartUs", p.zstdStartUs},
                     {"zstdMBps", p.zstdMBps},
                     {"zstdLittleMBps", p.zstdLittleMBps}};

@@ -77,8 +77,13 @@ enum Tensors : uint32_t { Weights, Activations, Integers };
 /// Gives operands their places.
 class Places {
 public:
-  /// The kernel that comes next: its results and activations start from 0.
-  void begin() { results = activations = integers = 0; }
+  /// The kernel that comes next: its activations start from 0. Its results do not
+  /// lie where those of the one before do: in a model no layer writes to what has
+  /// just been written, and where much is written it is not in a cache close by.
+  void begin(uint64_t resultBytes) {
+    activations = integers = 0;
+    results = turn++ % turns * llvm::alignTo(resultBytes, WeightTable::alignment);
+  }
   artifact::Operand result(uint64_t size) {
     return take(artifact::Space::Output, 0, results, sink, size);
   }
@@ -108,6 +113,9 @@ private:
     return operand;
   }
 
+  /// Memory of a model is a few times what a layer of it writes.
+  static constexpr unsigned turns = 4;
+  unsigned turn = 0;
   uint64_t results = 0, activations = 0, integers = 0, next = 0;
 };
 } // namespace
@@ -126,7 +134,6 @@ static unsigned emit(const TuningKernel &kernel, KernelTable &table) {
 
 static void place(const TuningKernel &kernel, Places &places,
                   std::vector<artifact::Operand> &operands) {
-  places.begin();
   auto writes = [&](uint64_t size) { operands.push_back(places.result(size)); };
   auto reads = [&](Type type, bool constant, uint64_t size) {
     operands.push_back(places.read(type, constant, size));
@@ -134,6 +141,10 @@ static void place(const TuningKernel &kernel, Places &places,
   switch (kernel.stage) {
   case TuningKernel::Stage::Execute: {
     auto form = kernel.routine->weightForm(kernel.op);
+    uint64_t size = 0;
+    for (Value v : kernel.op->getResults())
+      size += llvm::alignTo(bytes(v.getType()), WeightTable::alignment);
+    places.begin(size);
     for (Value v : kernel.op->getResults())
       writes(bytes(v.getType()));
     for (auto [i, v] : llvm::enumerate(kernel.op->getOperands()))
@@ -144,12 +155,14 @@ static void place(const TuningKernel &kernel, Places &places,
   case TuningKernel::Stage::Transform: {
     auto form = *kernel.routine->weightForm(kernel.op);
     Type packed = kernel.op->getOperand(form.operand).getType();
+    places.begin(form.bytes);
     writes(form.bytes);
     reads(packed, true, bytes(packed));
     break;
   }
   case TuningKernel::Stage::Pack: {
     Type raw = nn::withLayout(kernel.packed, "");
+    places.begin(bytes(kernel.packed));
     writes(bytes(kernel.packed));
     reads(raw, true, bytes(raw));
     break;

@@ -215,7 +215,8 @@ search::Layer CostTable::describe(const ExecutedLayer &layer,
   result.name = layer.name;
   for (const CostedOption &option : options)
     result.candidates.push_back(option.candidate);
-  result.firstTouch = firstTouch(layer.freshBytes).big;
+  result.firstTouch = firstTouch(layer.freshBytes).big +
+                      layer.freshSmallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
   return result;
 }
 

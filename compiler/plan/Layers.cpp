@@ -29,7 +29,9 @@ std::string plan::firstName(Location location) {
 /// What the runtime supplies of an arena that is not small while it waits for the
 /// bundle's head (nnv12_bundle::makeEarlyMemory).
 static constexpr double earlyBytes = 2 << 20;
-static constexpr double smallArena = earlyBytes / 4;
+/// What less than this is in is no huge page.
+static constexpr double hugePage = 2 << 20;
+static constexpr double smallArena = hugePage / 4;
 
 /// Memory that comes into use: the arena grows when more lives at a time than
 /// ever before, and outputs are the caller's.
@@ -53,7 +55,7 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
       if (!live.insert(base).second)
         continue;
       if (outputs.contains(base)) {
-        layer.freshBytes += bytes(base);
+        (bytes(base) < hugePage ? layer.freshSmallBytes : layer.freshBytes) += bytes(base);
         continue;
       }
       now += bytes(base);
@@ -67,8 +69,12 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
     for (Value base : dying[i])
       now -= bytes(base);
   }
-  double early = most < smallArena ? 0 : earlyBytes;
+  double early = earlyBytes;
   for (auto [layer, growth] : llvm::zip(layers, grown)) {
+    if (most < smallArena) {
+      layer.freshSmallBytes += growth;
+      continue;
+    }
     layer.freshBytes += std::max(0.0, growth - early);
     early = std::max(0.0, early - growth);
   }

@@ -26,8 +26,9 @@ struct ExecutedLayer {
   /// others are as exact, but round differently.
   bool isComparedForEquality = false;
   double otherBytes = 0; ///< of the other constants that no earlier layer reads
-  /// Memory for activations that no layer has used before this one.
-  double freshBytes = 0;
+  /// Memory for activations that no layer has used before this one: in huge pages where
+  /// there are such, and in small ones, in which are the caller's outputs and small arenas.
+  double freshBytes = 0, freshSmallBytes = 0;
 
   mlir::Value weights() const { return op->getOperand(*mainOperand); }
 };

@@ -18,8 +18,7 @@ LocalSearch::LocalSearch(const Problem &problem, const Options &options)
 
 double LocalSearch::score(const Assignment &a, double cutoff) {
   double ties = options.continuous ? 0 : options.warmWeight * warmTime(problem, a.choice);
-  for (size_t i = 0; i < a.choice.size(); ++i)
-    ties += options.memoryWeight * problem.layers[i].candidates[a.choice[i]].memory;
+  ties += options.memoryWeight * preparedMemory(problem, a.choice);
   if (ties >= cutoff)
     return Simulator::never;
   a.jobs(problem, jobs);

@@ -16,6 +16,10 @@ static constexpr size_t allCombinations = 256;
 /// So near the lower bound the local search does not look further.
 static constexpr double nearEnough = 1.0001;
 
+/// How often, and by how much, the price of memory rises: to milliseconds for a kilobyte.
+static constexpr unsigned dearerTimes = 8;
+static constexpr double dearerBy = 6, leastMemoryWeight = 1e-10;
+
 /// Without a pipeline: the execute lane prepares everything, then executes.
 static Assignment sequential(const Choice &choice) {
   Assignment a = Assignment::onExecuteLane(choice);
@@ -78,6 +82,11 @@ static Plan planEither(const Problem &problem, const Options &options) {
   return result;
 }
 
+/// What plans of one problem are compared by.
+static double cost(const Problem &problem, const Plan &plan, const Options &options) {
+  return plan.finish + options.memoryWeight * preparedMemory(problem, plan.choice);
+}
+
 /// A small model may be done before a lane's thread is worth its start.
 static Plan planWithLanesOrNot(const Problem &problem, const Options &options) {
   Plan with = planEither(problem, options);
@@ -91,7 +100,7 @@ static Plan planWithLanesOrNot(const Problem &problem, const Options &options) {
   without.schedule.lanes.resize(with.schedule.lanes.size());
   without.steps = with.steps += without.steps;
   without.bound = std::min(with.bound, without.finish);
-  return without.finish <= with.finish ? without : with;
+  return cost(problem, without, options) <= cost(problem, with, options) ? without : with;
 }
 
 static bool canDecode(const Problem &problem) {
@@ -101,19 +110,15 @@ static bool canDecode(const Problem &problem) {
   return false;
 }
 
-Plan plan(const Problem &problem, const Options &options) {
-  Plan best;
-  if (problem.layers.empty()) {
-    best.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
-    return best;
-  }
+/// With decoding only where it is worth it.
+static Plan planDecodingOrNot(const Problem &problem, const Options &options) {
   if (problem.device.decoderStart <= 0 || !canDecode(problem))
     return planWithLanesOrNot(problem, options);
   // Starting the decoder costs once, what decoding saves comes layer by layer: a search
   // that changes layer after layer cannot see both.
   Options without = options;
   without.decoding = false;
-  best = planWithLanesOrNot(problem, without);
+  Plan best = planWithLanesOrNot(problem, without);
   bool mayBeBetter = decoderStart(problem, best.choice) > 0 ||
                      best.bound + problem.device.decoderStart < best.finish;
   if (!options.decoding || !mayBeBetter)
@@ -121,7 +126,41 @@ Plan plan(const Problem &problem, const Options &options) {
   Plan decoding = planWithLanesOrNot(problem, options);
   decoding.steps += best.steps;
   best.steps = decoding.steps;
-  return decoding.finish < best.finish * options.worthDecoding ? decoding : best;
+  return cost(problem, decoding, options) < cost(problem, best, options) * options.worthDecoding
+             ? decoding
+             : best;
+}
+
+double preparedMemory(const Problem &problem, const Choice &choice) {
+  double sum = 0;
+  for (size_t i = 0; i < choice.size(); ++i)
+    sum += problem.layers[i].candidates[choice[i]].memory;
+  return sum;
+}
+
+Plan plan(const Problem &problem, const Options &options) {
+  Plan best;
+  if (problem.layers.empty()) {
+    best.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
+    return best;
+  }
+  best = planDecodingOrNot(problem, options);
+  // A limit that some layers must keep to at the cost of others is a price that all
+  // pay: it rises until little enough is taken.
+  Options dearer = options;
+  for (unsigned i = 0; i < dearerTimes; ++i) {
+    if (!options.selectKernels || preparedMemory(problem, best.choice) <= options.memoryLimit)
+      break;
+    dearer.memoryWeight = std::max(dearer.memoryWeight, leastMemoryWeight) * dearerBy;
+    Plan next = planDecodingOrNot(problem, dearer);
+    next.steps += best.steps;
+    next.bound = std::min(best.bound, next.finish);
+    if (preparedMemory(problem, next.choice) <= preparedMemory(problem, best.choice))
+      best = std::move(next);
+    else
+      best.steps = next.steps;
+  }
+  return best;
 }
 
 } // namespace nnv12::search

@@ -45,6 +45,10 @@ struct Options {
   /// here a megabyte must gain 2 us, or 2 ms of warm inference. Breaks ties as well: where
   /// storage sets the time, many plans end when it does.
   double memoryWeight = 2e-9;
+  /// Bytes that prepared weights may take beside the file's where a plan with that little
+  /// is found, see preparedMemory(): what a process has of its own fits in 8 MB beside
+  /// bundle and arena then. Not where kernels are not chosen (selectKernels).
+  double memoryLimit = 4e6;
   /// Simulated events that the local search may take, of which it takes 50,000 a layer
   /// at most: 10 million take about a second.
   uint64_t steps = 4'000'000;
@@ -58,6 +62,9 @@ Timeline simulate(const Problem &problem, const Choice &choice,
 /// A run with all weights ready: the executes one after another, without what the
 /// first execute takes longer.
 double warmTime(const Problem &problem, const Choice &choice);
+
+/// The sum of Candidate::memory.
+double preparedMemory(const Problem &problem, const Choice &choice);
 
 /// Of each layer the candidate with the fastest execute; among equals the one that
 /// is soonest ready.

@@ -91,68 +91,65 @@ ColdReport runFresh(char **argv, const std::string &extra, double &process) {
   int status;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)
     continue;
-  process = milliseconds() - start;
   close(channel[1]);
   ColdReport report;
   ssize_t size = read(channel[0], &report, sizeof report);
   close(channel[0]);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || size != sizeof report)
     fail("cold run: the process failed with status " + std::to_string(status));
+  process = report.end - start;
   return report;
 }
 
-/// Reads or writes all of `size` bytes at `offset`.
-template <typename Transfer>
-static void transferAll(Transfer transfer, unsigned descriptor, uint8_t *data,
-                        size_t size, uint64_t offset) {
+/// Writes all of `size` bytes at `offset`.
+static void writeAll(int descriptor, const void *data, size_t size, size_t offset) {
   while (size) {
-    ssize_t n = transfer(static_cast<int>(descriptor), data, size,
-                         static_cast<off_t>(offset));
+    ssize_t n = pwrite(descriptor, data, size, static_cast<off_t>(offset));
     if (n <= 0)
       fail(std::string("cannot hand over inputs: ") + strerror(errno));
-    data += n;
-    offset += static_cast<uint64_t>(n);
+    data = static_cast<const uint8_t *>(data) + n;
+    offset += static_cast<size_t>(n);
     size -= static_cast<size_t>(n);
   }
 }
 
-// Their number, their sizes, and their bytes one after another.
+// Their number, their sizes, and the bytes of each from a multiple of 64.
+
+static size_t alignTo64(size_t size) { return (size + 63) & ~size_t(63); }
+static size_t inputsBegin(size_t count) { return alignTo64((count + 1) * sizeof(uint64_t)); }
 
 unsigned handInputs(const std::vector<Tensor> &inputs) {
   int descriptor = memfd_create("inputs", 0);
   if (descriptor < 0)
     fail(std::string("cannot hand over inputs: ") + strerror(errno));
-  auto result = static_cast<unsigned>(descriptor);
-  std::vector<uint64_t> sizes = {inputs.size()};
-  for (const Tensor &input : inputs)
-    sizes.push_back(input.data.size());
-  uint64_t offset = 0;
-  auto write = [&](const void *data, size_t size) {
-    transferAll(pwrite, result, static_cast<uint8_t *>(const_cast<void *>(data)), size, offset);
-    offset += size;
-  };
-  write(sizes.data(), sizes.size() * sizeof(uint64_t));
-  for (const Tensor &input : inputs)
-    write(input.data.data(), input.data.size());
-  return result;
+  std::vector<uint64_t> head = {inputs.size()};
+  size_t offset = inputsBegin(inputs.size());
+  for (const Tensor &input : inputs) {
+    head.push_back(input.data.size());
+    writeAll(descriptor, input.data.data(), input.data.size(), offset);
+    offset += alignTo64(input.data.size());
+  }
+  writeAll(descriptor, head.data(), head.size() * sizeof(uint64_t), 0);
+  return static_cast<unsigned>(descriptor);
 }
 
-std::vector<Buffer> takeInputs(unsigned descriptor) {
-  uint64_t offset = 0;
-  auto read = [&](void *data, size_t size) {
-    transferAll(pread, descriptor, static_cast<uint8_t *>(data), size, offset);
-    offset += size;
-  };
-  uint64_t count;
-  read(&count, sizeof count);
-  std::vector<uint64_t> sizes(count);
-  read(sizes.data(), count * sizeof(uint64_t));
-  std::vector<Buffer> buffers;
-  for (uint64_t size : sizes) {
-    buffers.emplace_back(size);
-    read(buffers.back().data(), size);
+std::vector<nnv12_input> takeInputs(unsigned descriptor) {
+  struct stat info;
+  if (fstat(static_cast<int>(descriptor), &info) != 0)
+    fail(std::string("cannot take inputs: ") + strerror(errno));
+  void *mapping = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ,
+                       MAP_SHARED | MAP_POPULATE, static_cast<int>(descriptor), 0);
+  if (mapping == MAP_FAILED)
+    fail(std::string("cannot take inputs: ") + strerror(errno));
+  auto *bytes = static_cast<const uint8_t *>(mapping);
+  auto *head = static_cast<const uint64_t *>(mapping);
+  size_t offset = inputsBegin(head[0]);
+  std::vector<nnv12_input> inputs;
+  for (uint64_t i = 0; i < head[0]; ++i) {
+    inputs.push_back({bytes + offset, head[i + 1]});
+    offset += alignTo64(head[i + 1]);
   }
-  return buffers;
+  return inputs;
 }
 
 /// The bundle's ranges of weights, as offset and size.

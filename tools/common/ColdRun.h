@@ -13,6 +13,7 @@ namespace nnv12::tools {
 /// What a fresh process says of itself. Times in milliseconds.
 struct ColdReport {
   double open = 0, session = 0, firstRun = 0;
+  double end = 0;       ///< of the first run, as milliseconds() tells it
   double floor = 0;     ///< of --floor-run
   double residency = 0; ///< of --floor-run: cached when it began
   uint64_t peakBytes = 0;
@@ -26,15 +27,16 @@ double residency(int fd, size_t size);
 double evict(const std::string &path, bool dropCaches);
 
 /// Starts this program again with the same arguments, `--report-to FD` and
-/// `option`, and waits. `process` is the time from its start to its end.
+/// `option`, and waits. `process` is the time from its start to the end of its first run.
 ColdReport runFresh(char **argv, const std::string &option, double &process);
 
 /// Keeps the inputs' bytes where processes that runFresh() starts find them, so
 /// that making them is no part of a cold run. Returns a descriptor for
 /// takeInputs(), which they inherit.
 unsigned handInputs(const std::vector<Tensor> &inputs);
-/// In the fresh process: copies of those bytes, in the same order.
-std::vector<Buffer> takeInputs(unsigned descriptor);
+/// In the fresh process: those bytes in shared memory, as a camera hands over its
+/// pictures, in the same order. They stay until the process ends.
+std::vector<nnv12_input> takeInputs(unsigned descriptor);
 
 /// The least that a cold run must do: milliseconds for mapping the bundle and
 /// touching each page of its weights, in order. Evicts the file once it knows

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace nnv12::tools {
@@ -22,6 +23,11 @@ struct Statistics {
     p95 = samples[static_cast<size_t>(std::ceil(0.95 * double(n))) - 1];
   }
 };
+
+/// Of at least one sample.
+inline double median(std::vector<double> samples) {
+  return Statistics(std::move(samples)).median;
+}
 
 } // namespace nnv12::tools
 

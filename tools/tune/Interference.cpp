@@ -2,7 +2,7 @@
 #include "tools/tune/Interference.h"
 
 #include "tools/common/Clock.h"
-#include "tools/tune/Samples.h"
+#include "tools/common/Statistics.h"
 
 #include <atomic>
 #include <cstring>
@@ -67,7 +67,7 @@ Interference measureInterference(Kernels &kernels, StorageFile &file,
   auto sum = [](const Runs &runs) {
     double all = 0;
     for (const std::vector<double> &times : runs)
-      all += undisturbedMedian(times);
+      all += tools::median(times);
     return all;
   };
   runner.run(); // does not count
@@ -82,8 +82,8 @@ Interference measureInterference(Kernels &kernels, StorageFile &file,
   if (!alone.empty())
     result.execute = std::max(1.0, sum(together) / sum(alone));
   if (!prepares[Alone].empty() && !prepares[Together].empty())
-    result.prepare = std::max(1.0, undisturbedMedian(prepares[Together]) /
-                                       undisturbedMedian(prepares[Alone]));
+    result.prepare = std::max(1.0, tools::median(prepares[Together]) /
+                                       tools::median(prepares[Alone]));
   return result;
 }
 

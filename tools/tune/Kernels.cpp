@@ -1,9 +1,10 @@
 //===- Kernels.cpp - Times of the kernels of a tuning bundle --------------===//
 #include "tools/tune/Kernels.h"
 
+#include "tools/common/Clock.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Report.h"
-#include "tools/tune/Samples.h"
+#include "tools/common/Statistics.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -15,9 +16,11 @@ namespace nnv12::tune {
 using tools::fail;
 
 static constexpr size_t hugePageSize = 2u << 20;
+/// Milliseconds that the kernels are run for at least before the next of `repeat` steps.
+static constexpr double leastStep = 200;
 
-Memory::Memory(size_t size) : length(size) {
-  size_t alignment = size >= hugePageSize ? hugePageSize : 4096;
+Memory::Memory(size_t size, bool huge) : length(size) {
+  size_t alignment = huge && size >= hugePageSize ? hugePageSize : 4096;
   mapped = size + alignment;
   mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -153,15 +156,20 @@ std::vector<double> Kernels::measure(unsigned threads, unsigned repeat,
   Runner runner(*this, threads);
   std::vector<std::vector<double>> samples(features_.size());
   for (unsigned i = 0; i <= repeat; ++i) {
-    const std::vector<double> &times = runner.run();
-    for (size_t k = 0; i && k < times.size(); ++k)
-      samples[k].push_back(times[k]);
+    // On a machine with neighbours the speed changes from second to second: few kernels
+    // are run more often, rather than all within one of its moods.
+    double start = tools::milliseconds();
+    do {
+      const std::vector<double> &times = runner.run();
+      for (size_t k = 0; i && k < times.size(); ++k)
+        samples[k].push_back(times[k]);
+    } while (i && tools::milliseconds() - start < leastStep);
     step();
   }
   std::vector<double> medians;
   // A clock that stands still makes no kernel free.
   for (const std::vector<double> &one : samples)
-    medians.push_back(std::max(undisturbedMedian(one), 1e-6));
+    medians.push_back(std::max(tools::median(one), 1e-6));
   return medians;
 }
 

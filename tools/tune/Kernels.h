@@ -12,12 +12,12 @@
 
 namespace nnv12::tune {
 
-/// Memory of whole pages, 0 at first; huge ones where there is room and the system has
+/// Memory of whole pages, 0 at first; `huge` ones where there is room and the system has
 /// them, as the runtime asks for its arena and for mapped weights.
 class Memory {
 public:
   /// Ends the process when there is no memory.
-  explicit Memory(size_t size);
+  explicit Memory(size_t size, bool huge = true);
   ~Memory();
   Memory(Memory &&other) noexcept;
   Memory &operator=(Memory &&) = delete;
@@ -59,9 +59,8 @@ public:
     std::vector<double> times;
   };
 
-  /// Medians in milliseconds over `repeat` runs, after one that does not count, without
-  /// those in which a kernel was interrupted.
-  /// Calls `step` after each run.
+  /// Medians in milliseconds over `repeat` steps of one run or as many as take a fifth of a
+  /// second, after one run that does not count. Calls `step` after each step.
   std::vector<double> measure(unsigned threads, unsigned repeat,
                               const std::function<void()> &step);
 

@@ -66,9 +66,12 @@ double measureThreadStartUs(unsigned repeat);
 
 /// What a core does for a megabyte that is populated.
 double measureMap(StorageFile &file, unsigned repeat);
-/// The time of a megabyte of fresh memory at its first use over that of a later
-/// one, microseconds, in huge pages where there are such.
-double measureFirstTouch(unsigned repeat);
+/// What the first use of a megabyte of fresh memory takes, in huge pages where there are
+/// such, and in small ones. Medians over pieces of 2 MB.
+struct FirstTouch {
+  double usPerMB = 0, smallUsPerMB = 0;
+};
+FirstTouch measureFirstTouch();
 /// One thread that reads memory which is not in the cache.
 double measureMemoryGBps(unsigned repeat);
 /// Decompressed MB/s of weights as nnv12c stores them (zstd over byte planes); 0 without libzstd.
