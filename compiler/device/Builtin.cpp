@@ -19,7 +19,7 @@ DeviceProfile builtinProfile(const std::string &architecture, const std::string 
   p.readLatencyUs = 100;
   p.mapUsPerMB = p.mapLittleUsPerMB = 60;
   // Whether the device has libzstd is not known, so nothing is compressed for it.
-  p.zstdMBps = p.zstdLittleMBps = 1;
+  p.zstdMBps = p.zstdLittleMBps = p.zstdRepeatsMBps = p.zstdRepeatsLittleMBps = 1;
   p.executeInterference = 1.1;
   p.prepareInterference = 1.15;
   // Winograd, what prepares weights and what memory bounds: rounded from fits (fitEfficiency) to the

@@ -72,6 +72,9 @@ struct DeviceProfile {
   double zstdStartUs = 300; ///< loading the library, once, where anything is compressed
   double zstdMBps = 800;
   double zstdLittleMBps = 300;
+  // The same where whole elements repeat, as in weights that were 8-bit numbers once.
+  double zstdRepeatsMBps = 270;
+  double zstdRepeatsLittleMBps = 100;
   // See search::Device.
   double executeInterference = 1;
   double prepareInterference = 1;

@@ -12,7 +12,7 @@ using namespace nnv12;
 // entropy coding, which all levels do alike. Higher ones only take longer.
 static constexpr int level = 6;
 
-// Pieces that estimateRatio() compresses, and how many. A piece holds whole
+// Pieces that estimate() compresses, and how many. A piece holds whole
 // elements and is as large as one of zstd's blocks, so that its tables
 // weigh no more than in the whole.
 static constexpr uint64_t pieceBytes = 128 << 10;
@@ -65,21 +65,21 @@ bool nnv12::decode(const Encoded &encoded, void *data, uint64_t size) {
   return true;
 }
 
-double nnv12::estimateRatio(const void *data, uint64_t size,
-                            unsigned elementSize) {
+Estimate nnv12::estimate(const void *data, uint64_t size, unsigned elementSize) {
   if (!size)
-    return 1;
+    return {};
   const char *bytes = static_cast<const char *>(data);
-  uint64_t taken = 0, left = 0;
-  if (size <= pieces * pieceBytes) {
-    taken = size;
-    left = encode(bytes, size, elementSize).bytes.size();
-  } else {
-    for (uint64_t i = 0; i < pieces; ++i) {
-      uint64_t at = (size - pieceBytes) / (pieces - 1) * i / 8 * 8;
-      taken += pieceBytes;
-      left += encode(bytes + at, pieceBytes, elementSize).bytes.size();
-    }
-  }
-  return std::min(1.0, double(left) / taken);
+  uint64_t taken = 0, left = 0, whole = 0;
+  auto take = [&](uint64_t at, uint64_t length) {
+    Encoded encoded = encode(bytes + at, length, elementSize);
+    taken += length;
+    left += encoded.bytes.size();
+    whole += encoded.planes == 1 ? length : 0;
+  };
+  if (size <= pieces * pieceBytes)
+    take(0, size);
+  else
+    for (uint64_t i = 0; i < pieces; ++i)
+      take((size - pieceBytes) / (pieces - 1) * i / 8 * 8, pieceBytes);
+  return {std::min(1.0, double(left) / taken), whole > taken / 2};
 }

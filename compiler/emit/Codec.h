@@ -28,9 +28,12 @@ Encoded encode(const void *data, uint64_t size, unsigned elementSize);
 /// The inverse, for tests and tools: false if `encoded` is no frame of `size` bytes.
 bool decode(const Encoded &encoded, void *data, uint64_t size);
 
-/// About what part of its size encode() will leave of `data`: that of
-/// pieces spread over it, a few hundred KB in all. 1 where nothing is saved.
-double estimateRatio(const void *data, uint64_t size, unsigned elementSize);
+/// What encode() will do, by pieces spread over `data`, a few hundred KB in all.
+struct Estimate {
+  double ratio = 1;     ///< what is left of the size; 1 where nothing is saved
+  bool repeats = false; ///< not in planes: whole elements repeat, which takes longer to decode
+};
+Estimate estimate(const void *data, uint64_t size, unsigned elementSize);
 
 } // namespace nnv12
 

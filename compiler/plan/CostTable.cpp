@@ -47,12 +47,18 @@ search::CoreTime CostTable::firstTouch(double bytes) const {
   return {big, big * littleMemory};
 }
 
-double CostTable::ratio(Value constant) {
+search::CoreTime CostTable::decodeTime(double bytes, bool repeats) const {
+  if (repeats)
+    return {bytes / 1e3 / profile.zstdRepeatsMBps, bytes / 1e3 / profile.zstdRepeatsLittleMBps};
+  return {bytes / 1e3 / profile.zstdMBps, bytes / 1e3 / profile.zstdLittleMBps};
+}
+
+Estimate CostTable::estimate(Value constant) {
   auto op = constant.getDefiningOp<nn::ConstantOp>();
-  auto [it, isNew] = ratios.try_emplace(op.getValue(), 1.0);
+  auto [it, isNew] = estimates.try_emplace(op.getValue());
   if (isNew)
     if (auto data = nn::ConstantData::get(op.getValue()))
-      it->second = estimateRatio(
+      it->second = nnv12::estimate(
           data->bytes().data(), data->bytes().size(),
           nn::storageElementSize(tensor(constant).getElementType()));
   return it->second;
@@ -140,10 +146,9 @@ CostedOption CostTable::cost(const ExecutedLayer &layer, const Option &option) {
         storage == Storage::packed
             ? nn::storageSize(nn::withLayout(packed, ""))
             : bytes;
-    candidate.bytes += content * ratio(layer.weights());
-    candidate.decode = search::CoreTime{bytes / 1e3 / profile.zstdMBps,
-                                        bytes / 1e3 / profile.zstdLittleMBps} +
-                       firstTouch(bytes);
+    Estimate encoded = estimate(layer.weights());
+    candidate.bytes += content * encoded.ratio;
+    candidate.decode = decodeTime(bytes, encoded.repeats) + firstTouch(bytes);
     candidate.memory += bytes;
   } else {
     candidate.bytes += bytes;
@@ -176,7 +181,7 @@ std::vector<CostedOption> CostTable::candidates(const ExecutedLayer &layer,
   bool canCompress =
       storedForms && layer.mainOperand && profile.zstdMBps > 1 &&
       nn::storageSize(tensor(layer.weights())) >= leastCodecBytes &&
-      ratio(layer.weights()) <= worstCodecRatio;
+      estimate(layer.weights()).ratio <= worstCodecRatio;
   auto add = [&](const codegen::Routine *routine, Storage storage) {
     result.push_back(cost(layer, {routine, {storage, Codec::stored}}));
     if (canCompress)

@@ -9,6 +9,7 @@
 #include "compiler/codegen/cpu/Routine.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/device/CostModel.h"
+#include "compiler/emit/Codec.h"
 #include "compiler/plan/Layers.h"
 #include "compiler/plan/Storage.h"
 #include "compiler/search/Problem.h"
@@ -67,15 +68,15 @@ private:
   Time transformTime(mlir::Operation *layer, const codegen::Routine &routine);
   /// What decode and transform cost beside their work: memory is supplied.
   search::CoreTime firstTouch(double bytes) const;
-  double ratio(mlir::Value constant);
+  search::CoreTime decodeTime(double bytes, bool repeats) const;
+  Estimate estimate(mlir::Value constant);
 
   const device::DeviceProfile &profile;
   const codegen::Target &target;
   unsigned threads;
   /// How much longer a little core takes for what is bound by memory.
   double littleMemory = 1;
-  /// Compressed size as a part of the whole, by constant.
-  llvm::DenseMap<mlir::Attribute, double> ratios;
+  llvm::DenseMap<mlir::Attribute, Estimate> estimates;
   std::vector<device::KernelFeatures> kernels_;
 };
 

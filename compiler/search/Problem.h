@@ -67,6 +67,10 @@ struct Device {
   /// readBandwidth. With it latency and readAhead count no more: a read ends when its
   /// layer's last byte has arrived; on the execute lane see Simulator.h. Empty: unknown.
   std::vector<Arrival> arrival;
+  /// With arrival: bytes that are asked for ahead of what lanes read. Where lanes are busy
+  /// with other things until these are there, the storage pauses, and all that follows
+  /// arrives later. 0: everything is asked for at once.
+  double askedAhead = 0;
   /// Once, before anything else, where anything is decoded.
   double decoderStart = 0;
   /// Before anything else, for each preparation lane that has something to do: its thread.

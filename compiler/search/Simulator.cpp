@@ -4,6 +4,7 @@
 #include "compiler/search/Search.h"
 
 #include <algorithm>
+#include <numeric>
 #include <cassert>
 
 namespace nnv12::search {
@@ -59,12 +60,23 @@ double earliestArrival(const Device &device) {
 Simulator::Simulator(const Device &device)
     : device(device), isReadingAhead(device.readAhead > 0 && device.arrival.empty()) {}
 
+double Simulator::arrivalAt(uint32_t layer, double now) {
+  if (device.askedAhead > 0) {
+    if (askedBytes < ends.back()) {
+      double ready = arrivalOf(device, askedBytes, ends.back()) + paused;
+      paused += std::max(0.0, now - ready);
+    }
+    askedBytes = std::max(askedBytes, ends[layer] + device.askedAhead);
+  }
+  return arrived[layer] + paused;
+}
+
 bool Simulator::nextPhase(LaneState &lane, const Job &job, double now) {
   switch (lane.phase) {
   case Phase::Idle: {
     if (!arrived.empty() && job.bytes > 0) {
       lane.phase = Phase::Transfer;
-      lane.remaining = arrived[job.layer] - now;
+      lane.remaining = arrivalAt(job.layer, now) - now;
       if (&lane == &states[0] && !isEarly[job.layer])
         lane.remaining = std::max(lane.remaining, job.bytes / device.readBandwidth);
       if (lane.remaining > 0)
@@ -195,14 +207,15 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
     aheadLayer = 0;
     aheadBytes = 0;
   } else if (!device.arrival.empty()) {
-    double end = 0, total = 0;
-    for (double bytes : want)
-      total += bytes;
+    ends.resize(layers);
+    std::partial_sum(want.begin(), want.end(), ends.begin());
     isEarly.clear();
-    for (double bytes : want) {
-      arrived.push_back(arrivalOf(device, end += bytes, total));
+    for (double end : ends) {
+      arrived.push_back(arrivalOf(device, end, ends.back()));
       isEarly.push_back(end <= device.arrival[0].bytes);
     }
+    askedBytes = device.arrival[0].bytes;
+    paused = 0;
   }
 
   double now = 0;

@@ -10,7 +10,8 @@
 //    order of the layers and up to `readAhead` bytes that nobody asked for yet.
 //    With `arrival` a read waits until its layer's last byte has arrived. But for the first
 //    piece that is so because a lane goes through the file: what the execute lane reads
-//    itself, between executes, takes its time at `readBandwidth` at least.
+//    itself, between executes, takes its time at `readBandwidth` at least; and a lane that
+//    decodes or transforms for long lets the storage pause, see Device::askedAhead.
 //  * Working cores share the CPUs equally, an execute counting as many as it has
 //    threads. An execute is slowed down while any preparation works, a
 //    preparation while an execute works.
@@ -105,6 +106,8 @@ private:
                  std::vector<std::vector<Span>> *spans);
   /// Of lane `i`.
   void endJob(size_t i, const Job &job, double now, std::vector<std::vector<Span>> *spans);
+  /// When the last byte of a layer is there that a lane begins to read.
+  double arrivalAt(uint32_t layer, double now);
   /// To the next phase of its job that takes time; false at its end.
   bool nextPhase(LaneState &lane, const Job &job, double now);
   void setRates();
@@ -118,6 +121,9 @@ private:
   // With Device::arrival: when each layer's bytes are there, and whether in the first piece.
   std::vector<double> arrived;
   std::vector<uint8_t> isEarly;
+  std::vector<double> ends; ///< of each layer's bytes
+  double askedBytes = 0;    ///< the storage was asked for so many bytes
+  double paused = 0;        ///< the storage had nothing to do so long
   // Reading ahead.
   std::vector<double> ahead; ///< bytes read of each layer before it was asked for
   std::vector<double> want;  ///< bytes of each layer

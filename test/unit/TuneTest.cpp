@@ -96,5 +96,7 @@ TEST(System, FiguresAreNumbersAboveZero) {
   EXPECT_GT(touch.usPerMB, 0);
   EXPECT_GT(touch.smallUsPerMB, 0);
   EXPECT_GT(measureMemoryGBps(1), 0);
-  EXPECT_GE(measureZstdMBps(1), 0);
+  ZstdSpeed zstd = measureZstd(1);
+  EXPECT_GE(zstd.MBps, 0);
+  EXPECT_GE(zstd.repeatsMBps, 0);
 }

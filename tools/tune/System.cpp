@@ -11,6 +11,7 @@
 #include "tools/tune/Kernels.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +20,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 
 namespace nnv12::tune {
@@ -108,6 +110,9 @@ StorageFile::Arrivals StorageFile::readAsBundle(const std::vector<size_t> &offse
   double start = milliseconds();
   if (!file.open(("/proc/self/fd/" + std::to_string(fd)).c_str(), fault))
     fail(std::string("cannot read a file again: ") + fault.text);
+  // See nnv12_bundle::makeEarlyMemory.
+  Memory early(2 << 20);
+  early.data()[0] = 1;
   runtime::readPages(file.data(), 1);
   file.readAhead(weightsBegin);
   result.head = milliseconds() - start;
@@ -149,11 +154,14 @@ static void measureArrival(StorageFile &file, StorageFile &small, unsigned repea
                            StorageTimes &result) {
   // Checking a bundle and making a session take a core about so long, which differs
   // little from bundle to bundle.
-  constexpr double session = 0.2;
+  constexpr double session = 0.3;
+  // Storage that others use as well is not always as fast: some time passes.
+  constexpr auto pause = std::chrono::milliseconds(100);
   std::vector<size_t> offsets = arrivalOffsets(file.size());
   std::vector<double> heads, smallHeads;
   std::vector<std::vector<double>> times(offsets.size());
   for (unsigned i = 0; i < repeat; ++i) {
+    std::this_thread::sleep_for(pause);
     file.evict();
     StorageFile::Arrivals arrivals = file.readAsBundle(offsets, session);
     heads.push_back(arrivals.head);
@@ -331,9 +339,10 @@ static std::vector<uint8_t> compress(const std::vector<uint8_t> &bytes) {
   return frame;
 }
 
-/// Numbers spread like a layer's weights, their bytes in planes.
-static std::vector<uint8_t> weightPlanes(size_t count) {
-  std::vector<uint8_t> planes(count * 4);
+/// Numbers spread like a layer's weights: with `planes`, their bytes in planes; else
+/// rounded to 8 bits, in channels that each have a scale.
+static std::vector<uint8_t> weights(size_t count, bool planes) {
+  std::vector<uint8_t> bytes(count * 4);
   uint64_t state = 1;
   for (size_t i = 0; i < count; ++i) {
     float value = 0;
@@ -343,37 +352,42 @@ static std::vector<uint8_t> weightPlanes(size_t count) {
       value += float(state >> 40) * (1.0f / (1 << 24)) - 0.5f;
     }
     value *= 0.02f;
+    if (!planes)
+      value = std::round(value * 2000) / float(2000 + i / 512);
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     for (size_t b = 0; b < 4; ++b)
-      planes[b * count + i] = uint8_t(bits >> (8 * b));
+      bytes[planes ? b * count + i : i * 4 + b] = uint8_t(bits >> (8 * b));
   }
-  return planes;
+  return bytes;
 }
 
-double measureZstdMBps(unsigned repeat) {
-  constexpr size_t count = 1u << 18;
-  std::vector<uint8_t> frame = compress(weightPlanes(count));
+/// 0 without libzstd.
+static double measureDecode(bool planes, unsigned repeat) {
+  constexpr size_t count = 1u << 16;
+  std::vector<uint8_t> frame = compress(weights(count, planes));
   artifact::Fault fault;
-  if (frame.empty() || !runtime::Zstd::load(fault))
+  runtime::Decoder decoder;
+  if (frame.empty() || !runtime::Zstd::load(fault) || !decoder.create(count * 4, fault))
     return 0;
-  // As on a cold start: every frame another one, from memory and not from the cache, and the
-  // decoder's own memory at its first use.
-  std::vector<std::vector<uint8_t>> frames(16, frame);
+  // As on a cold start: every frame another one, from memory and not from the cache.
+  std::vector<std::vector<uint8_t>> frames(64, frame);
   Memory target(count * 4);
   std::vector<double> samples;
   for (unsigned i = 0; i <= 4 * repeat; ++i) {
     const std::vector<uint8_t> &source = frames[i % frames.size()];
-    runtime::Decoder decoder;
     double start = milliseconds();
-    if (!decoder.create(count * 4, fault) ||
-        !decoder.decode(bundle::Codec_Zstd, 4, target.data(), count * 4,
+    if (!decoder.decode(bundle::Codec_Zstd, planes ? 4 : 1, target.data(), count * 4,
                         source.data(), source.size()))
       return 0;
     if (i)
       samples.push_back(milliseconds() - start);
   }
   return double(count) * 4e-3 / tools::median(samples);
+}
+
+ZstdSpeed measureZstd(unsigned repeat) {
+  return {measureDecode(true, repeat), measureDecode(false, repeat)};
 }
 
 } // namespace nnv12::tune

@@ -74,8 +74,12 @@ struct FirstTouch {
 FirstTouch measureFirstTouch();
 /// One thread that reads memory which is not in the cache.
 double measureMemoryGBps(unsigned repeat);
-/// Decompressed MB/s of weights as nnv12c stores them (zstd over byte planes); 0 without libzstd.
-double measureZstdMBps(unsigned repeat);
+/// Decompressed MB/s of weights as nnv12c stores them: zstd over byte planes, and over
+/// numbers that repeat. 0 without libzstd.
+struct ZstdSpeed {
+  double MBps = 0, repeatsMBps = 0;
+};
+ZstdSpeed measureZstd(unsigned repeat);
 
 } // namespace nnv12::tune
 

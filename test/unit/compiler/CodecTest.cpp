@@ -2,6 +2,7 @@
 
 #include "compiler/emit/Codec.h"
 
+#include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
@@ -73,11 +74,18 @@ TEST(Codec, RefusesWhatIsNoFrame) {
 TEST(Codec, AnEstimateIsNearTheTruth) {
   std::vector<float> values = weights(2000000);
   double truth = double(encode(values.data(), 8000000, 4).bytes.size()) / 8000000;
-  EXPECT_NEAR(estimateRatio(values.data(), 8000000, 4), truth, 0.02);
-  EXPECT_EQ(estimateRatio(values.data(), 0, 4), 1);
+  Estimate found = estimate(values.data(), 8000000, 4);
+  EXPECT_NEAR(found.ratio, truth, 0.02);
+  EXPECT_FALSE(found.repeats);
+  EXPECT_EQ(estimate(values.data(), 0, 4).ratio, 1);
   std::mt19937 random(1);
   std::vector<uint32_t> noise(100000);
   for (uint32_t &v : noise)
     v = random();
-  EXPECT_EQ(estimateRatio(noise.data(), 400000, 4), 1) << "never more than 1";
+  EXPECT_EQ(estimate(noise.data(), 400000, 4).ratio, 1) << "never more than 1";
+  for (float &v : values)
+    v = std::round(v * 1000) / 1000;
+  found = estimate(values.data(), 8000000, 4);
+  EXPECT_TRUE(found.repeats) << "few different numbers";
+  EXPECT_LT(found.ratio, truth);
 }
