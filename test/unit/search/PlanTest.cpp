@@ -18,6 +18,7 @@ using namespace nnv12::search;
 static Options forFinish() {
   Options options;
   options.worthDecoding = 1;
+  options.decodingPrice = 0;
   return options;
 }
 

@@ -232,6 +232,25 @@ TEST(Simulator, arrival) {
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, first + 10 + second);
 }
 
+TEST(Simulator, storagePausesForBusyLanes) {
+  Problem p = twoReads(); // 1000 bytes each
+  p.device.readBandwidth = 100;
+  p.device.arrival = {{500, 0}, {1500, 3}};
+  p.layers[0].candidates[0].decode = {10, 10};
+  Schedule s = {{{{0, Stage::Execute}, {1, Stage::Execute}},
+                 {{0, Stage::Read}, {0, Stage::Decode}, {1, Stage::Read}}}};
+  double second = p.layers[1].candidates[0].execute;
+  auto readEnd = [&] { return simulate(p, {0, 0}, s).finish - second; };
+  double first = p.layers[0].candidates[0].execute;
+  // All is there when the first layer is decoded, at 13.
+  EXPECT_DOUBLE_EQ(readEnd(), 13 + first);
+  p.device.askedAhead = 1000;
+  EXPECT_DOUBLE_EQ(readEnd(), 13 + first);
+  // 1200 bytes were asked for and there at 3; the rest is asked for at 13.
+  p.device.askedAhead = 200;
+  EXPECT_DOUBLE_EQ(readEnd(), std::max(13 + first, 8.0 + 10));
+}
+
 TEST(Simulator, interference) {
   Problem p = twoReads();
   p.device.readBandwidth = 1e6; // 1 us
