@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace nnv12::artifact {
 
@@ -19,11 +20,15 @@ constexpr uint8_t magic[8] = {0x8e, 'N', 'N', 'V', '\r', '\n', 0x1a, '\n'};
 /// The format that this source reads and writes.
 constexpr uint32_t formatVersion = 3;
 
-/// Weights lie at multiples of the page size of most systems, code at multiples
-/// of the largest one (aarch64 may have 64 KiB pages), so that both can be
-/// mapped in place.
-constexpr uint64_t weightsAlignment = 4096;
-constexpr uint64_t codeAlignment = 65536;
+/// Segments lie at multiples of the smallest page size, code for processors that may
+/// have larger pages at multiples of their largest one, so that it can be mapped in
+/// place.
+constexpr uint64_t segmentAlignment = 4096;
+constexpr uint64_t largestPage = 65536;
+/// Of code for this architecture, as a program names it.
+inline uint64_t codeAlignment(const char *architecture) {
+  return strcmp(architecture, "x86-64") == 0 ? segmentAlignment : largestPage;
+}
 
 /// All integers are little-endian. `magic` and `version` keep their place in
 /// every future version.

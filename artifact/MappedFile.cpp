@@ -13,6 +13,8 @@ namespace nnv12::artifact {
 
 /// In what pieces, aligned to their size, large folios come.
 static constexpr size_t largeFolioSize = 2 << 20;
+/// What the first layers need, with which a run can begin.
+static constexpr size_t firstWeights = 128 << 10;
 
 MappedFile::~MappedFile() {
   if (bytes)
@@ -67,9 +69,11 @@ bool MappedFile::isWaitingForHead() const {
 void MappedFile::readAhead(size_t needed) const {
   size_t end = std::min(length, headSize);
   if (needed > end && needed <= length) {
-    askFor(end, needed);
+    // With the first layers' weights, which would come with all the rest.
+    size_t next = std::min(needed + firstWeights, length);
+    askFor(end, next);
     (void)*static_cast<const volatile uint8_t *>(bytes + needed - 1);
-    end = needed;
+    end = next;
   }
   askFor(end, std::min(length, largeFolioSize));
 }

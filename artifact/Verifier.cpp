@@ -104,14 +104,11 @@ bool MetadataVerifier::verifySegments() {
       return fault.set(Fault::BadBundle,
                        "segment %u: kind: found %u, expected at most %u", i,
                        segment->kind(), bundle::SegmentKind_MAX);
-    uint64_t alignment = segment->kind() == bundle::SegmentKind_Code
-                             ? codeAlignment
-                             : weightsAlignment;
-    if (segment->offset() % alignment)
+    if (segment->offset() % segmentAlignment)
       return fault.set(Fault::BadBundle,
                        "segment %u: offset: found %" PRIu64
                        ", expected a multiple of %" PRIu64,
-                       i, segment->offset(), alignment);
+                       i, segment->offset(), segmentAlignment);
     if (!fits(segment->offset(), segment->size(), fileSize))
       return fault.set(Fault::BadBundle,
                        "segment %u: found %" PRIu64 " bytes at %" PRIu64
@@ -143,6 +140,13 @@ bool MetadataVerifier::verifyProgram(const bundle::Program *program,
     return fault.set(Fault::BadBundle,
                      "program %u: code: found %u, expected a code segment",
                      number, code);
+  uint64_t offset = bundle->segments()->Get(code)->offset();
+  uint64_t alignment = codeAlignment(program->architecture()->c_str());
+  if (offset % alignment)
+    return fault.set(Fault::BadBundle,
+                     "program %u: code: found segment %u at %" PRIu64
+                     ", expected a multiple of %" PRIu64,
+                     number, code, offset, alignment);
   if (program->arena_size() > maxBytes)
     return fault.set(Fault::BadBundle,
                      "program %u: arena: found %" PRIu64

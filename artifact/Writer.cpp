@@ -25,7 +25,7 @@ struct Place {
 };
 } // namespace
 
-static constexpr uint8_t zeros[codeAlignment] = {};
+static constexpr uint8_t zeros[largestPage] = {};
 
 /// Calls `sink(data, size)` for the bytes of a segment in order, padding
 /// included; stops at the first call that returns false.
@@ -149,13 +149,21 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
                    &inputs, &outputs, &segments, &programs, source.threads));
 }
 
+/// Of segment `index`, which is the code of whatever programs name it.
+static uint64_t alignmentOf(const Bundle &source, size_t index) {
+  uint64_t alignment = segmentAlignment;
+  for (const Program &program : source.programs)
+    if (program.code == index)
+      alignment = std::max(alignment, codeAlignment(program.architecture.c_str()));
+  return alignment;
+}
+
 /// Assigns offsets; returns the size of the file.
 static uint64_t place(const Bundle &source, uint64_t metadataSize,
                       std::vector<Place> &places) {
   uint64_t end = sizeof(Header) + metadataSize;
   for (size_t i = 0; i < places.size(); ++i) {
-    bool isCode = source.segments[i].kind == SegmentKind::Code;
-    places[i].offset = alignUp(end, isCode ? codeAlignment : weightsAlignment);
+    places[i].offset = alignUp(end, alignmentOf(source, i));
     end = places[i].offset + places[i].size;
   }
   return end;

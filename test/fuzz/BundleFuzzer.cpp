@@ -78,8 +78,8 @@ static void open(const void *image, size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Room for the segments of the corpus, whose bytes are all zero.
-  static constexpr size_t imageSize = 3 * codeAlignment;
-  static constexpr size_t largest = codeAlignment - sizeof(Header);
+  static constexpr size_t imageSize = 3 * largestPage;
+  static constexpr size_t largest = largestPage - sizeof(Header);
   bool whole = size >= sizeof magic && memcmp(data, magic, sizeof magic) == 0;
   size_t total = whole ? size : imageSize;
   if (!whole && size > largest)

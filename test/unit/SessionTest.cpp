@@ -1,5 +1,6 @@
 //===- SessionTest.cpp - The runtime through its C and C++ API ------------===//
 #include "artifact/CpuFeatures.h"
+#include "artifact/Verifier.h"
 #include "artifact/Writer.h"
 #include "runtime/include/nnv12.hpp"
 #include "test/unit/SampleBundle.h"
@@ -296,7 +297,12 @@ TEST_F(SessionTest, BadFiles) {
 TEST_F(SessionTest, DamagedCodeNeverRuns) {
   std::vector<unsigned char> image = readFile(path);
   // The x86-64 code is the first segment, the aarch64 code the second.
-  size_t offset = artifact::hostArchitecture()[0] == 'x' ? 65536 : 131072;
+  artifact::Fault fault;
+  AlignedCopy copy(image);
+  const auto *found = artifact::verifyBundle(copy.data, copy.size, fault);
+  ASSERT_NE(found, nullptr) << fault.text;
+  unsigned index = artifact::hostArchitecture()[0] == 'x' ? 0 : 1;
+  size_t offset = found->segments()->Get(index)->offset();
   image[offset + 5] ^= 1;
   writeFile(path, image.data(), image.size());
   EXPECT_NE(openError(nullptr, NNV12_UNTRUSTED).find("(Code): digest"),

@@ -29,6 +29,27 @@ static void setHeader(std::vector<unsigned char> &image, Header header) {
   memcpy(image.data(), &header, sizeof header);
 }
 
+TEST(Verifier, CodeLiesAtItsArchitecturesPages) {
+  std::vector<unsigned char> image = sampleImage();
+  AlignedCopy copy(image);
+  Fault fault;
+  const bundle::Bundle *good = verifyBundle(copy.data, copy.size, fault);
+  ASSERT_TRUE(good) << fault.text;
+  EXPECT_EQ(good->segments()->Get(0)->offset() % segmentAlignment, 0u);
+  EXPECT_NE(good->segments()->Get(0)->offset() % largestPage, 0u) << "x86-64";
+  EXPECT_EQ(good->segments()->Get(1)->offset() % largestPage, 0u) << "aarch64";
+  // One that nobody knows may have large pages.
+  const char *name = good->programs()->Get(0)->architecture()->c_str();
+  ASSERT_STREQ(name, "x86-64");
+  copy.data[name - reinterpret_cast<const char *>(copy.data)] = 'y';
+  Header header = headerOf(image);
+  EXPECT_FALSE(verifyMetadata(copy.data + header.metadataOffset, header.metadataSize,
+                              copy.size, fault));
+  EXPECT_NE(std::string(fault.text).find("program 0: code: found segment 0 at"),
+            std::string::npos)
+      << fault.text;
+}
+
 TEST(Verifier, EveryMetadataByteFlipped) {
   std::vector<unsigned char> image = sampleImage();
   Header header = headerOf(image);

@@ -73,7 +73,7 @@ TEST(Writer, PadsPieces) {
   ASSERT_TRUE(read) << fault.text;
   const bundle::Segment *last = read->segments()->Get(3);
   EXPECT_EQ(last->size(), 128u);
-  EXPECT_EQ(last->offset() % weightsAlignment, 0u);
+  EXPECT_EQ(last->offset() % segmentAlignment, 0u);
   EXPECT_EQ(memcmp(image.data + last->offset() + 64, "vwxyz\0", 6), 0);
 }
 
