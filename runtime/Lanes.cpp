@@ -171,24 +171,26 @@ void Lanes::work(Preparer &preparer) {
   }
 }
 
-/// The first entry that can be worked on, or `none`.
-uint32_t Lanes::findReady(Queue &queue) {
+/// The first entry that can be worked on, or `none`; without `reads` it is none of
+/// those.
+uint32_t Lanes::findReady(Queue &queue, bool reads) {
   uint32_t head = queue.head.load(std::memory_order_relaxed);
   while (head < queue.count && !items.hasPieces(queue.entries[head]))
     ++head;
   // Whoever stores last may put it back a little: the next one moves it on.
   queue.head.store(head, std::memory_order_relaxed);
   for (uint32_t i = head; i < queue.count; ++i)
-    if (items.hasPieces(queue.entries[i]) && items.isReady(queue.entries[i]))
+    if (items.hasPieces(queue.entries[i]) && items.isReady(queue.entries[i]) &&
+        (reads || items.stageOf(queue.entries[i]) != NNV12_READ))
       return queue.entries[i];
   return none;
 }
 
 /// The same, beginning with lane `own` and stealing from the others then.
-uint32_t Lanes::findReady(Array<Queue> &lanes, uint32_t own) {
+uint32_t Lanes::findReady(Array<Queue> &lanes, uint32_t own, bool reads) {
   size_t count = mayHelp() ? lanes.size() : 1;
   for (size_t i = 0; i < count; ++i) {
-    uint32_t index = findReady(lanes[(own + i) % lanes.size()]);
+    uint32_t index = findReady(lanes[(own + i) % lanes.size()], reads);
     if (index != none)
       return index;
   }
@@ -266,8 +268,9 @@ bool Lanes::waitFor(const After *after, Workers &workers) {
     if (index != none) {
       if (items.workOnRest(index, members[0].preparer, workers))
         record(index, 0, start);
-    } else if (mayHelp() && (index = findReady(queues, 0)) != none) {
-      // A piece at a time: what it waits for may be done any moment.
+    } else if (mayHelp() && (index = findReady(queues, 0, /*reads=*/false)) != none) {
+      // A piece at a time: what it waits for may be done any moment. No reads, which
+      // would wait for the storage like those that others are at.
       workOn(index, members[0].preparer, 1);
     } else {
       items.finishes().wait(seen);

@@ -92,8 +92,8 @@ private:
   void chooseCpus(const bundle::Program *program, uint32_t computing);
   static void *threadMain(void *thread);
   void work(Preparer &preparer);
-  uint32_t findReady(Queue &queue);
-  uint32_t findReady(Array<Queue> &queues, uint32_t own);
+  uint32_t findReady(Queue &queue, bool reads);
+  uint32_t findReady(Array<Queue> &queues, uint32_t own, bool reads = true);
   bool isEmpty(const Queue &queue) const;
   bool isEmpty(const Array<Queue> &queues, uint32_t own) const;
   bool mayHelp() const { return steal.load(std::memory_order_relaxed); }
