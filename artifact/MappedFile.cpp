@@ -1,6 +1,7 @@
 //===- MappedFile.cpp - A file mapped for reading -------------------------===//
 #include "artifact/MappedFile.h"
 
+#include "artifact/RuntimeFacts.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -11,8 +12,6 @@
 
 namespace nnv12::artifact {
 
-/// In what pieces, aligned to their size, large folios come.
-static constexpr size_t largeFolioSize = 2 << 20;
 /// What the first layers need, with which a run can begin.
 static constexpr size_t firstWeights = 128 << 10;
 
@@ -75,7 +74,7 @@ void MappedFile::readAhead(size_t needed) const {
     (void)*static_cast<const volatile uint8_t *>(bytes + needed - 1);
     end = next;
   }
-  askFor(end, std::min(length, largeFolioSize));
+  askFor(end, std::min(length, hugePageSize));
 }
 
 void MappedFile::askFor(size_t begin, size_t end) const {

@@ -3,6 +3,7 @@
 #define NNV12_RUNTIME_MEMORY_H
 
 #include "artifact/Array.h"
+#include "artifact/RuntimeFacts.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace nnv12::runtime {
 
 using artifact::Array;
 
-constexpr size_t hugePageSize = size_t(2) << 20;
+using artifact::hugePageSize;
 
 /// Anonymous pages. Zero when fresh; the system supplies each at its first use.
 class Pages {

@@ -1,6 +1,7 @@
 //===- Preparations.cpp - Reads, decodes and transforms -------------------===//
 #include "runtime/Preparations.h"
 
+#include "artifact/RuntimeFacts.h"
 #include "runtime/Reader.h"
 
 #include <sys/mman.h>
@@ -19,9 +20,6 @@ void (*beforePiece)() = nullptr;
 /// A transform goes in so many pieces, of which other threads may take the
 /// rest.
 static constexpr uint64_t piecesPerTransform = 16;
-
-/// Fewer bytes of weights are not worth a call to take them out of memory.
-static constexpr uint64_t leastForgotten = 256 << 10;
 
 void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
                 Memory memory) {
@@ -130,7 +128,7 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
                                       ? operation->operands()->Get(1)
                                       : nullptr;
   item.isOnlyReader = isMapped && source && source->space() == bundle::Space_Weights &&
-                      source->size() >= leastForgotten &&
+                      source->size() >= artifact::leastForgotten &&
                       isOnlyReader(bundle.chosenProgram(), operation);
   // At least one, so that somebody finishes it. Sizes are below 2^46 and tiles
   // below 2^31, so the number fits but for absurd reads, which go in larger

@@ -1,6 +1,7 @@
 //===- Session.cpp - One inference at a time ------------------------------===//
 #include "runtime/Session.h"
 
+#include "artifact/RuntimeFacts.h"
 #include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
 
@@ -10,9 +11,6 @@ using namespace nnv12;
 using namespace nnv12::runtime;
 using artifact::Fault;
 
-/// Of a huge page, from here on: its first use takes as long as the first uses
-/// of so many bytes in small pages.
-static constexpr uint64_t leastUsed = hugePageSize / 4;
 
 nnv12_session::~nnv12_session() {
   if (bundle)
@@ -78,7 +76,7 @@ bool nnv12_session::create(nnv12_bundle &source,
 /// microsecond. What is left behind whole ones goes in another one if that
 /// costs less.
 static bool allocateLarge(Pages &pages, uint64_t size) {
-  uint64_t huge = (size + hugePageSize - leastUsed) & ~(hugePageSize - 1);
+  uint64_t huge = (size + hugePageSize - artifact::leastInHugePage) & ~(hugePageSize - 1);
   if (!pages.allocate(size > huge ? size : huge, huge ? hugePageSize : 4096))
     return false;
   if (huge)
@@ -99,7 +97,7 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
                      " of prepared weights and %zu of scratch",
                      program->arena_size(), program->prepared_size(),
                      scratchStride * threads);
-  if (program->arena_size() >= leastUsed)
+  if (program->arena_size() >= artifact::leastInHugePage)
     bundle->giveEarlyMemory(arena);
   return true;
 }

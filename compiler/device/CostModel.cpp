@@ -2,6 +2,7 @@
 
 #include "compiler/device/CostModel.h"
 
+#include "artifact/RuntimeFacts.h"
 #include <algorithm>
 
 namespace nnv12::device {
@@ -94,11 +95,8 @@ std::string missingKernels(const DeviceProfile &profile,
          "), expected all; run nnv12-tune for this model";
 }
 
-/// Of the first 2 MiB of a file, what follows metadata and code (artifact/MappedFile.cpp).
-static constexpr double earlyBytes = (2 << 20) - (192 << 10);
-
-/// What the system reads ahead of a mapping that may be in huge pages: one.
-static constexpr double readAhead = 2 << 20;
+/// Of weights, what is asked for early (artifact/MappedFile.cpp).
+static constexpr double earlyBytes = artifact::hugePageSize - artifact::usualWeightsOffset;
 
 double startUs(const DeviceProfile &profile, double weightBytes) {
   return profile.startUs + profile.startUsPerMB * std::min(weightBytes, earlyBytes) * 1e-6;
@@ -119,7 +117,7 @@ search::Device searchDevice(const DeviceProfile &profile, unsigned threads) {
   for (const DeviceProfile::Arrival &point : profile.arrival)
     device.arrival.push_back(
         {point.megabytes * 1e6, std::max(0.0, point.us - startUs(profile, earlyBytes)) * 1e-3});
-  device.askedAhead = readAhead;
+  device.askedAhead = artifact::hugePageSize;
   device.laneStart = profile.laneStartUs * 1e-3;
   device.decoderStart = profile.zstdStartUs * 1e-3;
   device.readAhead = profile.readAheadMB * 1e6;

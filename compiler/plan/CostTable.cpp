@@ -2,6 +2,7 @@
 
 #include "compiler/plan/CostTable.h"
 
+#include "artifact/RuntimeFacts.h"
 #include "compiler/codegen/cpu/KernelKey.h"
 #include "compiler/emit/Codec.h"
 #include "dialects/nn/ConstantData.h"
@@ -15,9 +16,6 @@ using namespace nnv12::plan;
 // A codec costs a call and a piece of memory, and must win something.
 static constexpr double leastCodecBytes = 16 << 10;
 static constexpr double worstCodecRatio = 0.97;
-
-/// See runtime/Preparations.cpp.
-static constexpr double leastForgotten = 256 << 10;
 
 static RankedTensorType tensor(Value v) {
   return cast<RankedTensorType>(v.getType());
@@ -168,7 +166,7 @@ CostedOption CostTable::cost(const ExecutedLayer &layer, const Option &option) {
   }
   // What it is made from leaves the process's memory then.
   double source = candidate.bytes - layer.otherBytes;
-  if (candidate.memory > 0 && source >= leastForgotten)
+  if (candidate.memory > 0 && source >= artifact::leastForgotten)
     candidate.memory -= source;
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include "compiler/plan/Layers.h"
 
+#include "artifact/RuntimeFacts.h"
 #include "compiler/emit/Aliases.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -26,13 +27,6 @@ std::string plan::firstName(Location location) {
   return name;
 }
 
-/// What the runtime supplies of an arena that is not small while it waits for the
-/// bundle's head (nnv12_bundle::makeEarlyMemory).
-static constexpr double earlyBytes = 2 << 20;
-/// What less than this is in is no huge page.
-static constexpr double hugePage = 2 << 20;
-static constexpr double smallArena = hugePage / 4;
-
 /// Memory that comes into use: the arena grows when more lives at a time than
 /// ever before, and outputs are the caller's.
 static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
@@ -55,7 +49,7 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
       if (!live.insert(base).second)
         continue;
       if (outputs.contains(base)) {
-        (bytes(base) < hugePage ? layer.freshSmallBytes : layer.freshBytes) += bytes(base);
+        (bytes(base) < artifact::hugePageSize ? layer.freshSmallBytes : layer.freshBytes) += bytes(base);
         continue;
       }
       now += bytes(base);
@@ -69,9 +63,9 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
     for (Value base : dying[i])
       now -= bytes(base);
   }
-  double early = earlyBytes;
+  double early = artifact::hugePageSize; // see nnv12_bundle::makeEarlyMemory
   for (auto [layer, growth] : llvm::zip(layers, grown)) {
-    if (most < smallArena) {
+    if (most < artifact::leastInHugePage) {
       layer.freshSmallBytes += growth;
       continue;
     }

@@ -50,7 +50,7 @@ struct Options {
   /// Bytes that prepared weights may take beside the file's where a plan with that little
   /// is found, see preparedMemory(): what a process has of its own fits in 8 MB beside
   /// bundle and arena then. Not where kernels are not chosen (selectKernels).
-  double memoryLimit = 4e6;
+  double memoryLimit = 1e6;
   /// Simulated events that the local search may take, of which it takes 50,000 a layer
   /// at most: 10 million take about a second.
   uint64_t steps = 4'000'000;

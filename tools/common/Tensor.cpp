@@ -1,6 +1,7 @@
 //===- Tensor.cpp - A tensor in a tool's memory ---------------------------===//
 #include "tools/common/Tensor.h"
 
+#include "artifact/RuntimeFacts.h"
 #include "tools/common/Report.h"
 
 #include <cmath>
@@ -17,7 +18,7 @@ Buffer::Buffer(size_t size) : length(size) {
   void *memory = nullptr;
   // Small pages of an input or output of some megabytes cost a millisecond at
   // their first use.
-  constexpr size_t hugePageSize = 2u << 20;
+  using artifact::hugePageSize;
   bool huge = size >= hugePageSize;
   if (posix_memalign(&memory, huge ? hugePageSize : 64, size ? size : 1) != 0)
     fail("no memory for " + std::to_string(size) + " bytes");

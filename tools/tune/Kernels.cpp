@@ -1,6 +1,7 @@
 //===- Kernels.cpp - Times of the kernels of a tuning bundle --------------===//
 #include "tools/tune/Kernels.h"
 
+#include "artifact/RuntimeFacts.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Report.h"
@@ -15,7 +16,7 @@ namespace nnv12::tune {
 
 using tools::fail;
 
-static constexpr size_t hugePageSize = 2u << 20;
+using artifact::hugePageSize;
 /// Milliseconds that the kernels are run for at least before the next of `repeat` steps.
 static constexpr double leastStep = 200;
 

@@ -1,6 +1,7 @@
 //===- System.cpp - Storage, memory and codec of this machine -------------===//
 #include "tools/tune/System.h"
 
+#include "artifact/RuntimeFacts.h"
 #include "artifact/MappedFile.h"
 #include "runtime/Decoder.h"
 #include "runtime/Reader.h"
@@ -31,7 +32,7 @@ using tools::milliseconds;
 static constexpr size_t page = 4096;
 
 /// Where in a bundle weights begin, about: behind metadata and code.
-static constexpr size_t weightsBegin = 192 << 10;
+static constexpr size_t weightsBegin = artifact::usualWeightsOffset;
 
 /// Time that the calling thread was computing.
 static double coreMilliseconds() {
@@ -111,7 +112,7 @@ StorageFile::Arrivals StorageFile::readAsBundle(const std::vector<size_t> &offse
   if (!file.open(("/proc/self/fd/" + std::to_string(fd)).c_str(), fault))
     fail(std::string("cannot read a file again: ") + fault.text);
   // See nnv12_bundle::makeEarlyMemory.
-  Memory early(2 << 20);
+  Memory early(artifact::hugePageSize);
   early.data()[0] = 1;
   runtime::readPages(file.data(), 1);
   file.readAhead(weightsBegin);
@@ -171,7 +172,7 @@ static void measureArrival(StorageFile &file, StorageFile &small, unsigned repea
       times[k].push_back(arrivals.times[k]);
   }
   double least = tools::median(smallHeads);
-  double early = double(std::min<size_t>(2 << 20, file.size()) - weightsBegin) * 1e-6;
+  double early = double(std::min(artifact::hugePageSize, uint64_t(file.size())) - weightsBegin) * 1e-6;
   result.startUs = (least + session) * 1e3;
   result.startUsPerMB =
       std::max(0.0, tools::median(heads) - least) * 1e3 / early;
@@ -260,7 +261,7 @@ double measureMap(StorageFile &file, unsigned repeat) {
 
 /// Memory is measured in pieces that take less time than the system gives a program
 /// before it looks whether another one wants to run.
-static constexpr size_t piece = 2u << 20;
+static constexpr size_t piece = artifact::hugePageSize;
 
 /// Microseconds for each megabyte of `memory`, which nobody has used: the first write to
 /// each of its pages.

@@ -343,8 +343,9 @@ TEST(Plan, memoryLimitHolds) {
   p.layers[0].candidates = {large, small};
   large.execute = 3;
   p.layers[1].candidates = {large, small};
-  EXPECT_EQ(plan(p).choice, (Choice{1, 0}));
   Options options;
+  options.memoryLimit = 4e6;
+  EXPECT_EQ(plan(p, options).choice, (Choice{1, 0}));
   options.memoryLimit = 6e6;
   EXPECT_EQ(plan(p, options).choice, (Choice{0, 0}));
   options.memoryLimit = 1e6;

@@ -1,0 +1,32 @@
+//===- RuntimeFacts.h - What plans count on of the runtime ------*- C++ -*-===//
+//
+// Numbers by which the runtime acts, and which the compiler and nnv12-tune must
+// know to say how long that takes. Bytes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_ARTIFACT_RUNTIMEFACTS_H
+#define NNV12_ARTIFACT_RUNTIMEFACTS_H
+
+#include <cstdint>
+
+namespace nnv12::artifact {
+
+/// Of pages that the runtime asks for where the system has such, of anonymous
+/// memory and of mapped files alike; also what it has read of a file by then, and
+/// reads ahead of a lane.
+constexpr uint64_t hugePageSize = uint64_t(2) << 20;
+
+/// Memory that fills less than this of a huge page is in small ones. A larger arena
+/// has its first huge page before the bundle is opened (nnv12_bundle::makeEarlyMemory).
+constexpr uint64_t leastInHugePage = hugePageSize / 4;
+
+/// Fewer bytes of weights are not worth a call to take them out of memory once
+/// they were decoded or transformed.
+constexpr uint64_t leastForgotten = 256 << 10;
+
+/// Where weights begin in a bundle of medium size, behind metadata and code.
+constexpr uint64_t usualWeightsOffset = 192 << 10;
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_RUNTIMEFACTS_H
