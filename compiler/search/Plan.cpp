@@ -16,9 +16,9 @@ static constexpr size_t allCombinations = 256;
 /// So near the lower bound the local search does not look further.
 static constexpr double nearEnough = 1.0001;
 
-/// How often, and by how much, the price of memory rises: to milliseconds for a kilobyte.
-static constexpr unsigned dearerTimes = 8;
-static constexpr double dearerBy = 6, leastMemoryWeight = 1e-10;
+/// How often, and by how much, the price of memory rises: to 0.25 ms a megabyte.
+static constexpr unsigned dearerTimes = 3;
+static constexpr double dearerBy = 5;
 
 /// Without a pipeline: the execute lane prepares everything, then executes.
 static Assignment sequential(const Choice &choice) {
@@ -161,7 +161,7 @@ Plan plan(const Problem &problem, const Options &options) {
   for (unsigned i = 0; i < dearerTimes; ++i) {
     if (!options.selectKernels || preparedMemory(problem, best.choice) <= options.memoryLimit)
       break;
-    dearer.memoryWeight = std::max(dearer.memoryWeight, leastMemoryWeight) * dearerBy;
+    dearer.memoryWeight *= dearerBy;
     Plan next = planDecodingOrNot(problem, dearer);
     next.steps += best.steps;
     next.bound = std::min(best.bound, next.finish);

@@ -47,8 +47,8 @@ struct Options {
   /// here a megabyte must gain 2 us, or 2 ms of warm inference. Breaks ties as well: where
   /// storage sets the time, many plans end when it does.
   double memoryWeight = 2e-9;
-  /// Bytes that prepared weights may take beside the file's where a plan with that little
-  /// is found, see preparedMemory(): what a process has of its own fits in 8 MB beside
+  /// Bytes that prepared weights may take beside the file's unless they gain much, 0.25 ms a
+  /// megabyte, see preparedMemory(): what a process has of its own fits in 8 MB beside
   /// bundle and arena then. Not where kernels are not chosen (selectKernels).
   double memoryLimit = 1e6;
   /// Simulated events that the local search may take, of which it takes 50,000 a layer

@@ -331,17 +331,17 @@ TEST(Plan, memoryWeightBreaksTies) {
   EXPECT_EQ(plan(p).choice, (Choice{0, 0}));
 }
 
-TEST(Plan, memoryLimitHolds) {
-  // Of two layers that are 1 and 2 ms faster with 3 MB one has them: the latter.
+TEST(Plan, memoryLimitHoldsForSmallGains) {
+  // Of two layers that are 0.1 and 0.2 ms faster with 3 MB one has them: the latter.
   Candidate small, large;
   small.bytes = large.bytes = 1e5;
   small.execute = 5;
-  large.execute = 4;
+  large.execute = 4.9;
   large.memory = 3e6;
   Problem p;
   p.layers.resize(2);
   p.layers[0].candidates = {large, small};
-  large.execute = 3;
+  large.execute = 4.8;
   p.layers[1].candidates = {large, small};
   Options options;
   options.memoryLimit = 4e6;
@@ -352,29 +352,10 @@ TEST(Plan, memoryLimitHolds) {
   EXPECT_EQ(plan(p, options).choice, (Choice{1, 1}));
   options.selectKernels = false;
   EXPECT_EQ(plan(p, options).choice, (Choice{0, 0}));
-}
-
-TEST(Plan, memoryLimitHoldsWhereItCan) {
-  Random random(7);
-  for (int round = 0; round < 40; ++round) {
-    Problem p = randomProblem(random, 4, 3, random.below(3));
-    p.device.decoderStart = 0; // what decoding wins is time, so that alone says whether it is tried
-    double least = 0;
-    for (Layer &layer : p.layers) {
-      double of = Simulator::never;
-      for (Candidate &c : layer.candidates) {
-        c.memory = random.below(3000) * 1e3 - 2e5;
-        of = std::min(of, c.memory);
-      }
-      least += of;
-    }
-    Options options = forFinish();
-    options.steps = 100'000;
-    Plan found = plan(p, options);
-    ASSERT_EQ(checkSchedule(p, found.choice, found.schedule), "");
-    EXPECT_LE(found.bound, found.finish);
-    EXPECT_LE(preparedMemory(p, found.choice), std::max(least + 1, options.memoryLimit)) << "round " << round;
-  }
+  // A millisecond is worth 3 MB.
+  options.selectKernels = true;
+  p.layers[1].candidates[0].execute = 4;
+  EXPECT_EQ(plan(p, options).choice, (Choice{1, 0}));
 }
 
 TEST(Candidates, dominated) {
