@@ -110,14 +110,6 @@ static bool canDecode(const Problem &problem) {
   return false;
 }
 
-/// Milliseconds of a big core.
-static double decodingWork(const Problem &problem, const Choice &choice) {
-  double sum = 0;
-  for (size_t i = 0; i < choice.size(); ++i)
-    sum += problem.layers[i].candidates[choice[i]].decode.big;
-  return sum;
-}
-
 /// With decoding only where it is worth it.
 static Plan planDecodingOrNot(const Problem &problem, const Options &options) {
   if (problem.device.decoderStart <= 0 || !canDecode(problem))
@@ -134,9 +126,7 @@ static Plan planDecodingOrNot(const Problem &problem, const Options &options) {
   Plan decoding = planWithLanesOrNot(problem, options);
   decoding.steps += best.steps;
   best.steps = decoding.steps;
-  double price = options.decodingPrice * decodingWork(problem, decoding.choice);
-  return cost(problem, decoding, options) + price <
-                 cost(problem, best, options) * options.worthDecoding
+  return cost(problem, decoding, options) < cost(problem, best, options) * options.worthDecoding
              ? decoding
              : best;
 }

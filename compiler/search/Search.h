@@ -29,8 +29,6 @@ struct Options {
   /// What a plan that decodes has left of the time of one that does not, at most: it takes
   /// cores and memory from others, and is the first to be late where they are busy.
   double worthDecoding = 0.95;
-  /// Milliseconds of cold inference that one of a core's decoding is to save beside that.
-  double decodingPrice = 0.15;
   /// P: preparation lanes. Off: the execute lane first prepares all layers, then
   /// executes them.
   bool pipeline = true;

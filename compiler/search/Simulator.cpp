@@ -78,7 +78,7 @@ bool Simulator::nextPhase(LaneState &lane, const Job &job, double now) {
       lane.phase = Phase::Transfer;
       lane.remaining = arrivalAt(job.layer, now) - now;
       if (&lane == &states[0] && !isEarly[job.layer])
-        lane.remaining = std::max(lane.remaining, job.bytes / device.readBandwidth);
+        lane.remaining = std::max(lane.remaining, job.bytes * readers / device.readBandwidth);
       if (lane.remaining > 0)
         return true;
       return nextPhase(lane, job, now);
@@ -216,6 +216,9 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
     }
     askedBytes = device.arrival[0].bytes;
     paused = 0;
+    readers = 0;
+    for (const auto &lane : lanes)
+      readers += std::any_of(lane.begin(), lane.end(), [](const Job &job) { return job.bytes > 0; });
   }
 
   double now = 0;

@@ -10,7 +10,8 @@
 //    order of the layers and up to `readAhead` bytes that nobody asked for yet.
 //    With `arrival` a read waits until its layer's last byte has arrived. But for the first
 //    piece that is so because a lane goes through the file: what the execute lane reads
-//    itself, between executes, takes its time at `readBandwidth` at least; and a lane that
+//    itself, between executes, takes its time at `readBandwidth` at least, of which other
+//    lanes that read have their share; and a lane that
 //    decodes or transforms for long lets the storage pause, see Device::askedAhead.
 //  * Working cores share the CPUs equally, an execute counting as many as it has
 //    threads. An execute is slowed down while any preparation works, a
@@ -122,6 +123,7 @@ private:
   std::vector<double> arrived;
   std::vector<uint8_t> isEarly;
   std::vector<double> ends; ///< of each layer's bytes
+  unsigned readers = 0; ///< lanes that read anything
   double askedBytes = 0;    ///< the storage was asked for so many bytes
   double paused = 0;        ///< the storage had nothing to do so long
   // Reading ahead.

@@ -18,7 +18,6 @@ using namespace nnv12::search;
 static Options forFinish() {
   Options options;
   options.worthDecoding = 1;
-  options.decodingPrice = 0;
   return options;
 }
 

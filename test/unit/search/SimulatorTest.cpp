@@ -50,6 +50,10 @@ static double smallSteps(const Problem &problem, const Choice &choice,
   auto end = [&](uint32_t layer) {
     return std::accumulate(want.begin(), want.begin() + layer + 1, 0.0);
   };
+  auto isRead = [](Operation o) { return o.stage == Stage::Read; };
+  double readers = 0;
+  for (const auto &lane : schedule.lanes)
+    readers += std::any_of(lane.begin(), lane.end(), isRead);
   double now = 0;
   for (; now < 1e4; now += dt) {
     // Start what may start; end what has nothing left.
@@ -74,7 +78,7 @@ static double smallSteps(const Problem &problem, const Choice &choice,
               s.bytes = 0;
               s.latency = arrivalByHand(d, end(o.layer), end(uint32_t(layers) - 1)) - now;
               if (l == 0 && end(o.layer) > d.arrival[0].bytes)
-                s.latency = std::max(s.latency, c.bytes / d.readBandwidth);
+                s.latency = std::max(s.latency, c.bytes * readers / d.readBandwidth);
             }
             s.work = c.bytes * d.mapPerByte.on(core);
           } else {
@@ -228,6 +232,10 @@ TEST(Simulator, arrival) {
   // Nobody reads ahead of an execute lane that reads for itself.
   s = {{{{0, Stage::Read}, {0, Stage::Execute}, {1, Stage::Read}, {1, Stage::Execute}}, {}}};
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 10 + first + 10 + second);
+  // Or takes its share where another lane reads, too.
+  Schedule both = {{{{0, Stage::Execute}, {1, Stage::Read}, {1, Stage::Execute}},
+                    {{0, Stage::Read}}}};
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, both).finish, 3 + first + 20 + second);
   p.device.arrival[0].bytes = 1200; // the first layer is in the piece that is there at once
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, first + 10 + second);
 }
