@@ -34,12 +34,7 @@ double residency(int fd, size_t size) {
   return double(resident) / double(pages.size());
 }
 
-/// In a virtual machine memory that is free may have been given back to the host,
-/// which takes milliseconds to supply 2 MB of it again: a matter of that machine
-/// and of what ran before, and of no device. So some is used, and is free then:
-/// as much as the process and the file's pages take.
-static void backMemory(size_t fileSize) {
-  size_t size = (size_t(64) << 20) + fileSize;
+void backMemory(size_t size) {
   void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
@@ -64,7 +59,8 @@ double evict(const std::string &path, bool dropCaches) {
     close(control);
   }
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-  backMemory(static_cast<size_t>(info.st_size));
+  // What the process and the file's pages take.
+  backMemory((size_t(64) << 20) + static_cast<size_t>(info.st_size));
   double result = residency(fd, static_cast<size_t>(info.st_size));
   close(fd);
   return result;

@@ -22,8 +22,14 @@ struct ColdReport {
 /// Which part of the first `size` bytes of an open file is in memory, 0 to 1.
 double residency(int fd, size_t size);
 
+/// Uses `size` bytes of memory and frees them. In a virtual machine memory that is
+/// free may have been given back to the host, which takes milliseconds to supply
+/// 2 MB of it again: a matter of that machine and of what ran before, and of no device.
+void backMemory(size_t size);
+
 /// Evicts the file's pages, or with `dropCaches` all pages of the system, from
-/// the page cache, and sees to it that free memory is at hand. Returns which part of the file is cached still, 0 to 1.
+/// the page cache, and sees to it that free memory is at hand. Returns which part of
+/// the file is cached still, 0 to 1.
 double evict(const std::string &path, bool dropCaches);
 
 /// Starts this program again with the same arguments, `--report-to FD` and

@@ -278,12 +278,7 @@ static double touch(Memory &memory) {
 
 FirstTouch measureFirstTouch() {
   constexpr size_t size = 64u << 20;
-  // As nnv12-bench before its cold runs: what a virtual machine has given back to its host
-  // comes first, and is not measured.
-  {
-    Memory memory(size);
-    memset(memory.data(), 1, size);
-  }
+  tools::backMemory(size);
   FirstTouch result;
   {
     Memory memory(size);
