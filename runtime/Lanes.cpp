@@ -23,9 +23,11 @@ uint32_t Lanes::numThreads(const bundle::Program *program,
 
 bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
                    Memory memory, uint8_t *scratch, size_t stride,
-                   const Trace &events, artifact::Fault &fault) {
+                   FirstTouch &touched, const Trace &events,
+                   artifact::Fault &fault) {
   const bundle::Program *program = bundle.chosenProgram();
   trace = &events;
+  firstTouch = &touched;
   steal = options.steal ||
           (program->lanes() && program->lanes()->size() > numMembers);
   numMembers = 1 + numThreads(program, options);
@@ -147,16 +149,19 @@ void *Lanes::threadMain(void *argument) {
   return nullptr;
 }
 
-/// Until there are no pieces left that nobody has begun.
+/// Until there are no pieces left that nobody has begun, and no memory that nobody
+/// has touched.
 void Lanes::work(Preparer &preparer) {
   bool inBackground = false;
+  // The first layers want it, and the storage has not answered yet.
+  firstTouch->touchNext();
   while (!stop.load(std::memory_order_relaxed)) {
     uint32_t seen = items.finishes().seen();
     uint32_t index = findReady(queues, preparer.thread);
     if (index == none && isEmpty(queues, preparer.thread)) {
       index = findReady(backgrounds, preparer.thread);
       if (index == none && isEmpty(backgrounds, preparer.thread))
-        return;
+        break;
       if (!inBackground) {
         setpriority(PRIO_PROCESS, 0, backgroundNiceness); // of this thread
         if (members[preparer.thread].cpu < 0)
@@ -164,11 +169,13 @@ void Lanes::work(Preparer &preparer) {
       }
       inBackground = true;
     }
-    if (index == none)
-      items.finishes().wait(seen);
-    else
+    if (index != none)
       workOn(index, preparer, ~0u);
+    else if (!firstTouch->touchNext())
+      items.finishes().wait(seen);
   }
+  while (!stop.load(std::memory_order_relaxed) && firstTouch->touchNext())
+    continue;
 }
 
 /// The first entry that can be worked on, or `none`; without `reads` it is none of

@@ -11,6 +11,7 @@
 #ifndef NNV12_RUNTIME_LANES_H
 #define NNV12_RUNTIME_LANES_H
 
+#include "runtime/FirstTouch.h"
 #include "runtime/Preparations.h"
 
 namespace nnv12::runtime {
@@ -40,10 +41,10 @@ public:
                              const Options &options);
 
   /// Allocates. `scratch` has room of `stride` bytes for each thread, the
-  /// execute lane's first.
+  /// execute lane's first; threads that have nothing to prepare serve `firstTouch`.
   bool create(const nnv12_bundle &bundle, const Options &options, Memory memory,
-              uint8_t *scratch, size_t stride, const Trace &trace,
-              artifact::Fault &fault);
+              uint8_t *scratch, size_t stride, FirstTouch &firstTouch,
+              const Trace &trace, artifact::Fault &fault);
   /// The threads begin. Those that cannot be started are done without.
   void start();
 
@@ -110,6 +111,7 @@ private:
   uint32_t wanted = 0;
   std::atomic<bool> steal{true};
   const Trace *trace = nullptr;
+  FirstTouch *firstTouch = nullptr;
   CpuMask allowed; ///< to whom started the lanes
   std::atomic<bool> stop{false};
   /// The execute lane's, which is no thread of ours, and then one a thread.

@@ -77,9 +77,9 @@ void nnv12_bundle::makeEarlyMemory() {
   hasEarlyMemory.store(true, std::memory_order_release);
 }
 
-void nnv12_bundle::giveEarlyMemory(Pages &arena) {
-  if (hasEarlyMemory.exchange(false, std::memory_order_acquire))
-    arena.replaceHead(earlyMemory, hugePageSize);
+bool nnv12_bundle::giveEarlyMemory(Pages &arena) {
+  return hasEarlyMemory.exchange(false, std::memory_order_acquire) &&
+         arena.replaceHead(earlyMemory, hugePageSize);
 }
 
 bool nnv12_bundle::openMemory(const void *data, size_t size,

@@ -34,8 +34,8 @@ public:
   bool isMapped() const { return file.data(); }
   bool isSigned() const;
   /// To a session's arena of at least a huge page, once: memory that has been
-  /// supplied already, for its beginning.
-  void giveEarlyMemory(nnv12::runtime::Pages &arena);
+  /// supplied already, for its beginning. False where there is none.
+  bool giveEarlyMemory(nnv12::runtime::Pages &arena);
   /// The largest scratch that a kernel of the program asks for.
   uint64_t scratchSize() const;
 

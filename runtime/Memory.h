@@ -49,12 +49,13 @@ public:
   void adviseHuge(size_t size) { madvise(start, size, MADV_HUGEPAGE); }
 
   /// The first `size` bytes of `other` become those of this, without a copy;
-  /// `other` is empty then. Both begin at a multiple of `size`.
-  void replaceHead(Pages &other, size_t size) {
+  /// `other` is empty then. Both begin at a multiple of `size`. False where the
+  /// system cannot.
+  bool replaceHead(Pages &other, size_t size) {
     if (mremap(other.start, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, start) ==
         MAP_FAILED) {
       other.release();
-      return;
+      return false;
     }
     // What was moved away may be somebody else's address by now.
     auto *first = static_cast<uint8_t *>(other.base);
@@ -62,6 +63,7 @@ public:
     unmap(other.start + size, first + other.length);
     other.base = nullptr;
     other.start = nullptr;
+    return true;
   }
 
   void release() {

@@ -61,7 +61,7 @@ bool nnv12_session::create(nnv12_bundle &source,
   // alike, then those of the lanes, then those of the workers.
   if (program->lanes() && program->lanes()->size()) {
     if (!lanes.create(*bundle, laneOptions, {arena.data(), prepared.data()},
-                      scratch.data(), scratchStride, trace, fault))
+                      scratch.data(), scratchStride, firstTouch, trace, fault))
       return false;
     // First of all: reading takes longest.
     lanes.start();
@@ -69,7 +69,7 @@ bool nnv12_session::create(nnv12_bundle &source,
   planDone = !program->lanes() || program->lanes()->size() == 0;
   return resolve(fault) &&
          workers.start(threads, laneOptions.pin, scratch.data(), scratchStride,
-                       laneThreads, fault);
+                       laneThreads, firstTouch, fault);
 }
 
 /// Huge pages for large memory: each first use of a small page costs about a
@@ -97,8 +97,14 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
                      " of prepared weights and %zu of scratch",
                      program->arena_size(), program->prepared_size(),
                      scratchStride * threads);
-  if (program->arena_size() >= artifact::leastInHugePage)
-    bundle->giveEarlyMemory(arena);
+  uint64_t supplied = program->arena_size() >= artifact::leastInHugePage &&
+                              bundle->giveEarlyMemory(arena)
+                          ? hugePageSize
+                          : 0;
+  if (!firstTouch.create(1 + bundle->outputs().size()))
+    return fault.set(Fault::OutOfMemory, "no memory for the plan");
+  if (program->arena_size() > supplied)
+    firstTouch.add(arena.data() + supplied, program->arena_size() - supplied);
   return true;
 }
 
@@ -269,8 +275,12 @@ bool nnv12_session::takeSwitches() {
 
 bool nnv12_session::runOnce(Fault &fault) {
   FloatMode mode;
-  if (!planDone)
-    return runPlan() || lanes.preparations().reportFailure(fault);
+  if (!planDone) {
+    bool good = runPlan();
+    // The outputs are the caller's again.
+    firstTouch.close();
+    return good || lanes.preparations().reportFailure(fault);
+  }
   bool isChanging =
       changesDone.load(std::memory_order_relaxed) < changes.size();
   if (isChanging && !takeSwitches())
@@ -292,6 +302,9 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
                        : const_cast<void *>(inputs[patch.index].data));
     *patch.place = base ? base + patch.offset : nullptr;
   }
+  if (!planDone)
+    for (uint32_t i = 0; i < numOutputs; ++i)
+      firstTouch.add(outputs[i].data, outputs[i].size);
   bool mayPrepare = lanes.mayPrepareInBackground();
   uint64_t start = mayPrepare ? now() : 0;
   bool good = runOnce(fault);

@@ -2,6 +2,7 @@
 #ifndef NNV12_RUNTIME_SESSION_H
 #define NNV12_RUNTIME_SESSION_H
 
+#include "runtime/FirstTouch.h"
 #include "runtime/Lanes.h"
 #include "runtime/LoadedBundle.h"
 #include "runtime/Trace.h"
@@ -77,6 +78,7 @@ private:
   bool planDone = false;
   bool continuous = false;
   std::atomic<uint32_t> changesDone{0};
+  nnv12::runtime::FirstTouch firstTouch;
   // Last: their threads end before anything else is freed.
   nnv12::runtime::Lanes lanes;
   nnv12::runtime::Workers workers;

@@ -20,9 +20,11 @@ static constexpr uint64_t piecesPerRange = 8;
 static constexpr uint32_t wakeWorkers = 1, wakeLeader = 2;
 
 bool Workers::start(uint32_t threads, bool pin, uint8_t *scratchMemory,
-                    size_t stride, uint32_t numOthers, artifact::Fault &fault) {
+                    size_t stride, uint32_t numOthers, FirstTouch &touched,
+                    artifact::Fault &fault) {
   count = threads;
   others = numOthers;
+  firstTouch = &touched;
   scratch = scratchMemory;
   scratchStride = stride;
   if (!workers.allocate(count - 1))
@@ -66,8 +68,15 @@ void *Workers::threadMain(void *argument) {
   return nullptr;
 }
 
+/// There was no operation yet.
+bool Workers::isIdle() const {
+  return state.load(std::memory_order_relaxed) == 0;
+}
+
 void Workers::work(uint32_t index) {
   FloatMode mode;
+  while (isIdle() && firstTouch->touchNext())
+    continue;
   uint32_t seen = 0;
   while (join(seen)) {
     takePieces(index);

@@ -12,6 +12,7 @@
 
 #include "artifact/Bundle.h"
 #include "artifact/Fault.h"
+#include "runtime/FirstTouch.h"
 #include "runtime/Memory.h"
 #include "runtime/Threads.h"
 
@@ -29,9 +30,10 @@ public:
 
   /// Starts `threads` - 1 threads. `scratch` is where the threads' private
   /// memory begins, `scratchStride` bytes for each: the leader's, those of
-  /// `others` threads that are not ours, and then the workers'.
+  /// `others` threads that are not ours, and then the workers'. Until the first
+  /// operation they serve `firstTouch`.
   bool start(uint32_t threads, bool pin, uint8_t *scratch, size_t scratchStride,
-             uint32_t others, artifact::Fault &fault);
+             uint32_t others, FirstTouch &firstTouch, artifact::Fault &fault);
 
   uint32_t threads() const { return count; }
 
@@ -56,6 +58,7 @@ private:
 
   static void *threadMain(void *worker);
   void work(uint32_t index);
+  bool isIdle() const;
   /// Blocks until there is an operation that `seen` does not name and joins it.
   /// False when the threads shall end.
   bool join(uint32_t &seen);
@@ -68,6 +71,7 @@ private:
   uint8_t *scratch = nullptr;
   size_t scratchStride = 0;
   uint32_t others = 0;
+  FirstTouch *firstTouch = nullptr;
   CpuMask allowed; ///< to whom started the threads
   Array<Worker> workers;
 

@@ -213,13 +213,18 @@ std::vector<CostedOption> CostTable::candidates(const ExecutedLayer &layer,
 }
 
 search::Layer CostTable::describe(const ExecutedLayer &layer,
-                                  llvm::ArrayRef<CostedOption> options) const {
+                                  llvm::ArrayRef<CostedOption> options,
+                                  const search::Device &device) const {
   search::Layer result;
   result.name = layer.name;
   for (const CostedOption &option : options)
     result.candidates.push_back(option.candidate);
-  result.firstTouch = firstTouch(layer.freshBytes).big +
-                      layer.freshSmallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
+  // A second thread has done that before (runtime/FirstTouch.h).
+  bool isAlone = device.cpus == 1 ||
+                 (device.executeThreads == 1 && device.preparationLanes.empty());
+  if (isAlone)
+    result.firstTouch = firstTouch(layer.freshBytes).big +
+                        layer.freshSmallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
   return result;
 }
 

@@ -48,9 +48,9 @@ public:
   double execute(mlir::Operation *layer, const codegen::Routine &routine);
   double transform(mlir::Operation *layer, const codegen::Routine &routine);
 
-  /// A layer for the search, which may take one of `options`.
-  search::Layer describe(const ExecutedLayer &layer,
-                         llvm::ArrayRef<CostedOption> options) const;
+  /// A layer for the search, which may take one of `options`, on `device`.
+  search::Layer describe(const ExecutedLayer &layer, llvm::ArrayRef<CostedOption> options,
+                         const search::Device &device) const;
   /// See device::searchDevice(). `pipeline` off: no preparation lanes.
   search::Device device(bool pipeline) const;
   /// Every kernel whose cost was asked for.

@@ -91,6 +91,19 @@ TEST_F(CostTableTest, MemoryIsFreshOnce) {
   EXPECT_EQ(layers[3].freshSmallBytes, mapBytes) << "the caller's";
 }
 
+TEST_F(CostTableTest, FreshMemoryCostsWhoeverIsAlone) {
+  CostTable costs(profile, target, 1);
+  search::Device device = costs.device(true);
+  device.cpus = 2;
+  EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, 0) << "a lane touches it";
+  device.preparationLanes.clear();
+  EXPECT_GT(costs.describe(layers[0], {}, device).firstTouch, 0);
+  device.executeThreads = 2;
+  EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, 0) << "a worker touches it";
+  device.cpus = 1;
+  EXPECT_GT(costs.describe(layers[0], {}, device).firstTouch, 0);
+}
+
 TEST_F(CostTableTest, NothingIsCompressedForADeviceThatCannotDecode) {
   profile.zstdMBps = 1;
   for (const std::string &form : storages(layers[0], true, true))
