@@ -22,9 +22,10 @@ struct ColdReport {
 /// Which part of the first `size` bytes of an open file is in memory, 0 to 1.
 double residency(int fd, size_t size);
 
-/// Uses `size` bytes of memory and frees them. In a virtual machine memory that is
-/// free may have been given back to the host, which takes milliseconds to supply
-/// 2 MB of it again: a matter of that machine and of what ran before, and of no device.
+/// Uses more memory than `size` bytes, and frees it, so that whoever needs as much finds
+/// it at hand. In a virtual machine memory that is free may have been given back to the
+/// host, which takes milliseconds to supply 2 MB of it again: a matter of that machine
+/// and of what ran before, and of no device.
 void backMemory(size_t size);
 
 /// Evicts the file's pages, or with `dropCaches` all pages of the system, from

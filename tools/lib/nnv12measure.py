@@ -94,11 +94,13 @@ def _residency(fd, size):
     return sum(page & 1 for page in pages.raw) / len(pages.raw)
 
 
-def back_memory(megabytes=256):
+def back_memory(size):
     """In a virtual machine free memory may have been given back to the host, which takes
-    milliseconds to supply 2 MB of it again. Some is used, and is free then; as nnv12-bench
-    does before its cold runs."""
-    with mmap.mmap(-1, megabytes << 20) as memory:
+    milliseconds to supply 2 MB of it again. More than `size` bytes are used, and are free
+    then; as nnv12-bench does before its cold runs."""
+    available = os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE
+    size = min(size + (1 << 30), available // 4)
+    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         with contextlib.suppress(AttributeError, OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)
         for at in range(0, len(memory), mmap.PAGESIZE):
@@ -108,10 +110,10 @@ def back_memory(megabytes=256):
 def evict(path, allowed=0.01):
     """Drops a file from the page cache and makes sure that it is gone: no process may
     have it mapped. Raises ToolError where pages stay."""
-    back_memory()
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(fd).st_size
+        back_memory(size)
         os.fsync(fd)
         for _ in range(5):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)

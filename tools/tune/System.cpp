@@ -194,6 +194,7 @@ StorageTimes measureStorage(StorageFile &file, StorageFile &small, unsigned repe
   std::vector<StorageFile::Times> samples;
   std::vector<double> walls, waits, cores, latencies;
   double megabytes = double(file.size()) * 1e-6;
+  tools::backMemory(file.size());
   // The first makes room in memory, which may take longer than to read.
   for (unsigned i = 0; i < repeat + 1; ++i) {
     result.resident = std::max(result.resident, file.evict());
