@@ -36,8 +36,8 @@ double residency(int fd, size_t size) {
 }
 
 /// Free huge pages that were there before, and that the system may hand out first: a
-/// gigabyte of them lay about where cold runs took twice as long every other time.
-static constexpr size_t othersFree = size_t(1) << 30;
+/// few hundred megabytes of them lay about where cold runs took twice as long every other time.
+static constexpr size_t othersFree = size_t(512) << 20;
 
 void backMemory(size_t size) {
   size_t available = static_cast<size_t>(sysconf(_SC_AVPHYS_PAGES)) *
