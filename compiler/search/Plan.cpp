@@ -16,8 +16,8 @@ static constexpr size_t allCombinations = 256;
 /// So near the lower bound the local search does not look further.
 static constexpr double nearEnough = 1.0001;
 
-/// How often, and by how much, the price of memory rises: to 0.25 ms a megabyte.
-static constexpr unsigned dearerTimes = 3;
+/// How often, and by how much, the price of memory rises: to 0.25 ms a megabyte, then to 6.
+static constexpr unsigned dearerTimes = 3, mostTimes = 5;
 static constexpr double dearerBy = 5;
 
 /// Without a pipeline: the execute lane prepares everything, then executes.
@@ -148,8 +148,12 @@ Plan plan(const Problem &problem, const Options &options) {
   // A limit that some layers must keep to at the cost of others is a price that all
   // pay: it rises until little enough is taken.
   Options dearer = options;
-  for (unsigned i = 0; i < dearerTimes; ++i) {
-    if (!options.selectKernels || preparedMemory(problem, best.choice) <= options.memoryLimit)
+  for (unsigned i = 0; i < mostTimes && options.selectKernels; ++i) {
+    double limit = i < dearerTimes ? options.memoryLimit : options.memoryMost;
+    if (preparedMemory(problem, best.choice) <= limit)
+      break;
+    // On slow storage decoding gains a millisecond a megabyte, and makes files smaller.
+    if (i >= dearerTimes && decoderStart(problem, best.choice) > 0)
       break;
     dearer.memoryWeight *= dearerBy;
     Plan next = planDecodingOrNot(problem, dearer);

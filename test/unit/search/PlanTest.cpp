@@ -355,6 +355,14 @@ TEST(Plan, memoryLimitHoldsForSmallGains) {
   options.selectKernels = true;
   p.layers[1].candidates[0].execute = 4;
   EXPECT_EQ(plan(p, options).choice, (Choice{1, 0}));
+  // But not more than memoryMost, even for three.
+  p.layers[1].candidates[0].execute = 2;
+  options.memoryMost = 2e6;
+  EXPECT_EQ(plan(p, options).choice, (Choice{1, 1}));
+  // What is decoded may have it.
+  p.layers[1].candidates[0].decode = {0.01, 0.01};
+  p.device.decoderStart = 0.1;
+  EXPECT_EQ(plan(p, options).choice, (Choice{1, 0}));
 }
 
 TEST(Candidates, dominated) {
