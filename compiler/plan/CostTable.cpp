@@ -219,12 +219,12 @@ search::Layer CostTable::describe(const ExecutedLayer &layer,
   result.name = layer.name;
   for (const CostedOption &option : options)
     result.candidates.push_back(option.candidate);
-  // A second thread has done that before (runtime/FirstTouch.h).
+  // A second thread has touched the rest before (runtime/FirstTouch.h).
   bool isAlone = device.cpus == 1 ||
                  (device.executeThreads == 1 && device.preparationLanes.empty());
+  result.firstTouch = firstTouch(isAlone ? layer.freshBytes : layer.freshAtOnceBytes).big;
   if (isAlone)
-    result.firstTouch = firstTouch(layer.freshBytes).big +
-                        layer.freshSmallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
+    result.firstTouch += layer.freshSmallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
   return result;
 }
 

@@ -63,14 +63,23 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
     for (Value base : dying[i])
       now -= bytes(base);
   }
-  double early = artifact::hugePageSize; // see nnv12_bundle::makeEarlyMemory
+  // See nnv12_bundle::makeEarlyMemory. The first layers come to the huge page behind it
+  // when another thread that is to touch it has hardly begun (runtime/FirstTouch.h).
+  double early = artifact::hugePageSize, atOnce = artifact::hugePageSize;
+  auto take = [](double &rest, double &growth) {
+    double part = std::min(rest, growth);
+    rest -= part;
+    growth -= part;
+    return part;
+  };
   for (auto [layer, growth] : llvm::zip(layers, grown)) {
     if (most < artifact::leastInHugePage) {
       layer.freshSmallBytes += growth;
       continue;
     }
-    layer.freshBytes += std::max(0.0, growth - early);
-    early = std::max(0.0, early - growth);
+    take(early, growth);
+    layer.freshBytes += growth;
+    layer.freshAtOnceBytes += take(atOnce, growth);
   }
 }
 

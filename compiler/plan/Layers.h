@@ -29,6 +29,8 @@ struct ExecutedLayer {
   /// Memory for activations that no layer has used before this one: in huge pages where
   /// there are such, and in small ones, in which are the caller's outputs and small arenas.
   double freshBytes = 0, freshSmallBytes = 0;
+  /// Of freshBytes, what is wanted at the very beginning.
+  double freshAtOnceBytes = 0;
 
   mlir::Value weights() const { return op->getOperand(*mainOperand); }
 };

@@ -35,14 +35,18 @@ double residency(int fd, size_t size) {
   return double(resident) / double(pages.size());
 }
 
-/// Free huge pages that were there before, and that the system may hand out first: a
-/// few hundred megabytes of them lay about where cold runs took twice as long every other time.
-static constexpr size_t othersFree = size_t(512) << 20;
+/// The system may hand out other free huge pages first, that were there before. With a few
+/// hundred megabytes of them in its lists, cold runs of large models took twice as long
+/// every other time.
+static size_t withOthersFree(size_t size) {
+  constexpr size_t megabyte = 1 << 20;
+  return size + std::min(64 * megabyte + 3 * size, 512 * megabyte);
+}
 
 void backMemory(size_t size) {
   size_t available = static_cast<size_t>(sysconf(_SC_AVPHYS_PAGES)) *
                      static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  size = std::min(size + othersFree, available / 4);
+  size = std::min(withOthersFree(size), available / 4);
   void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)

@@ -99,7 +99,7 @@ def back_memory(size):
     milliseconds to supply 2 MB of it again. More than `size` bytes are used, and are free
     then; as nnv12-bench does before its cold runs."""
     available = os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE
-    size = min(size + (512 << 20), available // 4)
+    size = min(size + min((64 << 20) + 3 * size, 512 << 20), available // 4)
     with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         with contextlib.suppress(AttributeError, OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)

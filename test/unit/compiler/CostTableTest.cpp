@@ -100,6 +100,10 @@ TEST_F(CostTableTest, FreshMemoryCostsWhoeverIsAlone) {
   EXPECT_GT(costs.describe(layers[0], {}, device).firstTouch, 0);
   device.executeThreads = 2;
   EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, 0) << "a worker touches it";
+  layers[0].freshBytes = layers[0].freshAtOnceBytes = 2e6;
+  EXPECT_GT(costs.describe(layers[0], {}, device).firstTouch, 0) << "not so soon";
+  layers[0].freshAtOnceBytes = 0;
+  EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, 0);
   device.cpus = 1;
   EXPECT_GT(costs.describe(layers[0], {}, device).firstTouch, 0);
 }
