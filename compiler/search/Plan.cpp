@@ -20,6 +20,10 @@ static constexpr double nearEnough = 1.0001;
 static constexpr unsigned dearerTimes = 3, mostTimes = 5;
 static constexpr double dearerBy = 5;
 
+/// Bytes a millisecond below which decoding gains enough, and makes files so much smaller,
+/// that it may take memory.
+static constexpr double slowStorage = 6e5;
+
 /// Without a pipeline: the execute lane prepares everything, then executes.
 static Assignment sequential(const Choice &choice) {
   Assignment a = Assignment::onExecuteLane(choice);
@@ -152,8 +156,8 @@ Plan plan(const Problem &problem, const Options &options) {
     double limit = i < dearerTimes ? options.memoryLimit : options.memoryMost;
     if (preparedMemory(problem, best.choice) <= limit)
       break;
-    // On slow storage decoding gains a millisecond a megabyte, and makes files smaller.
-    if (i >= dearerTimes && decoderStart(problem, best.choice) > 0)
+    if (i >= dearerTimes && problem.device.readBandwidth < slowStorage &&
+        decoderStart(problem, best.choice) > 0)
       break;
     dearer.memoryWeight *= dearerBy;
     Plan next = planDecodingOrNot(problem, dearer);

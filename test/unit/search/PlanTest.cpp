@@ -359,9 +359,11 @@ TEST(Plan, memoryLimitHoldsForSmallGains) {
   p.layers[1].candidates[0].execute = 2;
   options.memoryMost = 2e6;
   EXPECT_EQ(plan(p, options).choice, (Choice{1, 1}));
-  // What is decoded may have it.
+  // What is decoded may have it where storage is slow.
   p.layers[1].candidates[0].decode = {0.01, 0.01};
   p.device.decoderStart = 0.1;
+  EXPECT_EQ(plan(p, options).choice, (Choice{1, 1}));
+  p.device.readBandwidth = 5e5;
   EXPECT_EQ(plan(p, options).choice, (Choice{1, 0}));
 }
 
