@@ -19,6 +19,8 @@ static constexpr double nearEnough = 1.0001;
 /// How often, and by how much, the price of memory rises: to 0.25 ms a megabyte, then to 6.
 static constexpr unsigned dearerTimes = 3, mostTimes = 5;
 static constexpr double dearerBy = 5;
+/// So many of these searches may take as many steps as the first.
+static constexpr uint64_t shorterBy = 16;
 
 /// Bytes a millisecond below which decoding gains enough, and makes files so much smaller,
 /// that it may take memory.
@@ -152,6 +154,7 @@ Plan plan(const Problem &problem, const Options &options) {
   // A limit that some layers must keep to at the cost of others is a price that all
   // pay: it rises until little enough is taken.
   Options dearer = options;
+  dearer.steps /= shorterBy;
   for (unsigned i = 0; i < mostTimes && options.selectKernels; ++i) {
     double limit = i < dearerTimes ? options.memoryLimit : options.memoryMost;
     if (preparedMemory(problem, best.choice) <= limit)
