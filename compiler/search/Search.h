@@ -47,8 +47,9 @@ struct Options {
   double memoryWeight = 2e-9;
   /// Bytes that prepared weights may take beside the file's unless they gain much, 0.25 ms a
   /// megabyte, see preparedMemory(), and those that they may take unless they gain 6 ms a
-  /// megabyte, or are decoded where storage gives less than 600 MB/s: what a process has of its own fits in 8 MB beside bundle and arena then. Not
-  /// where kernels are not chosen (selectKernels).
+  /// megabyte, or are decoded where storage gives less than 600 MB/s: what a process has of
+  /// its own fits in 8 MB beside bundle and arena then. Not where kernels are not chosen
+  /// (selectKernels).
   double memoryLimit = 1e6, memoryMost = 4e6;
   /// Simulated events that the local search may take, of which it takes 50,000 a layer
   /// at most: 10 million take about a second.

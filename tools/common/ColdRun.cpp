@@ -44,15 +44,14 @@ static size_t withOthersFree(size_t size) {
 }
 
 void backMemory(size_t size) {
-  size_t available = static_cast<size_t>(sysconf(_SC_AVPHYS_PAGES)) *
-                     static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  size_t available = static_cast<size_t>(sysconf(_SC_AVPHYS_PAGES)) * page;
   size = std::min(withOthersFree(size), available / 4);
   void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return;
   madvise(memory, size, MADV_HUGEPAGE);
-  auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   for (size_t i = 0; i < size; i += page)
     static_cast<volatile uint8_t *>(memory)[i] = 1;
   munmap(memory, size);
