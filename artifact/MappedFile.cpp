@@ -45,7 +45,7 @@ bool MappedFile::open(const char *path, Fault &fault) {
   // makes Linux read as much as its read-ahead allows around it, up to
   // megabytes, and who touches waits for most of that: milliseconds instead of
   // a tenth of one.
-  askFor(0, std::min(length, headSize));
+  askFor(0, std::min<size_t>(length, headSize));
   void *mapping = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, fd, 0);
   if (mapping == MAP_FAILED) {
     length = 0;
@@ -66,7 +66,7 @@ bool MappedFile::isWaitingForHead() const {
 /// do. It is asked for early, but not together with the head: that would come as
 /// late as the rest then.
 void MappedFile::readAhead(size_t needed) const {
-  size_t end = std::min(length, headSize);
+  size_t end = std::min<size_t>(length, headSize);
   if (needed > end && needed <= length) {
     // With the first layers' weights, which would come with all the rest.
     size_t next = std::min(needed + firstWeights, length);

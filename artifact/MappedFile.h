@@ -12,9 +12,6 @@ namespace nnv12::artifact {
 /// Owns the mapping and the descriptor. An empty file has null data.
 class MappedFile {
 public:
-  /// How much open() asks for.
-  static constexpr size_t headSize = 256 << 10;
-
   MappedFile() = default;
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;

@@ -111,6 +111,7 @@ private:
     for (const plan::Chosen &layer : layers) {
       plan::CostedOption cost = costs.cost(layer.layer, layer.option);
       problem.layers.push_back(costs.describe(layer.layer, cost, problem.device));
+      problem.device.aloneStart += costs.touchedByLanes(layer.layer, problem.device);
       warm += layer.warm ? costs.execute(layer.layer.op, *layer.warm)
                          : cost.candidate.execute;
     }
@@ -124,7 +125,7 @@ private:
     double weightBytes = 0;
     for (const search::Layer &layer : problem.layers)
       weightBytes += layer.candidates[0].bytes;
-    double start = device::startUs(*device->profile, weightBytes) * 1e-3;
+    double start = device::startUs(*device->profile, layers.size(), weightBytes) * 1e-3;
     for (search::Event &event : timeline.events) {
       event.start += start;
       event.end += start;

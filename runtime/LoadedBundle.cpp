@@ -69,7 +69,7 @@ void nnv12_bundle::adviseWeights() {
 /// long as the head needs from storage: it is done while nothing else can be.
 /// Of a bundle that is small it is likely that the arena is, too.
 void nnv12_bundle::makeEarlyMemory() {
-  if (file.size() < file.headSize || !file.isWaitingForHead() ||
+  if (file.size() < artifact::headSize || !file.isWaitingForHead() ||
       !earlyMemory.allocate(hugePageSize, hugePageSize))
     return;
   earlyMemory.adviseHuge(hugePageSize);

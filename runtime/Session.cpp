@@ -73,12 +73,9 @@ bool nnv12_session::create(nnv12_bundle &source,
 }
 
 /// Huge pages for large memory: each first use of a small page costs about a
-/// microsecond. The only one is had if that costs less; behind others, if little
-/// of it is wasted.
+/// microsecond.
 static bool allocateLarge(Pages &pages, uint64_t size) {
-  constexpr uint64_t wasted = hugePageSize / 4;
-  uint64_t least = size < hugePageSize ? artifact::leastInHugePage : hugePageSize - wasted;
-  uint64_t huge = (size + hugePageSize - least) & ~(hugePageSize - 1);
+  uint64_t huge = artifact::inHugePages(size);
   if (!pages.allocate(size > huge ? size : huge, huge ? hugePageSize : 4096))
     return false;
   if (huge)

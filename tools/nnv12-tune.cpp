@@ -1,8 +1,8 @@
 //===- nnv12-tune.cpp - Measures a device for the planner -----------------===//
-#include "artifact/MappedFile.h"
 #include "compiler/device/CostModel.h"
 #include "tools/common/Options.h"
 #include "tools/common/Report.h"
+#include "tools/common/Statistics.h"
 #include "tools/tune/Cores.h"
 #include "tools/tune/Interference.h"
 #include "tools/tune/Kernels.h"
@@ -111,8 +111,14 @@ static std::vector<double> interpolate(const std::vector<unsigned> &counts,
 static void measureKernels(Kernels &kernels, const TuneOptions &options,
                            const Cores &cores,
                            const std::vector<unsigned> &counts,
+                           const std::function<void()> &between,
+                           std::vector<double> &firstRuns,
                            device::DeviceProfile &profile, Progress &progress) {
   auto step = [&] { progress.step(); };
+  auto bigStep = [&] {
+    between();
+    progress.step();
+  };
   std::string what = std::to_string(kernels.features().size()) + " kernels of " +
                      kernels.path() + ", ";
   std::vector<std::vector<double>> big;
@@ -120,13 +126,15 @@ static void measureKernels(Kernels &kernels, const TuneOptions &options,
     OnCores pinned(cores.big);
     progress.phase(what + std::to_string(count) +
                    (count == 1 ? " thread" : " threads"));
-    big.push_back(kernels.measure(count, options.repeat, step));
+    Kernels::Times times = kernels.measure(count, options.repeat, bigStep);
+    big.push_back(std::move(times.medians));
+    firstRuns.insert(firstRuns.end(), times.firstRuns.begin(), times.firstRuns.end());
   }
   std::vector<double> little;
   if (!cores.little.empty()) {
     OnCores pinned({cores.little[0]});
     progress.phase(what + "little core");
-    little = kernels.measure(1, options.repeat, step);
+    little = kernels.measure(1, options.repeat, step).medians;
   }
   for (size_t k = 0; k < kernels.features().size(); ++k) {
     device::KernelTime time;
@@ -175,8 +183,25 @@ static std::string storageFolder(const TuneOptions &options) {
   return slash == std::string::npos ? "." : options.output.substr(0, slash + 1);
 }
 
-/// All that does not depend on kernels. `kernels` are there to be disturbed.
-static void measureSystem(StorageFile &file, StorageFile &small, const Cores &cores,
+/// Beside the first one.
+static constexpr size_t storageSamples = 11;
+
+static void takeOver(const StorageTimes &storage, device::DeviceProfile &profile) {
+  profile.readMBps = storage.readMBps;
+  profile.readLatencyUs = storage.readLatencyUs;
+  profile.startUs = storage.startUs;
+  profile.tinyStartUs = storage.tinyStartUs;
+  profile.startUsPerLayer = storage.startUsPerLayer;
+  profile.startUsPerMB = storage.startUsPerMB;
+  profile.arrival = storage.arrival;
+  profile.mapUsPerMB = storage.mapUsPerMB;
+  if (!profile.little.count)
+    profile.mapLittleUsPerMB = profile.mapUsPerMB;
+}
+
+/// All that does not depend on kernels, but for what is sampled while these are measured.
+/// `kernels` are there to be disturbed.
+static void measureSystem(Storage &storage, const Cores &cores,
                           Kernels &kernels, device::DeviceProfile &profile,
                           Progress &progress) {
   constexpr unsigned repeat = 9;
@@ -187,15 +212,9 @@ static void measureSystem(StorageFile &file, StorageFile &small, const Cores &co
   progress.phase("storage");
   {
     OnCores pinned({cores.big[0]});
-    StorageTimes storage = measureStorage(file, small, repeat);
-    profile.readMBps = storage.readMBps;
-    profile.readLatencyUs = storage.readLatencyUs;
-    profile.startUs = storage.startUs;
-    profile.startUsPerMB = storage.startUsPerMB;
-    profile.arrival = storage.arrival;
+    storage.sample();
     profile.laneStartUs = measureThreadStartUs(repeat);
-    profile.mapUsPerMB = profile.mapLittleUsPerMB = storage.mapUsPerMB;
-    if (storage.resident > 0.5)
+    if (storage.resident() > 0.5)
       fprintf(stderr,
               "nnv12-tune: warning: files stay in memory, so that no storage was "
               "measured; see --storage\n");
@@ -218,14 +237,14 @@ static void measureSystem(StorageFile &file, StorageFile &small, const Cores &co
     OnCores pinned({cores.little[0]});
     profile.little.name = coreName(cores.little[0]);
     profile.little.memoryGBps = measureMemoryGBps(repeat);
-    profile.mapLittleUsPerMB = measureMap(file, repeat);
+    profile.mapLittleUsPerMB = measureMap(storage.file(), repeat);
     ZstdSpeed zstd = measureZstd(repeat);
     profile.zstdLittleMBps = std::max(zstd.MBps, 1.0);
     profile.zstdRepeatsLittleMBps = std::max(zstd.repeatsMBps, 1.0);
   }
   progress.step();
   progress.phase("interference");
-  Interference interference = measureInterference(kernels, file, cores, repeat);
+  Interference interference = measureInterference(kernels, storage.file(), cores, repeat);
   profile.executeInterference = interference.execute;
   profile.prepareInterference = interference.prepare;
   progress.step();
@@ -286,11 +305,9 @@ int main(int argc, char **argv) {
   else if (options.base.empty())
     profile.name = coreName(cores.big[0]);
 
-  std::optional<StorageFile> file, small;
-  if (options.base.empty()) {
-    file.emplace(storageFolder(options), size_t(options.storageMB) << 20);
-    small.emplace(storageFolder(options), artifact::MappedFile::headSize);
-  }
+  std::optional<Storage> storage;
+  if (options.base.empty())
+    storage.emplace(storageFolder(options), size_t(options.storageMB) << 20);
 
   device::Fit fit;
   {
@@ -299,16 +316,27 @@ int main(int argc, char **argv) {
         static_cast<unsigned>(bundles.size() * (options.repeat + 1) *
                               (counts.size() + !cores.little.empty())) +
             (options.base.empty() ? 3 : 0));
-    if (file)
-      measureSystem(*file, *small, cores, bundles[0], profile, progress);
+    if (storage)
+      measureSystem(*storage, cores, bundles[0], profile, progress);
     std::vector<device::KernelFeatures> features;
+    // Samples of the storage are spread over the time that kernels take.
+    size_t steps = bundles.size() * (options.repeat + 1) * counts.size(), step = 0;
+    auto between = [&] {
+      if (storage && step * storageSamples / steps != (step + 1) * storageSamples / steps)
+        storage->sample();
+      ++step;
+    };
+    std::vector<double> firstRuns;
     for (Kernels &kernels : bundles) {
-      measureKernels(kernels, options, cores, counts, profile, progress);
+      measureKernels(kernels, options, cores, counts, between, firstRuns, profile, progress);
       features.insert(features.end(), kernels.features().begin(),
                       kernels.features().end());
     }
-    if (options.base.empty())
+    if (storage) {
+      takeOver(storage->times(), profile);
+      profile.firstRun = std::max(1.0, tools::median(firstRuns));
       deriveFromKernels(features, profile);
+    }
     fit = fitCoefficients(features, !options.base.empty(), profile);
   }
   std::string error = device::writeProfile(profile, options.output);
@@ -325,13 +353,14 @@ int main(int argc, char **argv) {
          "  storage   %.0f MB/s, latency %.0f us, map %.0f us/MB\n"
          "  memory    first touch %.0f us/MB, in small pages %.0f\n"
          "  zstd      %.0f MB/s, of repeated numbers %.0f\n"
-         "  together  execute %.2f, prepare %.2f\n",
+         "  together  execute %.2f, prepare %.2f\n"
+         "  first run %.2f of a later one\n",
          profile.kernels.size(), 100 * fit.errorAfter, profile.big.gflops,
          profile.big.memoryGBps, profile.threadScaling, profile.readMBps,
          profile.readLatencyUs, profile.mapUsPerMB, profile.firstTouchUsPerMB,
          profile.firstTouchSmallUsPerMB,
          profile.zstdMBps, profile.zstdRepeatsMBps, profile.executeInterference,
-         profile.prepareInterference);
+         profile.prepareInterference, profile.firstRun);
   finishOutput();
   return 0;
 }

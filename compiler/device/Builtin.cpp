@@ -14,7 +14,9 @@ DeviceProfile builtinProfile(const std::string &architecture, const std::string 
   p.big = {"ordinary " + architecture, 4, 2.5 * 2 * 2 * lanes, 12};
   p.little = {"", 0, 0, 0};
   p.readMBps = 1500;
-  p.startUs = 700;
+  p.startUs = 520;
+  p.tinyStartUs = 320;
+  p.startUsPerLayer = 3;
   p.laneStartUs = 60;
   p.readLatencyUs = 100;
   p.mapUsPerMB = p.mapLittleUsPerMB = 60;

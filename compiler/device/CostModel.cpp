@@ -98,14 +98,26 @@ std::string missingKernels(const DeviceProfile &profile,
 /// Of weights, what is asked for early (artifact/MappedFile.cpp).
 static constexpr double earlyBytes = artifact::hugePageSize - artifact::usualWeightsOffset;
 
-double startUs(const DeviceProfile &profile, double weightBytes) {
-  return profile.startUs + profile.startUsPerMB * std::min(weightBytes, earlyBytes) * 1e-6;
+/// Of weights, what comes with the bundle's head.
+static constexpr double headBytes = artifact::headSize - artifact::usualWeightsOffset;
+
+double startUs(const DeviceProfile &profile, size_t layers, double weightBytes) {
+  double session = profile.startUsPerLayer * double(layers);
+  if (weightBytes < headBytes && profile.tinyStartUs > 0)
+    return profile.tinyStartUs + session;
+  return profile.startUs + session +
+         profile.startUsPerMB * std::min(weightBytes, earlyBytes) * 1e-6;
+}
+
+/// Of the bundle for which DeviceProfile::arrival was measured.
+static double arrivalStartUs(const DeviceProfile &profile) {
+  return startUs(profile, artifact::usualLayers, earlyBytes);
 }
 
 void setStorage(DeviceProfile &profile, double megabytes) {
   profile.readMBps = megabytes;
   for (DeviceProfile::Arrival &piece : profile.arrival)
-    piece.us = startUs(profile, earlyBytes) + piece.megabytes / megabytes * 1e6;
+    piece.us = arrivalStartUs(profile) + piece.megabytes / megabytes * 1e6;
 }
 
 search::Device searchDevice(const DeviceProfile &profile, unsigned threads) {
@@ -116,7 +128,8 @@ search::Device searchDevice(const DeviceProfile &profile, unsigned threads) {
   device.readLatency = profile.readLatencyUs * 1e-3;
   for (const DeviceProfile::Arrival &point : profile.arrival)
     device.arrival.push_back(
-        {point.megabytes * 1e6, std::max(0.0, point.us - startUs(profile, earlyBytes)) * 1e-3});
+        {point.megabytes * 1e6, std::max(0.0, point.us - arrivalStartUs(profile)) * 1e-3});
+  device.arrivedBytes = headBytes;
   device.askedAhead = artifact::hugePageSize;
   device.laneStart = profile.laneStartUs * 1e-3;
   device.decoderStart = profile.zstdStartUs * 1e-3;

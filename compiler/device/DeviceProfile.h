@@ -50,6 +50,9 @@ struct DeviceProfile {
   /// From opening a bundle until its first operation may start: header, metadata and code
   /// read and checked, memory and threads made.
   double startUs = 0;
+  /// The same for a bundle so small that it is read at once, see startUs(). 0: the same.
+  double tinyStartUs = 0;
+  double startUsPerLayer = 0; ///< more for each layer
   double startUsPerMB = 0; ///< more for each MB of weights that opening asks for early
   double laneStartUs = 0;  ///< more for each preparation lane: its thread
   // Storage.
@@ -77,6 +80,8 @@ struct DeviceProfile {
   double zstdRepeatsLittleMBps = 100;
   // See search::Device.
   double executeInterference = 1;
+  /// An execute in a first run by one in a later run: caches and predictors do not know it.
+  double firstRun = 1;
   double prepareInterference = 1;
   /// Part of the ideal speed-up that n threads reach: 1 + (n - 1) * this.
   double threadScaling = 0.9;
@@ -108,8 +113,9 @@ std::string writeProfile(const DeviceProfile &profile, const std::string &path);
 DeviceProfile builtinProfile(const std::string &architecture,
                              const std::string &target);
 
-/// From opening a bundle with so many bytes of weights until its first operation may start.
-double startUs(const DeviceProfile &profile, double weightBytes);
+/// Microseconds from opening a bundle with so many layers and bytes of weights until its
+/// first operation may start.
+double startUs(const DeviceProfile &profile, size_t layers, double weightBytes);
 
 /// The same device with storage that reads `megabytes` a second, in pieces as before.
 void setStorage(DeviceProfile &profile, double megabytes);

@@ -248,6 +248,8 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     if (const Json *arrival = fields.find("arrival", false))
       readArrival(*arrival, p, fields);
     fields.number("startUs", p.startUs, Fields::NotNegative, false);
+    fields.number("tinyStartUs", p.tinyStartUs, Fields::NotNegative, false);
+    fields.number("startUsPerLayer", p.startUsPerLayer, Fields::NotNegative, false);
     fields.number("startUsPerMB", p.startUsPerMB, Fields::NotNegative, false);
     fields.number("laneStartUs", p.laneStartUs, Fields::NotNegative, false);
     fields.number("mapUsPerMB", p.mapUsPerMB, Fields::NotNegative);
@@ -275,6 +277,7 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   if (const Json *interference = top.section("interference")) {
     Fields fields(*interference, "interference.", error);
     fields.number("execute", p.executeInterference, Fields::AtLeastOne);
+    fields.number("firstRun", p.firstRun, Fields::AtLeastOne, false);
     fields.number("prepare", p.prepareInterference, Fields::AtLeastOne);
   }
   top.number("threadScaling", p.threadScaling, Fields::PartOfOne);
@@ -357,6 +360,8 @@ std::string printProfile(const DeviceProfile &p) {
                      {"readLatencyUs", p.readLatencyUs},
                      {"readAheadMB", p.readAheadMB},
                      {"startUs", p.startUs},
+                     {"tinyStartUs", p.tinyStartUs},
+                     {"startUsPerLayer", p.startUsPerLayer},
                      {"startUsPerMB", p.startUsPerMB},
                      {"laneStartUs", p.laneStartUs},
                      {"mapUsPerMB", p.mapUsPerMB},
@@ -374,7 +379,7 @@ std::string printProfile(const DeviceProfile &p) {
                     {"zstdLittleMBps", p.zstdLittleMBps},
                     {"zstdRepeatsMBps", p.zstdRepeatsMBps},
                     {"zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps}};
-  json["interference"] = {{"execute", p.executeInterference}, {"prepare", p.prepareInterference}};
+  json["interference"] = {{"execute", p.executeInterference}, {"firstRun", p.firstRun}, {"prepare", p.prepareInterference}};
   json["threadScaling"] = p.threadScaling;
   json["efficiency"] = Json::object();
   for (const auto &[routine, e] : p.efficiency)

@@ -212,19 +212,38 @@ std::vector<CostedOption> CostTable::candidates(const ExecutedLayer &layer,
   return result;
 }
 
+/// Whether another thread than the one that executes first touches memory before it: it
+/// gains nothing where all CPUs compute, since two threads that ask the system for memory at
+/// once wait for each other. See runtime/FirstTouch.h.
+static bool hasHelper(const search::Device &device) {
+  return device.cpus > device.executeThreads &&
+         (device.executeThreads > 1 || !device.preparationLanes.empty());
+}
+
+double CostTable::fresh(const ExecutedLayer &layer) const {
+  return firstTouch(layer.freshBytes).big +
+         layer.freshSmallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
+}
+
+double CostTable::touchedByLanes(const ExecutedLayer &layer, const search::Device &device) const {
+  if (!hasHelper(device) || device.executeThreads > 1)
+    return 0;
+  return fresh(layer) - firstTouch(layer.freshAtOnceBytes).big;
+}
+
 search::Layer CostTable::describe(const ExecutedLayer &layer,
                                   llvm::ArrayRef<CostedOption> options,
                                   const search::Device &device) const {
   search::Layer result;
   result.name = layer.name;
-  for (const CostedOption &option : options)
+  for (const CostedOption &option : options) {
     result.candidates.push_back(option.candidate);
-  // A second thread has touched the rest before (runtime/FirstTouch.h).
-  bool isAlone = device.cpus == 1 ||
-                 (device.executeThreads == 1 && device.preparationLanes.empty());
-  result.firstTouch = firstTouch(isAlone ? layer.freshBytes : layer.freshAtOnceBytes).big;
-  if (isAlone)
-    result.firstTouch += layer.freshSmallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
+    result.candidates.back().execute *= profile.firstRun;
+  }
+  result.firstTouch =
+      hasHelper(device) ? firstTouch(layer.freshAtOnceBytes).big : fresh(layer);
+  if (profile.big.memoryGBps > 0)
+    result.firstTouch += layer.uncachedBytes / (profile.big.memoryGBps * 1e6);
   return result;
 }
 

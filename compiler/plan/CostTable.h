@@ -51,6 +51,9 @@ public:
   /// A layer for the search, which may take one of `options`, on `device`.
   search::Layer describe(const ExecutedLayer &layer, llvm::ArrayRef<CostedOption> options,
                          const search::Device &device) const;
+  /// What the first use of the layer's memory takes, milliseconds, where only the thread of a
+  /// preparation lane would have come before: a part of search::Device::aloneStart.
+  double touchedByLanes(const ExecutedLayer &layer, const search::Device &device) const;
   /// See device::searchDevice(). `pipeline` off: no preparation lanes.
   search::Device device(bool pipeline) const;
   /// Every kernel whose cost was asked for.
@@ -68,6 +71,8 @@ private:
   Time transformTime(mlir::Operation *layer, const codegen::Routine &routine);
   /// What decode and transform cost beside their work: memory is supplied.
   search::CoreTime firstTouch(double bytes) const;
+  /// The first use of all of a layer's memory that no other layer has used before.
+  double fresh(const ExecutedLayer &layer) const;
   search::CoreTime decodeTime(double bytes, bool repeats) const;
   Estimate estimate(mlir::Value constant);
 

@@ -39,17 +39,21 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
   for (Value v : main.getBody().front().getTerminator()->getOperands())
     outputs.insert(aliases.find(v).base);
 
-  llvm::DenseSet<Value> live;
+  llvm::DenseSet<Value> live, read;
   std::vector<std::vector<Value>> dying(layers.size());
   double now = 0, most = 0;
   std::vector<double> grown(layers.size());
   for (auto [i, layer] : llvm::enumerate(layers)) {
+    for (Value v : layer.op->getOperands())
+      if (Value base = aliases.find(v).base; isa<BlockArgument>(base) && read.insert(base).second)
+        layer.uncachedBytes += bytes(base);
     for (Value v : layer.op->getResults()) {
       Value base = aliases.find(v).base;
       if (!live.insert(base).second)
         continue;
       if (outputs.contains(base)) {
         (bytes(base) < artifact::hugePageSize ? layer.freshSmallBytes : layer.freshBytes) += bytes(base);
+        layer.uncachedBytes += bytes(base);
         continue;
       }
       now += bytes(base);
@@ -66,6 +70,7 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
   // See nnv12_bundle::makeEarlyMemory. The first layers come to the huge page behind it
   // when another thread that is to touch it has hardly begun (runtime/FirstTouch.h).
   double early = artifact::hugePageSize, atOnce = artifact::hugePageSize;
+  double huge = std::max(0.0, artifact::inHugePages(uint64_t(most)) - early);
   auto take = [](double &rest, double &growth) {
     double part = std::min(rest, growth);
     rest -= part;
@@ -73,13 +78,16 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
     return part;
   };
   for (auto [layer, growth] : llvm::zip(layers, grown)) {
+    layer.uncachedBytes += growth;
     if (most < artifact::leastInHugePage) {
       layer.freshSmallBytes += growth;
       continue;
     }
     take(early, growth);
-    layer.freshBytes += growth;
-    layer.freshAtOnceBytes += take(atOnce, growth);
+    double inHuge = take(huge, growth);
+    layer.freshBytes += inHuge;
+    layer.freshAtOnceBytes += take(atOnce, inHuge);
+    layer.freshSmallBytes += growth;
   }
 }
 

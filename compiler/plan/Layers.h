@@ -27,10 +27,14 @@ struct ExecutedLayer {
   bool isComparedForEquality = false;
   double otherBytes = 0; ///< of the other constants that no earlier layer reads
   /// Memory for activations that no layer has used before this one: in huge pages where
-  /// there are such, and in small ones, in which are the caller's outputs and small arenas.
+  /// there are such, and in small ones, in which are the caller's outputs, small arenas and
+  /// the end of others.
   double freshBytes = 0, freshSmallBytes = 0;
   /// Of freshBytes, what is wanted at the very beginning.
   double freshAtOnceBytes = 0;
+  /// Such memory, even that which opening the bundle has supplied, and model inputs that no
+  /// layer has read before: in no cache, unlike what an earlier layer has just written.
+  double uncachedBytes = 0;
 
   mlir::Value weights() const { return op->getOperand(*mainOperand); }
 };

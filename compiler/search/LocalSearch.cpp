@@ -22,6 +22,7 @@ double LocalSearch::score(const Assignment &a, double cutoff) {
   if (ties >= cutoff)
     return Simulator::never;
   a.jobs(problem, jobs);
+  ties += lanesStart(problem.device, jobs);
   return ties + simulator.run(jobs, problem.layers.size(), cutoff - ties);
 }
 

@@ -76,8 +76,9 @@ static Plan planEither(const Problem &problem, const Options &options) {
       search.considerLists(choice);
   }
   double bound = lowerBound(problem);
+  double starts = std::min(used.device.laneStart, used.device.aloneStart);
   if (options.localSearch)
-    search.improve(usable, bound * nearEnough, /*fixedLanes=*/!options.pipeline);
+    search.improve(usable, bound * nearEnough + starts, /*fixedLanes=*/!options.pipeline);
 
   result.choice = search.best().choice;
   result.schedule = search.best().schedule(used);
@@ -97,7 +98,7 @@ static double cost(const Problem &problem, const Plan &plan, const Options &opti
 static Plan planWithLanesOrNot(const Problem &problem, const Options &options) {
   Plan with = planEither(problem, options);
   double starts = lanesStart(problem.device, with.schedule.lanes);
-  if (!options.pipeline || starts <= 0)
+  if (!options.pipeline || starts <= 0 || !usedLanes(with.schedule.lanes))
     return with;
   Schedule alone = Assignment::onExecuteLane(with.choice).schedule(problem);
   if (simulate(problem, with.choice, alone).finish > with.finish + starts)

@@ -67,6 +67,8 @@ struct Device {
   /// readBandwidth. With it latency and readAhead count no more: a read ends when its
   /// layer's last byte has arrived; on the execute lane see Simulator.h. Empty: unknown.
   std::vector<Arrival> arrival;
+  /// With arrival: so many bytes have come with what was waited for before the start.
+  double arrivedBytes = 0;
   /// With arrival: bytes that are asked for ahead of what lanes read. Where lanes are busy
   /// with other things until these are there, the storage pauses, and all that follows
   /// arrives later. 0: everything is asked for at once.
@@ -75,6 +77,9 @@ struct Device {
   double decoderStart = 0;
   /// Before anything else, for each preparation lane that has something to do: its thread.
   double laneStart = 0;
+  /// Before anything else where no preparation lane has anything to do: the execute lane
+  /// itself touches the memory that another thread would have touched.
+  double aloneStart = 0;
   CoreTime mapPerByte;        ///< what a lane's core does for each byte that is read
   /// The kind of core of each preparation lane. Empty: the execute lane does all.
   std::vector<Core> preparationLanes;

@@ -28,7 +28,7 @@ struct Options {
   bool decoding = true;
   /// What a plan that decodes has left of the time of one that does not, at most: it takes
   /// cores and memory from others, and is the first to be late where they are busy.
-  double worthDecoding = 0.95;
+  double worthDecoding = 0.9;
   /// P: preparation lanes. Off: the execute lane first prepares all layers, then
   /// executes them.
   bool pipeline = true;

@@ -37,6 +37,8 @@ double preparationTime(const Device &device, const Candidate &c, Core core) {
 }
 
 double arrivalOf(const Device &device, double bytes, double total) {
+  if (bytes <= device.arrivedBytes)
+    return 0;
   Arrival before = {0, 0};
   for (const Arrival &piece : device.arrival) {
     if (bytes <= piece.bytes) {
@@ -51,7 +53,7 @@ double arrivalOf(const Device &device, double bytes, double total) {
 }
 
 double earliestArrival(const Device &device) {
-  double most = 0;
+  double most = device.arrival.empty() ? 0 : device.arrivedBytes / device.readBandwidth;
   for (const Arrival &point : device.arrival)
     most = std::max(most, point.bytes / device.readBandwidth - point.time);
   return most;

@@ -60,14 +60,19 @@ bool isDecoded(const Candidate &candidate);
 /// Device::decoderStart where the choice needs it.
 double decoderStart(const Problem &problem, const Choice &choice);
 
-/// Device::laneStart for each preparation lane that is not empty. `lanes` holds operations
-/// or jobs, the execute lane's first.
-template <typename Lanes> double lanesStart(const Device &device, const Lanes &lanes) {
-  double sum = 0;
+/// How many preparation lanes are not empty. `lanes` holds operations or jobs, the execute
+/// lane's first.
+template <typename Lanes> size_t usedLanes(const Lanes &lanes) {
+  size_t count = 0;
   for (size_t i = 1; i < lanes.size(); ++i)
-    if (!lanes[i].empty())
-      sum += device.laneStart;
-  return sum;
+    count += !lanes[i].empty();
+  return count;
+}
+
+/// Device::laneStart for each preparation lane that is used, or Device::aloneStart.
+template <typename Lanes> double lanesStart(const Device &device, const Lanes &lanes) {
+  size_t used = usedLanes(lanes);
+  return used ? double(used) * device.laneStart : device.aloneStart;
 }
 
 /// Whether a candidate needs a preparation at all.

@@ -1,5 +1,4 @@
 //===- TuneTest.cpp - What nnv12-tune makes of a machine ------------------===//
-#include "artifact/MappedFile.h"
 #include "tools/tune/Cores.h"
 #include "tools/tune/System.h"
 
@@ -76,14 +75,16 @@ TEST(Cores, AffinityIsGivenBack) {
 }
 
 TEST(System, FiguresAreNumbersAboveZero) {
-  StorageFile file(testing::TempDir(), 4u << 20);
-  StorageFile small(testing::TempDir(), nnv12::artifact::MappedFile::headSize);
-  StorageTimes storage = measureStorage(file, small, 1);
+  Storage files(testing::TempDir(), 4u << 20);
+  files.sample();
+  StorageTimes storage = files.times();
   EXPECT_GT(storage.readMBps, 0);
   EXPECT_GT(storage.readLatencyUs, 0);
   EXPECT_GE(storage.mapUsPerMB, 0);
-  EXPECT_LE(storage.resident, 1);
+  EXPECT_LE(files.resident(), 1);
   EXPECT_GT(storage.startUs, 0);
+  EXPECT_GT(storage.tinyStartUs, 0);
+  EXPECT_GT(storage.startUsPerLayer, 0);
   EXPECT_GE(storage.startUsPerMB, 0);
   ASSERT_FALSE(storage.arrival.empty());
   EXPECT_NEAR(storage.arrival.back().megabytes, 4.0, 0.1); // less the head

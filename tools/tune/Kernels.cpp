@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <sys/mman.h>
 
 namespace nnv12::tune {
@@ -152,26 +153,36 @@ const std::vector<double> &Kernels::Runner::run() {
   return times;
 }
 
-std::vector<double> Kernels::measure(unsigned threads, unsigned repeat,
-                                     const std::function<void()> &step) {
+Kernels::Times Kernels::measure(unsigned threads, unsigned repeat,
+                                const std::function<void()> &step) {
   Runner runner(*this, threads);
   std::vector<std::vector<double>> samples(features_.size());
+  Times result;
   for (unsigned i = 0; i <= repeat; ++i) {
     // On a machine with neighbours the speed changes from second to second: few kernels
     // are run more often, rather than all within one of its moods.
     double start = tools::milliseconds();
+    bool isFirst = true, isLast;
     do {
       const std::vector<double> &times = runner.run();
-      for (size_t k = 0; i && k < times.size(); ++k)
+      isLast = i == 0 || tools::milliseconds() - start >= leastStep;
+      if (i && isFirst)
+        result.firstRuns.push_back(std::accumulate(times.begin(), times.end(), 0.0));
+      for (size_t k = 0; i && (!isFirst || isLast) && k < times.size(); ++k)
         samples[k].push_back(times[k]);
-    } while (i && tools::milliseconds() - start < leastStep);
+      isFirst = false;
+    } while (!isLast);
     step();
   }
-  std::vector<double> medians;
   // A clock that stands still makes no kernel free.
-  for (const std::vector<double> &one : samples)
-    medians.push_back(std::max(tools::median(one), 1e-6));
-  return medians;
+  double sum = 0;
+  for (const std::vector<double> &one : samples) {
+    result.medians.push_back(std::max(tools::median(one), 1e-6));
+    sum += result.medians.back();
+  }
+  for (double &first : result.firstRuns)
+    first /= sum;
+  return result;
 }
 
 } // namespace nnv12::tune

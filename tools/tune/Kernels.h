@@ -59,9 +59,15 @@ public:
     std::vector<double> times;
   };
 
-  /// Medians in milliseconds over `repeat` steps of one run or as many as take a fifth of a
-  /// second, after one run that does not count. Calls `step` after each step.
-  std::vector<double> measure(unsigned threads, unsigned repeat,
+  struct Times {
+    std::vector<double> medians; ///< milliseconds
+    /// All kernels in the first run of each step, by the sum of the medians: between steps
+    /// other things were done.
+    std::vector<double> firstRuns;
+  };
+  /// Over `repeat` steps of one run or as many as take a fifth of a second, after one run
+  /// that does not count. Calls `step` after each step.
+  Times measure(unsigned threads, unsigned repeat,
                               const std::function<void()> &step);
 
 private:

@@ -12,16 +12,15 @@
 #include "tools/tune/Kernels.h"
 
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <optional>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <thread>
 #include <unistd.h>
 
 namespace nnv12::tune {
@@ -112,15 +111,17 @@ StorageFile::Arrivals StorageFile::readAsBundle(const std::vector<size_t> &offse
   if (!file.open(("/proc/self/fd/" + std::to_string(fd)).c_str(), fault))
     fail(std::string("cannot read a file again: ") + fault.text);
   // See nnv12_bundle::makeEarlyMemory.
-  Memory early(artifact::hugePageSize);
-  early.data()[0] = 1;
+  std::optional<Memory> early;
+  if (file.size() >= artifact::headSize)
+    early.emplace(artifact::hugePageSize).data()[0] = 1;
   runtime::readPages(file.data(), 1);
   file.readAhead(weightsBegin);
   result.head = milliseconds() - start;
   while (milliseconds() - start < result.head + session)
     continue;
   auto *bytes = const_cast<uint8_t *>(file.data());
-  madvise(bytes + weightsBegin, file.size() - weightsBegin, MADV_HUGEPAGE);
+  if (file.size() > weightsBegin)
+    madvise(bytes + weightsBegin, file.size() - weightsBegin, MADV_HUGEPAGE);
   size_t at = weightsBegin;
   for (size_t offset : offsets) {
     runtime::readPages(bytes + at, offset - at);
@@ -141,6 +142,9 @@ StorageFile::Times StorageFile::populate(size_t offset, size_t size,
   return {milliseconds() - start.wall, coreMilliseconds() - start.core};
 }
 
+/// Checking a bundle and making a session take a core about so long.
+static double sessionUs(unsigned layers) { return 150 + 3.0 * layers; }
+
 /// Offsets at which arrival is measured: the further, the fewer.
 static std::vector<size_t> arrivalOffsets(size_t size) {
   std::vector<size_t> offsets;
@@ -151,35 +155,65 @@ static std::vector<size_t> arrivalOffsets(size_t size) {
   return offsets;
 }
 
-static void measureArrival(StorageFile &file, StorageFile &small, unsigned repeat,
-                           StorageTimes &result) {
-  // Checking a bundle and making a session take a core about so long, which differs
-  // little from bundle to bundle.
-  constexpr double session = 0.3;
-  // Storage that others use as well is not always as fast: some time passes.
-  constexpr auto pause = std::chrono::milliseconds(100);
-  std::vector<size_t> offsets = arrivalOffsets(file.size());
-  std::vector<double> heads, smallHeads;
-  std::vector<std::vector<double>> times(offsets.size());
-  for (unsigned i = 0; i < repeat; ++i) {
-    std::this_thread::sleep_for(pause);
-    file.evict();
-    StorageFile::Arrivals arrivals = file.readAsBundle(offsets, session);
-    heads.push_back(arrivals.head);
-    small.evict();
-    smallHeads.push_back(small.readAsBundle({}, 0).head);
-    for (size_t k = 0; k < offsets.size(); ++k)
-      times[k].push_back(arrivals.times[k]);
+Storage::Storage(const std::string &folder, size_t size)
+    : large(folder, size), head(folder, artifact::headSize), tiny(folder, artifact::headSize / 4),
+      offsets(arrivalOffsets(size)), arrivals(offsets.size()) {
+  // The first read makes room in memory, which may take longer than to read.
+  tools::backMemory(size);
+  stays = large.evict();
+  large.populate(0, size);
+}
+
+void Storage::sample() {
+  stays = std::max(stays, large.evict());
+  reads.push_back(large.populate(0, large.size()));
+
+  large.evict();
+  StorageFile::Arrivals whole = large.readAsBundle(offsets, sessionUs(artifact::usualLayers) * 1e-3);
+  heads.push_back(whole.head);
+  for (size_t k = 0; k < offsets.size(); ++k)
+    arrivals[k].push_back(whole.times[k]);
+  head.evict();
+  leastHeads.push_back(head.readAsBundle({}, 0).head);
+  tiny.evict();
+  tinyHeads.push_back(tiny.readAsBundle({}, 0).head);
+
+  large.evict();
+  // Single pages, far from each other.
+  size_t slots = large.size() / (1u << 20);
+  for (size_t i = 0; i < std::min<size_t>(slots, 4); ++i) {
+    size_t slot = ((latencies.size() + i) * 29 + 7) % slots;
+    latencies.push_back(large.populate(slot << 20, page, true).wall * 1e3);
   }
-  double least = tools::median(smallHeads);
-  double early = double(std::min(artifact::hugePageSize, uint64_t(file.size())) - weightsBegin) * 1e-6;
-  result.startUs = (least + session) * 1e3;
-  result.startUsPerMB =
-      std::max(0.0, tools::median(heads) - least) * 1e3 / early;
+}
+
+StorageTimes Storage::times() const {
+  StorageTimes result = {};
+  double megabytes = double(large.size()) * 1e-6, fastest = reads[0].wall;
+  for (const StorageFile::Times &read : reads)
+    fastest = std::min(fastest, read.wall);
+  std::vector<double> waits, cores;
+  for (const StorageFile::Times &read : reads) {
+    if (read.wall > 1.5 * fastest)
+      continue;
+    // Where reading costs the core all the time, storage is no limit.
+    waits.push_back(std::max(read.wall - read.core, 0.01 * read.wall) / megabytes);
+    cores.push_back(read.core / megabytes);
+  }
+  result.readMBps = 1e3 / tools::median(waits);
+  result.mapUsPerMB = tools::median(cores) * 1e3;
+  result.readLatencyUs = tools::median(latencies);
+
+  double least = tools::median(leastHeads);
+  double early = double(std::min<uint64_t>(artifact::hugePageSize, large.size()) - weightsBegin) * 1e-6;
+  result.startUs = least * 1e3 + sessionUs(0);
+  result.tinyStartUs = tools::median(tinyHeads) * 1e3 + sessionUs(0);
+  result.startUsPerLayer = sessionUs(1) - sessionUs(0);
+  result.startUsPerMB = std::max(0.0, tools::median(heads) - least) * 1e3 / early;
   // What comes within so long is one piece.
   constexpr double sameUs = 100;
   for (size_t k = 0; k < offsets.size(); ++k) {
-    double time = tools::median(times[k]) * 1e3;
+    double time = tools::median(arrivals[k]) * 1e3;
     // Which samples were disturbed differs from point to point.
     if (k)
       time = std::max(time, result.arrival.back().us);
@@ -187,42 +221,6 @@ static void measureArrival(StorageFile &file, StorageFile &small, unsigned repea
       result.arrival.pop_back();
     result.arrival.push_back({double(offsets[k] - weightsBegin) * 1e-6, time});
   }
-}
-
-StorageTimes measureStorage(StorageFile &file, StorageFile &small, unsigned repeat) {
-  StorageTimes result = {};
-  std::vector<StorageFile::Times> samples;
-  std::vector<double> walls, waits, cores, latencies;
-  double megabytes = double(file.size()) * 1e-6;
-  tools::backMemory(file.size());
-  // The first makes room in memory, which may take longer than to read.
-  for (unsigned i = 0; i < repeat + 1; ++i) {
-    result.resident = std::max(result.resident, file.evict());
-    StorageFile::Times times = file.populate(0, file.size());
-    if (i)
-      samples.push_back(times);
-  }
-  for (const StorageFile::Times &times : samples)
-    walls.push_back(times.wall);
-  double limit = 1.5 * *std::min_element(walls.begin(), walls.end());
-  for (const StorageFile::Times &times : samples) {
-    if (times.wall > limit)
-      continue;
-    // Where reading costs the core all the time, storage is no limit.
-    waits.push_back(std::max(times.wall - times.core, 0.01 * times.wall) / megabytes);
-    cores.push_back(times.core / megabytes);
-  }
-  measureArrival(file, small, repeat, result);
-  file.evict();
-  // Single pages, far from each other.
-  size_t slots = file.size() / (1u << 20);
-  for (size_t i = 0; i < std::min<size_t>(slots, 32); ++i) {
-    size_t slot = (i * 29 + 7) % slots;
-    latencies.push_back(file.populate(slot << 20, page, true).wall * 1e3);
-  }
-  result.readMBps = 1e3 / tools::median(waits);
-  result.mapUsPerMB = tools::median(cores) * 1e3;
-  result.readLatencyUs = tools::median(latencies);
   return result;
 }
 
@@ -286,6 +284,9 @@ FirstTouch measureFirstTouch() {
     result.usPerMB = touch(memory);
   }
   Memory memory(size / 4, /*huge=*/false);
+  // Once before: where few small pages are free the system takes large ones apart first.
+  touch(memory);
+  madvise(memory.data(), memory.size(), MADV_DONTNEED);
   result.smallUsPerMB = touch(memory);
   return result;
 }

@@ -52,14 +52,35 @@ private:
 struct StorageTimes {
   double readMBps, readLatencyUs;
   // See device::DeviceProfile.
-  double startUs, startUsPerMB;
+  double startUs, tinyStartUs, startUsPerLayer, startUsPerMB;
   std::vector<device::DeviceProfile::Arrival> arrival;
   double mapUsPerMB; ///< what the reading core does itself
-  double resident;   ///< part of the file that could not be evicted
 };
-/// Reads of an evicted file, medians. A megabyte has 1e6 bytes, as everywhere in profiles.
-/// `small` has no more bytes than a bundle's head.
-StorageTimes measureStorage(StorageFile &file, StorageFile &small, unsigned repeat);
+
+/// Reads of evicted files, one of each kind at a time: storage that others use as well is
+/// faster or slower for seconds, so samples should be taken while other things are measured.
+class Storage {
+public:
+  /// Writes the files to `folder`, the large one of `size` bytes, and reads it once. Ends
+  /// the process with one line where that cannot be.
+  Storage(const std::string &folder, size_t size);
+
+  StorageFile &file() { return large; }
+  void sample();
+  /// Medians of the samples, of which there must be one. A megabyte has 1e6 bytes, as
+  /// everywhere in profiles.
+  StorageTimes times() const;
+  /// The part of the file that could not be evicted, 0 to 1.
+  double resident() const { return stays; }
+
+private:
+  StorageFile large, head, tiny;
+  std::vector<size_t> offsets; ///< at which arrival is measured
+  std::vector<StorageFile::Times> reads;
+  std::vector<double> heads, leastHeads, tinyHeads, latencies;
+  std::vector<std::vector<double>> arrivals; ///< by offset
+  double stays = 0;
+};
 
 /// How long starting a thread keeps the one that starts it, microseconds.
 double measureThreadStartUs(unsigned repeat);

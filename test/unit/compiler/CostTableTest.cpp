@@ -92,13 +92,20 @@ TEST_F(CostTableTest, MemoryIsFreshOnce) {
 }
 
 TEST_F(CostTableTest, FreshMemoryCostsWhoeverIsAlone) {
+  profile.big.memoryGBps = 0; // caches are another matter
   CostTable costs(profile, target, 1);
   search::Device device = costs.device(true);
   device.cpus = 2;
   EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, 0) << "a lane touches it";
+  double byLane = costs.touchedByLanes(layers[0], device);
   device.preparationLanes.clear();
   EXPECT_GT(costs.describe(layers[0], {}, device).firstTouch, 0);
+  double alone = costs.describe(layers[0], {}, device).firstTouch;
+  EXPECT_EQ(byLane, alone);
+  EXPECT_EQ(costs.touchedByLanes(layers[0], device), 0) << "it is the layer's already";
   device.executeThreads = 2;
+  EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, alone) << "all compute";
+  device.cpus = 3;
   EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, 0) << "a worker touches it";
   layers[0].freshBytes = layers[0].freshAtOnceBytes = 2e6;
   EXPECT_GT(costs.describe(layers[0], {}, device).firstTouch, 0) << "not so soon";
@@ -106,6 +113,16 @@ TEST_F(CostTableTest, FreshMemoryCostsWhoeverIsAlone) {
   EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, 0);
   device.cpus = 1;
   EXPECT_GT(costs.describe(layers[0], {}, device).firstTouch, 0);
+}
+
+TEST_F(CostTableTest, NewMemoryIsInNoCache) {
+  EXPECT_EQ(layers[0].uncachedBytes, layers[0].freshSmallBytes + mapBytes);
+  EXPECT_EQ(layers[2].uncachedBytes, 0);
+  CostTable costs(profile, target, 1);
+  search::Device device = costs.device(true);
+  device.cpus = 2;
+  EXPECT_DOUBLE_EQ(costs.describe(layers[0], {}, device).firstTouch,
+                   layers[0].uncachedBytes / (profile.big.memoryGBps * 1e6));
 }
 
 TEST_F(CostTableTest, NothingIsCompressedForADeviceThatCannotDecode) {

@@ -139,6 +139,7 @@ TEST(Plan, laneThatIsNotWorthItsStart) {
   for (int round = 0; round < 40; ++round) {
     Problem p = randomProblem(random, 3, 2, 1);
     p.device.laneStart = random.between(0, 2);
+    p.device.aloneStart = random.flip() ? random.between(0, 1) : 0;
     Plan found = plan(p, forFinish());
     EXPECT_EQ(checkSchedule(p, found.choice, found.schedule), "");
     EXPECT_NEAR(simulate(p, found.choice, found.schedule).finish, found.finish, 1e-9);

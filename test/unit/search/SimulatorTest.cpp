@@ -13,6 +13,8 @@ using namespace nnv12::search;
 
 /// Piece by piece from the end of the file.
 static double arrivalByHand(const Device &d, double bytes, double total) {
+  if (bytes <= d.arrivedBytes)
+    return 0;
   if (bytes > d.arrival.back().bytes)
     return d.arrival.back().time + (bytes - d.arrival.back().bytes) / d.readBandwidth;
   for (size_t i = d.arrival.size(); i-- > 0;) {
@@ -221,6 +223,10 @@ TEST(Simulator, arrival) {
   EXPECT_DOUBLE_EQ(arrivalOf(p.device, 501, 2000), 3);
   EXPECT_DOUBLE_EQ(arrivalOf(p.device, 501, 1000), 1.5); // half of the piece is all there is
   EXPECT_DOUBLE_EQ(arrivalOf(p.device, 2000, 2000), 3 + 5);
+  p.device.arrivedBytes = 600;
+  EXPECT_DOUBLE_EQ(arrivalOf(p.device, 600, 2000), 0);
+  EXPECT_DOUBLE_EQ(arrivalOf(p.device, 601, 2000), 3);
+  p.device.arrivedBytes = 0;
   EXPECT_DOUBLE_EQ(earliestArrival(p.device), 15 - 3);
   Schedule s = {{{{0, Stage::Execute}, {1, Stage::Execute}},
                  {{0, Stage::Read}, {1, Stage::Read}}}};
