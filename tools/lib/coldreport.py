@@ -77,12 +77,21 @@ def progress(row):
     return text + ("  " + ", ".join(parts) if parts else "")
 
 
+def _memory(turns, more):
+    """Peak memory and what is allowed, of the cold run where that is nearest: bundle, arena,
+    8 MB and `more`, a function of the bundle's note."""
+    def pair(sample):
+        note = turns["bundles"][sample["sitting"]]
+        return sample["peak"], note["bundle"] + note["arena"] + 8 * MB + more(note)
+    return max(map(pair, turns["samples"]["cold"]), key=lambda p: p[0] / p[1])
+
+
 def _floor(rows, threads, limits):
     cells, ratios, process, peak, bare = [], [], [], [], []
     right, predicted = 0, 0
     for row in rows:
         turns = row["turns"]
-        note, floor, cold, warm = turns["bundle"], turns["samples"].get("floor", []), _cold(turns), _warm(turns)
+        floor, cold, warm = turns["samples"].get("floor", []), _cold(turns), _warm(turns)
         if not cold or not warm:
             continue
         least = max(_median(floor) or 0, _median(warm))
@@ -90,12 +99,12 @@ def _floor(rows, threads, limits):
         ratios.append(ratio)
         added = _median([s["process"] - s["in-process"] for s in turns["samples"]["cold"]])
         process.append(added)
-        buffers = note.get("buffers", 0)  # the application's
-        allowed = note["bundle"] + note["arena"] + note["prepared"] + buffers + 8 * MB
-        used = max(s["peak"] for s in turns["samples"]["cold"])
+        # Each sitting has a bundle of its own.
+        used, allowed = _memory(turns, lambda note: note["prepared"] + note["buffers"])
         peak.append(used / allowed)
-        bare.append(used / (allowed - note["prepared"] - buffers))
-        guess = note["predicted_cold"]
+        bare_used, bare_allowed = _memory(turns, lambda note: 0)
+        bare.append(bare_used / bare_allowed)
+        guess = _median([note["predicted_cold"] for note in turns["bundles"]])
         if guess:
             predicted += 1
             right += abs(guess / _median(cold) - 1) <= 0.15
