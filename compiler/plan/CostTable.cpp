@@ -220,15 +220,15 @@ static bool hasHelper(const search::Device &device) {
          (device.executeThreads > 1 || !device.preparationLanes.empty());
 }
 
-double CostTable::fresh(const ExecutedLayer &layer) const {
-  return firstTouch(layer.freshBytes).big +
-         layer.freshSmallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
+double CostTable::fresh(double bytes, double smallBytes) const {
+  return firstTouch(bytes).big + smallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
 }
 
 double CostTable::touchedByLanes(const ExecutedLayer &layer, const search::Device &device) const {
   if (!hasHelper(device) || device.executeThreads > 1)
     return 0;
-  return fresh(layer) - firstTouch(layer.freshAtOnceBytes).big;
+  return fresh(layer.freshBytes, layer.freshSmallBytes) -
+         fresh(layer.freshAtOnceBytes, layer.freshSmallAtOnceBytes);
 }
 
 search::Layer CostTable::describe(const ExecutedLayer &layer,
@@ -241,7 +241,8 @@ search::Layer CostTable::describe(const ExecutedLayer &layer,
     result.candidates.back().execute *= profile.firstRun;
   }
   result.firstTouch =
-      hasHelper(device) ? firstTouch(layer.freshAtOnceBytes).big : fresh(layer);
+      hasHelper(device) ? fresh(layer.freshAtOnceBytes, layer.freshSmallAtOnceBytes)
+                        : fresh(layer.freshBytes, layer.freshSmallBytes);
   if (profile.big.memoryGBps > 0)
     result.firstTouch += layer.uncachedBytes / (profile.big.memoryGBps * 1e6);
   return result;

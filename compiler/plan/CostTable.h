@@ -71,8 +71,8 @@ private:
   Time transformTime(mlir::Operation *layer, const codegen::Routine &routine);
   /// What decode and transform cost beside their work: memory is supplied.
   search::CoreTime firstTouch(double bytes) const;
-  /// The first use of all of a layer's memory that no other layer has used before.
-  double fresh(const ExecutedLayer &layer) const;
+  /// The first use of memory, in pages as large as the runtime asks for, and in small ones.
+  double fresh(double bytes, double smallBytes) const;
   search::CoreTime decodeTime(double bytes, bool repeats) const;
   Estimate estimate(mlir::Value constant);
 

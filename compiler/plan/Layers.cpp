@@ -7,6 +7,9 @@
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::plan;
@@ -77,6 +80,12 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
     growth -= part;
     return part;
   };
+  // A lane that reads what nobody has asked for early has no time at all.
+  double weights = 0;
+  for (const ExecutedLayer &layer : layers)
+    weights += layer.otherBytes + (layer.mainOperand ? bytes(layer.weights()) : 0);
+  if (weights > artifact::hugePageSize)
+    atOnce = std::numeric_limits<double>::infinity();
   for (auto [layer, growth] : llvm::zip(layers, grown)) {
     layer.uncachedBytes += growth;
     if (most < artifact::leastInHugePage) {
@@ -88,6 +97,8 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
     layer.freshBytes += inHuge;
     layer.freshAtOnceBytes += take(atOnce, inHuge);
     layer.freshSmallBytes += growth;
+    if (std::isinf(atOnce))
+      layer.freshSmallAtOnceBytes = layer.freshSmallBytes;
   }
 }
 

@@ -30,8 +30,8 @@ struct ExecutedLayer {
   /// there are such, and in small ones, in which are the caller's outputs, small arenas and
   /// the end of others.
   double freshBytes = 0, freshSmallBytes = 0;
-  /// Of freshBytes, what is wanted at the very beginning.
-  double freshAtOnceBytes = 0;
+  /// Of both, what is wanted before a preparation lane has had time to touch it.
+  double freshAtOnceBytes = 0, freshSmallAtOnceBytes = 0;
   /// Such memory, even that which opening the bundle has supplied, and model inputs that no
   /// layer has read before: in no cache, unlike what an earlier layer has just written.
   double uncachedBytes = 0;

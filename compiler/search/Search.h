@@ -53,7 +53,7 @@ struct Options {
   double memoryLimit = 1e6, memoryMost = 4e6;
   /// Simulated events that the local search may take, of which it takes 50,000 a layer
   /// at most: 10 million take about a second.
-  uint64_t steps = 4'000'000;
+  uint64_t steps = 3'000'000;
 };
 
 /// When every operation starts and ends under the static schedule, without

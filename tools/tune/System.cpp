@@ -182,20 +182,16 @@ void Storage::sample() {
   // Single pages, far from each other.
   size_t slots = large.size() / (1u << 20);
   for (size_t i = 0; i < std::min<size_t>(slots, 4); ++i) {
-    size_t slot = ((latencies.size() + i) * 29 + 7) % slots;
+    size_t slot = (latencies.size() * 29 + 7) % slots;
     latencies.push_back(large.populate(slot << 20, page, true).wall * 1e3);
   }
 }
 
 StorageTimes Storage::times() const {
   StorageTimes result = {};
-  double megabytes = double(large.size()) * 1e-6, fastest = reads[0].wall;
-  for (const StorageFile::Times &read : reads)
-    fastest = std::min(fastest, read.wall);
+  double megabytes = double(large.size()) * 1e-6;
   std::vector<double> waits, cores;
   for (const StorageFile::Times &read : reads) {
-    if (read.wall > 1.5 * fastest)
-      continue;
     // Where reading costs the core all the time, storage is no limit.
     waits.push_back(std::max(read.wall - read.core, 0.01 * read.wall) / megabytes);
     cores.push_back(read.core / megabytes);
