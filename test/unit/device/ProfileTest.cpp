@@ -19,8 +19,11 @@ static DeviceProfile sample() {
   p.readAheadMB = 4;
   p.zstdLittleMBps = 1.0 / 3;
   p.zstdStartUs = 250;
+  p.tinyStartUs = 200;
+  p.startUsPerLayer = 2.5;
   p.startUsPerMB = 150;
   p.laneStartUs = 40;
+  p.firstRun = 1.25;
   p.arrival = {{0.5, 900}, {4, 4000.5}};
   p.kernels["00112233445566778899aabbccddeeff"] = {{1.5, 0.8}, 7};
   p.kernels["f"] = {{0.1}, 0};
@@ -50,6 +53,9 @@ TEST(Profile, roundTrip) {
   EXPECT_EQ(p->readMBps, sample().readMBps);
   EXPECT_EQ(p->zstdLittleMBps, 1.0 / 3);
   EXPECT_EQ(p->zstdStartUs, 250);
+  EXPECT_EQ(p->tinyStartUs, 200);
+  EXPECT_EQ(p->startUsPerLayer, 2.5);
+  EXPECT_EQ(p->firstRun, 1.25);
   EXPECT_EQ(p->startUsPerMB, 150);
   EXPECT_EQ(p->laneStartUs, 40);
   ASSERT_EQ(p->arrival.size(), 2u);
@@ -58,6 +64,18 @@ TEST(Profile, roundTrip) {
   EXPECT_EQ(p->little.count, 4u);
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].big, (std::vector<double>{1.5, 0.8}));
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].little, 7);
+}
+
+TEST(Profile, startDependsOnLayersAndWeights) {
+  DeviceProfile p;
+  p.startUs = 500;
+  p.startUsPerLayer = 2;
+  p.startUsPerMB = 100;
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1e6), 500 + 20 + 100);
+  EXPECT_DOUBLE_EQ(startUs(p, 0, 1e9), startUs(p, 0, 1e8)) << "only some is asked for early";
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1000), 500 + 20 + 0.1);
+  p.tinyStartUs = 300;
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1000), 320);
 }
 
 TEST(Profile, unknownFieldsAreIgnored) {
