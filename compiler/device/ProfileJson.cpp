@@ -379,7 +379,9 @@ std::string printProfile(const DeviceProfile &p) {
                     {"zstdLittleMBps", p.zstdLittleMBps},
                     {"zstdRepeatsMBps", p.zstdRepeatsMBps},
                     {"zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps}};
-  json["interference"] = {{"execute", p.executeInterference}, {"firstRun", p.firstRun}, {"prepare", p.prepareInterference}};
+  json["interference"] = {{"execute", p.executeInterference},
+                          {"firstRun", p.firstRun},
+                          {"prepare", p.prepareInterference}};
   json["threadScaling"] = p.threadScaling;
   json["efficiency"] = Json::object();
   for (const auto &[routine, e] : p.efficiency)

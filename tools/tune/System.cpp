@@ -169,7 +169,8 @@ void Storage::sample() {
   reads.push_back(large.populate(0, large.size()));
 
   large.evict();
-  StorageFile::Arrivals whole = large.readAsBundle(offsets, sessionUs(artifact::usualLayers) * 1e-3);
+  double session = sessionUs(artifact::usualLayers) * 1e-3;
+  StorageFile::Arrivals whole = large.readAsBundle(offsets, session);
   heads.push_back(whole.head);
   for (size_t k = 0; k < offsets.size(); ++k)
     arrivals[k].push_back(whole.times[k]);
@@ -201,7 +202,8 @@ StorageTimes Storage::times() const {
   result.readLatencyUs = tools::median(latencies);
 
   double least = tools::median(leastHeads);
-  double early = double(std::min<uint64_t>(artifact::hugePageSize, large.size()) - weightsBegin) * 1e-6;
+  size_t asked = std::min<size_t>(artifact::hugePageSize, large.size());
+  double early = double(asked - weightsBegin) * 1e-6;
   result.startUs = least * 1e3 + sessionUs(0);
   result.tinyStartUs = tools::median(tinyHeads) * 1e3 + sessionUs(0);
   result.startUsPerLayer = sessionUs(1) - sessionUs(0);
