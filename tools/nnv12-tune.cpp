@@ -186,19 +186,6 @@ static std::string storageFolder(const TuneOptions &options) {
 /// Beside the first one.
 static constexpr size_t storageSamples = 11;
 
-static void takeOver(const StorageTimes &storage, device::DeviceProfile &profile) {
-  profile.readMBps = storage.readMBps;
-  profile.readLatencyUs = storage.readLatencyUs;
-  profile.startUs = storage.startUs;
-  profile.tinyStartUs = storage.tinyStartUs;
-  profile.startUsPerLayer = storage.startUsPerLayer;
-  profile.startUsPerMB = storage.startUsPerMB;
-  profile.arrival = storage.arrival;
-  profile.mapUsPerMB = storage.mapUsPerMB;
-  if (!profile.little.count)
-    profile.mapLittleUsPerMB = profile.mapUsPerMB;
-}
-
 /// All that does not depend on kernels, but for what is sampled while these are measured.
 /// `kernels` are there to be disturbed.
 static void measureSystem(Storage &storage, const Cores &cores,
@@ -333,7 +320,7 @@ int main(int argc, char **argv) {
                       kernels.features().end());
     }
     if (storage) {
-      takeOver(storage->times(), profile);
+      storage->describe(profile);
       profile.firstRun = std::max(1.0, tools::median(firstRuns));
       deriveFromKernels(features, profile);
     }

@@ -7,9 +7,6 @@
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 
-#include <cmath>
-#include <limits>
-
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::plan;
@@ -84,8 +81,7 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
   double weights = 0;
   for (const ExecutedLayer &layer : layers)
     weights += layer.otherBytes + (layer.mainOperand ? bytes(layer.weights()) : 0);
-  if (weights > artifact::hugePageSize)
-    atOnce = std::numeric_limits<double>::infinity();
+  bool lanesRead = weights > artifact::hugePageSize;
   for (auto [layer, growth] : llvm::zip(layers, grown)) {
     layer.uncachedBytes += growth;
     if (most < artifact::leastInHugePage) {
@@ -95,9 +91,9 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
     take(early, growth);
     double inHuge = take(huge, growth);
     layer.freshBytes += inHuge;
-    layer.freshAtOnceBytes += take(atOnce, inHuge);
+    layer.freshAtOnceBytes += lanesRead ? inHuge : take(atOnce, inHuge);
     layer.freshSmallBytes += growth;
-    if (std::isinf(atOnce))
+    if (lanesRead)
       layer.freshSmallAtOnceBytes = layer.freshSmallBytes;
   }
 }

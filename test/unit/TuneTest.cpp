@@ -77,7 +77,8 @@ TEST(Cores, AffinityIsGivenBack) {
 TEST(System, FiguresAreNumbersAboveZero) {
   Storage files(testing::TempDir(), 4u << 20);
   files.sample();
-  StorageTimes storage = files.times();
+  nnv12::device::DeviceProfile storage;
+  files.describe(storage);
   EXPECT_GT(storage.readMBps, 0);
   EXPECT_GT(storage.readLatencyUs, 0);
   EXPECT_GE(storage.mapUsPerMB, 0);

@@ -188,8 +188,7 @@ void Storage::sample() {
   }
 }
 
-StorageTimes Storage::times() const {
-  StorageTimes result = {};
+void Storage::describe(device::DeviceProfile &profile) const {
   double megabytes = double(large.size()) * 1e-6;
   std::vector<double> waits, cores;
   for (const StorageFile::Times &read : reads) {
@@ -197,29 +196,31 @@ StorageTimes Storage::times() const {
     waits.push_back(std::max(read.wall - read.core, 0.01 * read.wall) / megabytes);
     cores.push_back(read.core / megabytes);
   }
-  result.readMBps = 1e3 / tools::median(waits);
-  result.mapUsPerMB = tools::median(cores) * 1e3;
-  result.readLatencyUs = tools::median(latencies);
+  profile.readMBps = 1e3 / tools::median(waits);
+  profile.mapUsPerMB = tools::median(cores) * 1e3;
+  if (!profile.little.count)
+    profile.mapLittleUsPerMB = profile.mapUsPerMB;
+  profile.readLatencyUs = tools::median(latencies);
 
   double least = tools::median(leastHeads);
   size_t asked = std::min<size_t>(artifact::hugePageSize, large.size());
   double early = double(asked - weightsBegin) * 1e-6;
-  result.startUs = least * 1e3 + sessionUs(0);
-  result.tinyStartUs = tools::median(tinyHeads) * 1e3 + sessionUs(0);
-  result.startUsPerLayer = sessionUs(1) - sessionUs(0);
-  result.startUsPerMB = std::max(0.0, tools::median(heads) - least) * 1e3 / early;
+  profile.startUs = least * 1e3 + sessionUs(0);
+  profile.tinyStartUs = tools::median(tinyHeads) * 1e3 + sessionUs(0);
+  profile.startUsPerLayer = sessionUs(1) - sessionUs(0);
+  profile.startUsPerMB = std::max(0.0, tools::median(heads) - least) * 1e3 / early;
   // What comes within so long is one piece.
   constexpr double sameUs = 100;
+  profile.arrival.clear();
   for (size_t k = 0; k < offsets.size(); ++k) {
     double time = tools::median(arrivals[k]) * 1e3;
     // Which samples were disturbed differs from point to point.
     if (k)
-      time = std::max(time, result.arrival.back().us);
-    if (k && time - result.arrival.back().us < sameUs)
-      result.arrival.pop_back();
-    result.arrival.push_back({double(offsets[k] - weightsBegin) * 1e-6, time});
+      time = std::max(time, profile.arrival.back().us);
+    if (k && time - profile.arrival.back().us < sameUs)
+      profile.arrival.pop_back();
+    profile.arrival.push_back({double(offsets[k] - weightsBegin) * 1e-6, time});
   }
-  return result;
 }
 
 double measureThreadStartUs(unsigned repeat) {

@@ -49,14 +49,6 @@ private:
   size_t size_;
 };
 
-struct StorageTimes {
-  double readMBps, readLatencyUs;
-  // See device::DeviceProfile.
-  double startUs, tinyStartUs, startUsPerLayer, startUsPerMB;
-  std::vector<device::DeviceProfile::Arrival> arrival;
-  double mapUsPerMB; ///< what the reading core does itself
-};
-
 /// Reads of evicted files, one of each kind at a time: storage that others use as well is
 /// faster or slower for seconds, so samples should be taken while other things are measured.
 class Storage {
@@ -67,9 +59,9 @@ public:
 
   StorageFile &file() { return large; }
   void sample();
-  /// Medians of the samples, of which there must be one. A megabyte has 1e6 bytes, as
-  /// everywhere in profiles.
-  StorageTimes times() const;
+  /// Writes medians of the samples, of which there must be one, to the storage's fields of
+  /// `profile`; mapLittleUsPerMB only where it has no little cores.
+  void describe(device::DeviceProfile &profile) const;
   /// The part of the file that could not be evicted, 0 to 1.
   double resident() const { return stays; }
 
