@@ -125,7 +125,9 @@ private:
     double weightBytes = 0;
     for (const search::Layer &layer : problem.layers)
       weightBytes += layer.candidates[0].bytes;
-    double start = device::startUs(*device->profile, layers.size(), weightBytes) * 1e-3;
+    double start = device::startUs(*device->profile, layers.size(), weightBytes,
+                                   program.getThreads()) *
+                   1e-3;
     for (search::Event &event : timeline.events) {
       event.start += start;
       event.end += start;

@@ -114,7 +114,8 @@ void Lanes::chooseCpus(const bundle::Program *program, uint32_t computing) {
 void Lanes::start() {
   if (numMembers < 2)
     return;
-  ThreadStarter starter;
+  // Storage idles until a lane that has got its bytes asks for the next ones.
+  ThreadStarter starter(ThreadStarter::Slices::Short);
   allowed = starter.callersCpus();
   for (uint32_t i = 1; i < numMembers; ++i) {
     members[i].startTime = trace->time();

@@ -12,6 +12,34 @@ namespace nnv12::runtime {
 /// A kernel may use 256 KiB; the rest is for signal frames and sanitizers.
 static constexpr size_t stackSize = 1u << 20;
 
+/// The shortest time slice that Linux grants; usual ones are 3 ms and more.
+static constexpr uint64_t shortSlice = 100000;
+
+/// Sets the calling thread's time slice, nanoseconds, and returns what it was; 0 where the
+/// system has no such thing, or the thread has another policy than time sharing.
+static uint64_t exchangeSlice(uint64_t slice) {
+#ifdef __ANDROID__
+  // Whether apps may ask, their sandbox says by killing those that do.
+  (void)slice;
+  return 0;
+#else
+  // struct sched_attr of sched_setattr(2), which C libraries lack, as Linux 3.14 had it.
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } attributes = {};
+  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0 ||
+      (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH))
+    return 0;
+  uint64_t before = attributes.runtime;
+  attributes.runtime = slice;
+  return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? before : 0;
+#endif
+}
+
 CpuMask CpuMask::others() const {
   CpuMask result = *this;
   int current = sched_getcpu();
@@ -21,7 +49,9 @@ CpuMask CpuMask::others() const {
   return result;
 }
 
-ThreadStarter::ThreadStarter() {
+ThreadStarter::ThreadStarter(Slices slices) {
+  if (slices == Slices::Short)
+    callersSlice = exchangeSlice(shortSlice);
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -39,6 +69,8 @@ ThreadStarter::ThreadStarter() {
 ThreadStarter::~ThreadStarter() {
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (callersSlice)
+    exchangeSlice(callersSlice);
 }
 
 #ifdef NNV12_TEST_HOOKS

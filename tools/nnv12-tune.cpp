@@ -200,12 +200,12 @@ static void measureSystem(Storage &storage, const Cores &cores,
   {
     OnCores pinned({cores.big[0]});
     storage.sample();
-    profile.laneStartUs = measureThreadStartUs(repeat);
     if (storage.resident() > 0.5)
       fprintf(stderr,
               "nnv12-tune: warning: files stay in memory, so that no storage was "
               "measured; see --storage\n");
   }
+  profile.laneStartUs = measureThreadStartUs(repeat);
   progress.step();
   progress.phase("memory and codec");
   {

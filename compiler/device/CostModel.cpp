@@ -101,8 +101,10 @@ static constexpr double earlyBytes = artifact::hugePageSize - artifact::usualWei
 /// Of weights, what comes with the bundle's head.
 static constexpr double headBytes = artifact::headSize - artifact::usualWeightsOffset;
 
-double startUs(const DeviceProfile &profile, size_t layers, double weightBytes) {
-  double session = profile.startUsPerLayer * double(layers);
+double startUs(const DeviceProfile &profile, size_t layers, double weightBytes,
+               unsigned threads) {
+  double session = profile.startUsPerLayer * double(layers) +
+                   profile.laneStartUs * (std::max(1u, threads) - 1);
   if (weightBytes < headBytes && profile.tinyStartUs > 0)
     return profile.tinyStartUs + session;
   return profile.startUs + session +
@@ -111,7 +113,7 @@ double startUs(const DeviceProfile &profile, size_t layers, double weightBytes) 
 
 /// Of the bundle for which DeviceProfile::arrival was measured.
 static double arrivalStartUs(const DeviceProfile &profile) {
-  return startUs(profile, artifact::usualLayers, earlyBytes);
+  return startUs(profile, artifact::usualLayers, earlyBytes, 1);
 }
 
 void setStorage(DeviceProfile &profile, double megabytes) {

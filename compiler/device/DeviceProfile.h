@@ -54,7 +54,7 @@ struct DeviceProfile {
   double tinyStartUs = 0;
   double startUsPerLayer = 0; ///< more for each layer
   double startUsPerMB = 0; ///< more for each MB of weights that opening asks for early
-  double laneStartUs = 0;  ///< more for each preparation lane: its thread
+  double laneStartUs = 0;  ///< more for each thread of a session, lanes' or computing
   // Storage.
   double readMBps = 1000;
   double readLatencyUs = 100;
@@ -114,8 +114,10 @@ DeviceProfile builtinProfile(const std::string &architecture,
                              const std::string &target);
 
 /// Microseconds from opening a bundle with so many layers and bytes of weights until its
-/// first operation may start.
-double startUs(const DeviceProfile &profile, size_t layers, double weightBytes);
+/// first operation may start, with so many threads that compute. Preparation lanes come to
+/// that, see search::Device::laneStart.
+double startUs(const DeviceProfile &profile, size_t layers, double weightBytes,
+               unsigned threads);
 
 /// The same device with storage that reads `megabytes` a second, in pieces as before.
 void setStorage(DeviceProfile &profile, double megabytes);

@@ -2,6 +2,7 @@
 
 #include "compiler/emit/KernelTable.h"
 
+#include "compiler/codegen/cpu/KernelBuilder.h"
 #include "compiler/codegen/cpu/KernelKey.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -44,6 +45,26 @@ unsigned KernelTable::transform(Operation *layer,
   if (isNew)
     kernels_[index].info =
         routine.emitTransform(builder, layer, kernels_[index].symbol);
+  return index;
+}
+
+unsigned KernelTable::copy() {
+  auto [index, isNew] = find("copy", "copy", 2, 1);
+  if (!isNew)
+    return index;
+  codegen::KernelBuilder &k = builder;
+  constexpr int64_t elements = copyTile / sizeof(float);
+  Type f32 = k.b.getF32Type();
+  k.kernel(kernels_[index].symbol, {f32, f32},
+           [&](ValueRange operands, Value, Value begin, Value end) {
+    k.loop(codegen::Index(begin), codegen::Index(end), 1, [&](Value tile) {
+      codegen::Index start = k.mul(codegen::Index(tile), elements);
+      k.loop(0, elements, k.VL, [&](Value i) {
+        codegen::Index at = k.add(start, codegen::Index(i));
+        k.store(k.load(operands[1], at, k.VL), operands[0], at);
+      });
+    });
+  });
   return index;
 }
 

@@ -30,6 +30,11 @@ public:
   /// From dense weights to the layout that `type` names.
   unsigned pack(mlir::RankedTensorType type);
 
+  /// Bytes that a tile of copy() copies.
+  static constexpr uint64_t copyTile = 4096;
+  /// From memory to memory, of as many tiles as an operation has.
+  unsigned copy();
+
   llvm::ArrayRef<Kernel> kernels() const { return kernels_; }
   const Kernel &operator[](unsigned index) const { return kernels_[index]; }
 

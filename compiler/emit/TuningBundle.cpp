@@ -71,13 +71,14 @@ nnv12::tuningKernels(func::FuncOp main, const codegen::Target &target) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The model's inputs, by number, and its output.
-enum Tensors : uint32_t { Weights, Activations, Integers };
+/// The model's inputs and its outputs, by number.
+enum Inputs : uint32_t { Weights, Activations, Integers };
+enum Outputs : uint32_t { Sink, Fresh };
 
 /// Gives operands their places.
 class Places {
 public:
-  /// The kernel that comes next: its activations start from 0. Its results do not
+  /// The kernel that comes next: what it reads of `Fresh` starts from 0. Its results do not
   /// lie where those of the one before do: in a model no layer writes to what has
   /// just been written, and where much is written it is not in a cache close by.
   void begin(uint64_t resultBytes) {
@@ -85,20 +86,22 @@ public:
     results = turn++ % turns * llvm::alignTo(resultBytes, WeightTable::alignment);
   }
   artifact::Operand result(uint64_t size) {
-    return take(artifact::Space::Output, 0, results, sink, size);
+    return take(artifact::Space::Output, Sink, results, sink, size);
   }
   artifact::Operand read(Type type, bool constant, uint64_t size) {
     using artifact::Space;
     if (!isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
       return take(Space::Input, Integers, integers, integersSize, size);
     if (!constant)
-      return take(Space::Input, Activations, activations, activationsSize, size);
+      return take(Space::Output, Fresh, activations, activationsSize, size);
     if (next + size > weightsSize) {
       next = 0;
       weightsSize = std::max(weightsSize, llvm::alignTo(size, 4096));
     }
     return take(Space::Input, Weights, next, weightsSize, size);
   }
+  /// Of the kernel: bytes that it reads of `Fresh`.
+  uint64_t freshBytes() const { return activations; }
 
   uint64_t sink = 0, weightsSize = leastWeights, activationsSize = 0,
            integersSize = 0; ///< bytes that each tensor needs
@@ -130,6 +133,19 @@ static unsigned emit(const TuningKernel &kernel, KernelTable &table) {
     return table.pack(kernel.packed);
   }
   llvm_unreachable("all stages are there");
+}
+
+/// What the layer before would have done, on the threads that it would have run on: writes
+/// `bytes` from the start of `Fresh`.
+static artifact::Operation makeFresh(uint64_t bytes, KernelTable &table) {
+  uint64_t size = llvm::alignTo(bytes, KernelTable::copyTile);
+  artifact::Operation operation;
+  operation.kernel = table.copy();
+  operation.tiles = size / KernelTable::copyTile;
+  operation.layer = "activations";
+  operation.operands = {{artifact::Space::Output, Fresh, 0, size},
+                        {artifact::Space::Input, Activations, 0, size}};
+  return operation;
 }
 
 static void place(const TuningKernel &kernel, Places &places,
@@ -191,24 +207,17 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
     program.features = tuned.target.required;
     program.code = blobs.size();
     KernelTable table(builder);
-    Operation *layer = nullptr;
     for (const TuningKernel &kernel : tuned.kernels) {
       artifact::Operation operation;
       operation.kernel = emit(kernel, table);
       operation.tiles = table[operation.kernel].info.tiles;
-      if (kernel.op && kernel.op != layer) {
-        // In a model the layer before has just written what this one reads.
-        layer = kernel.op;
-        artifact::Operation warmUp = operation;
-        warmUp.layer = "warm-up";
-        place(kernel, places, warmUp.operands);
-        program.operations.push_back(std::move(warmUp));
-      }
       operation.layer = llvm::formatv("{0} {1} {2:f0} {3:f0} {4}",
                                       kernel.fingerprint, kernel.name,
                                       kernel.work.multiplyAdds,
                                       kernel.work.bytes, kernel.layer);
       place(kernel, places, operation.operands);
+      if (places.freshBytes())
+        program.operations.push_back(makeFresh(places.freshBytes(), table));
       program.operations.push_back(std::move(operation));
     }
     auto blob = codegen::compileModule(*owned, tuned.target);
@@ -221,6 +230,7 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
     bundle.programs.push_back(std::move(program));
     blobs.push_back(std::move(*blob));
   }
+  uint64_t activations = llvm::alignTo(places.activationsSize, KernelTable::copyTile);
   using artifact::ElementType;
   auto tensor = [](const char *name, ElementType type, uint64_t bytes) {
     return artifact::Tensor{
@@ -228,9 +238,10 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
   };
   bundle.inputs = {
       tensor("weights", ElementType::F32, places.weightsSize),
-      tensor("activations", ElementType::F32, places.activationsSize),
+      tensor("activations", ElementType::F32, activations),
       tensor("integers", ElementType::I64, places.integersSize)};
-  bundle.outputs = {tensor("sink", ElementType::F32, places.sink)};
+  bundle.outputs = {tensor("sink", ElementType::F32, places.sink),
+                    tensor("fresh", ElementType::F32, activations)};
   for (const codegen::CodeBlob &blob : blobs)
     bundle.segments.push_back({artifact::SegmentKind::Code,
                                {{blob.bytes.data(), blob.bytes.size()}}});

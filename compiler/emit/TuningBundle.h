@@ -45,17 +45,18 @@ struct TuningProgram {
   std::vector<TuningKernel> kernels;
 };
 
-/// Writes the bundle: one operation a kernel, and one more before the first of each layer that
-/// brings activations into the caches, without weights. Its operands lie in
-/// four model inputs and outputs that nnv12-tune fills:
+/// Writes the bundle: one operation a kernel, and before each that reads activations one that
+/// writes them, as the layer before would: they are in the caches then, of all cores that
+/// compute. Operands lie in model inputs that nnv12-tune fills, and in outputs:
 ///   weights      f32, at least 64 MiB: constants. They come one behind another and
 ///                start over at the end, so that a kernel does not find its weights in the cache
-///   activations  f32: what else a kernel reads, always from the start, so that it is in
-///                the cache as what the layer before has just written would be
+///   activations  f32: what else kernels read, by way of fresh
 ///   integers     i64, 0 or 1: operands of integers and truth values
 ///   sink         f32, an output: results
-/// Operation.layer is "FINGERPRINT NAME MULTIPLYADDS BYTES LAYER", or "warm-up" for an
-/// operation that does not count. On failure a diagnostic has been emitted and nothing
+///   fresh        f32, an output: activations, written just before they are read, always from
+///                the start
+/// Operation.layer is "FINGERPRINT NAME MULTIPLYADDS BYTES LAYER", or "activations" for what
+/// writes these. On failure a diagnostic has been emitted and nothing
 /// was written.
 mlir::LogicalResult writeTuningBundle(mlir::func::FuncOp main,
                                       llvm::ArrayRef<TuningProgram> programs,

@@ -71,8 +71,9 @@ static void fillIntegers(Memory &memory) {
 static bool isTuningBundle(const Bundle &bundle) {
   static constexpr const char *inputs[] = {"weights", "activations", "integers"};
   if (strncmp(bundle.info().model, "tuning", 6) != 0 ||
-      bundle.numInputs() != 3 || bundle.numOutputs() != 1 ||
-      strcmp(bundle.output(0).name, "sink") != 0)
+      bundle.numInputs() != 3 || bundle.numOutputs() != 2 ||
+      strcmp(bundle.output(0).name, "sink") != 0 ||
+      strcmp(bundle.output(1).name, "fresh") != 0)
     return false;
   for (uint32_t i = 0; i < 3; ++i)
     if (strcmp(bundle.input(i).name, inputs[i]) != 0)
@@ -93,12 +94,12 @@ Kernels::Kernels(const std::string &path)
       weights(bundle.input(0).byte_size),
       activations(bundle.input(1).byte_size),
       integers(bundle.input(2).byte_size),
-      sink(bundle.output(0).byte_size) {
+      sink(bundle.output(0).byte_size), fresh(bundle.output(1).byte_size) {
   for (uint32_t i = 0; i < bundle.info().num_operations; ++i) {
     nnv12_operation_info operation = bundle.operation(i);
     char fingerprint[33], routine[200];
     device::KernelFeatures kernel;
-    if (strncmp(operation.layer, "warm-up", 7) == 0)
+    if (strcmp(operation.layer, "activations") == 0)
       continue;
     if (sscanf(operation.layer, "%32[0-9a-f] %199s %lf %lf", fingerprint,
                routine, &kernel.multiplyAdds, &kernel.bytes) != 4 ||
@@ -116,6 +117,7 @@ Kernels::Kernels(const std::string &path)
   fillFloats(activations);
   fillIntegers(integers);
   memset(sink.data(), 0, sink.size());
+  memset(fresh.data(), 0, fresh.size());
 }
 
 static Session makeSession(const std::string &path, const Bundle &bundle,
@@ -142,9 +144,10 @@ const std::vector<double> &Kernels::Runner::run() {
       {kernels.weights.data(), kernels.weights.size()},
       {kernels.activations.data(), kernels.activations.size()},
       {kernels.integers.data(), kernels.integers.size()}};
-  const nnv12_output out[] = {{kernels.sink.data(), kernels.sink.size()}};
+  const nnv12_output out[] = {{kernels.sink.data(), kernels.sink.size()},
+                              {kernels.fresh.data(), kernels.fresh.size()}};
   try {
-    session.run(in, 3, out, 1);
+    session.run(in, 3, out, 2);
   } catch (const Error &error) {
     fail(kernels.path_ + ": " + error.what());
   }

@@ -75,7 +75,7 @@ private:
   Bundle bundle;
   std::vector<device::KernelFeatures> features_;
   std::vector<uint32_t> operations; ///< of each of them
-  Memory weights, activations, integers, sink;
+  Memory weights, activations, integers, sink, fresh;
 };
 
 } // namespace nnv12::tune

@@ -5,6 +5,7 @@
 #include "artifact/MappedFile.h"
 #include "runtime/Decoder.h"
 #include "runtime/Reader.h"
+#include "runtime/Threads.h"
 #include "tools/common/Clock.h"
 #include "tools/common/ColdRun.h"
 #include "tools/common/Report.h"
@@ -225,22 +226,27 @@ void Storage::describe(device::DeviceProfile &profile) const {
 
 double measureThreadStartUs(unsigned repeat) {
   std::vector<double> samples;
+  // Joined in the end: the stack of one that was joined would be used again.
+  std::vector<pthread_t> threads;
   for (size_t i = 0; i < 4 * repeat; ++i) {
-    // A stack larger than those of threads before, which would be used again.
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, (1u << 20) + (i << 16));
+    // As while a bundle's head is read: other CPUs go to sleep.
+    timespec pause = {0, 1000000};
+    nanosleep(&pause, nullptr);
     pthread_t thread;
     double start = milliseconds();
-    int error = pthread_create(
-        &thread, &attributes, [](void *) -> void * { return nullptr; }, nullptr);
-    samples.push_back((milliseconds() - start) * 1e3);
-    pthread_attr_destroy(&attributes);
+    int error;
+    {
+      runtime::ThreadStarter starter(runtime::ThreadStarter::Slices::Short);
+      error = starter.start(thread, [](void *) -> void * { return nullptr; }, nullptr);
+    }
     if (error)
-      return 0;
-    pthread_join(thread, nullptr);
+      break;
+    samples.push_back((milliseconds() - start) * 1e3);
+    threads.push_back(thread);
   }
-  return tools::median(samples);
+  for (pthread_t thread : threads)
+    pthread_join(thread, nullptr);
+  return samples.empty() ? 0 : tools::median(samples);
 }
 
 double measureMap(StorageFile &file, unsigned repeat) {

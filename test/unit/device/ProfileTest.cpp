@@ -66,16 +66,18 @@ TEST(Profile, roundTrip) {
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].little, 7);
 }
 
-TEST(Profile, startDependsOnLayersAndWeights) {
+TEST(Profile, startDependsOnLayersWeightsAndThreads) {
   DeviceProfile p;
   p.startUs = 500;
   p.startUsPerLayer = 2;
   p.startUsPerMB = 100;
-  EXPECT_DOUBLE_EQ(startUs(p, 10, 1e6), 500 + 20 + 100);
-  EXPECT_DOUBLE_EQ(startUs(p, 0, 1e9), startUs(p, 0, 1e8)) << "only some is asked for early";
-  EXPECT_DOUBLE_EQ(startUs(p, 10, 1000), 500 + 20 + 0.1);
+  p.laneStartUs = 50;
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1e6, 1), 500 + 20 + 100);
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1e6, 3), 500 + 20 + 100 + 2 * 50);
+  EXPECT_DOUBLE_EQ(startUs(p, 0, 1e9, 1), startUs(p, 0, 1e8, 1)) << "only some is asked for early";
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1000, 1), 500 + 20 + 0.1);
   p.tinyStartUs = 300;
-  EXPECT_DOUBLE_EQ(startUs(p, 10, 1000), 320);
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1000, 1), 320);
 }
 
 TEST(Profile, unknownFieldsAreIgnored) {

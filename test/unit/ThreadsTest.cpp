@@ -1,0 +1,85 @@
+//===- ThreadsTest.cpp ----------------------------------------------------===//
+#include "runtime/Threads.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+using namespace nnv12::runtime;
+
+namespace {
+
+/// struct sched_attr of sched_setattr(2).
+struct Scheduling {
+  uint32_t size, policy;
+  uint64_t flags;
+  int32_t nice;
+  uint32_t priority;
+  uint64_t runtime, deadline, period;
+};
+
+/// Of the calling thread.
+Scheduling scheduling() {
+  Scheduling result = {};
+  syscall(SYS_sched_getattr, 0, &result, sizeof result, 0);
+  return result;
+}
+
+void *getScheduling(void *result) {
+  *static_cast<Scheduling *>(result) = scheduling();
+  return nullptr;
+}
+
+Scheduling ofThread(ThreadStarter &starter) {
+  Scheduling result = {};
+  pthread_t thread;
+  EXPECT_EQ(starter.start(thread, getScheduling, &result), 0);
+  pthread_join(thread, nullptr);
+  return result;
+}
+
+/// Whether this system lets threads have other time slices than its own.
+bool hasSlices() {
+  Scheduling attributes = scheduling();
+  uint64_t before = attributes.runtime;
+  attributes.runtime = 2 * before;
+  syscall(SYS_sched_setattr, 0, &attributes, 0);
+  bool result = before > 0 && scheduling().runtime == 2 * before;
+  attributes.runtime = before;
+  syscall(SYS_sched_setattr, 0, &attributes, 0);
+  return result;
+}
+
+TEST(ThreadsTest, ShortSlicesAreTheStartedThreadsAlone) {
+  if (!hasSlices())
+    GTEST_SKIP() << "Linux before 6.12";
+  Scheduling before = scheduling();
+  {
+    ThreadStarter starter(ThreadStarter::Slices::Short);
+    Scheduling thread = ofThread(starter);
+    EXPECT_LT(thread.runtime, before.runtime);
+    EXPECT_EQ(thread.policy, before.policy);
+    EXPECT_EQ(thread.nice, before.nice);
+  }
+  EXPECT_EQ(scheduling().runtime, before.runtime);
+  ThreadStarter starter;
+  EXPECT_EQ(ofThread(starter).runtime, before.runtime);
+}
+
+TEST(ThreadsTest, NicenessIsKept) {
+  // Of a thread of its own, since it cannot be taken back.
+  auto run = [](void *) -> void * {
+    if (nice(5) == -1)
+      return nullptr;
+    ThreadStarter starter(ThreadStarter::Slices::Short);
+    EXPECT_EQ(ofThread(starter).nice, scheduling().nice);
+    EXPECT_EQ(scheduling().nice, 5);
+    return nullptr;
+  };
+  ThreadStarter starter;
+  pthread_t thread;
+  ASSERT_EQ(starter.start(thread, run, nullptr), 0);
+  pthread_join(thread, nullptr);
+}
+
+} // namespace
