@@ -110,8 +110,7 @@ private:
     double warm = 0;
     for (const plan::Chosen &layer : layers) {
       plan::CostedOption cost = costs.cost(layer.layer, layer.option);
-      problem.layers.push_back(costs.describe(layer.layer, cost, problem.device));
-      problem.device.aloneStart += costs.touchedByLanes(layer.layer, problem.device);
+      costs.add(problem, layer.layer, cost);
       warm += layer.warm ? costs.execute(layer.layer.op, *layer.warm)
                          : cost.candidate.execute;
     }

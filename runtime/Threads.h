@@ -42,10 +42,10 @@ private:
 /// other's time slice, some milliseconds of a cold start.
 class ThreadStarter {
 public:
-  /// Short, for threads that mostly wait and are short of nothing but delay: such a thread
-  /// gets a CPU when what it waits for has happened, even if others compute on all of them.
-  /// It asks for its share of time in smaller pieces, not for more of it. Linux heeds that
-  /// from 6.12 on; before, and elsewhere, slices are as long as the system makes them.
+  /// Short, for threads that mostly wait: such a thread gets a CPU as soon as what it waits
+  /// for has happened, even if others compute on all of them. It asks for its share of time
+  /// in smaller pieces, not for more of it. Linux heeds that from 6.12 on; before, and
+  /// elsewhere, slices are as long as the system makes them.
   enum class Slices { Default, Short };
 
   explicit ThreadStarter(Slices slices = Slices::Default);

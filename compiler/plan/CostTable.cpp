@@ -224,28 +224,23 @@ double CostTable::fresh(double bytes, double smallBytes) const {
   return firstTouch(bytes).big + smallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
 }
 
-double CostTable::touchedByLanes(const ExecutedLayer &layer, const search::Device &device) const {
-  if (!hasHelper(device) || device.executeThreads > 1)
-    return 0;
-  return fresh(layer.freshBytes, layer.freshSmallBytes) -
-         fresh(layer.freshAtOnceBytes, layer.freshSmallAtOnceBytes);
-}
-
-search::Layer CostTable::describe(const ExecutedLayer &layer,
-                                  llvm::ArrayRef<CostedOption> options,
-                                  const search::Device &device) const {
-  search::Layer result;
-  result.name = layer.name;
+void CostTable::add(search::Problem &problem, const ExecutedLayer &layer,
+                    llvm::ArrayRef<CostedOption> options) const {
+  search::Device &device = problem.device;
+  search::Layer added;
+  added.name = layer.name;
   for (const CostedOption &option : options) {
-    result.candidates.push_back(option.candidate);
-    result.candidates.back().execute *= profile.firstRun;
+    added.candidates.push_back(option.candidate);
+    added.candidates.back().execute *= profile.firstRun;
   }
-  result.firstTouch =
-      hasHelper(device) ? fresh(layer.freshAtOnceBytes, layer.freshSmallAtOnceBytes)
-                        : fresh(layer.freshBytes, layer.freshSmallBytes);
+  double atOnce = fresh(layer.freshAtOnceBytes, layer.freshSmallAtOnceBytes);
+  double all = fresh(layer.freshBytes, layer.freshSmallBytes);
+  added.firstTouch = hasHelper(device) ? atOnce : all;
+  if (hasHelper(device) && device.executeThreads == 1)
+    device.aloneStart += all - atOnce;
   if (profile.big.memoryGBps > 0)
-    result.firstTouch += layer.uncachedBytes / (profile.big.memoryGBps * 1e6);
-  return result;
+    added.firstTouch += layer.uncachedBytes / (profile.big.memoryGBps * 1e6);
+  problem.layers.push_back(std::move(added));
 }
 
 search::Device CostTable::device(bool pipeline) const {

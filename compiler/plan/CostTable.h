@@ -48,14 +48,13 @@ public:
   double execute(mlir::Operation *layer, const codegen::Routine &routine);
   double transform(mlir::Operation *layer, const codegen::Routine &routine);
 
-  /// A layer for the search, which may take one of `options`, on `device`.
-  search::Layer describe(const ExecutedLayer &layer, llvm::ArrayRef<CostedOption> options,
-                         const search::Device &device) const;
-  /// What the first use of the layer's memory takes, milliseconds, where only the thread of a
-  /// preparation lane would have come before: a part of search::Device::aloneStart.
-  double touchedByLanes(const ExecutedLayer &layer, const search::Device &device) const;
   /// See device::searchDevice(). `pipeline` off: no preparation lanes.
   search::Device device(bool pipeline) const;
+  /// Adds a layer, for which the search may take one of `options`, to a problem that has its
+  /// device. What the first use of the layer's memory takes is the layer's, or, where only the
+  /// thread of a preparation lane would have come before, a part of Device::aloneStart.
+  void add(search::Problem &problem, const ExecutedLayer &layer,
+           llvm::ArrayRef<CostedOption> options) const;
   /// Every kernel whose cost was asked for.
   const std::vector<device::KernelFeatures> &kernels() const { return kernels_; }
 

@@ -31,8 +31,7 @@ Selection plan::select(func::FuncOp main, const device::DeviceProfile &profile,
   for (ExecutedLayer &layer : layers) {
     std::vector<CostedOption> candidates =
         costs.candidates(layer, options.storedForms);
-    problem.layers.push_back(costs.describe(layer, candidates, problem.device));
-    problem.device.aloneStart += costs.touchedByLanes(layer, problem.device);
+    costs.add(problem, layer, candidates);
     selection.layers.push_back({std::move(layer), std::move(candidates)});
   }
   selection.kernels = costs.kernels();

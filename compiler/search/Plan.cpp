@@ -22,9 +22,12 @@ static constexpr double dearerBy = 5;
 /// So many of these searches may take as many steps as the first.
 static constexpr uint64_t shorterBy = 16;
 
-/// Bytes a millisecond below which decoding gains enough, and makes files so much smaller,
-/// that it may take memory.
+/// Bytes a millisecond below which storage is what a plan waits for: decoding may take
+/// memory then, and is worth any gain that is more than a rounding.
 static constexpr double slowStorage = 6e5;
+static constexpr double worthDecodingSlow = 0.99;
+
+static bool isSlow(const Device &device) { return device.readBandwidth < slowStorage; }
 
 /// Without a pipeline: the execute lane prepares everything, then executes.
 static Assignment sequential(const Choice &choice) {
@@ -133,9 +136,10 @@ static Plan planDecodingOrNot(const Problem &problem, const Options &options) {
   Plan decoding = planWithLanesOrNot(problem, options);
   decoding.steps += best.steps;
   best.steps = decoding.steps;
-  return cost(problem, decoding, options) < cost(problem, best, options) * options.worthDecoding
-             ? decoding
-             : best;
+  double worth = isSlow(problem.device) ? std::max(worthDecodingSlow, options.worthDecoding)
+                                        : options.worthDecoding;
+  return cost(problem, decoding, options) < cost(problem, best, options) * worth ? decoding
+                                                                                 : best;
 }
 
 double preparedMemory(const Problem &problem, const Choice &choice) {
@@ -160,8 +164,7 @@ Plan plan(const Problem &problem, const Options &options) {
     double limit = i < dearerTimes ? options.memoryLimit : options.memoryMost;
     if (preparedMemory(problem, best.choice) <= limit)
       break;
-    if (i >= dearerTimes && problem.device.readBandwidth < slowStorage &&
-        decoderStart(problem, best.choice) > 0)
+    if (i >= dearerTimes && isSlow(problem.device) && decoderStart(problem, best.choice) > 0)
       break;
     dearer.memoryWeight *= dearerBy;
     Plan next = planDecodingOrNot(problem, dearer);

@@ -27,7 +27,8 @@ struct Options {
   /// takes time.
   bool decoding = true;
   /// What a plan that decodes has left of the time of one that does not, at most: it takes
-  /// cores and memory from others, and is the first to be late where they are busy.
+  /// cores and memory from others, and is the first to be late where they are busy. Where
+  /// storage is slow (less than 600 MB/s) a little gain will do.
   double worthDecoding = 0.9;
   /// P: preparation lanes. Off: the execute lane first prepares all layers, then
   /// executes them.

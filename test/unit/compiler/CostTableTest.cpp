@@ -91,28 +91,39 @@ TEST_F(CostTableTest, MemoryIsFreshOnce) {
   EXPECT_EQ(layers[3].freshSmallBytes, mapBytes) << "the caller's";
 }
 
+/// What the first use of a layer's memory takes on a device: the layer, and the start of a
+/// plan without lanes.
+static std::pair<double, double> firstTouch(const CostTable &costs, const ExecutedLayer &layer,
+                                            const search::Device &device) {
+  search::Problem problem;
+  problem.device = device;
+  costs.add(problem, layer, {});
+  return {problem.layers[0].firstTouch, problem.device.aloneStart};
+}
+
 TEST_F(CostTableTest, FreshMemoryCostsWhoeverIsAlone) {
   profile.big.memoryGBps = 0; // caches are another matter
   CostTable costs(profile, target, 1);
   search::Device device = costs.device(true);
+  auto touch = [&] { return firstTouch(costs, layers[0], device); };
   device.cpus = 2;
-  EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, 0) << "a lane touches it";
-  double byLane = costs.touchedByLanes(layers[0], device);
+  auto [withLane, withoutLane] = touch();
+  EXPECT_EQ(withLane, 0) << "a lane touches it";
   device.preparationLanes.clear();
-  EXPECT_GT(costs.describe(layers[0], {}, device).firstTouch, 0);
-  double alone = costs.describe(layers[0], {}, device).firstTouch;
-  EXPECT_EQ(byLane, alone);
-  EXPECT_EQ(costs.touchedByLanes(layers[0], device), 0) << "it is the layer's already";
+  auto [alone, start] = touch();
+  EXPECT_GT(alone, 0);
+  EXPECT_EQ(withoutLane, alone);
+  EXPECT_EQ(start, 0) << "it is the layer's already";
   device.executeThreads = 2;
-  EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, alone) << "all compute";
+  EXPECT_EQ(touch().first, alone) << "all compute";
   device.cpus = 3;
-  EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, 0) << "a worker touches it";
+  EXPECT_EQ(touch(), std::pair(0.0, 0.0)) << "a worker touches it";
   layers[0].freshBytes = layers[0].freshAtOnceBytes = 2e6;
-  EXPECT_GT(costs.describe(layers[0], {}, device).firstTouch, 0) << "not so soon";
+  EXPECT_GT(touch().first, 0) << "not so soon";
   layers[0].freshAtOnceBytes = 0;
-  EXPECT_EQ(costs.describe(layers[0], {}, device).firstTouch, 0);
+  EXPECT_EQ(touch().first, 0);
   device.cpus = 1;
-  EXPECT_GT(costs.describe(layers[0], {}, device).firstTouch, 0);
+  EXPECT_GT(touch().first, 0);
 }
 
 TEST_F(CostTableTest, NewMemoryIsInNoCache) {
@@ -121,7 +132,7 @@ TEST_F(CostTableTest, NewMemoryIsInNoCache) {
   CostTable costs(profile, target, 1);
   search::Device device = costs.device(true);
   device.cpus = 2;
-  EXPECT_DOUBLE_EQ(costs.describe(layers[0], {}, device).firstTouch,
+  EXPECT_DOUBLE_EQ(firstTouch(costs, layers[0], device).first,
                    layers[0].uncachedBytes / (profile.big.memoryGBps * 1e6));
 }
 

@@ -127,6 +127,9 @@ TEST(Plan, decodingMustWinSomething) {
   p.device.decoderStart = 0.1;
   EXPECT_EQ(plan(p).choice, Choice{0});
   EXPECT_EQ(plan(p, forFinish()).choice, Choice{1});
+  p.device.readBandwidth = 5e5;
+  EXPECT_EQ(plan(p).choice, Choice{1}) << "slow storage";
+  p.device.readBandwidth = 1e6;
   p.layers[0].candidates[1].bytes = 8.5e6;
   EXPECT_EQ(plan(p).choice, Choice{1});
   p.device.decoderStart = 2;
