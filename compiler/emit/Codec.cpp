@@ -12,12 +12,6 @@ using namespace nnv12;
 // entropy coding, which all levels do alike. Higher ones only take longer.
 static constexpr int level = 6;
 
-// Pieces that estimate() compresses, and how many. A piece holds whole
-// elements and is as large as one of zstd's blocks, so that its tables
-// weigh no more than in the whole.
-static constexpr uint64_t pieceBytes = 128 << 10;
-static constexpr uint64_t pieces = 4;
-
 /// Byte b of every element together; plane 0 holds the least significant bytes.
 static std::vector<char> split(const char *data, uint64_t size,
                                unsigned elementSize) {
@@ -76,10 +70,11 @@ Estimate nnv12::estimate(const void *data, uint64_t size, unsigned elementSize) 
     left += encoded.bytes.size();
     whole += encoded.planes == 1 ? length : 0;
   };
-  if (size <= pieces * pieceBytes)
+  // A piece holds whole elements.
+  if (size <= estimatePieces * estimatePieceBytes)
     take(0, size);
   else
-    for (uint64_t i = 0; i < pieces; ++i)
-      take((size - pieceBytes) / (pieces - 1) * i / 8 * 8, pieceBytes);
+    for (uint64_t i = 0; i < estimatePieces; ++i)
+      take((size - estimatePieceBytes) / (estimatePieces - 1) * i / 8 * 8, estimatePieceBytes);
   return {std::min(1.0, double(left) / taken), whole > taken / 2};
 }

@@ -28,7 +28,11 @@ Encoded encode(const void *data, uint64_t size, unsigned elementSize);
 /// The inverse, for tests and tools: false if `encoded` is no frame of `size` bytes.
 bool decode(const Encoded &encoded, void *data, uint64_t size);
 
-/// What encode() will do, by pieces spread over `data`, a few hundred KB in all.
+/// estimate() looks at so many pieces, each as large as one of zstd's blocks, so that
+/// its tables weigh no more than in the whole.
+constexpr uint64_t estimatePieces = 4, estimatePieceBytes = 128 << 10;
+
+/// What encode() will do, by pieces spread over `data`.
 struct Estimate {
   double ratio = 1;     ///< what is left of the size; 1 where nothing is saved
   bool repeats = false; ///< not in planes: whole elements repeat, which takes longer to decode

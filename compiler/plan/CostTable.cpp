@@ -51,14 +51,44 @@ search::CoreTime CostTable::decodeTime(double bytes, bool repeats) const {
   return {bytes / 1e3 / profile.zstdMBps, bytes / 1e3 / profile.zstdLittleMBps};
 }
 
+/// What estimate() needs of the constant in the layout of `type`: rows of the first
+/// dimension, which lie together in `dense`, packed a few at a time.
+static std::vector<char> packedRows(RankedTensorType type, const char *dense) {
+  int64_t rows = type.getDimSize(0);
+  int64_t rowBytes = nn::storageSize(nn::withLayout(type, "")) / rows;
+  int64_t piece = llvm::alignTo(llvm::divideCeil(estimatePieceBytes, rowBytes),
+                                nn::Layout::of(type).block(0));
+  int64_t count = estimatePieces;
+  if (piece * count >= rows) {
+    piece = rows;
+    count = 1;
+  }
+  llvm::SmallVector<int64_t> shape(type.getShape());
+  shape[0] = piece;
+  auto pieceType = RankedTensorType::get(shape, type.getElementType(), type.getEncoding());
+  int64_t pieceSize = nn::storageSize(pieceType);
+  std::vector<char> result(pieceSize * count);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t row = count > 1 ? (rows - piece) * i / (count - 1) : 0;
+    nn::pack(pieceType, dense + row * rowBytes, result.data() + i * pieceSize);
+  }
+  return result;
+}
+
 Estimate CostTable::estimate(Value constant) {
   auto op = constant.getDefiningOp<nn::ConstantOp>();
-  auto [it, isNew] = estimates.try_emplace(op.getValue());
-  if (isNew)
-    if (auto data = nn::ConstantData::get(op.getValue()))
-      it->second = nnv12::estimate(
-          data->bytes().data(), data->bytes().size(),
-          nn::storageElementSize(tensor(constant).getElementType()));
+  RankedTensorType type = tensor(constant);
+  auto [it, isNew] = estimates.try_emplace({op.getValue(), type});
+  auto data = isNew ? nn::ConstantData::get(op.getValue()) : std::nullopt;
+  if (!data || data->bytes().empty())
+    return it->second;
+  unsigned elementSize = nn::storageElementSize(type.getElementType());
+  if (nn::layoutTag(type).empty()) {
+    it->second = nnv12::estimate(data->bytes().data(), data->bytes().size(), elementSize);
+  } else {
+    std::vector<char> rows = packedRows(type, data->bytes().data());
+    it->second = nnv12::estimate(rows.data(), rows.size(), elementSize);
+  }
   return it->second;
 }
 
@@ -138,14 +168,11 @@ CostedOption CostTable::cost(const ExecutedLayer &layer, const Option &option) {
                      ? nn::storageSize(nn::withLayout(packed, ""))
                      : form->bytes;
   if (option.storage.codec == Codec::zstd) {
-    // Padding costs next to nothing when compressed, and what a form is computed
-    // from has about as much to win as the form.
-    double content =
-        storage == Storage::packed
-            ? nn::storageSize(nn::withLayout(packed, ""))
-            : bytes;
+    // The packed weights are what a form is computed from: it has about as much to win.
+    // Raw ones lack the padding, which costs next to nothing when compressed.
     Estimate encoded = estimate(layer.weights());
-    candidate.bytes += content * encoded.ratio;
+    double content = storage == Storage::transformed ? bytes : packedBytes;
+    candidate.bytes += std::min(bytes, content * encoded.ratio);
     candidate.decode = decodeTime(bytes, encoded.repeats) + firstTouch(bytes);
     candidate.memory += bytes;
   } else {

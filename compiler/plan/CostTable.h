@@ -73,6 +73,7 @@ private:
   /// The first use of memory, in pages as large as the runtime asks for, and in small ones.
   double fresh(double bytes, double smallBytes) const;
   search::CoreTime decodeTime(double bytes, bool repeats) const;
+  /// Of the constant in the layout of its type.
   Estimate estimate(mlir::Value constant);
 
   const device::DeviceProfile &profile;
@@ -80,7 +81,7 @@ private:
   unsigned threads;
   /// How much longer a little core takes for what is bound by memory.
   double littleMemory = 1;
-  llvm::DenseMap<mlir::Attribute, Estimate> estimates;
+  llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, Estimate> estimates;
   std::vector<device::KernelFeatures> kernels_;
 };
 

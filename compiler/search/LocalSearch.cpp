@@ -10,6 +10,8 @@ namespace nnv12::search {
 static constexpr size_t mostStarts = 3;
 /// Small problems need no more.
 static constexpr uint64_t stepsPerLayer = 50'000;
+/// Milliseconds of cold inference that an execute's end is worth, by the mean.
+static constexpr double earlyWeight = 1e-2;
 /// What may follow the present assignment, when the search begins to wander.
 static constexpr double mostWorse = 0.01;
 
@@ -23,7 +25,11 @@ double LocalSearch::score(const Assignment &a, double cutoff) {
     return Simulator::never;
   a.jobs(problem, jobs);
   ties += lanesStart(problem.device, jobs);
-  return ties + simulator.run(jobs, problem.layers.size(), cutoff - ties);
+  double finish = simulator.run(jobs, problem.layers.size(), cutoff - ties);
+  // Where all wait for the last bytes, plans that leave nothing else for then come first.
+  if (isSlow(problem.device))
+    ties += earlyWeight * simulator.endsOfExecutes() / double(problem.layers.size());
+  return ties + finish;
 }
 
 void LocalSearch::consider(const Assignment &a) {

@@ -14,7 +14,8 @@
 namespace nnv12::search {
 
 /// Holds the best assignment seen. Its objective: the simulated finish,
-/// `warmWeight` of the executes, and `memoryWeight` of what is prepared.
+/// `warmWeight` of the executes, and `memoryWeight` of what is prepared; where storage is
+/// slow, early executes as well.
 class LocalSearch {
 public:
   LocalSearch(const Problem &problem, const Options &options);

@@ -22,12 +22,9 @@ static constexpr double dearerBy = 5;
 /// So many of these searches may take as many steps as the first.
 static constexpr uint64_t shorterBy = 16;
 
-/// Bytes a millisecond below which storage is what a plan waits for: decoding may take
-/// memory then, and is worth any gain that is more than a rounding.
-static constexpr double slowStorage = 6e5;
+/// Where storage is slow, decoding may take memory, and is worth any gain that is more than
+/// a rounding.
 static constexpr double worthDecodingSlow = 0.99;
-
-static bool isSlow(const Device &device) { return device.readBandwidth < slowStorage; }
 
 /// Without a pipeline: the execute lane prepares everything, then executes.
 static Assignment sequential(const Choice &choice) {

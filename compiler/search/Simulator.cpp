@@ -9,6 +9,11 @@
 
 namespace nnv12::search {
 
+/// Bytes a millisecond.
+static constexpr double slowStorage = 6e5;
+
+bool isSlow(const Device &device) { return device.readBandwidth < slowStorage; }
+
 bool isDecoded(const Candidate &c) { return c.decode.big > 0 || c.decode.little > 0; }
 
 bool hasPreparation(const Candidate &c) {
@@ -64,6 +69,10 @@ Simulator::Simulator(const Device &device)
 
 double Simulator::arrivalAt(uint32_t layer, double now) {
   if (device.askedAhead > 0) {
+    if (isSlow(device) && ends[layer] - want[layer] > askedBytes)
+      for (uint32_t i = 0; i < layer; ++i)
+        if (ends[i] > askedBytes)
+          arrived[i] += want[layer] / device.readBandwidth;
     if (askedBytes < ends.back()) {
       double ready = arrivalOf(device, askedBytes, ends.back()) + paused;
       paused += std::max(0.0, now - ready);
@@ -120,8 +129,10 @@ bool Simulator::nextPhase(LaneState &lane, const Job &job, double now) {
 void Simulator::endJob(size_t i, const Job &job, double now,
                        std::vector<std::vector<Span>> *spans) {
   ++done[job.layer];
-  if (job.execute)
+  if (job.execute) {
     finish = now;
+    endSum += now;
+  }
   if (spans)
     (*spans)[i][states[i].next].end = now;
   states[i].phase = Phase::Idle;
@@ -224,7 +235,7 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
   }
 
   double now = 0;
-  finish = 0;
+  finish = endSum = 0;
   for (;;) {
     startJobs(lanes, now, spans);
     if (!spans && states[0].next == lanes[0].size())

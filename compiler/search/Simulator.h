@@ -12,7 +12,9 @@
 //    piece that is so because a lane goes through the file: what the execute lane reads
 //    itself, between executes, takes its time at `readBandwidth` at least, of which other
 //    lanes that read have their share; and a lane that
-//    decodes or transforms for long lets the storage pause, see Device::askedAhead.
+//    decodes or transforms for long lets the storage pause, see Device::askedAhead. Slow
+//    storage gives one thing after another: what a lane reads beyond what was asked for
+//    delays the layers before.
 //  * Working cores share the CPUs equally, an execute counting as many as it has
 //    threads. An execute is slowed down while any preparation works, a
 //    preparation while an execute works.
@@ -55,6 +57,9 @@ Job executeJob(const Layer &layer, uint32_t index, const Candidate &candidate,
 /// How long a preparation takes on a core that has storage and memory for itself.
 double preparationTime(const Device &device, const Candidate &candidate, Core core);
 
+/// Whether storage is what a plan waits for: it gives less than 600 MB/s.
+bool isSlow(const Device &device);
+
 /// Whether a candidate's weights are compressed.
 bool isDecoded(const Candidate &candidate);
 /// Device::decoderStart where the choice needs it.
@@ -95,6 +100,9 @@ public:
   double run(const std::vector<std::vector<Job>> &lanes, size_t layers,
              double cutoff = never, std::vector<std::vector<Span>> *spans = nullptr);
 
+  /// The sum of the ends of the last run's executes.
+  double endsOfExecutes() const { return endSum; }
+
   /// Events so far, in all runs.
   uint64_t steps() const { return stepCount; }
 
@@ -122,6 +130,7 @@ private:
   bool isReadingAhead;
   uint64_t stepCount = 0;
   double finish = 0; ///< of the executes so far
+  double endSum = 0;
   std::vector<LaneState> states;
   std::vector<uint32_t> done; ///< jobs of each layer
   // With Device::arrival: when each layer's bytes are there, and whether in the first piece.

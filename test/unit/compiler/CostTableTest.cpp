@@ -1,12 +1,15 @@
 //===- CostTableTest.cpp - Layers, candidates and their costs -------------===//
 
 #include "compiler/Compiler.h"
+#include "compiler/emit/Codec.h"
 #include "compiler/plan/Selection.h"
 
+#include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
+#include <random>
 #include <set>
 
 using namespace mlir;
@@ -175,6 +178,37 @@ TEST_F(CostTableTest, StagesCostWhatTheyDo) {
   EXPECT_EQ(raw.decode.big, 0);
   EXPECT_GE(zstd.decode.big, weightBytes / 1e3 / profile.zstdMBps);
   EXPECT_EQ(raw.execute, packed.execute);
+}
+
+TEST_F(CostTableTest, CodecsSeeWeightsAsTheyAreStored) {
+  // Quantized channel by channel: few numbers in each, which blocks of channels mix.
+  auto type = RankedTensorType::get({256, 128, 3, 3}, Float32Type::get(&context));
+  int64_t channel = 128 * 9, size = 256 * channel;
+  std::mt19937 random(7);
+  std::vector<float> values;
+  for (int64_t i = 0; i < size; ++i)
+    values.push_back((0.01f + 0.0001f * (i / channel)) * (int(random() % 33) - 16));
+  auto large = parseSourceString<ModuleOp>(R"(
+    #w = #nn.layout<"ABcd16b16a">
+    func.func @main(%x: tensor<1x128x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x256x6x6xf32, #nn.layout<"aBcd16b">> {
+      %w = nn.constant dense<1.0> : tensor<256x128x3x3xf32> -> tensor<256x128x3x3xf32, #w>
+      %0 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0]
+          : tensor<1x128x8x8xf32, #nn.layout<"aBcd16b">>, tensor<256x128x3x3xf32, #w> -> tensor<1x256x6x6xf32, #nn.layout<"aBcd16b">>
+      return %0 : tensor<1x256x6x6xf32, #nn.layout<"aBcd16b">>
+    })", &context);
+  auto main = large->lookupSymbol<func::FuncOp>("main");
+  auto weights = *main.getOps<nn::ConstantOp>().begin();
+  weights.setValueAttr(DenseElementsAttr::get(type, llvm::ArrayRef<float>(values)));
+  std::vector<float> packed(size);
+  nn::pack(cast<RankedTensorType>(weights.getType()),
+           reinterpret_cast<const char *>(values.data()), reinterpret_cast<char *>(packed.data()));
+  double stored = encode(packed.data(), size * 4, 4).bytes.size();
+  ASSERT_LT(encode(values.data(), size * 4, 4).bytes.size(), stored * 0.9);
+
+  CostTable costs(profile, target, 2);
+  auto layer = executedLayers(main)[0];
+  Option option{codegen::routineNamed("conv.direct.nChw16c"), *StorageForm::parse("packed+zstd")};
+  EXPECT_NEAR(costs.cost(layer, option).candidate.bytes, stored, 0.06 * stored);
 }
 
 TEST_F(CostTableTest, MeasuredTimesComeFirst) {

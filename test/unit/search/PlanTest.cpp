@@ -310,6 +310,31 @@ TEST(Plan, warmWeightBreaksTies) {
   EXPECT_NEAR(found.finish, 10.0001, 1e-6);
 }
 
+TEST(Plan, executesAreEarlyWhereStorageIsSlow) {
+  // Nothing matters but when the last layer's bytes come. What else there is to do is done
+  // before that all the same.
+  Problem p;
+  p.layers.resize(3);
+  Candidate none, small, large;
+  none.execute = small.execute = large.execute = 1;
+  small.bytes = 10;
+  small.transform = {5, 5};
+  large.bytes = 1e5;
+  p.layers[0].candidates = {none};
+  p.layers[1].candidates = {small};
+  p.layers[2].candidates = {large};
+  p.device.readBandwidth = 1e3;
+  p.device.preparationLanes = {Core::Big};
+  auto firstExecute = [&] {
+    Plan found = plan(p);
+    for (const Event &e : simulate(p, found.choice, found.schedule).events)
+      if (e.operation == Operation{0, Stage::Execute})
+        return e.end;
+    return -1.0;
+  };
+  EXPECT_DOUBLE_EQ(firstExecute(), 1);
+}
+
 TEST(Plan, memoryWeightBreaksTies) {
   // Between the two reads of one length there is time for either execute.
   Candidate small, large;

@@ -265,6 +265,23 @@ TEST(Simulator, storagePausesForBusyLanes) {
   EXPECT_DOUBLE_EQ(readEnd(), std::max(13 + first, 8.0 + 10));
 }
 
+TEST(Simulator, slowStorageGivesOneThingAfterAnother) {
+  Problem p = twoReads(); // 1000 bytes each
+  p.device.readBandwidth = 100;
+  p.device.arrival = {{500, 0}, {1500, 3}};
+  p.device.askedAhead = 200;
+  Schedule inOrder = {{{{0, Stage::Execute}, {1, Stage::Execute}},
+                       {{0, Stage::Read}, {1, Stage::Read}}}};
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, inOrder).finish, 8 + 1);
+  // The storage turns to the second layer at once: the first has to wait for its 10 ms.
+  Schedule outOfOrder = {{{{0, Stage::Execute}, {1, Stage::Execute}},
+                          {{1, Stage::Read}},
+                          {{0, Stage::Read}}}};
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, outOfOrder).finish, 3 + 10 + 1 + 1);
+  p.device.readBandwidth = 1e6; // there is enough for both
+  EXPECT_NEAR(simulate(p, {0, 0}, outOfOrder).finish, 3 + 1 + 1, 1e-3);
+}
+
 TEST(Simulator, interference) {
   Problem p = twoReads();
   p.device.readBandwidth = 1e6; // 1 us
