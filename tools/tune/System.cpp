@@ -159,13 +159,12 @@ static std::vector<size_t> arrivalOffsets(size_t size) {
 Storage::Storage(const std::string &folder, size_t size)
     : large(folder, size), head(folder, artifact::headSize), tiny(folder, artifact::headSize / 4),
       offsets(arrivalOffsets(size)), arrivals(offsets.size()) {
-  // The first read makes room in memory, which may take longer than to read.
-  tools::backMemory(size);
   stays = large.evict();
-  large.populate(0, size);
 }
 
 void Storage::sample() {
+  // Kernels have used and freed memory since the last sample.
+  tools::backMemory(large.size());
   stays = std::max(stays, large.evict());
   reads.push_back(large.populate(0, large.size()));
 
