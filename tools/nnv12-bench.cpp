@@ -195,6 +195,7 @@ static void runUntilSwitched(const BenchOptions &options, Session &session,
 
 static void measureWarm(const BenchOptions &options, const Bundle &bundle,
                         double open, Results &results) {
+  forgetPeakMemory(); // that of backMemory()
   std::vector<Tensor> inputs =
       loadInputs(options.bundle, bundle, options.input, "");
   std::vector<Tensor> outputs = makeOutputs(bundle);

@@ -54,8 +54,10 @@ double touchWeights(const std::string &path, double &residency);
 /// For the fresh process.
 void sendReport(unsigned descriptor, const ColdReport &report);
 
-/// The most memory that this process had at once (VmHWM), in bytes.
+/// The most memory that this process had at once (VmHWM), in bytes, since it began or
+/// since forgetPeakMemory().
 uint64_t peakMemory();
+void forgetPeakMemory();
 
 } // namespace nnv12::tools
 
