@@ -4,6 +4,7 @@
 #include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
 
+#include <algorithm>
 #include <sys/resource.h>
 
 namespace nnv12::runtime {
@@ -12,13 +13,23 @@ namespace nnv12::runtime {
 /// 10 has a tenth of the weight of 0.
 static constexpr int backgroundNiceness = 10;
 
+static bool hasBackground(const bundle::Program *program) {
+  for (const bundle::Lane *lane : *program->lanes())
+    if (lane->background() && lane->background()->size())
+      return true;
+  return false;
+}
+
 uint32_t Lanes::numThreads(const bundle::Program *program,
                            const Options &options) {
   uint32_t lanes = program->lanes() ? program->lanes()->size() : 0;
   // On a single CPU another thread only takes turns with the caller.
   if (lanes < 2 || options.threads == 0 || availableCpus() == 1)
     return 0;
-  return lanes - 1 < options.threads ? lanes - 1 : options.threads;
+  // In the first run lanes mostly wait for the storage. One thread more prepares what
+  // switches need meanwhile, while CPUs are idle.
+  bool oneMore = options.continuous && options.steal && hasBackground(program);
+  return std::min(lanes - 1 + oneMore, options.threads);
 }
 
 bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
@@ -28,9 +39,9 @@ bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
   const bundle::Program *program = bundle.chosenProgram();
   trace = &events;
   firstTouch = &touched;
+  numMembers = 1 + numThreads(program, options);
   steal = options.steal ||
           (program->lanes() && program->lanes()->size() > numMembers);
-  numMembers = 1 + numThreads(program, options);
   Array<bool> skipped;
   return collect(program, options.continuous, skipped, fault) &&
          items.create(bundle, memory, skipped, fault) &&
@@ -101,7 +112,7 @@ void Lanes::chooseCpus(const bundle::Program *program, uint32_t computing) {
   Cpus cpus;
   cpus.find();
   uint32_t numSlow = 0, numOthers = computing;
-  for (uint32_t i = 1; i < numMembers; ++i) {
+  for (uint32_t i = 1; i < numMembers && i < program->lanes()->size(); ++i) {
     bundle::CoreKind core = program->lanes()->Get(i)->core();
     if (core == bundle::CoreKind_Little)
       members[i].cpu = cpus.at(Cpus::Slow, numSlow++);
@@ -151,15 +162,16 @@ void *Lanes::threadMain(void *argument) {
 }
 
 /// Until there are no pieces left that nobody has begun, and no memory that nobody
-/// has touched.
+/// has touched. A thread without a lane has no part in the first run.
 void Lanes::work(Preparer &preparer) {
-  bool inBackground = false;
+  bool hasLane = preparer.thread < queues.size(), inBackground = false;
   // The first layers want it, and the storage has not answered yet.
-  firstTouch->touchNext();
+  if (hasLane)
+    firstTouch->touchNext();
   while (!stop.load(std::memory_order_relaxed)) {
     uint32_t seen = items.finishes().seen();
-    uint32_t index = findReady(queues, preparer.thread);
-    if (index == none && isEmpty(queues, preparer.thread)) {
+    uint32_t index = hasLane ? findReady(queues, preparer.thread) : none;
+    if (index == none && (!hasLane || isEmpty(queues, preparer.thread))) {
       index = findReady(backgrounds, preparer.thread);
       if (index == none && isEmpty(backgrounds, preparer.thread))
         break;
@@ -172,10 +184,10 @@ void Lanes::work(Preparer &preparer) {
     }
     if (index != none)
       workOn(index, preparer, ~0u);
-    else if (!firstTouch->touchNext())
+    else if (!hasLane || !firstTouch->touchNext())
       items.finishes().wait(seen);
   }
-  while (!stop.load(std::memory_order_relaxed) && firstTouch->touchNext())
+  while (hasLane && !stop.load(std::memory_order_relaxed) && firstTouch->touchNext())
     continue;
 }
 

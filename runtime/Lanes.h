@@ -3,9 +3,10 @@
 // NNV12, section 3.3. Each preparation lane is a thread that follows its queue.
 // Lane 0, the execute lane, is the thread that calls run. A lane with nothing
 // ready in its queue takes pieces from the head of another's; the execute lane
-// does so while it waits, and prefers what it waits for. As any preparation may
-// run anywhere after those that it waits for (artifact/PlanVerifier.h), a plan
-// for more threads than there are, or than could be started, is right as well.
+// does so while it waits, and prefers what it waits for. Where kernels will
+// change, a thread without a lane prepares for that from the start. As any
+// preparation may run anywhere after those that it waits for
+// (artifact/PlanVerifier.h), a plan for more threads than there are, or than could be started, is right as well.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_LANES_H
@@ -25,7 +26,7 @@ public:
   ~Lanes();
 
   struct Options {
-    /// How many threads to start, at most; one a preparation lane else.
+    /// How many threads to start, at most.
     uint32_t threads = ~0u;
     /// Whether what switches need is prepared as well.
     bool continuous = false;
@@ -36,7 +37,8 @@ public:
     bool steal = true;
   };
 
-  /// How many threads start() will start.
+  /// How many threads start() will start: one a preparation lane, and one more for what
+  /// switches need, if options allow.
   static uint32_t numThreads(const bundle::Program *program,
                              const Options &options);
 

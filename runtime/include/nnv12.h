@@ -310,10 +310,11 @@ typedef struct nnv12_session_options {
    *  calling thread is never pinned. */
   int pin_threads;
   /** How many threads prepare weights beside those that compute. 0: as many as
-   *  the plan has lanes for it, but none where the process may use one CPU
-   * only; NNV12_NO_PREPARATION_THREADS: none, the calling thread does it all.
-   * More than the plan's lanes are not started, and of those that the system
-   * refuses the others do the work. They end when all is prepared. */
+   *  the plan has lanes for it, and one more where kernels will change, for
+   *  what that needs; but none where the process may use one CPU only;
+   *  NNV12_NO_PREPARATION_THREADS: none, the calling thread does it all.
+   *  More are not started, and of those that the system refuses the others do
+   *  the work. They end when all is prepared. */
   uint32_t preparation_threads;
   nnv12_mode mode;
   /** Where to write what ran when; NULL: nowhere. */

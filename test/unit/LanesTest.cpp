@@ -1,6 +1,7 @@
 //===- LanesTest.cpp - Sessions that follow a plan ------------------------===//
 #include "artifact/Fault.h"
 #include "artifact/Writer.h"
+#include "runtime/Cpus.h"
 #include "runtime/Decoder.h"
 #include "runtime/include/nnv12.hpp"
 #include "test/unit/PlannedSample.h"
@@ -314,12 +315,18 @@ TEST_F(LanesTest, WithoutStealing) {
     make(20, lanes, 5);
     Bundle bundle(path);
     for (uint32_t preparing : {0u, 1u, none}) {
+      std::vector<nnv12_trace_event> events(1000);
+      nnv12_trace trace = {events.data(), uint32_t(events.size()), 0, 0};
       SessionOptions own = options(1, preparing);
       own.noStealing = true;
+      own.trace = &trace;
       Session session(bundle, own);
       ASSERT_TRUE(runs(session, 1, false));
-      ASSERT_TRUE(session.info().preparation_threads < 2 ||
-                  session.info().preparation_threads == lanes - 1);
+      uint32_t threads = session.info().preparation_threads;
+      ASSERT_TRUE(threads < 2 || threads == lanes - 1);
+      // A lane without a thread needs others.
+      for (uint32_t i = 0; threads == lanes - 1 && i < trace.count; ++i)
+        ASSERT_FALSE(events[i].flags & NNV12_TRACE_STOLEN);
       // Lane 0's part comes at the end of runs.
       int runsLeft = 100000;
       while (session.info().switches_ready < 5 && --runsLeft)
@@ -327,6 +334,24 @@ TEST_F(LanesTest, WithoutStealing) {
       ASSERT_TRUE(runs(session, 2, true));
     }
   }
+}
+
+TEST_F(LanesTest, OneMoreThreadForWhatSwitchesNeed) {
+  if (runtime::availableCpus() == 1)
+    GTEST_SKIP() << "no threads on one CPU";
+  make(20, 2, 5);
+  Bundle bundle(path);
+  auto threads = [&](const SessionOptions &own) {
+    Session session(bundle, own);
+    return session.info().preparation_threads;
+  };
+  EXPECT_EQ(threads(options(1)), 2u);
+  EXPECT_EQ(threads(options(1, 1)), 1u);
+  EXPECT_EQ(threads(options(1, 5)), 2u);
+  EXPECT_EQ(threads(options(1, 0, NNV12_MODE_COLD)), 1u);
+  SessionOptions own = options(1);
+  own.noStealing = true;
+  EXPECT_EQ(threads(own), 1u) << "the lane has a background of its own";
 }
 
 TEST_F(LanesTest, DamagedFrame) {

@@ -11,7 +11,7 @@ namespace nnv12::tools {
 /// of a megabyte, sixteenths of a transform.
 static size_t mostEvents(const Bundle &bundle, unsigned runs) {
   nnv12_bundle_info info = bundle.info();
-  size_t events = size_t(info.num_operations) * runs + info.num_lanes;
+  size_t events = size_t(info.num_operations) * runs + info.num_lanes + 1;
   for (uint32_t i = 0; i < info.num_preparations; ++i)
     events += 17 + (bundle.preparation(i).stored_bytes >> 20);
   return std::min<size_t>(events, 1u << 24);
@@ -32,11 +32,12 @@ static void beginEvent(Json &json, const std::string &name,
   json.key("args").beginObject().member("kind", category);
 }
 
-static void nameThread(Json &json, uint32_t thread) {
+static void nameThread(Json &json, uint32_t thread, uint32_t lanes) {
   json.beginObject().member("name", "thread_name").member("ph", "M");
   json.member("pid", 1u).member("tid", thread);
-  std::string name = thread ? "preparation lane " + std::to_string(thread)
-                            : std::string("execute lane");
+  std::string name = thread == 0      ? "execute lane"
+                     : thread < lanes ? "preparation lane " + std::to_string(thread)
+                                      : "background";
   json.key("args").beginObject().member("name", name).endObject().endObject();
 }
 
@@ -68,7 +69,7 @@ std::string TraceRecorder::json(const Bundle &bundle) const {
   json.beginObject().member("displayTimeUnit", "ms");
   json.key("traceEvents").beginArray();
   for (uint32_t i = 0; i < threads; ++i)
-    nameThread(json, i);
+    nameThread(json, i, bundle.info().num_lanes);
   for (const Stage &stage : stages) {
     beginEvent(json, stage.name, stage.name, 0, micros(origin, stage.start),
                micros(stage.start, stage.end));
