@@ -6,7 +6,8 @@
 // does so while it waits, and prefers what it waits for. Where kernels will
 // change, a thread without a lane prepares for that from the start. As any
 // preparation may run anywhere after those that it waits for
-// (artifact/PlanVerifier.h), a plan for more threads than there are, or than could be started, is right as well.
+// (artifact/PlanVerifier.h), a plan for more threads than there are, or than
+// could be started, is right as well.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_LANES_H

@@ -53,8 +53,8 @@ private:
 /// faster or slower for seconds, so samples should be taken while other things are measured.
 class Storage {
 public:
-  /// Writes the files to `folder`, the large one of `size` bytes. Ends
-  /// the process with one line where that cannot be.
+  /// Writes the files to `folder`, the large one of `size` bytes. Ends the process with
+  /// one line where that cannot be.
   Storage(const std::string &folder, size_t size);
 
   StorageFile &file() { return large; }
