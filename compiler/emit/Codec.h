@@ -28,9 +28,9 @@ Encoded encode(const void *data, uint64_t size, unsigned elementSize);
 /// The inverse, for tests and tools: false if `encoded` is no frame of `size` bytes.
 bool decode(const Encoded &encoded, void *data, uint64_t size);
 
-/// estimate() looks at so many pieces, each as large as one of zstd's blocks, so that
-/// its tables weigh no more than in the whole.
-constexpr uint64_t estimatePieces = 4, estimatePieceBytes = 128 << 10;
+/// estimate() looks at so many pieces, each half as large as one of zstd's blocks: its
+/// tables weigh little more than in the whole. Larger ones, or more, take as much longer.
+constexpr uint64_t estimatePieces = 4, estimatePieceBytes = 64 << 10;
 
 /// What encode() will do, by pieces spread over `data`.
 struct Estimate {

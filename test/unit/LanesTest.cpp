@@ -320,18 +320,21 @@ TEST_F(LanesTest, WithoutStealing) {
       SessionOptions own = options(1, preparing);
       own.noStealing = true;
       own.trace = &trace;
-      Session session(bundle, own);
-      ASSERT_TRUE(runs(session, 1, false));
-      uint32_t threads = session.info().preparation_threads;
-      ASSERT_TRUE(threads < 2 || threads == lanes - 1);
+      uint32_t threads;
+      {
+        Session session(bundle, own);
+        ASSERT_TRUE(runs(session, 1, false));
+        threads = session.info().preparation_threads;
+        ASSERT_TRUE(threads < 2 || threads == lanes - 1);
+        // Lane 0's part comes at the end of runs.
+        int runsLeft = 100000;
+        while (session.info().switches_ready < 5 && --runsLeft)
+          run(session);
+        ASSERT_TRUE(runs(session, 2, true));
+      }
       // A lane without a thread needs others.
       for (uint32_t i = 0; threads == lanes - 1 && i < trace.count; ++i)
         ASSERT_FALSE(events[i].flags & NNV12_TRACE_STOLEN);
-      // Lane 0's part comes at the end of runs.
-      int runsLeft = 100000;
-      while (session.info().switches_ready < 5 && --runsLeft)
-        run(session);
-      ASSERT_TRUE(runs(session, 2, true));
     }
   }
 }
