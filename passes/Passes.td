@@ -231,8 +231,9 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
     has, each with every way to keep its largest constant in the file: `raw` (as in the
     model), `packed` (as the layout says), `transformed` (in the routine's weight
     form: bypass), each plain or compressed where that saves 3 % or more, by
-    some pieces of the packed weights. Their costs come from the device profile; `search::plan` takes the combination whose first
-    inference ends earliest on the simulator (NNV12, Algorithm 1 and local search).
+    some pieces of the packed weights. Their costs come from the device profile;
+    `search::plan` takes the combination whose first inference ends earliest on the
+    simulator (NNV12, Algorithm 1 and local search).
     Where a comparison of floats for equality depends on a layer, its only candidate is
     the preferred routine: others round differently.
 
