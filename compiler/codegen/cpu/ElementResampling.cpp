@@ -30,35 +30,40 @@ struct Taps {
 };
 } // namespace
 
-static double inputCoordinate(nn::ResizeOp op, unsigned d, int64_t o, int64_t in,
-                              int64_t out) {
-  double scale = op.getScales()[d];
+/// Where output position `o` lies in the input. `Real` is f32 where the place is
+/// rounded to an element: other engines divide by the scale in f32, and whether a
+/// quotient falls on a whole number decides which element is read.
+template <typename Real>
+static Real inputCoordinate(nn::ResizeOp op, unsigned d, int64_t o, int64_t in,
+                            int64_t out) {
+  const Real scale = op.getScales()[d], position = o, half = 0.5;
   using M = nn::CoordinateMode;
   switch (op.getCoordinates()) {
   case M::half_pixel:
-    return (o + 0.5) / scale - 0.5;
+    return (position + half) / scale - half;
   case M::half_pixel_symmetric: {
-    double adjustment = out / (scale * in);
-    double center = in / 2.0;
-    return center * (1 - adjustment) + (o + 0.5) / scale - 0.5;
+    Real adjustment = Real(out) / (scale * Real(in));
+    Real center = Real(in) / 2;
+    return center * (1 - adjustment) + (position + half) / scale - half;
   }
   case M::pytorch_half_pixel:
-    return out > 1 ? (o + 0.5) / scale - 0.5 : 0;
+    return out > 1 ? (position + half) / scale - half : Real(0);
   case M::align_corners:
-    return out > 1 ? double(o) * (in - 1) / (out - 1) : 0;
+    return out > 1 ? position * Real(in - 1) / Real(out - 1) : Real(0);
   case M::asymmetric:
-    return o / scale;
+    return position / scale;
   case M::tf_half_pixel_for_nn:
-    return (o + 0.5) / scale;
+    return (position + half) / scale;
   case M::tf_crop_and_resize: {
     unsigned rank = op.getScales().size();
     auto roi = op.getRoi();
-    double start = roi ? (*roi)[d] : 0, end = roi ? (*roi)[rank + d] : 1;
-    return out > 1 ? start * (in - 1) + o * (end - start) * (in - 1) / (out - 1)
-                   : 0.5 * (start + end) * (in - 1);
+    Real start = roi ? (*roi)[d] : 0, end = roi ? (*roi)[rank + d] : 1;
+    Real last = in - 1;
+    return out > 1 ? start * last + position * (end - start) * last / Real(out - 1)
+                   : half * (start + end) * last;
   }
   }
-  return o;
+  return position;
 }
 
 static double cubicWeight(double x, double a) {
@@ -96,15 +101,16 @@ static Taps tapsOf(nn::ResizeOp op, unsigned d, int64_t in, int64_t out) {
   bool anyOutside = false;
   size_t most = 1;
   for (int64_t o = 0; o < out; ++o) {
-    double x = inputCoordinate(op, d, o, in, out);
+    bool nearest = op.getMode() == nn::ResizeMode::nearest;
+    double x = nearest ? inputCoordinate<float>(op, d, o, in, out)
+                       : inputCoordinate<double>(op, d, o, in, out);
     if (crop && (x < 0 || x > in - 1)) {
       inside[o] = 0;
       anyOutside = true;
     }
     std::vector<Tap> &row = rows[o];
-    if (op.getMode() == nn::ResizeMode::nearest) {
-      // Coordinates are f32 in other engines; this keeps ties ties.
-      row.push_back({nearestIndex(double(float(x)), op.getNearest()), 1});
+    if (nearest) {
+      row.push_back({nearestIndex(x, op.getNearest()), 1});
     } else {
       bool cubic = op.getMode() == nn::ResizeMode::cubic;
       double stretch = op.getAntialias() && scale < 1 ? 1 / scale : 1;

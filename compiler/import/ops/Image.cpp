@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 using namespace mlir;
 using namespace nnv12;
@@ -28,10 +29,11 @@ struct ResizePlan {
 };
 } // namespace
 
-static void emitResize(Node &n, Value x, const ResizePlan &plan) {
+/// Null after a fault.
+static Value createResize(Node &n, Value x, const ResizePlan &plan) {
   RankedTensorType type = n.type(plan.sizes, n.elem(x));
   if (!type)
-    return;
+    return nullptr;
   OpBuilder &b = n.builder();
   SmallVector<NamedAttribute> attrs = {
       n.attr("scales", b.getDenseF64ArrayAttr(plan.scales)),
@@ -44,16 +46,22 @@ static void emitResize(Node &n, Value x, const ResizePlan &plan) {
       n.number("extrapolation", plan.extrapolation)};
   if (!plan.roi.empty())
     attrs.push_back(n.attr("roi", b.getDenseF64ArrayAttr(plan.roi)));
-  n.out(n.create<nn::ResizeOp>({x}, attrs, type));
+  return n.create<nn::ResizeOp>({x}, attrs, type);
 }
 
-/// Output sizes are floor(input * scale).
+static void emitResize(Node &n, Value x, const ResizePlan &plan) {
+  if (Value y = createResize(n, x, plan))
+    n.out(y);
+}
+
+/// Output sizes are floor(input * scale), the product in f32 as in other engines: at
+/// 10 * 0.7 it is whole.
 static bool sizesFromScales(Node &n, Value x, ArrayRef<double> scales,
                             ResizePlan &plan) {
   if (n.failed())
     return false;
   for (auto [i, s] : llvm::enumerate(scales)) {
-    double size = std::floor(n.dim(x, i) * s);
+    double size = std::floor(float(n.dim(x, i)) * float(s));
     if (!(s > 0) || !(size < 1e12)) {
       n.fail("scale " + Twine(std::to_string(s)) + " of dimension " + Twine(i),
              "a positive one");
@@ -88,10 +96,9 @@ static void upsample(Node &n) {
 /// The last dimension of sizes given for some axes keeps the aspect ratio.
 static void keepAspect(Node &n, Value x, bool notLarger, ArrayRef<int64_t> axes,
                        ResizePlan &plan) {
-  double scale = 0;
+  float scale = 0;
   for (int64_t a : axes) {
-    double s =
-        double(plan.sizes[a]) / double(std::max<int64_t>(n.dim(x, a), 1));
+    float s = float(plan.sizes[a]) / float(std::max<int64_t>(n.dim(x, a), 1));
     scale = a == axes[0] ? s
             : notLarger  ? std::min(scale, s)
                          : std::max(scale, s);
@@ -100,8 +107,24 @@ static void keepAspect(Node &n, Value x, bool notLarger, ArrayRef<int64_t> axes,
     if (!(scale * n.dim(x, a) < 1e12))
       return n.fail("sizes " + str(plan.sizes), "smaller ones");
     plan.scales[a] = scale;
-    plan.sizes[a] = int64_t(std::floor(scale * n.dim(x, a) + 0.5));
+    plan.sizes[a] = int64_t(std::round(scale * float(n.dim(x, a))));
   }
+}
+
+/// Before version 11, the nearest element of a dimension that shrinks is the one
+/// above its coordinate (ONNX's cases of then, and ONNX Runtime, take it so). Resizes
+/// these dimensions and sets their scales to 1.
+static Value shrinkNearest(Node &n, Value x, Doubles &scales) {
+  ResizePlan plan;
+  plan.nearest = NearestMode::ceil;
+  Doubles shrunk;
+  for (double &s : scales)
+    shrunk.push_back(s < 1 ? std::exchange(s, 1) : 1);
+  if (llvm::all_of(shrunk, [](double s) { return s == 1; }) ||
+      !sizesFromScales(n, x, shrunk, plan))
+    return x;
+  Value y = createResize(n, x, plan);
+  return y ? y : x;
 }
 
 static void resize(Node &n) {
@@ -117,6 +140,8 @@ static void resize(Node &n) {
       scales = data->asDoubles();
     if (!n.failed() && int64_t(scales.size()) != n.rank(x))
       return n.fail(Twine(scales.size()) + " scales", Twine(n.rank(x)));
+    if (plan.mode == ResizeMode::nearest)
+      x = shrinkNearest(n, x, scales);
     if (sizesFromScales(n, x, scales, plan))
       emitResize(n, x, plan);
     return;

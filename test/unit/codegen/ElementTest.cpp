@@ -10,6 +10,8 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <sstream>
+#include <iomanip>
 #include <cmath>
 
 using namespace nnv12::test;
@@ -440,6 +442,30 @@ TEST(Element, Resize) {
                    fh * ((1 - fw) * at(h1, w0) + fw * at(h1, w1));
           });
   }
+}
+
+/// Which element is nearest is decided in f32, as ONNX Runtime does: 8 / (24 / 21) is
+/// a whole number there and below it in f64, and other scales the other way round.
+TEST(Element, ResizeNearestDividesInF32) {
+  for (int64_t in = 2; in <= 40; in += 3)
+    for (int64_t out : {in + 1, in + 3, 2 * in - 1, in - 1}) {
+      Tensor x = random({in}, 1);
+      float scale = float(out) / float(in);
+      std::ostringstream os;
+      os << std::scientific << std::setprecision(17) << double(scale);
+      check("nn.resize nearest %0 scales [" + os.str() +
+                "] coordinates asymmetric nearest floor : $0 -> $r",
+            {x}, {{out}}, [&](const Indices &i) {
+              return x.at({std::min(int64_t(std::floor(float(i[0]) / scale)), in - 1)});
+            });
+      check("nn.resize nearest %0 scales [" + os.str() +
+                "] coordinates half_pixel nearest round_prefer_floor : $0 -> $r",
+            {x}, {{out}}, [&](const Indices &i) {
+              float at = (float(i[0]) + 0.5f) / scale - 0.5f;
+              int64_t nearest = std::ceil(at - 0.5f);
+              return x.at({std::clamp<int64_t>(nearest, 0, in - 1)});
+            });
+    }
 }
 
 } // namespace
