@@ -5,6 +5,8 @@
 #include "artifact/Writer.h"
 #include "compiler/Planning.h"
 #include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/CheckBounds.h"
+#include "compiler/codegen/cpu/TileCheck.h"
 #include "compiler/emit/Aliases.h"
 #include "compiler/emit/ProgramPlan.h"
 #include "compiler/emit/TuningBundle.h"
@@ -134,6 +136,27 @@ static LogicalResult lower(ModuleOp module) {
   return success();
 }
 
+/// Proves what the kernels write by running them (see TileCheck.h).
+static LogicalResult checkTiles(Location location, const KernelTable &kernels,
+                                const codegen::CodeBlob &blob,
+                                const codegen::Target &target) {
+  std::vector<codegen::TileCheck> checks;
+  for (const KernelTable::Kernel &kernel : kernels.kernels()) {
+    codegen::TileCheck check;
+    check.name = kernel.name + " (" + kernel.symbol + ")";
+    check.entry = blob.entries.at(kernel.symbol);
+    check.results = kernel.outputs;
+    check.info = kernel.info;
+    for (const KernelTable::Memory &memory : kernel.memories)
+      check.operands.push_back({memory.bytes, memory.element});
+    checks.push_back(std::move(check));
+  }
+  std::string fault = codegen::runTileChecks(checks, blob.bytes, target);
+  if (!fault.empty())
+    return emitError(location) << "--check-tiles, " << target.name << ": " << fault;
+  return success();
+}
+
 static LogicalResult writeText(const CompileOptions &options, MLIRContext &context,
                                llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) {
   std::error_code error;
@@ -244,7 +267,7 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
       return writeText(options, context, print);
     codegen::KernelBuilder builder(context, target);
     OwningOpRef<ModuleOp> owned(builder.module);
-    KernelTable kernels(builder);
+    KernelTable kernels(builder, options.checkBounds);
     artifact::Program program;
     {
       Stage stage(options, "kernels");
@@ -260,10 +283,20 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
                                         : codegen::CodeText::Assembly,
                                     os);
       });
-    Stage stage(options, "code");
-    auto blob = codegen::compileModule(*owned, target);
-    if (failed(blob))
-      return failure();
+    FailureOr<codegen::CodeBlob> blob = failure();
+    {
+      Stage stage(options, "code");
+      if (options.checkBounds && failed(codegen::checkBounds(*owned, target)))
+        return failure();
+      blob = codegen::compileModule(*owned, target);
+      if (failed(blob))
+        return failure();
+    }
+    if (options.checkTiles) {
+      Stage stage(options, "check tiles");
+      if (failed(checkTiles(main.getLoc(), kernels, *blob, target)))
+        return failure();
+    }
     program.target = target.name;
     program.architecture = target.architecture;
     program.features = target.required;

@@ -41,6 +41,8 @@ struct CompileOptions {
   Emit emit = Emit::Bundle;
   unsigned threads = 0;   ///< of a session that is not told otherwise; 0: one a CPU
   std::string signingKey; ///< file, empty for none
+  bool checkBounds = false; ///< kernels compare each access with its operand
+  bool checkTiles = false;  ///< run each kernel's tiles, and see what they write
   bool timing = false;    ///< print the time of each stage to stderr
   bool summary = false;   ///< print to stdout what a bundle's plan is
 };

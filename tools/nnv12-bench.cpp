@@ -1,4 +1,5 @@
 //===- nnv12-bench.cpp - Measures cold and warm inference -----------------===//
+#include "tools/common/BoundsFault.h"
 #include "tools/common/Clock.h"
 #include "tools/common/ColdRun.h"
 #include "tools/common/Json.h"
@@ -338,6 +339,7 @@ static std::string makeJson(const BenchOptions &options, const Bundle &bundle,
 
 int main(int argc, char **argv) {
   BenchOptions options = parseOptions(argc, argv);
+  reportBoundsFaults();
   if (options.reportTo)
     return coldMain(options);
   Results results;

@@ -1,4 +1,5 @@
 //===- nnv12-run.cpp - Runs a bundle once ---------------------------------===//
+#include "tools/common/BoundsFault.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Compare.h"
 #include "tools/common/Json.h"
@@ -204,6 +205,7 @@ static void printClasses(const CommandLine &options, const Bundle &bundle,
 
 int main(int argc, char **argv) {
   CommandLine options = parseOptions(argc, argv);
+  reportBoundsFaults();
   uint64_t start = nanoseconds();
   Bundle bundle = openBundle(options.bundle, options.load);
   uint64_t opened = nanoseconds();

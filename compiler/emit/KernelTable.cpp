@@ -2,8 +2,11 @@
 
 #include "compiler/emit/KernelTable.h"
 
+#include "compiler/codegen/cpu/CheckBounds.h"
 #include "compiler/codegen/cpu/KernelBuilder.h"
 #include "compiler/codegen/cpu/KernelKey.h"
+#include "compiler/emit/LayerName.h"
+#include "dialects/nn/Layout.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -26,25 +29,63 @@ std::pair<unsigned, bool> KernelTable::find(StringRef key, StringRef name,
   return {it->second, isNew};
 }
 
+static KernelTable::Memory memoryOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return {nn::storageSize(tensor), tensor.getElementType()};
+}
+
+std::string KernelTable::ownerOf(Operation *layer) const {
+  return forBounds ? "@" + std::to_string(reinterpret_cast<uintptr_t>(layer)) : "";
+}
+
+void KernelTable::describe(unsigned index, Operation *layer,
+                           SmallVector<Memory> memories) {
+  Kernel &kernel = kernels_[index];
+  assert(memories.size() == kernel.operands && "a size for each operand");
+  kernel.memories = std::move(memories);
+  if (!forBounds)
+    return;
+  SmallVector<int64_t> bytes;
+  for (const Memory &memory : kernel.memories)
+    bytes.push_back(memory.bytes);
+  codegen::describeBounds(builder.module, kernel.symbol,
+                          "kernel " + kernel.name + " of layer '" +
+                              layerName(layer->getLoc()) + "'",
+                          bytes, kernel.info.scratchBytes);
+}
+
 unsigned KernelTable::execute(Operation *layer,
                               const codegen::Routine &routine) {
   auto [index, isNew] =
-      find(codegen::kernelKey(layer, routine), routine.name(),
+      find(codegen::kernelKey(layer, routine) + ownerOf(layer), routine.name(),
            layer->getNumResults() + layer->getNumOperands(),
            layer->getNumResults());
-  if (isNew)
-    kernels_[index].info = routine.emit(builder, layer, kernels_[index].symbol);
+  if (!isNew)
+    return index;
+  kernels_[index].info = routine.emit(builder, layer, kernels_[index].symbol);
+  SmallVector<Memory> memories;
+  for (Type type : layer->getResultTypes())
+    memories.push_back(memoryOf(type));
+  for (Type type : layer->getOperandTypes())
+    memories.push_back(memoryOf(type));
+  if (auto form = routine.weightForm(layer))
+    memories[layer->getNumResults() + form->operand].bytes = form->bytes;
+  describe(index, layer, std::move(memories));
   return index;
 }
 
 unsigned KernelTable::transform(Operation *layer,
                                 const codegen::Routine &routine) {
   auto [index, isNew] =
-      find("transform:" + codegen::kernelKey(layer, routine),
+      find("transform:" + codegen::kernelKey(layer, routine) + ownerOf(layer),
            ("transform." + routine.weightForm(layer)->name), 2, 1);
-  if (isNew)
-    kernels_[index].info =
-        routine.emitTransform(builder, layer, kernels_[index].symbol);
+  if (!isNew)
+    return index;
+  kernels_[index].info =
+      routine.emitTransform(builder, layer, kernels_[index].symbol);
+  codegen::WeightForm form = *routine.weightForm(layer);
+  Memory packed = memoryOf(layer->getOperand(form.operand).getType());
+  describe(index, layer, {{form.bytes, packed.element}, packed});
   return index;
 }
 
@@ -73,8 +114,11 @@ unsigned KernelTable::pack(RankedTensorType type) {
   const codegen::Routine &routine = pack.routine();
   auto [index, isNew] =
       find(codegen::kernelKey(pack.layer(), routine), "pack", 2, 1);
-  if (isNew)
-    kernels_[index].info =
-        routine.emit(builder, pack.layer(), kernels_[index].symbol);
+  if (!isNew)
+    return index;
+  kernels_[index].info =
+      routine.emit(builder, pack.layer(), kernels_[index].symbol);
+  describe(index, pack.layer(),
+           {memoryOf(type), memoryOf(pack.layer()->getOperand(0).getType())});
   return index;
 }

@@ -12,16 +12,25 @@ namespace nnv12 {
 /// attributes, types, routine, and in which operands are constant share one.
 class KernelTable {
 public:
+  /// What an operand of a kernel points at.
+  struct Memory {
+    int64_t bytes;
+    mlir::Type element;
+  };
   struct Kernel {
     std::string symbol;
     std::string name; ///< for people: the routine
     unsigned operands;
     unsigned outputs;
     codegen::KernelInfo info;
+    /// By operand, results first; empty for copy(), which knows no size.
+    llvm::SmallVector<Memory> memories;
   };
 
-  /// Emits into the module of `builder`, which must outlive the table.
-  explicit KernelTable(codegen::KernelBuilder &builder) : builder(builder) {}
+  /// Emits into the module of `builder`, which must outlive the table. For checks of
+  /// bounds, each layer has kernels of its own that know its name.
+  explicit KernelTable(codegen::KernelBuilder &builder, bool forBounds = false)
+      : builder(builder), forBounds(forBounds) {}
 
   /// Indices of kernels.
   unsigned execute(mlir::Operation *layer, const codegen::Routine &routine);
@@ -42,8 +51,14 @@ private:
   /// The kernel of this key, and whether it is new and has to be emitted.
   std::pair<unsigned, bool> find(llvm::StringRef key, llvm::StringRef name,
                                  unsigned operands, unsigned outputs);
+  /// What distinguishes the layer's kernels from those of equal layers.
+  std::string ownerOf(mlir::Operation *layer) const;
+  /// Notes what the kernel's operands are once it is emitted.
+  void describe(unsigned index, mlir::Operation *layer,
+                llvm::SmallVector<Memory> memories);
 
   codegen::KernelBuilder &builder;
+  bool forBounds;
   std::vector<Kernel> kernels_;
   llvm::StringMap<unsigned> known;
 };

@@ -4,6 +4,7 @@
 
 #include "compiler/emit/Aliases.h"
 #include "compiler/emit/ArenaPlan.h"
+#include "compiler/emit/LayerName.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -15,24 +16,6 @@ static RankedTensorType tensor(Value v) {
   return cast<RankedTensorType>(v.getType());
 }
 static int64_t bytes(Value v) { return nn::storageSize(tensor(v)); }
-
-/// What people call the layer.
-static std::string layerName(Location location) {
-  if (auto name = dyn_cast<NameLoc>(location))
-    return name.getName().str();
-  if (auto fused = dyn_cast<FusedLoc>(location)) {
-    std::string joined;
-    for (Location part : fused.getLocations()) {
-      std::string name = layerName(part);
-      if (!name.empty() && joined.size() < 200)
-        joined += (joined.empty() ? "" : "+") + name;
-    }
-    return joined;
-  }
-  if (auto call = dyn_cast<CallSiteLoc>(location))
-    return layerName(call.getCallee());
-  return "";
-}
 
 namespace {
 /// A buffer of the arena while it is being planned.

@@ -8,9 +8,10 @@
 
 namespace nnv12::tools {
 
-static const char *toolName = "nnv12";
+static const char *currentName = "nnv12";
 
-void setToolName(const char *name) { toolName = name; }
+void setToolName(const char *name) { currentName = name; }
+const char *toolName() { return currentName; }
 
 void fail(const std::string &message) {
   // What was printed so far belongs before the error.
@@ -19,7 +20,7 @@ void fail(const std::string &message) {
   for (char &c : line)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       c = '?';
-  fprintf(stderr, "%s: %s\n", toolName, line.c_str());
+  fprintf(stderr, "%s: %s\n", currentName, line.c_str());
   exit(1);
 }
 

@@ -7,6 +7,7 @@
 namespace nnv12::tools {
 
 void setToolName(const char *name);
+const char *toolName();
 
 /// Prints "TOOL: MESSAGE" as one line on standard error and exits with 1.
 [[noreturn]] void fail(const std::string &message);

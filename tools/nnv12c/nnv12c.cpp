@@ -96,6 +96,16 @@ static cl::opt<bool> routines(
     cl::desc("Print every routine of every layer with what its stages cost and which "
              "is chosen, write no bundle"),
     cl::cat(category));
+static cl::opt<bool> checkBounds(
+    "check-bounds",
+    cl::desc("For developers: kernels compare every access with the size of its operand; "
+             "one outside ends the run, and nnv12-run says which"),
+    cl::cat(category));
+static cl::opt<bool> checkTiles(
+    "check-tiles",
+    cl::desc("For developers: run the tiles of each kernel one by one on this machine, and "
+             "compare what each writes with what the kernel declares"),
+    cl::cat(category));
 static cl::opt<bool> listOps("list-ops",
                              cl::desc("Print the supported ONNX operators and exit"),
                              cl::cat(category));
@@ -189,6 +199,11 @@ int main(int argc, char **argv) {
   options.signingKey = signingKey;
   options.threads = threads;
   options.timing = timing;
+  options.checkBounds = checkBounds;
+  options.checkTiles = checkTiles;
+  if ((checkBounds || checkTiles) && options.emit != Emit::Bundle)
+    return fail("--check-bounds, --check-tiles: found --emit of a text or a tuning bundle, "
+                "expected a bundle");
   options.targets.assign(targets.begin(), targets.end());
   options.tuneHost = llvm::is_contained(targets, "host");
   options.tuning.cacheFolder = cacheDir;

@@ -43,6 +43,8 @@ public:
 
   /// Tells that `tensor` is to be read from `memory`.
   void addLeaf(mlir::Value tensor, mlir::Value memory);
+  /// Whether the tensor is read from memory, not computed by this kernel.
+  bool isLeaf(mlir::Value tensor) const { return leaves.count(tensor); }
   void setView(mlir::Value tensor, TensorView view);
   const TensorView &view(mlir::Value tensor);
   static mlir::Type elementType(mlir::Value tensor);

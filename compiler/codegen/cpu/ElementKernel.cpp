@@ -4,6 +4,7 @@
 #include "compiler/codegen/cpu/Backend.h"
 #include "compiler/codegen/cpu/ElementViews.h"
 #include "compiler/codegen/cpu/Math.h"
+#include "compiler/codegen/cpu/TileMap.h"
 #include "compiler/codegen/cpu/Work.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -29,13 +30,7 @@ enum class Plan {
   Scalar ///< one element at a time; vectors are left to what it sums over
 };
 
-/// A part of the result's memory, per axis.
-struct Box {
-  SmallVector<int64_t> lo, hi;
-};
-
-/// Work of a tile, in element operations: enough to be worth a thread's while.
-constexpr double tileWork = 32768;
+using Box = TileMap::Box;
 
 } // namespace
 
@@ -56,13 +51,19 @@ static double workPerElement(const ElementProgram &program) {
 //===----------------------------------------------------------------------===//
 
 /// Where along each dimension of the result the computation changes, so that
-/// each part between is free of questions: starts of concatenated tensors.
+/// each part between is free of questions: starts of concatenated tensors. Only
+/// this kernel's layers count: who computed an operand does not matter, and the
+/// dimensions of that layer are not those of the views here.
 static void collectCuts(ElementEmitter &e, Value tensor,
                         std::vector<std::vector<int64_t>> &cuts) {
+  if (e.isLeaf(tensor))
+    return;
   Operation *op = tensor.getDefiningOp();
-  if (!op || !elementFunction(op))
+  if (!elementFunction(op))
     return;
   if (auto concat = dyn_cast<nn::ConcatOp>(op)) {
+    assert(e.view(tensor).shape.size() == cuts.size() &&
+           "views around a concatenation keep their dimensions");
     int64_t start = 0;
     for (Value input : concat.getInputs()) {
       if (start)
@@ -100,6 +101,8 @@ static std::vector<Box> boxesOf(ElementEmitter &e, const ElementProgram &program
     for (int64_t cut : cuts[axis.dim])
       if (cut % axis.step == 0)
         places.push_back(cut / axis.step);
+    assert(llvm::all_of(places, [&](int64_t p) { return p <= axis.extent; }) &&
+           "a cut lies in the result");
     if (places.size() > 24)
       places.clear();
     if (axis.step > 1 && out.shape[axis.dim] % axis.step)
@@ -175,6 +178,8 @@ private:
   struct Shape;
   void emitBox(const Box &box, int64_t firstTile, Value begin, Value end);
   Shape shapeOf(const Box &box) const;
+  /// How the tiles of a box share it out.
+  TileMap::Part partOf(const Box &box) const;
   /// Emits the elements at physical position `position` (per axis, `vectorAxis`
   /// included) and stores them.
   /// `offset` is that in memory, if it is known.
@@ -200,7 +205,11 @@ struct KernelEmitter::Shape {
   int64_t rows = 1;
   int64_t innerElements = 1; ///< along innerAxis
   int64_t innerSteps = 1;    ///< vectors or elements along innerAxis, tail included
-  int64_t rowsPerTile = 1, chunk = 1, chunks = 1, tiles = 1;
+  /// The rows in tiles; where a row is more than a tile, a tile has `chunk` steps
+  /// of one row.
+  UnitGrid grid = UnitGrid::single({});
+  int64_t chunk = 1, chunks = 1;
+  int64_t tiles() const { return grid.tiles() * chunks; }
 };
 
 } // namespace
@@ -242,20 +251,43 @@ KernelEmitter::Shape KernelEmitter::shapeOf(const Box &box) const {
   }
   double elementsPerStep = s.inBlock ? double(axes[s.vectorAxis].extent) : s.lanes;
   double rowWork = work * s.innerSteps * elementsPerStep;
+  SmallVector<int64_t> rowExtents;
+  for (int a : s.rowAxes)
+    rowExtents.push_back(extent(a));
+  s.chunk = s.innerSteps;
   if (singleTile) {
-    s.rowsPerTile = s.rows;
-    s.chunk = s.innerSteps;
-  } else if (rowWork > tileWork) {
+    s.grid = UnitGrid::single(rowExtents);
+    return s;
+  }
+  s.grid = UnitGrid(rowExtents, rowWork);
+  if (rowWork > tileWork) {
     s.chunks = std::min<int64_t>(s.innerSteps, int64_t(rowWork / tileWork + 0.5));
     s.chunks = std::max<int64_t>(s.chunks, 1);
     s.chunk = (s.innerSteps + s.chunks - 1) / s.chunks;
     s.chunks = (s.innerSteps + s.chunk - 1) / s.chunk;
-  } else {
-    s.chunk = s.innerSteps;
-    s.rowsPerTile = std::clamp<int64_t>(int64_t(tileWork / rowWork), 1, s.rows);
   }
-  s.tiles = (s.rows + s.rowsPerTile - 1) / s.rowsPerTile * s.chunks;
+  assert((s.chunks == 1 || s.grid.tiles() == s.rows) &&
+         "a row that is cut is more than a tile");
   return s;
+}
+
+TileMap::Part KernelEmitter::partOf(const Box &box) const {
+  Shape s = shapeOf(box);
+  TileMap::Part part;
+  if (plan == Plan::Flat) {
+    part.box.lo = {0};
+    part.box.hi = {s.innerElements};
+    part.cuts.push_back({0, s.chunks, s.chunk * s.lanes});
+    return part;
+  }
+  part.box = box;
+  SmallVector<unsigned> axes(s.rowAxes.begin(), s.rowAxes.end());
+  part.cuts = s.grid.cuts(axes, SmallVector<int64_t>(axes.size(), 1));
+  if (s.chunks > 1) {
+    int64_t step = s.innerAxis == s.vectorAxis ? s.lanes : 1;
+    part.cuts.push_back({unsigned(s.innerAxis), s.chunks, s.chunk * step});
+  }
+  return part;
 }
 
 void KernelEmitter::emitElements(ArrayRef<Coord> position,
@@ -387,39 +419,37 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
     }
   };
 
-  auto tile = [&](Index t) {
-    Index block = s.chunks > 1 ? k.div(t, s.chunks) : t;
-    Index from = 0, to = s.innerSteps;
-    Value isLast;
-    if (s.chunks > 1) {
-      Index c = k.rem(t, s.chunks);
-      from = k.mul(c, s.chunk);
-      to = k.min(k.add(from, s.chunk), s.innerSteps);
-      isLast = k.less(s.innerSteps - 1, to);
-    }
-    double old = weight;
-    weight *= s.rows;
-    if (s.rowsPerTile == 1) {
-      row(block, from, to, isLast);
-    } else {
-      Index first = k.mul(block, s.rowsPerTile);
-      Index limit = k.add(first, s.rowsPerTile);
-      if (s.rows % s.rowsPerTile)
-        limit = k.min(limit, s.rows);
-      hoistedLoop(k, first, limit, 1,
-                  [&](Value r) { row(Index(r), from, to, isLast); });
-    }
-    weight = old;
+  double old = weight;
+  weight *= s.rows;
+  // The tiles [lo, hi) of this box.
+  auto emitTiles = [&](Index lo, Index hi) {
+    if (s.chunks == 1)
+      return s.grid.forRanges(k, lo, hi, [&](Index first, Index last) {
+        if (s.rows == 1) {
+          k.loop(first, last, 1, [&](Value) { row(Index(0), 0, s.innerSteps, Value()); });
+          return;
+        }
+        hoistedLoop(k, first, last, 1,
+                    [&](Value r) { row(Index(r), 0, s.innerSteps, Value()); });
+      });
+    k.loop(lo, hi, 1, [&](Value t) {
+      Index from = k.mul(k.rem(Index(t), s.chunks), s.chunk);
+      Index to = k.min(k.add(from, s.chunk), s.innerSteps);
+      row(k.div(Index(t), s.chunks), from, to, k.less(s.innerSteps - 1, to));
+    });
   };
-
-  if (singleTile)
-    return tile(Index(0));
-  Index lo = begin, hi = end;
-  if (firstTile) {
-    lo = k.sub(k.max(lo, firstTile), firstTile);
-    hi = k.sub(hi, firstTile);
+  if (singleTile) {
+    if (s.rows == 1)
+      row(Index(0), 0, s.innerSteps, Value());
+    else
+      emitTiles(Index(0), Index(1));
+  } else if (firstTile) {
+    emitTiles(k.sub(k.max(begin, firstTile), firstTile),
+              k.min(k.sub(end, firstTile), s.tiles()));
+  } else {
+    emitTiles(begin, k.min(end, s.tiles()));
   }
-  k.loop(lo, k.min(hi, s.tiles), 1, [&](Value t) { tile(Index(t)); });
+  weight = old;
 }
 
 KernelInfo KernelEmitter::emit(StringRef symbol) {
@@ -441,10 +471,16 @@ KernelInfo KernelEmitter::emit(StringRef symbol) {
     work = workPerElement(program);
     singleTile = work * program.output.elements() < 2 * tileWork;
     std::vector<Box> boxes = boxesOf(e, program);
-    if (plan == Plan::Flat)
+    TileMap map;
+    for (const Axis &axis : program.output.axes)
+      map.axes.push_back({axis.extent, axis.stride});
+    if (plan == Plan::Flat) { // the boxes are cut from memory, whatever its axes
+      map.axes.assign(1, {program.output.elements(), 1});
       boxes.resize(1);
+    }
     if (singleTile) {
       info.tiles = 1;
+      info.maps.push_back(TileMap::grid(map.axes, {}));
       k.loop(begin, end, 1, [&](Value) {
         for (const Box &box : boxes)
           emitBox(box, 0, begin, end);
@@ -453,8 +489,10 @@ KernelInfo KernelEmitter::emit(StringRef symbol) {
     }
     for (const Box &box : boxes) {
       emitBox(box, info.tiles, begin, end);
-      info.tiles += shapeOf(box).tiles;
+      map.parts.push_back(partOf(box));
+      info.tiles += shapeOf(box).tiles();
     }
+    info.maps.push_back(std::move(map));
   });
   if (info.tiles == 0)
     return info;

@@ -8,6 +8,7 @@
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINE_H
 
 #include "compiler/codegen/cpu/KernelBuilder.h"
+#include "compiler/codegen/cpu/TileMap.h"
 #include "mlir/IR/Operation.h"
 
 #include <optional>
@@ -26,6 +27,9 @@ struct LayoutRequest {
 struct KernelInfo {
   int64_t tiles = 1;        ///< size of the grid
   int64_t scratchBytes = 0; ///< private to each thread
+  /// What the tiles compute of each result; empty where tiles are no boxes. They
+  /// write disjoint parts that make up the results all the same.
+  llvm::SmallVector<TileMap, 1> maps;
   /// Result 0 may share memory with operand i: every element of it is read before
   /// the same place of the result is written, in the same tile, and no other tile reads it.
   llvm::SmallVector<unsigned> inPlaceOperands;

@@ -4,6 +4,7 @@
 
 #include "artifact/Bundle.h"
 #include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/TileCheck.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -317,7 +318,41 @@ static Bytes unpack(RankedTensorType type, const char *memory) {
   return dense;
 }
 
+void LayerKernel::checkTiles() {
+  if (areTilesChecked_ || target_.architecture == "aarch64")
+    return;
+  areTilesChecked_ = true;
+  auto describe = [&](const char *name, const Entry &entry,
+                      const std::vector<mlir::Type> &elements) {
+    codegen::TileCheck check;
+    check.name = name;
+    check.entry = entry.offset;
+    check.results = entry.results;
+    check.info = entry.info;
+    for (size_t i = 0; i < entry.sizes.size(); ++i)
+      check.operands.push_back({entry.sizes[i], elements[i]});
+    return check;
+  };
+  std::vector<mlir::Type> elements;
+  for (mlir::Type type : layer_->getResultTypes())
+    elements.push_back(tensor(type).getElementType());
+  for (mlir::Type type : layer_->getOperandTypes())
+    elements.push_back(tensor(type).getElementType());
+  std::vector<codegen::TileCheck> checks = {
+      describe(routine_->name().data(), kernel_, elements)};
+  if (form_) {
+    mlir::Type element = elements[kernel_.results + form_->operand];
+    checks.push_back(describe("transform", transform_, {element, element}));
+  }
+  std::string fault = codegen::runTileChecks(checks, code_, target_);
+  if (fault.empty())
+    return;
+  std::fprintf(stderr, "%s\n", fault.c_str());
+  std::exit(1);
+}
+
 std::vector<Bytes> LayerKernel::run(const std::vector<Bytes> &operands) {
+  checkTiles();
   std::vector<Bytes> packed = packOperands(operands);
   if (form_)
     packed[form_->operand] = run(transform_, {packed[form_->operand]})[0];

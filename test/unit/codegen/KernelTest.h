@@ -4,6 +4,7 @@
 // kernel's code in executable memory (or under qemu-aarch64), run as the
 // runtime would, only stricter: operands end at an unreadable page, scratch and
 // outputs start as garbage, and the tiles come in several ranges in odd order.
+// What each tile writes is compared with its TileMap.
 // A routine with a weight form gets it from its transform kernel.
 //
 //===----------------------------------------------------------------------===//
@@ -75,6 +76,9 @@ private:
   LayerKernel() = default;
   std::vector<Bytes> packOperands(const std::vector<Bytes> &operands) const;
   void findSizes();
+  /// Ends the program if the kernels' tiles do not write what they declare. Once;
+  /// not for code that another machine runs.
+  void checkTiles();
   /// Results as they lie in memory.
   std::vector<Bytes> run(const Entry &entry, const std::vector<Bytes> &packed);
   std::vector<Bytes> runQemu(const Entry &entry,
@@ -89,6 +93,7 @@ private:
   std::optional<codegen::WeightForm> form_;
   std::vector<char> code_;
   void *mapped_ = nullptr;
+  bool areTilesChecked_ = false;
 };
 
 /// compile + run; the error message ends the program (a test has nothing left).

@@ -160,6 +160,7 @@ KernelInfo Emitter::emit(nn::ConvOp op, StringRef symbol) {
   info.tiles = window.plan(
       w.batch * blocks,
       double(w.outHeight * w.outWidth * w.kernelRows * w.kernelCols * group));
+  info.maps = {window.tileMap(w.batch * blocks)};
   if (epilogue.allowsInPlace())
     info.inPlaceOperands.push_back(op->getNumOperands() - 1);
   // The straight-line form is for small windows.

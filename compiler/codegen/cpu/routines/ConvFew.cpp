@@ -313,6 +313,12 @@ KernelInfo Emitter::emit(StringRef symbol, unsigned operandCount) {
       });
   KernelInfo info;
   info.tiles = w.batch * rowBlocks;
+  info.maps = {TileMap::grid(
+      {{w.batch, outBatch},
+       {w.outChannels, w.outHeight * w.outWidth},
+       {w.outHeight, w.outWidth},
+       {w.outWidth, 1}},
+      {{0, w.batch, 1}, {2, rowBlocks, rowBlock * rows[0].outputStep}})};
   info.scratchBytes = copies ? copy.size() * 4 : 0;
   // Each element of a residual is read just before the result's is written.
   if (epilogue.residual)

@@ -76,6 +76,7 @@ KernelInfo ConvPanels::info(nn::ConvOp op, const PanelGrid &grid,
   KernelInfo info;
   info.tiles = grid.tiles();
   info.scratchBytes = scratch;
+  info.maps = {grid.blockedMap(outPanel(), outPanel() / grid.rows)};
   // A pixel's residual is read just before its result is written.
   if (epilogue.allowsInPlace())
     info.inPlaceOperands.push_back(op->getNumOperands() - 1);

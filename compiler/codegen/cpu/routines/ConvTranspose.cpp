@@ -188,6 +188,7 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
       });
   KernelInfo info;
   info.tiles = grid.tiles();
+  info.maps = {grid.blockedMap(outPanel, w.outWidth * panelWidth, w.strideRows)};
   info.scratchBytes = copies ? copy.size() * 4 : 0;
   if (epilogue.allowsInPlace())
     info.inPlaceOperands.push_back(op->getNumOperands() - 1);

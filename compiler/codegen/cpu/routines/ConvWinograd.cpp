@@ -474,6 +474,7 @@ KernelInfo Emitter::emit(StringRef symbol) {
                        });
       });
   KernelInfo info;
+  // Windows are numbered across rows of windows, so a range of them is no box.
   info.tiles = grid.tiles();
   info.scratchBytes = scratchSize * 4;
   // A pixel's residual is read just before its result is written.
@@ -611,6 +612,10 @@ KernelInfo ConvWinograd::emitTransform(KernelBuilder &k, Operation *layer,
            });
   KernelInfo info;
   info.tiles = g.panels * g.inBlocks;
+  info.maps = {TileMap::grid({{g.panels, g.panelSize()},
+                              {g.panelSize() / g.tapSize(), g.tapSize()},
+                              {g.tapSize(), 1}},
+                             {{0, g.panels, 1}, {2, g.inBlocks, block * panelWidth}})};
   return info;
 }
 

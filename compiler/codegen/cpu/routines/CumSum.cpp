@@ -31,10 +31,10 @@ KernelInfo CumSumRoutine::emit(KernelBuilder &k, Operation *layer,
   AxisView view(shapeOf(op.getInput()), op.getAxis());
   int64_t lanes = view.inner > 1 ? k.VL : 1;
   int64_t groups = (view.inner + lanes - 1) / lanes;
-  int64_t units = view.elements() ? view.outer * groups : 0;
-  Grid grid(units, 2.0 * view.size * lanes);
+  UnitGrid grid({view.elements() ? view.outer : 0, groups}, 2.0 * view.size * lanes);
   KernelInfo info;
-  info.tiles = grid.tiles;
+  info.tiles = grid.tiles();
+  info.maps = {view.tileMap(grid, lanes)};
   info.inPlaceOperands = {0};
   k.kernel(symbol, memoriesOf(layer),
            [&](ValueRange operands, Value, Value begin, Value end) {
@@ -55,7 +55,7 @@ KernelInfo CumSumRoutine::emit(KernelBuilder &k, Operation *layer,
         return Values{sum};
       });
     };
-    forUnits(k, grid, units, begin, end, [&](Index unit) {
+    forUnits(k, grid, begin, end, [&](Index unit) {
       Index group = k.rem(unit, groups);
       Index start = k.add(k.mul(k.div(unit, groups), view.size * view.inner),
                           k.mul(group, lanes));

@@ -242,6 +242,7 @@ KernelInfo MatMulPanels::emitWith(KernelBuilder &k, Operation *layer,
       });
   KernelInfo info;
   info.tiles = grid.tiles();
+  info.maps = {grid.denseMap(s.n)};
   info.scratchBytes = copies ? grid.rowBlock * parts.shape.inRow * 4 : 0;
   info.inPlaceOperands = parts.inPlace;
   return info;
@@ -321,6 +322,8 @@ KernelInfo MatMulPanels64::emitTransform(KernelBuilder &k, Operation *layer,
   });
   KernelInfo info;
   info.tiles = s.groups;
+  int64_t size = sideBySide * s.k * panelWidth;
+  info.maps = {TileMap::grid({{s.groups, size}, {size, 1}}, {{0, s.groups, 1}})};
   return info;
 }
 
@@ -423,6 +426,7 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
       });
   KernelInfo info;
   info.tiles = grid.tiles();
+  info.maps = {grid.denseMap(s.n)};
   info.scratchBytes =
       packs ? std::min(grid.panelChunk, grid.panels) * pack.panelSize() * 4 : 0;
   info.inPlaceOperands = parts.inPlace;

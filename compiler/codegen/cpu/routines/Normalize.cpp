@@ -41,9 +41,10 @@ KernelInfo NormalizeRoutine::emit(KernelBuilder &k, Operation *layer,
     (d < op.getAxis() ? rows : n) *= shape[d];
   if (n == 0)
     rows = 0;
-  Grid grid(rows, stepsPerElement * n);
+  UnitGrid grid({rows}, stepsPerElement * n);
   KernelInfo info;
-  info.tiles = grid.tiles;
+  info.tiles = grid.tiles();
+  info.maps = {TileMap::grid({{rows, n}, {n, 1}}, grid.cuts({0}, {1}))};
   info.inPlaceOperands = {0};
   k.kernel(symbol, memoriesOf(layer),
            [&](ValueRange operands, Value, Value begin, Value end) {
@@ -51,7 +52,7 @@ KernelInfo NormalizeRoutine::emit(KernelBuilder &k, Operation *layer,
     Type type = in.compute();
     FloatMath scalar(k, type), m(k, k.vec(k.VL, type));
     auto add = [&](Value x, Value y) { return FloatMath(k, x.getType()).add(x, y); };
-    forUnits(k, grid, rows, begin, end, [&](Index row) {
+    forUnits(k, grid, begin, end, [&](Index row) {
       Index start = k.mul(row, n);
       auto load = [&](Index i, int64_t active) {
         return in.load(k.add(start, i), k.VL, active);

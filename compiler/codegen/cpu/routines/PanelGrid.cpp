@@ -120,6 +120,24 @@ void PanelGrid::limitPanels(int64_t most) {
   panelChunks = divideCeil(panels, panelChunk);
 }
 
+TileMap PanelGrid::blockedMap(int64_t outPanel, int64_t outRow, int64_t step) const {
+  assert(outPanel % outRow == 0 && "a panel has whole rows");
+  return TileMap::grid({{batches, panels * outPanel},
+                        {panels, outPanel},
+                        {outPanel / outRow, outRow},
+                        {outRow, 1}},
+                       {{0, batches, 1},
+                        {2, rowBlocks, rowBlock * step},
+                        {1, panelChunks, panelChunk}});
+}
+
+TileMap PanelGrid::denseMap(int64_t columns) const {
+  return TileMap::grid({{batches, rows * columns}, {rows, columns}, {columns, 1}},
+                       {{0, batches, 1},
+                        {1, rowBlocks, rowBlock},
+                        {2, panelChunks, panelChunk * panelWidth}});
+}
+
 /// What the busiest of `threads` threads does when each takes an equal range of
 /// tiles, in rows; blocks have `block` rows but the last one of each batch.
 double PanelGrid::busiest(int64_t block, int64_t threads) const {

@@ -82,6 +82,11 @@ struct PanelGrid {
   /// Makes chunks of at most `most` panels (or one group, if that is more).
   void limitPanels(int64_t most);
   int64_t tiles() const { return batches * rowBlocks * panelChunks; }
+  /// What the tiles write of a result in blocks of channels, a panel of which takes
+  /// `outPanel` elements: `step` rows of the output for each of the grid.
+  TileMap blockedMap(int64_t outPanel, int64_t outRow, int64_t step = 1) const;
+  /// The same of a dense result of `columns` columns.
+  TileMap denseMap(int64_t columns) const;
 
 private:
   double busiest(int64_t block, int64_t threads) const;

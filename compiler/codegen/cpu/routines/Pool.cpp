@@ -101,6 +101,7 @@ KernelInfo Emitter::emit(StringRef symbol) {
   KernelInfo info;
   info.tiles = window.plan(
       planes, double(w.outHeight * w.outWidth * w.kernelRows * w.kernelCols));
+  info.maps = {window.tileMap(planes)};
   int64_t inPlane = w.height * w.width * block,
           outPlane = w.outHeight * w.outWidth * block;
   int64_t countedBottom = high.size() == 1 ? 0 : high[0];

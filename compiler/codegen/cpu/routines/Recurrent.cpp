@@ -283,6 +283,11 @@ KernelInfo RecurrentRoutine::emit(KernelBuilder &k, Operation *layer,
   int64_t batch = shapeOf(op.getGates())[1], columns = shapeOf(op.getGates())[2];
   int64_t hidden = shapeOf(op.getRecurrentWeights())[1];
   info.tiles = hidden ? batch : 0;
+  int64_t steps = shapeOf(op.getGates())[0];
+  TileMap states = TileMap::grid({{batch, hidden}, {hidden, 1}}, {{0, batch, 1}});
+  info.maps.assign(op->getNumResults(), states);
+  info.maps[0] = TileMap::grid({{steps, batch * hidden}, {batch, hidden}, {hidden, 1}},
+                               {{1, batch, 1}});
   int64_t size = elementTypeOf(op.getAll()).isF64() ? 8 : 4;
   info.scratchBytes = (columns + hidden + 3 * k.VL) * size;
   k.kernel(symbol, memoriesOf(layer),

@@ -92,19 +92,14 @@ Value codegen::foldRow(KernelBuilder &k, int64_t n, Value identity,
   return k.extract(x, 0);
 }
 
-Grid::Grid(int64_t count, double work) {
-  constexpr double tileWork = 32768;
-  bool small = work * count < 2 * tileWork;
-  perTile = small ? count : std::clamp<int64_t>(int64_t(tileWork / work), 1, count);
-  perTile = std::max<int64_t>(perTile, 1);
-  tiles = (count + perTile - 1) / perTile;
+TileMap AxisView::tileMap(const UnitGrid &grid, int64_t lanes) const {
+  return TileMap::grid({{outer, size * inner}, {size, inner}, {inner, 1}},
+                       grid.cuts({0, 2}, {1, lanes}));
 }
 
-void codegen::forUnits(KernelBuilder &k, const Grid &grid, int64_t count, Value begin,
-                       Value end, llvm::function_ref<void(Index)> body) {
-  if (count == 0)
-    return;
-  Index lo = k.mul(Index(begin), grid.perTile);
-  Index hi = k.min(k.mul(Index(end), grid.perTile), count);
-  k.loop(lo, hi, 1, [&](Value i) { body(Index(i)); });
+void codegen::forUnits(KernelBuilder &k, const UnitGrid &grid, Value begin, Value end,
+                       llvm::function_ref<void(Index)> body) {
+  grid.forRanges(k, Index(begin), Index(end), [&](Index first, Index last) {
+    k.loop(first, last, 1, [&](Value unit) { body(Index(unit)); });
+  });
 }

@@ -3,6 +3,7 @@
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_ROWS_H
 
 #include "compiler/codegen/cpu/Math.h"
+#include "compiler/codegen/cpu/TileMap.h"
 #include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Layouts.h"
 
@@ -13,6 +14,9 @@ struct AxisView {
   int64_t outer = 1, size = 1, inner = 1;
   AxisView(llvm::ArrayRef<int64_t> shape, int64_t axis);
   int64_t elements() const { return outer * size * inner; }
+  /// Where tiles of a grid over (outer, groups of `lanes` inner elements) write, all
+  /// along the axis.
+  TileMap tileMap(const UnitGrid &grid, int64_t lanes) const;
 };
 
 /// Elements of one tensor, read and written in the compute type.
@@ -42,13 +46,8 @@ mlir::Value foldRow(KernelBuilder &k, int64_t n, mlir::Value identity,
                     llvm::function_ref<mlir::Value(Index, int64_t)> term,
                     llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
-/// A grid over `count` units of `work` element operations each: units a tile.
-struct Grid {
-  int64_t perTile, tiles;
-  Grid(int64_t count, double work);
-};
 /// body(unit) for the units of tiles [begin, end).
-void forUnits(KernelBuilder &k, const Grid &grid, int64_t count, mlir::Value begin,
+void forUnits(KernelBuilder &k, const UnitGrid &grid, mlir::Value begin,
               mlir::Value end, llvm::function_ref<void(Index)> body);
 
 /// Storage types of the layer's results, then its operands.

@@ -129,6 +129,7 @@ KernelInfo ScatterRoutine::emit(KernelBuilder &k, Operation *layer,
   int64_t n = productOf(shapeOf(input));
   KernelInfo info;
   info.tiles = n ? 1 : 0;
+  info.maps = {TileMap::grid({{n, 1}}, {})};
   info.inPlaceOperands = {0};
   k.kernel(symbol, memoriesOf(layer),
            [&](ValueRange operands, Value, Value begin, Value end) {

@@ -84,6 +84,12 @@ int64_t SlidingWindow::plan(int64_t planes, double workPerPlane) {
   return planes * rowBlocks;
 }
 
+TileMap SlidingWindow::tileMap(int64_t planes) const {
+  int64_t row = w.outWidth * block, plane = w.outHeight * row;
+  return TileMap::grid({{planes, plane}, {w.outHeight, row}, {row, 1}},
+                       {{0, planes, 1}, {1, rowBlocks, rowBlock}});
+}
+
 void SlidingWindow::forEachRow(
     KernelBuilder &k, Value begin, Value end,
     llvm::function_ref<void(Index, Index)> body) const {

@@ -64,6 +64,8 @@ public:
   /// Chooses the row block and says how many tiles there are; work is
   /// multiply-adds or the like.
   int64_t plan(int64_t planes, double workPerPlane);
+  /// What these tiles write of the result.
+  TileMap tileMap(int64_t planes) const;
 
 private:
   int64_t countedRight, rowBlock = 1, rowBlocks = 1;

@@ -104,14 +104,15 @@ KernelInfo SoftmaxRoutine::emit(KernelBuilder &k, Operation *layer,
   AxisView view(shapeOf(op.getInput()), op.getAxis());
   KernelInfo info;
   int64_t groups = (view.inner + k.VL - 1) / k.VL;
-  int64_t units = view.elements() == 0 ? 0 : view.outer * (view.inner == 1 ? 1 : groups);
-  Grid grid(units, stepsPerElement * view.size * (view.inner == 1 ? 1 : k.VL));
-  info.tiles = grid.tiles;
+  UnitGrid grid({view.elements() == 0 ? 0 : view.outer, groups},
+                stepsPerElement * view.size * (view.inner == 1 ? 1 : k.VL));
+  info.tiles = grid.tiles();
+  info.maps = {view.tileMap(grid, k.VL)};
   info.inPlaceOperands = {0};
   k.kernel(symbol, memoriesOf(layer),
            [&](ValueRange operands, Value, Value begin, Value end) {
     Elements out(k, operands[0], op.getOutput()), in(k, operands[1], op.getInput());
-    forUnits(k, grid, units, begin, end, [&](Index unit) {
+    forUnits(k, grid, begin, end, [&](Index unit) {
       if (view.inner == 1)
         return emitRow(k, in, out, k.mul(unit, view.size), view.size, op.getLog());
       Index start = k.mul(k.div(unit, groups), view.size * view.inner);

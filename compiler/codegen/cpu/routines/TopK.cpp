@@ -45,11 +45,13 @@ KernelInfo TopKRoutine::emit(KernelBuilder &k, Operation *layer,
   auto op = cast<nn::TopKOp>(layer);
   AxisView view(shapeOf(op.getInput()), op.getAxis());
   int64_t n = view.size, count = op.getK();
-  int64_t units = n && count ? view.outer * view.inner : 0;
   int passes = passesOf(n);
-  Grid grid(units, n * stepsPerElement(n));
+  UnitGrid grid({n && count ? view.outer : 0, view.inner}, n * stepsPerElement(n));
   KernelInfo info;
-  info.tiles = grid.tiles;
+  info.tiles = grid.tiles();
+  AxisView kept = view;
+  kept.size = count;
+  info.maps.assign(2, kept.tileMap(grid, 1));
   info.scratchBytes = 2 * n * sizeof(int32_t);
   k.kernel(symbol, memoriesOf(layer),
            [&](ValueRange operands, Value scratch, Value begin, Value end) {
@@ -69,7 +71,7 @@ KernelInfo TopKRoutine::emit(KernelBuilder &k, Operation *layer,
       return emitBinary(k, op.getLargest() ? nn::BinaryKind::greater : nn::BinaryKind::less,
                         x, y, isUnsigned);
     };
-    forUnits(k, grid, units, begin, end, [&](Index unit) {
+    forUnits(k, grid, begin, end, [&](Index unit) {
       Index outer = k.div(unit, view.inner), inner = k.rem(unit, view.inner);
       Index row = k.add(k.mul(outer, n * view.inner), inner);
       auto valueOf = [&](Value i) { return in.load(k.add(row, k.mul(Index(i), view.inner))); };

@@ -1,0 +1,409 @@
+//===- TileCheck.cpp - Proves by running what the tiles of a kernel write -===//
+
+#include "compiler/codegen/cpu/TileCheck.h"
+
+#include "artifact/CpuFeatures.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace nnv12;
+using namespace nnv12::codegen;
+using llvm::formatv;
+
+namespace {
+
+/// What memory holds before a tile writes to it: numbers that are none, or zero.
+/// They differ in every bit, so that a byte that keeps both was not written.
+constexpr unsigned char poisons[] = {0xff, 0x00};
+
+/// Memory between two pages that nobody may touch, its end (or its start) at one.
+class GuardedMemory {
+public:
+  GuardedMemory(int64_t bytes, bool atEnd) : bytes(bytes) {
+    size_t page = sysconf(_SC_PAGESIZE);
+    size_t pages = (bytes + page - 1) / page * page;
+    total = pages + 2 * page;
+    void *memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+      return;
+    base = static_cast<char *>(memory);
+    mprotect(base, page, PROT_NONE);
+    mprotect(base + page + pages, page, PROT_NONE);
+    data = base + page + (atEnd ? pages - bytes : 0);
+  }
+  GuardedMemory(GuardedMemory &&other)
+      : data(other.data), bytes(other.bytes), base(other.base), total(other.total) {
+    other.base = nullptr;
+  }
+  GuardedMemory(const GuardedMemory &) = delete;
+  ~GuardedMemory() {
+    if (base)
+      munmap(base, total);
+  }
+  explicit operator bool() const { return base; }
+
+  char *data = nullptr;
+  int64_t bytes;
+
+private:
+  char *base = nullptr;
+  size_t total = 0;
+};
+
+/// Ordinary numbers: floats in [-1, 1), small integers (they may be indices).
+void fill(char *data, const TileCheck::Operand &operand, uint32_t seed) {
+  std::minstd_rand random(seed);
+  if (operand.element.isF32()) {
+    auto *x = reinterpret_cast<float *>(data);
+    for (int64_t i = 0; i < operand.bytes / 4; ++i)
+      x[i] = float(int32_t(random() & 0xffff) - 0x8000) / 0x8000;
+    return;
+  }
+  if (auto type = llvm::dyn_cast<mlir::FloatType>(operand.element)) {
+    int64_t size = std::max(1u, type.getWidth() / 8);
+    for (int64_t i = 0; i + size <= operand.bytes; i += size) {
+      llvm::APFloat x(double(int32_t(random() & 0xff) - 0x80) / 0x80);
+      bool inexact;
+      x.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+      uint64_t bits = x.bitcastToAPInt().getZExtValue();
+      std::memcpy(data + i, &bits, size);
+    }
+    return;
+  }
+  int64_t size = std::max(1u, operand.element.getIntOrFloatBitWidth() / 8);
+  unsigned values = operand.element.getIntOrFloatBitWidth() == 1 ? 2 : 7;
+  for (int64_t i = 0; i + size <= operand.bytes; i += size) {
+    uint64_t x = random() % values;
+    std::memcpy(data + i, &x, size);
+  }
+}
+
+bool isAll(const char *data, int64_t bytes, unsigned char value) {
+  return bytes == 0 || (static_cast<unsigned char>(*data) == value &&
+                        std::memcmp(data, data + 1, bytes - 1) == 0);
+}
+
+/// Calls body(first byte, bytes) for each contiguous piece of a box until it
+/// returns false.
+bool forPieces(const TileMap &map, const TileMap::Box &box, int64_t elementBytes,
+               llvm::function_ref<bool(int64_t, int64_t)> body) {
+  if (box.elements() == 0)
+    return true;
+  size_t last = map.axes.size();
+  int64_t piece = 1;
+  // Inner axes that follow each other in memory and are whole are one piece.
+  while (last > 0 && map.axes[last - 1].stride == piece) {
+    --last;
+    piece *= box.hi[last] - box.lo[last];
+    if (box.hi[last] - box.lo[last] != map.axes[last].extent)
+      break;
+  }
+  int64_t start = 0;
+  for (size_t a = 0; a < map.axes.size(); ++a)
+    start += box.lo[a] * map.axes[a].stride;
+  llvm::SmallVector<int64_t> at(last, 0);
+  for (;;) {
+    int64_t offset = start;
+    for (size_t a = 0; a < last; ++a)
+      offset += at[a] * map.axes[a].stride;
+    if (!body(offset * elementBytes, piece * elementBytes))
+      return false;
+    size_t a = last;
+    while (a > 0 && ++at[a - 1] == box.hi[a - 1] - box.lo[a - 1])
+      at[--a] = 0;
+    if (a == 0)
+      return true;
+  }
+}
+
+/// The checks of one kernel.
+class Checker {
+public:
+  Checker(const TileCheck &check, artifact::KernelFn kernel)
+      : check(check), kernel(kernel), tiles(check.info.tiles) {}
+
+  std::string run();
+
+private:
+  bool allocate(bool atEnd);
+  void poison(unsigned char value);
+  void runTiles(int64_t begin, int64_t end);
+  int64_t elementBytes(unsigned result) const {
+    return std::max(1u, check.operands[result].element.getIntOrFloatBitWidth() / 8);
+  }
+  std::string checkMap(unsigned result) const;
+  std::string checkBoxes(llvm::ArrayRef<int64_t> order, unsigned char value);
+  std::string checkParts(llvm::ArrayRef<int64_t> order);
+  std::string checkWhole(llvm::StringRef how);
+  std::string checkInPlace(unsigned operand, llvm::ArrayRef<int64_t> order);
+
+  const TileCheck &check;
+  artifact::KernelFn kernel;
+  const int64_t tiles;
+  std::vector<GuardedMemory> memories;
+  std::vector<void *> table;
+  std::vector<std::vector<char>> expected; ///< the results of all tiles at once
+  std::vector<GuardedMemory> scratch;
+};
+
+bool Checker::allocate(bool atEnd) {
+  memories.clear();
+  scratch.clear();
+  table.clear();
+  for (auto [i, operand] : llvm::enumerate(check.operands)) {
+    memories.emplace_back(operand.bytes, atEnd);
+    if (!memories.back())
+      return false;
+    table.push_back(memories.back().data);
+    if (i >= check.results)
+      fill(memories.back().data, operand, i + 1);
+  }
+  // Scratch memory is aligned to 64 bytes.
+  scratch.emplace_back((check.info.scratchBytes + 63) / 64 * 64, atEnd);
+  return bool(scratch.back());
+}
+
+void Checker::poison(unsigned char value) {
+  for (unsigned r = 0; r < check.results; ++r)
+    std::memset(memories[r].data, value, memories[r].bytes);
+}
+
+void Checker::runTiles(int64_t begin, int64_t end) {
+  std::memset(scratch[0].data, 0xff, scratch[0].bytes);
+  kernel(table.data(), begin, end, scratch[0].data);
+}
+
+/// The boxes are as many as the tiles and as large as the result.
+std::string Checker::checkMap(unsigned result) const {
+  const TileMap &map = check.info.maps[result];
+  if (map.tiles() != tiles)
+    return formatv("found a map of {0} tiles, expected {1}", map.tiles(), tiles);
+  int64_t sum = 0, size = check.operands[result].bytes / elementBytes(result);
+  TileMap::Box whole = map.whole();
+  if (whole.elements() != size)
+    return formatv("result {0}: found a map of {1} elements, expected {2}", result,
+                   whole.elements(), size);
+  for (int64_t t = 0; t < tiles; ++t) {
+    TileMap::Box box = map.boxOf(t);
+    for (size_t a = 0; a < map.axes.size(); ++a)
+      if (box.lo[a] < 0 || box.lo[a] > box.hi[a] || box.hi[a] > map.axes[a].extent)
+        return formatv("result {0}, tile {1}: found positions {2} to {3} of axis {4}, "
+                       "expected them within {5}",
+                       result, t, box.lo[a], box.hi[a], a, map.axes[a].extent);
+    sum += box.elements();
+  }
+  if (sum != size)
+    return formatv("result {0}: found boxes of {1} elements in all, expected {2}",
+                   result, sum, size);
+  return "";
+}
+
+/// Each tile finds its box as it was poisoned, and leaves the expected result
+/// there. An element that a tile writes outside of its box is noticed when the
+/// tile that owns it comes later; run() takes each order forwards and backwards.
+std::string Checker::checkBoxes(llvm::ArrayRef<int64_t> order, unsigned char value) {
+  poison(value);
+  for (int64_t tile : order) {
+    auto each = [&](const char *fault, llvm::function_ref<bool(unsigned, int64_t, int64_t)> good) {
+      std::string text;
+      for (unsigned r = 0; r < check.results && text.empty(); ++r) {
+        const TileMap &map = check.info.maps[r];
+        forPieces(map, map.boxOf(tile), elementBytes(r), [&](int64_t at, int64_t bytes) {
+          if (good(r, at, bytes))
+            return true;
+          text = formatv("result {0}, tile {1}: {2} bytes {3} to {4}", r, tile, fault,
+                         at, at + bytes);
+          return false;
+        });
+      }
+      return text;
+    };
+    std::string text = each("another tile wrote", [&](unsigned r, int64_t at, int64_t bytes) {
+      return isAll(memories[r].data + at, bytes, value);
+    });
+    if (!text.empty())
+      return text;
+    runTiles(tile, tile + 1);
+    text = each("did not write as expected", [&](unsigned r, int64_t at, int64_t bytes) {
+      return std::memcmp(memories[r].data + at, expected[r].data() + at, bytes) == 0;
+    });
+    if (!text.empty())
+      return text;
+  }
+  return checkWhole("after all tiles one by one");
+}
+
+/// Without a map: what is written is found by both poisons.
+std::string Checker::checkParts(llvm::ArrayRef<int64_t> order) {
+  std::vector<std::vector<char>> written;
+  for (unsigned r = 0; r < check.results; ++r)
+    written.emplace_back(memories[r].bytes, 0);
+  std::vector<std::vector<char>> kept(check.results);
+  for (int64_t tile : order) {
+    for (unsigned char value : poisons) {
+      poison(value);
+      runTiles(tile, tile + 1);
+      for (unsigned r = 0; r < check.results; ++r)
+        if (value == poisons[0])
+          kept[r].assign(memories[r].data, memories[r].data + memories[r].bytes);
+    }
+    for (unsigned r = 0; r < check.results; ++r)
+      for (int64_t i = 0; i < memories[r].bytes; ++i) {
+        auto a = static_cast<unsigned char>(kept[r][i]);
+        auto b = static_cast<unsigned char>(memories[r].data[i]);
+        if (a == poisons[0] && b == poisons[1])
+          continue;
+        if (written[r][i]++)
+          return formatv("result {0}, tile {1}: byte {2} belongs to another tile", r, tile, i);
+        if (a != b || kept[r][i] != expected[r][i])
+          return formatv("result {0}, tile {1}: byte {2} depends on other tiles", r, tile, i);
+      }
+  }
+  for (unsigned r = 0; r < check.results; ++r)
+    for (int64_t i = 0; i < memories[r].bytes; ++i)
+      if (!written[r][i])
+        return formatv("result {0}: no tile writes byte {1}", r, i);
+  return "";
+}
+
+std::string Checker::checkWhole(llvm::StringRef how) {
+  for (unsigned r = 0; r < check.results; ++r) {
+    const char *found = memories[r].data;
+    auto [a, b] = std::mismatch(found, found + memories[r].bytes, expected[r].begin());
+    if (a != found + memories[r].bytes)
+      return formatv("result {0}: byte {1} differs {2}", r, a - found, how);
+  }
+  return "";
+}
+
+/// Result 0 in the memory of an operand.
+std::string Checker::checkInPlace(unsigned operand, llvm::ArrayRef<int64_t> order) {
+  unsigned number = check.results + operand;
+  if (check.operands[number].bytes != check.operands[0].bytes)
+    return formatv("operand {0}: in place, but {1} bytes where the result has {2}", operand,
+                   check.operands[number].bytes, check.operands[0].bytes);
+  poison(poisons[0]);
+  std::memcpy(memories[0].data, memories[number].data, memories[0].bytes);
+  table[number] = table[0];
+  for (int64_t tile : order)
+    runTiles(tile, tile + 1);
+  table[number] = memories[number].data;
+  return checkWhole(formatv("in the memory of operand {0}", operand).str());
+}
+
+std::string Checker::run() {
+  if (tiles == 0)
+    return "";
+  bool hasMaps = !check.info.maps.empty();
+  if (hasMaps && check.info.maps.size() != check.results)
+    return formatv("found {0} maps, expected {1}", check.info.maps.size(), check.results);
+  for (unsigned r = 0; hasMaps && r < check.results; ++r)
+    if (std::string fault = checkMap(r); !fault.empty())
+      return fault;
+  std::vector<int64_t> order(tiles);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::minstd_rand(1));
+  for (bool atEnd : {true, false}) {
+    if (!allocate(atEnd))
+      return "found too little memory, expected room for all operands";
+    poison(poisons[0]);
+    runTiles(0, tiles);
+    if (atEnd)
+      for (unsigned r = 0; r < check.results; ++r)
+        expected.emplace_back(memories[r].data, memories[r].data + memories[r].bytes);
+    else if (std::string fault = checkWhole("at another address"); !fault.empty())
+      return fault;
+    for (unsigned char value : poisons) {
+      std::reverse(order.begin(), order.end());
+      std::string fault;
+      if (hasMaps)
+        fault = checkBoxes(order, value);
+      else if (atEnd && value == poisons[0])
+        fault = checkParts(order);
+      if (!fault.empty())
+        return fault;
+    }
+    // The next round has every poison in the other direction.
+    std::reverse(order.begin(), order.end());
+  }
+  for (unsigned operand : check.info.inPlaceOperands)
+    if (std::string fault = checkInPlace(operand, order); !fault.empty())
+      return fault;
+  return "";
+}
+
+/// What the child tells while it runs.
+struct Progress {
+  size_t kernel = 0;
+  size_t length = 0;
+  char text[4000];
+};
+
+bool canRun(const Target &target) {
+  if (target.architecture != artifact::hostArchitecture())
+    return false;
+  artifact::CpuFeatures features;
+  return llvm::all_of(target.required, [&](const std::string &name) {
+    return features.has(name.data(), name.size());
+  });
+}
+
+} // namespace
+
+std::string codegen::runTileCheck(const TileCheck &check, artifact::KernelFn kernel) {
+  std::string fault = Checker(check, kernel).run();
+  return fault.empty() ? fault : "kernel " + check.name + ": " + fault;
+}
+
+std::string codegen::runTileChecks(llvm::ArrayRef<TileCheck> checks,
+                                   llvm::ArrayRef<char> code, const Target &target) {
+  if (!canRun(target))
+    return "found a machine that cannot run this target, expected one that can";
+  void *shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void *memory = mmap(nullptr, code.size(), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED || memory == MAP_FAILED)
+    return "found too little memory, expected room for the code";
+  auto *progress = new (shared) Progress;
+  std::memcpy(memory, code.data(), code.size());
+  mprotect(memory, code.size(), PROT_READ | PROT_EXEC);
+  std::string fault;
+  pid_t child = fork();
+  if (child == 0) {
+    for (size_t i = 0; i < checks.size(); ++i) {
+      progress->kernel = i;
+      auto kernel = reinterpret_cast<artifact::KernelFn>(static_cast<char *>(memory) +
+                                                         checks[i].entry);
+      std::string text = runTileCheck(checks[i], kernel);
+      if (text.empty())
+        continue;
+      progress->length = std::min(text.size(), sizeof(progress->text));
+      std::memcpy(progress->text, text.data(), progress->length);
+      _exit(1);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child)
+    fault = "found no process to run kernels in";
+  else if (progress->length)
+    fault.assign(progress->text, progress->length);
+  else if (status != 0)
+    fault = formatv("kernel {0}: touches memory that is not its own ({1} {2})",
+                    checks[progress->kernel].name,
+                    WIFSIGNALED(status) ? "signal" : "status",
+                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+  munmap(shared, sizeof(Progress));
+  munmap(memory, code.size());
+  return fault;
+}

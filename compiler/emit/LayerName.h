@@ -1,0 +1,17 @@
+//===- LayerName.h - What people call a layer -------------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_EMIT_LAYERNAME_H
+#define NNV12_COMPILER_EMIT_LAYERNAME_H
+
+#include "mlir/IR/Location.h"
+
+#include <string>
+
+namespace nnv12 {
+
+/// The names of the ONNX nodes that a layer comes from, joined by '+'; empty
+/// where the location holds none.
+std::string layerName(mlir::Location location);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_EMIT_LAYERNAME_H

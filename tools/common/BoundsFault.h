@@ -1,0 +1,15 @@
+//===- BoundsFault.h - Reports accesses outside of operands -----*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_BOUNDSFAULT_H
+#define NNV12_TOOLS_COMMON_BOUNDSFAULT_H
+
+namespace nnv12::tools {
+
+/// From now on, a kernel that was compiled with --check-bounds and touches what
+/// is not its operand ends the process with status 1 and a line on standard error that
+/// names kernel, layer, operand and offset. Other undefined instructions end the
+/// process as before.
+void reportBoundsFaults();
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_COMMON_BOUNDSFAULT_H
