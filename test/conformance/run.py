@@ -6,29 +6,72 @@ model is compiled (a Reshape's shape, an If's condition, a sequence…) is bound
 `nnv12c --constant`; everything else is given to nnv12-run. Outputs are compared as
 ONNX's own runner does: floating-point with rtol 1e-3 and atol 1e-7, the rest exactly.
 
-expected_failures.txt lists the cases that do not pass yet, with the reason. It may
-only shrink: a case on it that passes is an error, as is one off it that fails.
+There are two suites: the cases of ONNX 1.12, which Debian ships, and the node cases of
+ONNX 1.23, which lie in ../shared/onnx-node-1.23 (NNV12_SHARED names another place).
+Each has a list of the cases that do not pass yet, with the reason. It may only shrink:
+a case on it that passes is an error, as is one off it that fails.
 """
 import argparse
 import collections
 import os
+import shutil
 import sys
+import tarfile
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
+
+import tensors
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tools/lib"))
-from nnv12tools import Tools, ToolError, call  # noqa: E402
+from nnv12tools import ROOT, Tools, ToolError, call, shared_folder  # noqa: E402
 
 RTOL, ATOL = 1e-3, 1e-7
-LISTED = HERE / "expected_failures.txt"
-FOLDERS = ("node", "simple", "pytorch-converted", "pytorch-operator")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Where cases lie (`data`, or an archive below the shared folder that is unpacked
+    first), in which folders, and the list of those that fail."""
+    folders: tuple
+    listed: Path
+    source: str
+    data: Path = None
+    archive: str = None
+
+    def find(self, work):
+        """The folder of the cases, or None where they are not to be had."""
+        if self.data:
+            return self.data if self.data.is_dir() else None
+        shared = shared_folder()
+        archive = shared and shared / self.archive
+        if not archive or not archive.is_file():
+            return None
+        folder, mark = work / archive.parent.name, work / f"{archive.parent.name}.unpacked"
+        stamp = f"{archive.stat().st_size} {archive.stat().st_mtime_ns}"
+        if not mark.is_file() or mark.read_text() != stamp:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            with tarfile.open(archive) as tar:
+                tar.extractall(folder)
+            mark.write_text(stamp)
+        return folder
+
+
+SUITES = {
+    "1.12": Suite(("node", "simple", "pytorch-converted", "pytorch-operator"),
+                  HERE / "expected_failures.txt", "install libonnx-testdata",
+                  data=Path("/usr/share/libonnx-testdata/data")),
+    "1.23": Suite(("node",), HERE / "expected_failures_1.23.txt",
+                  "no ../shared, and NNV12_SHARED not set",
+                  archive="onnx-node-1.23/node.tar.gz"),
+}
 
 # Operands whose value decides the shape of a result, or which part of the graph is
 # used: they must be known at compile time. Numbers count the node's inputs.
@@ -71,24 +114,23 @@ def is_tensor(value):
 
 
 def load(value, file):
-    """The array of a test's input or output file."""
+    """Element type and array of a test's input or output file."""
     if not is_tensor(value):
         raise ToolError(f"'{value.name}' is a {value.type.WhichOneof('value')[:-5]}, not a tensor")
-    tensor = onnx.TensorProto()
-    tensor.ParseFromString(file.read_bytes())
-    array = numpy_helper.to_array(tensor)
-    if array.dtype == object:
-        raise ToolError(f"'{value.name}' holds strings")
-    return array
+    try:
+        kind, array = tensors.read_file(file)
+    except ValueError as error:
+        raise ToolError(f"'{value.name}' holds {error}")
+    declared = tensors.TYPES.get(value.type.tensor_type.elem_type, kind)
+    if declared.coded and not kind.coded and kind.dtype == declared.dtype:
+        kind = declared  # bfloat16, which some cases hold as integers
+    return kind, array
 
 
-def compare(name, actual, expected):
-    if actual.dtype == np.dtype("V2"):  # bfloat16, which ONNX's cases hold as integers
-        actual = actual.view(np.uint16)
-    if actual.dtype != expected.dtype:
-        raise ToolError(f"output '{name}' is {actual.dtype}, not {expected.dtype}")
+def compare(name, kind, actual, expected):
     if actual.shape != expected.shape:
         raise ToolError(f"output '{name}' has shape {actual.shape}, not {expected.shape}")
+    actual, expected = tensors.values(kind, actual), tensors.values(kind, expected)
     if np.issubdtype(expected.dtype, np.inexact):
         good = np.isclose(actual, expected, rtol=RTOL, atol=ATOL, equal_nan=True)
     else:
@@ -114,9 +156,9 @@ def run_case(tools, case, work):
             if value.name in static or not is_tensor(value):
                 constants.append((value.name, file))
                 continue
-            array = load(value, file)
+            kind, array = load(value, file)
             saved = work / f"input_{i}.npy"
-            np.save(saved, array)
+            tensors.save_npy(saved, kind, array)
             inputs.append((value.name, saved))
             shape = value.type.tensor_type.shape
             if any(not d.HasField("dim_value") for d in shape.dim):
@@ -126,7 +168,12 @@ def run_case(tools, case, work):
         tools.compile(case / "model.onnx", bundle, shapes, constants, timeout=120)
         tools.run(bundle, inputs, [f"--output-dir={work}"], timeout=120)
         for i, value in enumerate(model.graph.output):
-            compare(value.name, np.load(work / f"output_{i}.npy"), expected[i])
+            kind, array = expected[i]
+            try:
+                actual = tensors.load_npy(work / f"output_{i}.npy", kind)
+            except ValueError as error:
+                raise ToolError(f"output '{value.name}' {error}")
+            compare(value.name, kind, actual, array)
 
 
 def outcome(tools, case):
@@ -153,8 +200,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     Tools.add_arguments(parser)
-    parser.add_argument("--data", type=Path, default=Path("/usr/share/libonnx-testdata/data"),
-                        help="folder of the cases (Debian's libonnx-testdata)")
+    parser.add_argument("--suite", choices=SUITES, default="1.12", help="whose cases (1.12)")
+    parser.add_argument("--work", type=Path, default=ROOT / "build/test/conformance",
+                        help="folder where archives are unpacked (build/test/conformance)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time")
     parser.add_argument("--at-least", type=int, default=0, help="how many must pass")
     parser.add_argument("--stride", type=int, default=1, help="every Nth case only")
@@ -164,10 +212,12 @@ def main():
     parser.add_argument("cases", nargs="*", help="names of cases (all)")
     args = parser.parse_args()
 
-    if not args.data.is_dir():
-        print(f"no cases in {args.data}; install libonnx-testdata")
+    suite = SUITES[args.suite]
+    data = suite.find(args.work)
+    if not data:
+        print(f"skipped: no cases of ONNX {args.suite}: {suite.source}")
         return 77 if args.skip_without_data else 1
-    cases = sorted(c for f in FOLDERS for c in (args.data / f).iterdir())
+    cases = sorted(c for f in suite.folders for c in (data / f).iterdir())
     if args.cases:
         cases = [c for c in cases if c.name in args.cases]
     cases = cases[::args.stride]
@@ -180,7 +230,7 @@ def main():
         faults = dict(zip((f"{c.parent.name}/{c.name}" for c in cases),
                           pool.map(lambda c: outcome(tools, c), cases)))
 
-    listed = read_list(LISTED)
+    listed = read_list(suite.listed)
     failed = {n: f for n, f in faults.items() if f}
     wrong = 0
     for name, fault in failed.items():
@@ -195,12 +245,12 @@ def main():
     for name, reason in listed.items():
         if name in faults and name not in failed or whole and name not in faults:
             wrong += 1
-            print(f"FAIL {name}: passes or is gone; remove it from {LISTED.name}")
+            print(f"FAIL {name}: passes or is gone; remove it from {suite.listed.name}")
         elif not reason:
             wrong += 1
-            print(f"FAIL {name}: no reason given in {LISTED.name}")
+            print(f"FAIL {name}: no reason given in {suite.listed.name}")
     passed = len(faults) - len(failed)
-    print(f"conformance: {passed} of {len(faults)} cases pass, {len(failed)} do not "
+    print(f"conformance with ONNX {args.suite}: {passed} of {len(faults)} cases pass, {len(failed)} do not "
           f"({sum(n in listed for n in failed)} of these expected), "
           f"{time.monotonic() - start:.0f} s")
     if args.at_least > passed:
