@@ -54,6 +54,7 @@ bool Zstd::load(artifact::Fault &fault) {
     state.store(loadFunctions() ? 2 : 3);
     futexWake(state, ~0u);
   }
+  // Bounded by the loading of a library: who loads it says so in any case.
   while ((value = state.load()) == 1)
     futexWait(state, 1, ~0u);
   return value == 2 ||

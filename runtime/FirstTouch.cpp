@@ -62,6 +62,8 @@ bool FirstTouch::touchNext() {
   return touched;
 }
 
+/// Waits for one piece of each thread that is at it, which is the pages of a huge page at
+/// most, and for nobody who comes later. Yields, as such a thread may have no CPU.
 void FirstTouch::close() {
   closed.store(true);
   while (touching.load())

@@ -9,6 +9,14 @@
 
 namespace nnv12::runtime {
 
+#ifdef NNV12_TEST_HOOKS
+/// Tests delay a lane's thread here; see test/unit/FailedPlanTest.cpp.
+void (*betweenLooks)() = nullptr;
+#define BETWEEN_LOOKS() (betweenLooks ? betweenLooks() : (void)0)
+#else
+#define BETWEEN_LOOKS() (void)0
+#endif
+
 /// Of threads that prepare for later runs while others compute: a nice value of
 /// 10 has a tenth of the weight of 0.
 static constexpr int backgroundNiceness = 10;
@@ -162,14 +170,23 @@ void *Lanes::threadMain(void *argument) {
 }
 
 /// Until there are no pieces left that nobody has begun, and no memory that nobody
-/// has touched. A thread without a lane has no part in the first run.
+/// has touched; or until a preparation has failed, for then no result is wanted. A
+/// thread without a lane has no part in the first run.
+///
+/// It may wait for what the caller does in a run, for as long as there is none: nobody
+/// waits for this thread then but ~Lanes, which ends the wait.
 void Lanes::work(Preparer &preparer) {
   bool hasLane = preparer.thread < queues.size(), inBackground = false;
   // The first layers want it, and the storage has not answered yet.
   if (hasLane)
     firstTouch->touchNext();
-  while (!stop.load(std::memory_order_relaxed)) {
+  for (;;) {
+    // First the count, then all that an event may tell of: the end as well. What happens
+    // in between makes the wait below return at once.
     uint32_t seen = items.finishes().seen();
+    BETWEEN_LOOKS();
+    if (isOver())
+      break;
     uint32_t index = hasLane ? findReady(queues, preparer.thread) : none;
     if (index == none && (!hasLane || isEmpty(queues, preparer.thread))) {
       index = findReady(backgrounds, preparer.thread);
@@ -187,7 +204,7 @@ void Lanes::work(Preparer &preparer) {
     else if (!hasLane || !firstTouch->touchNext())
       items.finishes().wait(seen);
   }
-  while (hasLane && !stop.load(std::memory_order_relaxed) && firstTouch->touchNext())
+  while (hasLane && !isOver() && firstTouch->touchNext())
     continue;
 }
 
@@ -257,8 +274,7 @@ uint32_t Lanes::findNeeded(const After *after) const {
 void Lanes::workOn(uint32_t index, Preparer &preparer, uint32_t most) {
   uint64_t start = trace->time();
   uint32_t pieces = 0;
-  while (pieces < most && !stop.load(std::memory_order_relaxed) &&
-         items.workOnPiece(index, preparer))
+  while (pieces < most && !isOver() && items.workOnPiece(index, preparer))
     ++pieces;
   if (pieces)
     record(index, preparer.thread, start);
@@ -270,6 +286,7 @@ void Lanes::record(uint32_t index, uint32_t thread, uint64_t start) const {
                 thread != laneOf[index]});
 }
 
+/// On a plan that has failed this does nothing, and the next waitFor() says so.
 void Lanes::prepare(uint32_t index, Workers &workers) {
   if (!items.hasPieces(index) || !waitFor(items.afterOf(index), workers))
     return;
@@ -278,11 +295,23 @@ void Lanes::prepare(uint32_t index, Workers &workers) {
     record(index, 0, start);
 }
 
+/// Each wait is for one event, and is bounded:
+///   - what is not done and has pieces that nobody has begun is done here, or, without
+///     stealing, by the thread of its lane, which works as long as its queue has
+///     something ready (start() turns stealing on where such a thread is missing);
+///   - that there is always something ready is proven before the plan is used
+///     (artifact/PlanVerifier.cpp: verifyNoDeadlock, verifyBackground);
+///   - what others have begun ends with an event, after one piece a thread at most:
+///     Preparations::finish() tells of success and of failure;
+///   - a failed preparation is never done, so what waits for it never gets ready. This is
+///     looked at after each event, before the next wait.
 bool Lanes::waitFor(const After *after, Workers &workers) {
   for (;;) {
     uint32_t seen = items.finishes().seen();
+    if (items.hasFailed())
+      return false;
     if (items.areDone(after))
-      return !items.hasFailed();
+      return true;
     uint64_t start = trace->time();
     uint32_t index = mayHelp() ? findNeeded(after) : none;
     if (index != none) {

@@ -65,7 +65,8 @@ public:
   bool waitFor(const After *after, Workers &workers);
   /// Whether there is something left that no lane's thread will prepare.
   bool mayPrepareInBackground() const {
-    return (!started || !mayHelp()) && items.numDone() < wanted;
+    return (!started || !mayHelp()) && items.numDone() < wanted &&
+           !items.hasFailed();
   }
   /// Between runs: prepares some of that for about `nanoseconds`.
   void prepareInBackground(uint64_t nanoseconds);
@@ -101,6 +102,10 @@ private:
   bool isEmpty(const Queue &queue) const;
   bool isEmpty(const Array<Queue> &queues, uint32_t own) const;
   bool mayHelp() const { return steal.load(std::memory_order_relaxed); }
+  /// Whether there is nothing left that is worth doing.
+  bool isOver() const {
+    return stop.load(std::memory_order_relaxed) || items.hasFailed();
+  }
   uint32_t findNeeded(const After *after) const;
   /// Pieces of a preparation, one after another, while there are some, and no
   /// more than `most`.

@@ -175,9 +175,13 @@ bool Preparations::compute(Item &item, uint64_t begin, uint64_t end,
 
 void Preparations::finish(Item &item, uint32_t pieces, bool good) {
   if (!good) {
+    // It never becomes done, so that nobody takes what came of it: who waits for it
+    // wakes up and finds that the plan has failed.
     const bundle::Operation *nobody = nullptr;
     culprit.compare_exchange_strong(nobody, item.operation);
     failed.store(true, std::memory_order_release);
+    events.happen();
+    return;
   }
   // Acquires and releases, so that who sees it done sees every thread's pieces.
   if (item.left.fetch_sub(pieces, std::memory_order_acq_rel) != pieces)

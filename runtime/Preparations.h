@@ -46,7 +46,7 @@ public:
               const artifact::Array<bool> &skipped, artifact::Fault &fault);
 
   uint32_t size() const { return static_cast<uint32_t>(items.size()); }
-  /// What others write to see that something has finished.
+  /// Tells that something has finished or failed.
   Events &finishes() { return events; }
 
   bool isDone(uint32_t index) const {
@@ -72,7 +72,8 @@ public:
   bool workOnRest(uint32_t index, Preparer &leader, Workers &workers);
 
   uint32_t numDone() const { return doneCount.load(std::memory_order_relaxed); }
-  /// Set when a preparation has failed: no result of the session is good.
+  /// Set when a preparation has failed: that one and those that wait for it are never
+  /// done. To be looked at before every wait.
   bool hasFailed() const { return failed.load(std::memory_order_acquire); }
   bool reportFailure(artifact::Fault &fault) const;
 

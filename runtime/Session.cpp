@@ -258,7 +258,7 @@ void nnv12_session::runSteps() {
 }
 
 /// Changes to the kernels whose weights are ready. False when a preparation has
-/// failed: better said than to stay slow for ever.
+/// failed: better said than to stay slow for ever. Waits for nothing.
 bool nnv12_session::takeSwitches() {
   if (lanes.preparations().hasFailed())
     return false;

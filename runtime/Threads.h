@@ -110,8 +110,8 @@ template <typename Done> bool spinUntil(Done done) {
 }
 
 /// A count of events that threads may wait for. Who waits reads the count
-/// first, looks whether there is something to do, and then waits for another
-/// count: no event gets lost between.
+/// first, looks whether there is something to do or whether all is over, and
+/// then waits for another count: no event gets lost between.
 class Events {
 public:
   uint32_t seen() const { return count.load(std::memory_order_acquire); }

@@ -84,6 +84,8 @@ void Workers::work(uint32_t index) {
   }
 }
 
+/// Sleeps for as long as there is no operation. Nobody waits for a worker that has not
+/// joined, but ~Workers, which ends the sleep.
 bool Workers::join(uint32_t &seen) {
   auto isNew = [&](uint32_t value) {
     return (value & openBit) && value >> numberShift != seen;
@@ -145,6 +147,8 @@ void Workers::takePieces(uint32_t index) {
   }
 }
 
+/// Bounded by one piece of each worker that has joined, which depends on nobody: nobody
+/// joins any more, and no kernel waits.
 void Workers::waitForWorkers() {
   auto nobody = [&] {
     return (state.load(std::memory_order_acquire) & joinedMask) == 0;

@@ -122,6 +122,23 @@ void PlannedSample::plan(artifact::Program &program, unsigned lanes,
   }
 }
 
+void PlannedSample::damage(unsigned round, Decode which) {
+  using namespace artifact;
+  uint64_t begin = 0;
+  for (const Segment::Piece &piece : bundle.segments[2].pieces)
+    begin += (piece.size + 63) / 64 * 64;
+  damagedFrame = frame;
+  damagedFrame[4] = 0xff;
+  bundle.segments[2].pieces.push_back(
+      {damagedFrame.data(), damagedFrame.size()});
+  for (Program &program : bundle.programs) {
+    Operation &decode =
+        program.preparations[4 * round + (which == Decode::First ? 1 : 3)];
+    decode.codec = Codec::Zstd;
+    decode.operands[1] = {Space::Weights, 2, begin, damagedFrame.size()};
+  }
+}
+
 float PlannedSample::expectedRun(size_t i, float x, bool switched) const {
   // Volatile: rounded as the kernels do it, never fused.
   volatile float value = x;

@@ -33,11 +33,17 @@ public:
   /// Damages the frame, so that decoding fails.
   void damage() { frame[frame.size() / 2] = frame[4] = 0xff; }
 
+  /// What a round decodes: for its execute, or for its switch.
+  enum class Decode { First, Later };
+  /// Gives one decode of `round` a damaged frame of its own; the others stay
+  /// good. Once for a sample.
+  void damage(unsigned round, Decode which);
+
 private:
   void plan(artifact::Program &program, unsigned lanes, unsigned rounds);
 
   std::vector<float> c;
-  std::vector<unsigned char> frame, split;
+  std::vector<unsigned char> frame, split, damagedFrame;
   unsigned rounds;
 };
 
