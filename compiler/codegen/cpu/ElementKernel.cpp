@@ -317,7 +317,9 @@ void KernelEmitter::emitElements(ArrayRef<Coord> position,
   Value zero = isa<FloatType>(compute) ? k.fconst(0, compute) : k.iconst(0, compute);
   Value x = e.guarded(inside, zero, [&] { return e.element(program.root, index); });
   x = toStorage(k, e.allLanes(x), element);
-  if (e.hasStaticTail())
+  if (e.hasStaticTail() && e.at.active == 1)
+    k.storePart(x, output, offset.base, 1);
+  else if (e.hasStaticTail())
     vector::MaskedStoreOp::create(k.b, output, ValueRange{k.val(offset.base)}, e.mask, x);
   else
     k.store(x, output, offset.base);

@@ -208,6 +208,10 @@ void KernelBuilder::storePart(Value x, Value memory, Index offset,
     return store(x, memory, offset);
   if (count <= 0)
     return;
+  // LLVM makes one lane of a masked store a store of the whole register's element,
+  // which is wider than what a truncated vector holds.
+  if (count == 1)
+    return store(extract(x, 0), memory, offset);
   Type element = elementOf(memory);
   if (hasMaskedAccess(target, element)) {
     vector::MaskedStoreOp::create(b, memory, ValueRange{val(offset)},

@@ -468,4 +468,15 @@ TEST(Element, ResizeNearestDividesInF32) {
     }
 }
 
+/// One element more than whole vectors, between all widths: what a tile reads and
+/// writes ends where the tensor does (LayerKernel looks at that).
+TEST(Element, TailsOfOneElement) {
+  for (std::string from : {"i64", "f32", "i32", "i16", "ui8", "f16"})
+    for (std::string to : {"i64", "f64", "f32", "i32", "i16", "f16", "i8", "ui8", "i1"}) {
+      Tensor x = integers({33}, from, 0, 1);
+      check("nn.cast %0 : $0 -> $r", {x}, {{33}, to},
+            [&](const Indices &i) { return x.at(i); });
+    }
+}
+
 } // namespace
