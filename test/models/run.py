@@ -3,12 +3,13 @@
 
 Always the models under data/; with models beside the repository (../shared, or where
 NNV12_SHARED says) those too, and its zoo, whose answers are asked of ONNX Runtime once
-and kept in the build folder. Each model runs at one and at two threads. The comparison
-is that of `nnv12-run --expect`.
+and kept in the build folder. Each model runs with one, two and three threads. The
+comparison is that of `nnv12-run --expect`, and threads must not change a bit.
 """
 import argparse
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -41,13 +42,20 @@ def run_case(tools, case, work, threads, options):
     tools.compile(case.model, bundle, case.shapes, options=options)
     took = time.monotonic() - start
     # No call(): what the tool prints on failure is the report.
+    first = None
     for count in threads:
-        done = subprocess.run(
-            [str(a) for a in tools.run_command(
-                bundle, case.inputs, [f"--expect={case.folder}", f"--threads={count}"])],
-            capture_output=True, text=True)
-        if done.returncode:
-            raise ToolError(f"{count} threads: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        with tempfile.TemporaryDirectory(dir=work) as outputs:
+            done = subprocess.run(
+                [str(a) for a in tools.run_command(
+                    bundle, case.inputs, [f"--expect={case.folder}", f"--threads={count}",
+                                          f"--output-dir={outputs}"])],
+                capture_output=True, text=True)
+            if done.returncode:
+                raise ToolError(f"{count} threads: exit {done.returncode}\n{done.stdout}{done.stderr}")
+            found = {f.name: f.read_bytes() for f in Path(outputs).iterdir()}
+        first = first or found
+        if found != first:
+            raise ToolError(f"{count} threads: other bits than with {threads[0]}")
     bundle.unlink()
     return took
 
@@ -58,7 +66,7 @@ def main():
     Tools.add_arguments(parser)
     parser.add_argument("--work", type=Path, default=nnv12tools.ROOT / "build",
                         help="folder for bundles and the filled zoo (build)")
-    parser.add_argument("--threads", type=int, action="append", help="threads to run with (1 and 2)")
+    parser.add_argument("--threads", type=int, action="append", help="threads to run with (1, 2 and 3)")
     parser.add_argument("--option", action="append", default=[], metavar="OPTION",
                         help="passed on to nnv12c, e.g. --option=--plan=none; may be repeated")
     parser.add_argument("--own", action="store_true", help="only the repository's own models")
@@ -73,7 +81,7 @@ def main():
     failed = 0
     for case in cases:
         try:
-            took = run_case(tools, case, bundles, args.threads or [1, 2], args.option)
+            took = run_case(tools, case, bundles, args.threads or [1, 2, 3], args.option)
             print(f"pass {case.name} (compiled in {took:.1f} s)", flush=True)
         except ToolError as error:
             failed += 1
