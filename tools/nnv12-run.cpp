@@ -49,6 +49,7 @@ struct CommandLine {
   double tolerance = 1e-4;
   unsigned runs = 1;
   unsigned top = 5;
+  bool settle = false;
   bool profile = false;
   bool time = false;
   LoadOptions load;
@@ -79,6 +80,9 @@ static CommandLine parseOptions(int argc, char **argv) {
                  "For --labels: how many classes to print. Default 5.");
   options.number("runs", "N", result.runs, 1, 1000000,
                  "Run N times; outputs are those of the last. Default 1.");
+  options.flag("settle", result.settle,
+               "Then run on until every kernel has changed to the one that is "
+               "for later runs (nnv12c --mode continuous).");
   options.text("trace", "FILE", result.trace,
                "Write what each lane did when, from opening the bundle to the "
                "end of the last run, in the Trace Event Format, for Perfetto, "
@@ -203,6 +207,35 @@ static void printClasses(const CommandLine &options, const Bundle &bundle,
     printf("%6.2f %%  %s\n", 100 * values[order[i]], labels[order[i]].c_str());
 }
 
+static void run(const CommandLine &options, Session &session,
+                const std::vector<nnv12_input> &in,
+                const std::vector<nnv12_output> &out) {
+  try {
+    session.run(in, out);
+  } catch (const Error &error) {
+    fail(options.bundle + ": " + error.what());
+  }
+}
+
+/// Each run of a session prepares a piece at least of what is for later ones.
+static void settle(const CommandLine &options, Session &session,
+                   const std::vector<nnv12_input> &in,
+                   const std::vector<nnv12_output> &out) {
+  static constexpr unsigned mostRuns = 100000;
+  for (unsigned i = 0; i < mostRuns; ++i) {
+    nnv12_session_info info = session.info();
+    if (info.switches_done == info.num_switches)
+      return;
+    run(options, session, in, out);
+  }
+  nnv12_session_info info = session.info();
+  if (info.switches_done != info.num_switches)
+    fail(options.bundle + ": --settle: found " +
+         std::to_string(info.switches_done) + " kernels changed after " +
+         std::to_string(mostRuns) + " runs, expected " +
+         std::to_string(info.num_switches));
+}
+
 int main(int argc, char **argv) {
   CommandLine options = parseOptions(argc, argv);
   reportBoundsFaults();
@@ -227,14 +260,12 @@ int main(int argc, char **argv) {
     fail(options.bundle + ": outputs: found none, expected one for --labels");
   uint64_t loaded = nanoseconds(), ran = 0;
   for (unsigned i = 0; i < options.runs; ++i) {
-    try {
-      session->run(in, out);
-    } catch (const Error &error) {
-      fail(options.bundle + ": " + error.what());
-    }
+    run(options, *session, in, out);
     if (i == 0)
       ran = nanoseconds();
   }
+  if (options.settle)
+    settle(options, *session, in, out);
 
   bool good = true;
   if (!options.outputDir.empty())
