@@ -87,6 +87,22 @@ void fill(char *data, const TileCheck::Operand &operand, uint32_t seed) {
   }
 }
 
+/// The ends of each type's range, and what is no number: as bits, a byte pattern
+/// that repeats gives large, small and negative integers and floats of all kinds.
+void fillWild(char *data, const TileCheck::Operand &operand, uint32_t seed) {
+  if (operand.element.getIntOrFloatBitWidth() == 1)
+    return fill(data, operand, seed);
+  static constexpr uint64_t wild[] = {
+      0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0x7f7fffff7f7fffff,
+      0x7ff0000000000000, 0xfff0000000000000, 0x7f8000007f800000, 0xff800000ff800000,
+      0x7fff7fff7fff7fff, 0x8000800080008000, 0x7c00fc007f80ff80, 0x4b0000004b000000,
+      0xcb000000cb000000, 0x0000000080000000, 0x000000007fffffff, 0x0001000100010001};
+  std::minstd_rand random(seed);
+  for (int64_t i = 0; i < operand.bytes; i += 8)
+    std::memcpy(data + i, &wild[random() % std::size(wild)],
+                std::min<int64_t>(8, operand.bytes - i));
+}
+
 bool isAll(const char *data, int64_t bytes, unsigned char value) {
   return bytes == 0 || (static_cast<unsigned char>(*data) == value &&
                         std::memcmp(data, data + 1, bytes - 1) == 0);
@@ -335,6 +351,16 @@ std::string Checker::run() {
     // The next round has every poison in the other direction.
     std::reverse(order.begin(), order.end());
   }
+  // Whatever values there are: the kernel ends, and stays in its memory.
+  for (bool atEnd : {true, false}) {
+    if (!allocate(atEnd))
+      return "found too little memory, expected room for all operands";
+    for (size_t i = check.results; i < check.operands.size(); ++i)
+      fillWild(memories[i].data, check.operands[i], i + 1);
+    runTiles(0, tiles);
+  }
+  if (!allocate(true))
+    return "found too little memory, expected room for all operands";
   for (unsigned operand : check.info.inPlaceOperands)
     if (std::string fault = checkInPlace(operand, order); !fault.empty())
       return fault;
@@ -380,6 +406,7 @@ std::string codegen::runTileChecks(llvm::ArrayRef<TileCheck> checks,
   std::string fault;
   pid_t child = fork();
   if (child == 0) {
+    alarm(600); // a kernel that does not end
     for (size_t i = 0; i < checks.size(); ++i) {
       progress->kernel = i;
       auto kernel = reinterpret_cast<artifact::KernelFn>(static_cast<char *>(memory) +

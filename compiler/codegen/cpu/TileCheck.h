@@ -5,7 +5,8 @@
 // nobody may touch. What a tile writes has to be the box that its TileMap
 // declares, all of it and nothing else, and has to be what a run of all tiles at
 // once computes, so that no tile can depend on another. Kernels without a map
-// have to write disjoint parts that make up the results.
+// have to write disjoint parts that make up the results. Operands hold ordinary
+// numbers first, and then the worst ones: no value may lead outside of memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_TILECHECK_H

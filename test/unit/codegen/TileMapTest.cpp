@@ -186,4 +186,14 @@ TEST_F(TileCheckTest, DiesOfTouchesBehindTheEnd) {
   EXPECT_DEATH(run(behind, true), "");
 }
 
+TEST_F(TileCheckTest, DiesOfValuesThatAreAddresses) {
+  artifact::KernelFn wild = [](void *const *operands, int64_t begin, int64_t end, void *) {
+    forTiles(operands, begin, end, [](float *out, const float *in, int64_t t) {
+      for (int64_t i = t * perTile; i < (t + 1) * perTile; ++i)
+        out[i] = in[int64_t(in[i] * in[i])];
+    });
+  };
+  EXPECT_DEATH(run(wild, true), "");
+}
+
 } // namespace
