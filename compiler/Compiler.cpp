@@ -288,7 +288,9 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
       Stage stage(options, "code");
       if (options.checkBounds && failed(codegen::checkBounds(*owned, target)))
         return failure();
-      blob = codegen::compileModule(*owned, target);
+      blob = codegen::compileModule(*owned, target,
+                                    options.checkBounds ? codegen::Effort::Least
+                                                        : codegen::Effort::Full);
       if (failed(blob))
         return failure();
     }

@@ -53,7 +53,7 @@ class Tools:
     run_dir: Path = None
     emulator: list = field(default_factory=list)
     target: str = None
-    check: bool = False  # compile with --check-bounds, and --check-tiles unless emulated
+    checks: list = field(default_factory=list)  # "bounds", "tiles": nnv12c --check-…
 
     @staticmethod
     def add_arguments(parser):
@@ -62,13 +62,13 @@ class Tools:
         parser.add_argument("--run-dir", type=Path, help="folder of nnv12-run, where it is another one")
         parser.add_argument("--emulator", default="", help="command that nnv12-run runs under")
         parser.add_argument("--target", help="what to compile for (nnv12c --target)")
-        parser.add_argument("--check-kernels", action="store_true",
-                            help="check every access of the kernels, and what their tiles write")
+        parser.add_argument("--check", action="append", default=[], choices=["bounds", "tiles"],
+                            help="check every access of the kernels, or what their tiles write")
 
     @classmethod
     def of(cls, args):
         return cls(args.bin_dir, args.run_dir, args.emulator.split(), args.target,
-                   args.check_kernels)
+                   args.check)
 
     def compile(self, model, bundle, shapes=(), constants=(), options=(), timeout=600):
         """shapes: pairs of name and dims; constants: pairs of name and .npy or .pb file."""
@@ -77,10 +77,7 @@ class Tools:
         command += [f"--constant={n}={f}" for n, f in constants]
         if self.target:
             command.append(f"--target={self.target}")
-        if self.check:
-            command.append("--check-bounds")
-            if not self.emulator:
-                command.append("--check-tiles")
+        command += [f"--check-{what}" for what in self.checks]
         return call(command + list(options), timeout=timeout)
 
     def run_command(self, bundle, inputs=(), options=()):

@@ -43,6 +43,7 @@ void initializeTargets() {
 }
 
 std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target,
+                                                   Effort effort,
                                                    std::string &error) {
   initializeTargets();
   llvm::Triple triple(target.triple);
@@ -55,7 +56,9 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target,
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+      llvm::CodeModel::Small,
+      effort == Effort::Full ? llvm::CodeGenOptLevel::Aggressive
+                             : llvm::CodeGenOptLevel::None));
 }
 
 /// No function of a C library exists for kernels, not even memset.
@@ -115,6 +118,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 /// Lowers, translates and optimises.
 std::unique_ptr<llvm::Module> toLLVM(ModuleOp module, const Target &target,
                                      llvm::TargetMachine &machine,
+                                     Effort effort,
                                      llvm::LLVMContext &context) {
   if (failed(lowerToLLVMDialect(module)))
     return nullptr;
@@ -131,7 +135,8 @@ std::unique_ptr<llvm::Module> toLLVM(ModuleOp module, const Target &target,
   result->setDataLayout(machine.createDataLayout());
   result->setPICLevel(llvm::PICLevel::SmallPIC);
   setAttributes(*result, target);
-  optimize(*result, machine);
+  if (effort == Effort::Full)
+    optimize(*result, machine);
   return result;
 }
 
@@ -151,13 +156,14 @@ LogicalResult emitFile(ModuleOp module, llvm::Module &code,
 } // namespace
 
 FailureOr<CodeBlob> nnv12::codegen::compileModule(ModuleOp module,
-                                                  const Target &target) {
+                                                  const Target &target,
+                                                  Effort effort) {
   std::string error;
-  auto machine = createMachine(target, error);
+  auto machine = createMachine(target, effort, error);
   if (!machine)
     return module.emitError(error), failure();
   llvm::LLVMContext context;
-  auto code = toLLVM(module, target, *machine, context);
+  auto code = toLLVM(module, target, *machine, effort, context);
   if (!code)
     return failure();
   llvm::SmallVector<char, 0> object;
@@ -172,11 +178,11 @@ LogicalResult nnv12::codegen::printModule(ModuleOp module, const Target &target,
                                           CodeText kind,
                                           llvm::raw_ostream &os) {
   std::string error;
-  auto machine = createMachine(target, error);
+  auto machine = createMachine(target, Effort::Full, error);
   if (!machine)
     return module.emitError(error);
   llvm::LLVMContext context;
-  auto code = toLLVM(module, target, *machine, context);
+  auto code = toLLVM(module, target, *machine, Effort::Full, context);
   if (!code)
     return failure();
   if (kind == CodeText::LLVM) {

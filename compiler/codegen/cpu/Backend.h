@@ -27,11 +27,16 @@ struct CodeBlob {
   std::map<std::string, uint32_t> entries;
 };
 
+/// How hard LLVM tries. Checked kernels have so many branches that full effort
+/// takes minutes.
+enum class Effort { Full, Least };
+
 /// Compiles a module that KernelBuilder made. The module is lowered in place
 /// and of no use afterwards. The same module gives the same bytes. Errors are
 /// reported at the module's location.
 mlir::FailureOr<CodeBlob> compileModule(mlir::ModuleOp module,
-                                        const Target &target);
+                                        const Target &target,
+                                        Effort effort = Effort::Full);
 
 /// The same module as text, for a reader.
 enum class CodeText { LLVM, Assembly };
