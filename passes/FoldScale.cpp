@@ -1,9 +1,9 @@
 //===- FoldScale.cpp - Scales and shifts into weights and bias ------------===//
 #include "dialects/nn/NNBuild.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/LinearLayer.h"
 #include "passes/Match.h"
 #include "passes/Passes.h"
+#include "passes/Rewrite.h"
 
 #include <cmath>
 
@@ -297,8 +297,7 @@ struct FoldScale : nnv12::impl::FoldScaleBase<FoldScale> {
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldAfter>(&getContext(), foldedAfter);
     patterns.add<FoldBefore>(&getContext(), foldedBefore);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    rewriteGreedily(getOperation(), std::move(patterns));
   }
 };
 } // namespace

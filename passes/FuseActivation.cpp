@@ -1,8 +1,8 @@
 //===- FuseActivation.cpp - Functions into the layer they follow ----------===//
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/LinearLayer.h"
 #include "passes/Match.h"
 #include "passes/Passes.h"
+#include "passes/Rewrite.h"
 
 namespace nnv12 {
 #define GEN_PASS_DEF_FUSEACTIVATION
@@ -47,8 +47,7 @@ struct FuseActivation : nnv12::impl::FuseActivationBase<FuseActivation> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FuseUnary>(&getContext(), second, fused);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    rewriteGreedily(getOperation(), std::move(patterns));
   }
 };
 } // namespace

@@ -1,7 +1,7 @@
 //===- FusePad.cpp - Padding into the window that reads it ----------------===//
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Match.h"
 #include "passes/Passes.h"
+#include "passes/Rewrite.h"
 
 #include <limits>
 
@@ -147,8 +147,7 @@ struct FusePad : nnv12::impl::FusePadBase<FusePad> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<PadIntoConv, PadIntoPool>(&getContext(), fused);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    rewriteGreedily(getOperation(), std::move(patterns));
   }
 };
 } // namespace

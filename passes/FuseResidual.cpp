@@ -1,8 +1,8 @@
 //===- FuseResidual.cpp - Sums into the layer that makes a summand --------===//
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/LinearLayer.h"
 #include "passes/Match.h"
 #include "passes/Passes.h"
+#include "passes/Rewrite.h"
 
 namespace nnv12 {
 #define GEN_PASS_DEF_FUSERESIDUAL
@@ -61,8 +61,7 @@ struct FuseResidual : nnv12::impl::FuseResidualBase<FuseResidual> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FuseAdd>(&getContext(), fused);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    rewriteGreedily(getOperation(), std::move(patterns));
   }
 };
 } // namespace

@@ -1,8 +1,8 @@
 //===- LowerRank.cpp - One spatial dimension as two -----------------------===//
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/LinearLayer.h"
 #include "passes/Match.h"
 #include "passes/Passes.h"
+#include "passes/Rewrite.h"
 
 namespace nnv12 {
 #define GEN_PASS_DEF_LOWERRANK
@@ -81,8 +81,7 @@ struct LowerRank : nnv12::impl::LowerRankBase<LowerRank> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<RaiseToTwo>(&getContext(), raised);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    rewriteGreedily(getOperation(), std::move(patterns));
   }
 };
 } // namespace

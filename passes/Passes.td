@@ -128,12 +128,19 @@ def LowerRank : Pass<"lower-rank", "::mlir::func::FuncOp"> {
   ];
 }
 
-def FlushDenormals : Pass<"flush-denormals", "::mlir::func::FuncOp"> {
-  let summary = "set weights too small to matter to zero";
+def FlushTinyWeights : Pass<"flush-tiny-weights", "::mlir::func::FuncOp"> {
+  let summary = "set weights next to zero to zero";
   let description = [{
-    A processor takes a slow path for each product with a denormal number, up to 25
-    times slower. Weights of convolutions, matrix products and recurrent layers
-    below the threshold cannot change a result in f32 that is not itself denormal.
+    Training with weight decay leaves weights like 1e-38. Their products with activations
+    are denormal numbers, for which a processor that does not flush these takes a slow path,
+    up to 25 times slower. Only weights of convolutions, matrix products and recurrent layers
+    are set to zero, and only where they are nothing but factors.
+
+    This is not exact. A sum of products changes by less than the threshold times the sum
+    of the activations' magnitudes: by less than half a unit in the last place of any
+    result above 1e-22 as long as that sum is below 1, and of any above 1 as long as it is
+    below 1e22. An activation of 1e30 makes a weight of 1e-31 count. A threshold of 1.2e-38,
+    where denormal numbers begin, takes what a kernel takes for zero anyway.
   }];
   let options = [
     Option<"threshold", "threshold", "double", /*default=*/"1e-30",

@@ -34,7 +34,7 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm) {
   // After the activations: what they leave non-negative tells a max pool more.
   add(createFusePad());
   add(createLowerRank());
-  add(createFlushDenormals());
+  add(createFlushTinyWeights());
   cleanUp();
   add(createDedupeConstants());
 }

@@ -1,7 +1,7 @@
 //===- RecognizeFunctions.cpp - One function for its many spellings -------===//
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Match.h"
 #include "passes/Passes.h"
+#include "passes/Rewrite.h"
 
 #include <cmath>
 #include <limits>
@@ -397,8 +397,7 @@ struct RecognizeFunctions
     RewritePatternSet patterns(&getContext());
     patterns.add<BinaryWithNumber, ComposeUnary, NameProduct, NameMaximum>(
         &getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      return signalPassFailure();
+    rewriteGreedily(getOperation(), std::move(patterns));
     removed += std::max<int64_t>(before - layerCount(getOperation()), 0);
   }
 };

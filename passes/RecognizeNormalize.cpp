@@ -1,7 +1,7 @@
 //===- RecognizeNormalize.cpp - Spelled-out normalisation as one layer ----===//
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Match.h"
 #include "passes/Passes.h"
+#include "passes/Rewrite.h"
 
 namespace nnv12 {
 #define GEN_PASS_DEF_RECOGNIZENORMALIZE
@@ -89,8 +89,7 @@ struct RecognizeNormalize
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<NameNormalize>(&getContext(), recognized);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    rewriteGreedily(getOperation(), std::move(patterns));
   }
 };
 } // namespace

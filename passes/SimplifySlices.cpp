@@ -1,8 +1,8 @@
 //===- SimplifySlices.cpp - Reads from where a value is made --------------===//
 #include "mlir/IR/Builders.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Match.h"
 #include "passes/Passes.h"
+#include "passes/Rewrite.h"
 
 namespace nnv12 {
 #define GEN_PASS_DEF_SIMPLIFYSLICES
@@ -221,8 +221,7 @@ struct SimplifySlices : nnv12::impl::SimplifySlicesBase<SimplifySlices> {
     RewritePatternSet patterns(&getContext());
     patterns.add<GatherToSlice, SliceOfConcat, ConcatOfConcat, ConcatOfSlices,
                  IdentityResize, IdentityPool>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      return signalPassFailure();
+    rewriteGreedily(getOperation(), std::move(patterns));
     removed += std::max<int64_t>(before - layerCount(getOperation()), 0);
   }
 };

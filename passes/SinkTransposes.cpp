@@ -1,8 +1,8 @@
 //===- SinkTransposes.cpp - Transposes and reshapes down until they cancel ===//
 #include "mlir/IR/Builders.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Match.h"
 #include "passes/Passes.h"
+#include "passes/Rewrite.h"
 
 namespace nnv12 {
 #define GEN_PASS_DEF_SINKTRANSPOSES
@@ -436,8 +436,7 @@ struct SinkTransposes : nnv12::impl::SinkTransposesBase<SinkTransposes> {
                  SinkThroughReduce, SinkThroughBounds<SliceOp>, SinkThroughBounds<PadOp>,
                  TransposeToReshape, TransposeIntoMatMul, ReshapeBelowUnary,
                  ReshapeBelowBinary, UnitReshapeBelowTranspose>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      return signalPassFailure();
+    rewriteGreedily(getOperation(), std::move(patterns));
     removed += std::max<int64_t>(before - countTransposes(), 0);
   }
 };

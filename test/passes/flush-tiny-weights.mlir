@@ -1,5 +1,5 @@
-// RUN: nnv12-opt %s --flush-denormals | FileCheck %s
-// RUN: nnv12-opt %s --flush-denormals=threshold=1e-3 | FileCheck %s --check-prefix=LARGE
+// RUN: nnv12-opt %s --flush-tiny-weights | FileCheck %s
+// RUN: nnv12-opt %s --flush-tiny-weights=threshold=1e-3 | FileCheck %s --check-prefix=LARGE
 
 // CHECK-LABEL: @weights
 // CHECK-DAG: dense<{{\[}}[1.000000e+00, 0.000000e+00], [0.000000e+00, 9.99999974E-5]]>

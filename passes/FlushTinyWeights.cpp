@@ -1,4 +1,4 @@
-//===- FlushDenormals.cpp - Tiny weights to zero --------------------------===//
+//===- FlushTinyWeights.cpp - Tiny weights to zero ------------------------===//
 #include "dialects/nn/NNBuild.h"
 #include "mlir/IR/Builders.h"
 #include "passes/Match.h"
@@ -9,7 +9,7 @@
 #include <cstring>
 
 namespace nnv12 {
-#define GEN_PASS_DEF_FLUSHDENORMALS
+#define GEN_PASS_DEF_FLUSHTINYWEIGHTS
 #include "passes/Passes.h.inc"
 } // namespace nnv12
 
@@ -18,8 +18,8 @@ using namespace nnv12;
 using namespace nnv12::nn;
 
 namespace {
-struct FlushDenormals : nnv12::impl::FlushDenormalsBase<FlushDenormals> {
-  using FlushDenormalsBase::FlushDenormalsBase;
+struct FlushTinyWeights : nnv12::impl::FlushTinyWeightsBase<FlushTinyWeights> {
+  using FlushTinyWeightsBase::FlushTinyWeightsBase;
 
   void runOnOperation() override {
     llvm::SetVector<ConstantOp> constants;
