@@ -374,6 +374,12 @@ bool MetadataVerifier::verifyPreparation(const bundle::Program *program,
                      "program %u: preparation %u: found %" PRIu64
                      " stored bytes, expected the %" PRIu64 " of its operand 0",
                      number, index, stored, size);
+  // No frame is empty, so that one that could not be made cannot pass for one.
+  if (stored == 0 && size != 0)
+    return fault.set(Fault::BadBundle,
+                     "program %u: preparation %u: found 0 stored bytes, "
+                     "expected a frame of %" PRIu64,
+                     number, index, size);
   return true;
 }
 

@@ -29,17 +29,19 @@ static std::vector<char> compress(const char *data, uint64_t size) {
   std::vector<char> frame(ZSTD_compressBound(size));
   // It fails only for want of memory or of room for the frame.
   size_t used = ZSTD_compress(frame.data(), frame.size(), data, size, level);
-  frame.resize(ZSTD_isError(used) ? 0 : used);
+  frame.resize(ZSTD_isError(used) ? 0 : used); // no frame is empty
   return frame;
 }
 
 Encoded nnv12::encode(const void *data, uint64_t size, unsigned elementSize) {
   const char *bytes = static_cast<const char *>(data);
   Encoded plain{compress(bytes, size), 1};
-  if (elementSize <= 1 || size % elementSize)
+  if (plain.bytes.empty() || elementSize <= 1 || size % elementSize)
     return plain;
   Encoded planes{compress(split(bytes, size, elementSize).data(), size),
                  static_cast<uint8_t>(elementSize)};
+  if (planes.bytes.empty())
+    return planes;
   return planes.bytes.size() < plain.bytes.size() ? planes : plain;
 }
 
@@ -67,7 +69,7 @@ Estimate nnv12::estimate(const void *data, uint64_t size, unsigned elementSize) 
   auto take = [&](uint64_t at, uint64_t length) {
     Encoded encoded = encode(bytes + at, length, elementSize);
     taken += length;
-    left += encoded.bytes.size();
+    left += encoded.bytes.empty() ? length : encoded.bytes.size();
     whole += encoded.planes == 1 ? length : 0;
   };
   // A piece holds whole elements.

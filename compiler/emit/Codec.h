@@ -22,7 +22,7 @@ struct Encoded {
 
 /// Compresses `size` bytes of elements of `elementSize` bytes (a power of two up
 /// to 8), as planes or as they are, whichever is smaller. The same bytes give
-/// the same frame.
+/// the same frame. No bytes at all, which are no frame, where memory runs out.
 Encoded encode(const void *data, uint64_t size, unsigned elementSize);
 
 /// The inverse, for tests and tools: false if `encoded` is no frame of `size` bytes.

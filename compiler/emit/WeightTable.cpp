@@ -6,6 +6,7 @@
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -20,8 +21,10 @@ static RankedTensorType layoutOf(Value constant, Storage storage) {
 /// Fresh bytes at a multiple of 64: transforms may rely on it.
 static std::shared_ptr<char> allocate(uint64_t size) {
   uint64_t rounded = llvm::alignTo(std::max<uint64_t>(size, 1), 64);
-  return std::shared_ptr<char>(
-      static_cast<char *>(std::aligned_alloc(64, rounded)), std::free);
+  auto *memory = static_cast<char *>(std::aligned_alloc(64, rounded));
+  if (!memory)
+    llvm::report_bad_alloc_error("weights");
+  return std::shared_ptr<char>(memory, std::free);
 }
 
 WeightTable::Bytes WeightTable::bytesOf(Value constant, const StoredForm &form) {
@@ -68,6 +71,8 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
       uint64_t part = std::min(frameBytes, place.bytes - begin);
       auto encoded = std::make_shared<Encoded>(
           encode(data + begin, part, nn::storageElementSize(element)));
+      if (encoded->bytes.empty())
+        llvm::report_bad_alloc_error("compression of weights");
       place.frames.push_back(
           {size_, encoded->bytes.size(), part, encoded->planes});
       append(encoded, encoded->bytes.data(), encoded->bytes.size());

@@ -57,6 +57,8 @@ const Case cases[] = {
      [](Program &p) { p.preparations[1].operands[0].size = 190; }},
     {"preparation 3: found 128 stored bytes, expected the 192",
      [](Program &p) { p.preparations[3].operands[1].size = 128; }},
+    {"preparation 1: found 0 stored bytes, expected a frame of 192",
+     [](Program &p) { p.preparations[1].operands[1].size = 0; }},
     {"preparation 2: operand 0: found a write to Output, expected Prepared",
      [](Program &p) {
        p.preparations[2].operands[0] = {Space::Output, 0, 0, 192};

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace nnv12;
 
@@ -69,6 +71,24 @@ TEST(Codec, RefusesWhatIsNoFrame) {
   broken = encoded;
   broken.planes = 3;
   EXPECT_FALSE(decode(broken, back.data(), 400)) << "planes";
+}
+
+TEST(Codec, WithoutMemoryThereIsNoFrame) {
+  // The frame fits into the limit, zstd's tables do not.
+  auto limited = [](unsigned elementSize) {
+    std::vector<float> values = weights(1 << 18);
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%lu", &pages) != 1)
+      _exit(2);
+    fclose(file);
+    rlim_t most = pages * sysconf(_SC_PAGESIZE) + (5 << 19);
+    rlimit limit = {most, most};
+    setrlimit(RLIMIT_AS, &limit);
+    _exit(encode(values.data(), 1 << 20, elementSize).bytes.empty() ? 0 : 1);
+  };
+  EXPECT_EXIT(limited(1), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(limited(4), testing::ExitedWithCode(0), "");
 }
 
 TEST(Codec, AnEstimateIsNearTheTruth) {
