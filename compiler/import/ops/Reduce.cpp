@@ -28,6 +28,9 @@ static std::optional<Ints> reduceAxes(Node &n, Value x) {
   return all;
 }
 
+/// ONNX knows 0 and 1; for any other number ONNX Runtime drops the dimensions.
+static bool keepDims(Node &n) { return n.intAttr("keepdims", 1) == 1; }
+
 /// The integers' smallest or largest value: what an empty maximum or minimum
 /// is.
 static double limit(Type type, bool isMax) {
@@ -67,7 +70,7 @@ static void reduceWith(Node &n, Value (*before)(Node &, Value),
                        Value (*after)(Node &, Value)) {
   Value x = n.in(0);
   std::optional<Ints> axes = reduceAxes(n, x);
-  bool keep = n.intAttr("keepdims", 1) != 0;
+  bool keep = keepDims(n);
   if (n.failed())
     return;
   x = before ? before(n, x) : x;
@@ -113,7 +116,7 @@ static void reduceSumSquare(Node &n) {
 static void reduceLogSumExp(Node &n) {
   Value x = n.in(0);
   std::optional<Ints> axes = reduceAxes(n, x);
-  bool keep = n.intAttr("keepdims", 1) != 0;
+  bool keep = keepDims(n);
   if (n.failed())
     return;
   if (!axes)
@@ -135,7 +138,7 @@ template <ReduceKind K> static void argReduce(Node &n) {
   Value x = n.in(0);
   int64_t axis = n.axis(n.intAttr("axis", 0), n.rank(x));
   bool last = n.intAttr("select_last_index", 0) != 0;
-  n.out(n.argReduce(K, x, axis, n.intAttr("keepdims", 1) != 0, last));
+  n.out(n.argReduce(K, x, axis, keepDims(n), last));
 }
 
 //===----------------------------------------------------------------------===//

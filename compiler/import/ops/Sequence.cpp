@@ -104,6 +104,7 @@ static void splitToSequence(Node &n) {
   Value x = n.in(0);
   int64_t axis = n.axis(n.intAttr("axis", 0), n.rank(x));
   int64_t total = n.dim(x, axis);
+  // Other than in reductions, ONNX Runtime keeps for any number but 0.
   bool keep = n.has(1) || n.intAttr("keepdims", 1) != 0;
   Ints sizes{1};
   if (n.has(1))
