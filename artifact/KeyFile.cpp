@@ -27,11 +27,18 @@ static int hexDigit(char c) {
 bool readKeyFile(const char *path, KeyKind kind, uint8_t key[32],
                  Fault &fault) {
   char text[128];
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+  // O_NONBLOCK: opening a FIFO by mistake must not hang.
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat info;
+  bool isOpen = fd >= 0 && fstat(fd, &info) == 0;
+  bool isRegular = isOpen && S_ISREG(info.st_mode);
+  ssize_t size = isRegular ? read(fd, text, sizeof text - 1) : -1;
   int error = errno;
   if (fd >= 0)
     close(fd);
+  if (isOpen && !isRegular)
+    return fault.set(Fault::Io, "key: found %s, expected a regular file",
+                     S_ISDIR(info.st_mode) ? "a folder" : "a special file");
   if (size < 0)
     return fault.set(Fault::Io, "key: cannot read: %s", strerror(error));
   text[size] = 0;
@@ -45,8 +52,7 @@ bool readKeyFile(const char *path, KeyKind kind, uint8_t key[32],
     int low = high < 0 ? -1 : hexDigit(digits[2 * i + 1]);
     good = low >= 0;
     if (good)
-      if (good)
-        key[i] = static_cast<uint8_t>(high << 4 | low);
+      key[i] = static_cast<uint8_t>(high << 4 | low);
   }
   good = good && strspn(digits + 64, " \r\n") == strlen(digits + 64);
   if (!good)

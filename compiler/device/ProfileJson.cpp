@@ -1,15 +1,13 @@
 //===- ProfileJson.cpp - Device profiles as JSON --------------------------===//
 
 #include "artifact/AtomicFile.h"
+#include "artifact/MappedFile.h"
 #include "compiler/device/DeviceProfile.h"
 
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 namespace nnv12::device {
 
@@ -327,23 +325,16 @@ std::optional<DeviceProfile> parseProfile(const std::string &text, const std::st
 }
 
 std::optional<DeviceProfile> readProfile(const std::string &path, std::string &error) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    int reason = errno;
-    auto shipped = shippedProfiles().find(path);
-    if (shipped != shippedProfiles().end())
-      return parseProfile(shipped->second, path, error);
-    error = path + ": " + std::strerror(reason ? reason : EIO);
-    return std::nullopt;
-  }
-  std::stringstream text;
-  text << file.rdbuf();
-  // Reading a folder opens well and fails here.
-  if (file.bad() || (text.str().empty() && file.fail() && !file.eof())) {
-    error = path + ": cannot be read";
-    return std::nullopt;
-  }
-  return parseProfile(text.str(), path, error);
+  artifact::MappedFile file;
+  artifact::Fault fault;
+  if (file.open(path.c_str(), fault))
+    return parseProfile({reinterpret_cast<const char *>(file.data()), file.size()},
+                        path, error);
+  auto shipped = shippedProfiles().find(path);
+  if (shipped != shippedProfiles().end())
+    return parseProfile(shipped->second, path, error);
+  error = path + ": " + fault.text;
+  return std::nullopt;
 }
 
 std::string printProfile(const DeviceProfile &p) {

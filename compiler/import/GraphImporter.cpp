@@ -18,7 +18,8 @@ static constexpr unsigned kMaxDepth = 64;
 GraphImporter::GraphImporter(const onnx::ModelProto &model, StringRef path,
                              const ImportOptions &options, MLIRContext &context)
     : model_(model), path_(path.str()),
-      directory_(llvm::sys::path::parent_path(path).str()), options_(options),
+      external_(llvm::sys::path::parent_path(path), options.inputs),
+      options_(options),
       builder_(&context), fileLoc_(FileLineColLoc::get(&context, path, 0, 0)) {}
 
 //===----------------------------------------------------------------------===//
@@ -171,7 +172,7 @@ Value GraphImporter::tensorConstant(const onnx::TensorProto &tensor,
   auto [it, isNew] = decoded_.try_emplace(&tensor);
   if (!isNew)
     return it->second;
-  Value value = b.constant(decodeTensor(tensor, directory_, b));
+  Value value = b.constant(decodeTensor(tensor, external_, b));
   decoded_[&tensor] = value;
   // The elements are copied; weights must not take memory twice. Nothing reads
   // a tensor again that decoded_ holds.
@@ -198,7 +199,7 @@ std::optional<ImportValue> GraphImporter::lookup(const Scope &inner,
       Value &value = decoded_[t];
       LayerBuilder b = report("initialiser '" + name + "': ");
       if (!value)
-        value = b.constant(decodeSparse(*t, directory_, b));
+        value = b.constant(decodeSparse(*t, external_, b));
       fault_ |= b.failed();
       return ImportValue(value);
     }

@@ -2,6 +2,7 @@
 #ifndef NNV12_COMPILER_IMPORT_GRAPHIMPORTER_H
 #define NNV12_COMPILER_IMPORT_GRAPHIMPORTER_H
 
+#include "compiler/import/ExternalData.h"
 #include "compiler/import/Import.h"
 #include "compiler/import/Node.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -60,7 +61,7 @@ public:
   const std::string &argumentName(unsigned i) const {
     return argumentNames_[i];
   }
-  llvm::StringRef directory() const { return directory_; }
+  ExternalData &external() { return external_; }
 
   /// Imports the graph of a control flow node with these inputs, in place.
   /// The node's fault is set when one occurs inside.
@@ -97,7 +98,7 @@ private:
 
   const onnx::ModelProto &model_;
   std::string path_;
-  std::string directory_;
+  ExternalData external_;
   const ImportOptions &options_;
   mlir::OpBuilder builder_;
   mlir::Location fileLoc_;

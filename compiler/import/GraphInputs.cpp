@@ -154,7 +154,7 @@ bool GraphImporter::importInputs(Scope &scope) {
           info.type().has_sequence_type()   ? ImportValue::Sequence
           : info.type().has_optional_type() ? ImportValue::Optional
                                             : ImportValue::Tensor;
-      ImportValue value = readConstantFile(constant->second, kind, b);
+      ImportValue value = readConstantFile(constant->second, kind, external_, b);
       if (b.failed())
         return false;
       int32_t declared = info.type().tensor_type().elem_type();

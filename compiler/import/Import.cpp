@@ -2,16 +2,20 @@
 
 #include "compiler/import/Import.h"
 
+#include "artifact/MappedFile.h"
 #include "compiler/import/GraphImporter.h"
 #include "compiler/import/Onnx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/Support/MemoryBuffer.h"
 
+#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/stubs/logging.h>
 
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
+
+/// What protobuf, which parses by recursion, is sure to have the stack for.
+static constexpr int kMaxNesting = 2000;
 
 static OwningOpRef<ModuleOp> refuse(StringRef path, MLIRContext &context,
                                     const Twine &message) {
@@ -36,11 +40,22 @@ static std::unique_ptr<onnx::ModelProto> parse(StringRef bytes, StringRef path,
   }
   google::protobuf::LogSilencer silence; // one line a fault: ours
   auto model = std::make_unique<onnx::ModelProto>();
-  if (!model->ParseFromArray(bytes.data(), int(bytes.size())) ||
-      (!model->has_graph() && !model->has_ir_version())) {
+  int size = bytes.size();
+  bool parsed = model->ParseFromArray(bytes.data(), size);
+  if (!parsed) {
+    // Protobuf stops at 100 messages inside of each other without saying so; the
+    // importer's limit is one of graphs and comes with a node.
+    google::protobuf::io::CodedInputStream stream(
+        reinterpret_cast<const uint8_t *>(bytes.data()), size);
+    stream.SetRecursionLimit(kMaxNesting);
+    parsed = model->ParseFromCodedStream(&stream);
+  }
+  if (!parsed || (!model->has_graph() && !model->has_ir_version())) {
     refuse(path, context,
-           "found a file that is truncated or no ONNX model, expected a "
-           "serialised ModelProto");
+           "found a file that is truncated, no ONNX model, or one with more than " +
+               Twine(kMaxNesting) +
+               " messages inside of each other, expected a serialised "
+               "ModelProto");
     return nullptr;
   }
   return model;
@@ -59,13 +74,12 @@ OwningOpRef<ModuleOp> nnv12::importOnnx(StringRef path,
   context.loadDialect<func::FuncDialect, nn::NNDialect>();
   std::unique_ptr<onnx::ModelProto> model;
   {
-    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                              /*RequiresNullTerminator=*/false);
-    if (!buffer)
-      return refuse(path, context,
-                    "found no readable file (" + buffer.getError().message() +
-                        "), expected an ONNX model");
-    model = parse((*buffer)->getBuffer(), path, context);
+    artifact::MappedFile file;
+    artifact::Fault fault;
+    if (!file.open(path.str().c_str(), fault))
+      return refuse(path, context, fault.text);
+    model = parse({reinterpret_cast<const char *>(file.data()), file.size()},
+                  path, context);
   }
   return model ? importModel(*model, path, options, context)
                : OwningOpRef<ModuleOp>();

@@ -18,6 +18,10 @@
 #include <utility>
 #include <vector>
 
+namespace nnv12::artifact {
+class InputFiles;
+} // namespace nnv12::artifact
+
 namespace nnv12 {
 
 struct ImportOptions {
@@ -34,6 +38,8 @@ struct ImportOptions {
   /// How many nodes may be imported, counting those of inlined functions and of
   /// unrolled loops once for every time.
   uint64_t maxNodes = 1000000;
+  /// Where to note the files with external data that were read, if at all.
+  artifact::InputFiles *inputs = nullptr;
 };
 
 /// Imports the ONNX model at `path`. The result has one `func.func @main` whose

@@ -3,6 +3,7 @@
 #include "compiler/import/LayerBuilder.h"
 
 #include "compiler/import/TypeSet.h"
+#include "dialects/nn/ConstantBudget.h"
 #include "dialects/nn/Layout.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/APFloat.h"
@@ -149,6 +150,14 @@ RankedTensorType LayerBuilder::type(ArrayRef<int64_t> shape, Type element) {
   return RankedTensorType::get(shape, element);
 }
 
+bool LayerBuilder::reserve(RankedTensorType type) {
+  uint64_t bytes = nn::storageSize(type);
+  if (!nn::ConstantBudget::of(context()).take(bytes))
+    fail("a constant of " + Twine(bytes) + " bytes to compute",
+         "less beside those computed before");
+  return !failed_;
+}
+
 int64_t LayerBuilder::axis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank) {
     fail("axis " + Twine(axis), "an axis in [" + Twine(-rank) + ", " +
@@ -231,7 +240,7 @@ Value LayerBuilder::ints(ArrayRef<int64_t> values) {
 
 Value LayerBuilder::ints(ArrayRef<int64_t> shape, ArrayRef<int64_t> values) {
   RankedTensorType t = type(shape, i64());
-  if (!t)
+  if (!t || !reserve(t))
     return {};
   return constant(nn::makeConstant(
       t, ArrayRef<char>(reinterpret_cast<const char *>(values.data()),
@@ -246,7 +255,7 @@ Value LayerBuilder::doubles(ArrayRef<int64_t> shape, Type element,
 Value LayerBuilder::generate(ArrayRef<int64_t> shape, Type element,
                              llvm::function_ref<double(int64_t)> value) {
   RankedTensorType t = type(shape, element);
-  if (!t)
+  if (!t || !reserve(t))
     return {};
   int64_t n = t.getNumElements(), width = nn::storageElementSize(element);
   return constant(nn::makeConstant(t, [&](MutableArrayRef<char> target) {

@@ -83,6 +83,9 @@ void Node::failNotConstant(Value value, const Twine &what) {
        "a constant" + (advice.empty() ? "" : " (bind it with " + advice + ")"));
 }
 
+/// Handlers look at every element of such an input, and a splat has any number.
+static constexpr int64_t kMaxConstantInput = int64_t(1) << 26;
+
 std::optional<nn::ConstantData> Node::constantInput(unsigned i,
                                                     const char *what) {
   Value v = in(i);
@@ -91,6 +94,12 @@ std::optional<nn::ConstantData> Node::constantInput(unsigned i,
   auto constant = data(v);
   if (!constant)
     failNotConstant(v, "input '" + inputName(i) + "' (" + what + ")");
+  if (constant && constant->size() > kMaxConstantInput) {
+    fail("input '" + inputName(i) + "' (" + what + ") of " +
+             Twine(constant->size()) + " elements",
+         "at most " + Twine(kMaxConstantInput));
+    return std::nullopt;
+  }
   return constant;
 }
 

@@ -2,11 +2,11 @@
 
 #include "compiler/import/TensorData.h"
 
+#include "artifact/MappedFile.h"
+#include "compiler/import/ExternalData.h"
 #include "compiler/import/Onnx.h"
+#include "dialects/nn/ConstantBudget.h"
 #include "dialects/nn/Layout.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 
 #include <cstring>
 
@@ -15,76 +15,6 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 using Bytes = MutableArrayRef<char>;
-
-//===----------------------------------------------------------------------===//
-// External data
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Where a tensor's bytes lie in another file.
-struct ExternalSlice {
-  std::string path;
-  uint64_t offset = 0;
-  uint64_t length = 0;
-};
-} // namespace
-
-/// Finds and checks the slice; a fault if it does not hold `bytes` bytes.
-static std::optional<ExternalSlice>
-findExternal(const onnx::TensorProto &tensor, StringRef directory,
-             uint64_t bytes, LayerBuilder &b) {
-  ExternalSlice slice;
-  std::string location;
-  slice.length = bytes;
-  for (const onnx::StringStringEntryProto &entry : tensor.external_data()) {
-    StringRef value(entry.value());
-    if (entry.key() == "location") {
-      location = value.str();
-    } else if (entry.key() == "offset" || entry.key() == "length") {
-      uint64_t number;
-      if (value.getAsInteger(10, number)) {
-        b.fail("external data " + entry.key() + " '" + value + "'",
-               "a number of bytes");
-        return std::nullopt;
-      }
-      (entry.key() == "offset" ? slice.offset : slice.length) = number;
-    }
-  }
-  // A model must not read files outside of its folder.
-  bool outside = location.empty() || llvm::sys::path::is_absolute(location) ||
-                 location.find('\0') != std::string::npos;
-  for (auto it = llvm::sys::path::begin(location),
-            end = llvm::sys::path::end(location);
-       it != end; ++it)
-    outside |= *it == "..";
-  if (outside) {
-    b.fail("external data at '" + location + "'",
-           "a relative path below the model's folder");
-    return std::nullopt;
-  }
-  SmallString<128> path(directory);
-  llvm::sys::path::append(path, location);
-  slice.path = path.str().str();
-  uint64_t size;
-  if (std::error_code error = llvm::sys::fs::file_size(path, size)) {
-    b.fail("no external data file '" + path.str() + "' (" + error.message() +
-               ")",
-           "it beside the model");
-    return std::nullopt;
-  }
-  if (slice.length != bytes) {
-    b.fail("external data of " + Twine(slice.length) + " bytes",
-           Twine(bytes) + " bytes");
-    return std::nullopt;
-  }
-  if (slice.offset > size || bytes > size - slice.offset) {
-    b.fail("external data file '" + path.str() + "' of " + Twine(size) +
-               " bytes",
-           Twine(bytes) + " bytes at offset " + Twine(slice.offset));
-    return std::nullopt;
-  }
-  return slice;
-}
 
 //===----------------------------------------------------------------------===//
 // TensorProto
@@ -141,8 +71,15 @@ static void normaliseBools(Type element, Bytes bytes) {
       c = c != 0;
 }
 
+/// A constant with elements that a file brings.
+static ElementsAttr given(RankedTensorType type,
+                          llvm::function_ref<void(Bytes)> fill) {
+  nn::ConstantBudget::of(type.getContext()).give(nn::storageSize(type));
+  return nn::makeConstant(type, fill);
+}
+
 ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
-                                    StringRef directory, LayerBuilder &b) {
+                                    ExternalData &external, LayerBuilder &b) {
   Type element = elementType(tensor.data_type(), b.context());
   if (!element) {
     b.fail("a tensor of " + dataTypeName(tensor.data_type()),
@@ -158,19 +95,12 @@ ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
   std::string what = " for " + str(dims) + " of " + typeName(element);
 
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-    auto slice = findExternal(tensor, directory, bytes, b);
-    if (!slice)
+    ExternalData::Slice slice = external.find(tensor, bytes, b);
+    if (!slice.file)
       return {};
-    if (bytes == 0)
-      return nn::makeConstant(type, ArrayRef<char>());
-    auto buffer =
-        llvm::MemoryBuffer::getFileSlice(slice->path, bytes, slice->offset);
-    if (!buffer || (*buffer)->getBufferSize() != bytes) {
-      b.fail("unreadable external data '" + slice->path + "'", "a file");
-      return {};
-    }
-    return nn::makeConstant(type, [&](Bytes target) {
-      std::memcpy(target.data(), (*buffer)->getBufferStart(), target.size());
+    return given(type, [&](Bytes target) {
+      if (!target.empty())
+        std::memcpy(target.data(), slice.bytes.data(), target.size());
       normaliseBools(element, target);
     });
   }
@@ -181,7 +111,7 @@ ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
              Twine(bytes) + what);
       return {};
     }
-    return nn::makeConstant(type, [&](Bytes target) {
+    return given(type, [&](Bytes target) {
       if (!target.empty())
         std::memcpy(target.data(), raw.data(), target.size());
       normaliseBools(element, target);
@@ -192,16 +122,16 @@ ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
            Twine(count) + what);
     return {};
   }
-  return nn::makeConstant(type, [&](Bytes target) {
+  return given(type, [&](Bytes target) {
     copyTyped(tensor, element, target);
     normaliseBools(element, target);
   });
 }
 
 ElementsAttr importer::decodeSparse(const onnx::SparseTensorProto &sparse,
-                                    StringRef directory, LayerBuilder &b) {
-  ElementsAttr valuesAttr = decodeTensor(sparse.values(), directory, b);
-  ElementsAttr indicesAttr = decodeTensor(sparse.indices(), directory, b);
+                                    ExternalData &external, LayerBuilder &b) {
+  ElementsAttr valuesAttr = decodeTensor(sparse.values(), external, b);
+  ElementsAttr indicesAttr = decodeTensor(sparse.indices(), external, b);
   if (!valuesAttr || !indicesAttr)
     return {};
   auto values = nn::ConstantData::get(valuesAttr);
@@ -239,6 +169,8 @@ ElementsAttr importer::decodeSparse(const onnx::SparseTensorProto &sparse,
     }
     offsets.push_back(offset);
   }
+  if (!b.reserve(type))
+    return {};
   int64_t width = nn::storageElementSize(type.getElementType());
   return nn::makeConstant(type, [&](Bytes target) {
     std::memset(target.data(), 0, target.size());
@@ -287,7 +219,9 @@ static Value readNpy(StringRef path, StringRef bytes, LayerBuilder &b) {
     headerSize = headerSize << 8 | uint8_t(bytes[i]);
   if (headerSize > bytes.size() - headerAt)
     return bad("a truncated header", "a .npy file");
-  StringRef header = bytes.substr(headerAt, headerSize);
+  StringRef header = bytes.substr(headerAt, headerSize).trim();
+  if (!header.starts_with("{") || !header.ends_with("}"))
+    return bad("a header without its braces", "a .npy file");
   StringRef descr = headerField(header, "descr");
   descr = descr.substr(1, descr.find_first_of("'", 1) - 1);
   Type element = numpyType(descr, b.context());
@@ -317,7 +251,7 @@ static Value readNpy(StringRef path, StringRef bytes, LayerBuilder &b) {
   uint64_t size = type.getNumElements() * nn::storageElementSize(element);
   if (elements.size() < size)
     return bad(Twine(elements.size()) + " bytes of elements", Twine(size));
-  return b.constant(nn::makeConstant(type, [&](Bytes target) {
+  return b.constant(given(type, [&](Bytes target) {
     if (!target.empty())
       std::memcpy(target.data(), elements.data(), target.size());
     normaliseBools(element, target);
@@ -325,11 +259,11 @@ static Value readNpy(StringRef path, StringRef bytes, LayerBuilder &b) {
 }
 
 static ImportValue decodeSequence(const onnx::SequenceProto &proto,
-                                  LayerBuilder &b) {
+                                  ExternalData &external, LayerBuilder &b) {
   ImportValue sequence;
   sequence.kind = ImportValue::Sequence;
   for (const onnx::TensorProto &t : proto.tensor_values())
-    sequence.list.push_back(b.constant(decodeTensor(t, "", b)));
+    sequence.list.push_back(b.constant(decodeTensor(t, external, b)));
   if (proto.tensor_values_size() == 0 &&
       (proto.sequence_values_size() || proto.map_values_size() ||
        proto.optional_values_size() || proto.sparse_tensor_values_size()))
@@ -338,15 +272,14 @@ static ImportValue decodeSequence(const onnx::SequenceProto &proto,
 }
 
 ImportValue importer::readConstantFile(StringRef path, ImportValue::Kind kind,
-                                       LayerBuilder &b) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer) {
-    b.fail("no file '" + path + "' (" + buffer.getError().message() + ")",
-           "a .npy or .pb file");
+                                       ExternalData &external, LayerBuilder &b) {
+  artifact::MappedFile file;
+  artifact::Fault fault;
+  if (!file.open(path.str().c_str(), fault)) {
+    b.fail("no file '" + path + "' (" + fault.text + ")", "a .npy or .pb file");
     return {};
   }
-  StringRef bytes = (*buffer)->getBuffer();
+  StringRef bytes(reinterpret_cast<const char *>(file.data()), file.size());
   if (kind == ImportValue::Tensor && bytes.starts_with("\x93NUMPY"))
     return readNpy(path, bytes, b);
   auto parse = [&](google::protobuf::Message &message) {
@@ -359,7 +292,7 @@ ImportValue importer::readConstantFile(StringRef path, ImportValue::Kind kind,
   };
   if (kind == ImportValue::Sequence) {
     onnx::SequenceProto sequence;
-    return parse(sequence) ? decodeSequence(sequence, b) : ImportValue();
+    return parse(sequence) ? decodeSequence(sequence, external, b) : ImportValue();
   }
   if (kind == ImportValue::Optional) {
     onnx::OptionalProto proto;
@@ -369,11 +302,11 @@ ImportValue importer::readConstantFile(StringRef path, ImportValue::Kind kind,
     result.kind = ImportValue::Optional;
     if (proto.has_tensor_value())
       result.list.push_back(
-          b.constant(decodeTensor(proto.tensor_value(), "", b)));
+          b.constant(decodeTensor(proto.tensor_value(), external, b)));
     else if (proto.has_sequence_value())
-      result.list.push_back(decodeSequence(proto.sequence_value(), b));
+      result.list.push_back(decodeSequence(proto.sequence_value(), external, b));
     return result;
   }
   onnx::TensorProto tensor;
-  return parse(tensor) ? b.constant(decodeTensor(tensor, "", b)) : Value();
+  return parse(tensor) ? b.constant(decodeTensor(tensor, external, b)) : Value();
 }

@@ -10,21 +10,20 @@ class SparseTensorProto;
 
 namespace nnv12::importer {
 
-/// The elements of a tensor, null after a fault. External data is read from
-/// below `directory`.
+class ExternalData;
+
+/// The elements of a tensor, null after a fault.
 mlir::ElementsAttr decodeTensor(const onnx::TensorProto &tensor,
-                                llvm::StringRef directory,
-                                LayerBuilder &builder);
+                                ExternalData &external, LayerBuilder &builder);
 
 /// The dense form of a sparse tensor.
 mlir::ElementsAttr decodeSparse(const onnx::SparseTensorProto &tensor,
-                                llvm::StringRef directory,
-                                LayerBuilder &builder);
+                                ExternalData &external, LayerBuilder &builder);
 
 /// A value from a .npy file, or from a serialised TensorProto, SequenceProto or
 /// OptionalProto; `kind` says which of these a .pb file holds.
 ImportValue readConstantFile(llvm::StringRef path, ImportValue::Kind kind,
-                             LayerBuilder &builder);
+                             ExternalData &external, LayerBuilder &builder);
 
 } // namespace nnv12::importer
 

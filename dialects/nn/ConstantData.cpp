@@ -99,24 +99,36 @@ std::optional<ConstantData> ConstantData::get(Attribute attr) {
   auto dense = dyn_cast<DenseElementsAttr>(attr);
   if (!dense)
     return std::nullopt;
-  ArrayRef<char> raw = dense.getRawData();
-  bool bits = type.getElementType().isInteger(1);
-  if (!bits && (!dense.isSplat() || data.size_ <= 1)) {
-    data.bytes_ = raw;
-    return data;
-  }
-  data.owned_ = std::make_shared<SmallVector<char, 0>>();
-  data.owned_->resize_for_overwrite(data.size_ * elementSize);
-  char *target = data.owned_->data();
-  if (bits) {
-    for (bool bit : dense.getValues<bool>())
-      *target++ = bit;
+  data.bytes_ = dense.getRawData();
+  if (type.getElementType().isInteger(1)) {
+    // Bits, eight in a byte, even where all are equal.
+    data.isSplat_ = dense.isSplat() && data.size_ > 1;
+    data.owned_ = std::make_shared<SmallVector<char, 0>>();
+    if (data.isSplat_) {
+      data.owned_->push_back(dense.getSplatValue<bool>());
+    } else {
+      data.owned_->reserve(data.size_);
+      for (bool bit : dense.getValues<bool>())
+        data.owned_->push_back(bit);
+    }
+    data.bytes_ = *data.owned_;
   } else {
-    for (int64_t i = 0; i < data.size_; ++i)
-      std::memcpy(target + i * elementSize, raw.data(), elementSize);
+    data.isSplat_ = dense.isSplat() && data.size_ > 1;
   }
-  data.bytes_ = *data.owned_;
   return data;
+}
+
+ArrayRef<char> ConstantData::bytes() const {
+  if (!isSplat_)
+    return bytes_;
+  if (!expanded_) {
+    expanded_ = std::make_shared<SmallVector<char, 0>>();
+    expanded_->resize_for_overwrite(size_ * bytes_.size());
+    for (int64_t i = 0; i < size_; ++i)
+      std::memcpy(expanded_->data() + i * bytes_.size(), bytes_.data(),
+                  bytes_.size());
+  }
+  return *expanded_;
 }
 
 std::optional<ConstantData> ConstantData::get(Value value) {
@@ -131,6 +143,7 @@ template <typename T> static T read(ArrayRef<char> bytes, int64_t i) {
 }
 
 double ConstantData::asDouble(int64_t i) const {
+  i = isSplat_ ? 0 : i;
   Type element = type_.getElementType();
   if (element.isF32())
     return read<float>(bytes_, i);
@@ -148,6 +161,7 @@ double ConstantData::asDouble(int64_t i) const {
 }
 
 int64_t ConstantData::asInt(int64_t i) const {
+  i = isSplat_ ? 0 : i;
   Type element = type_.getElementType();
   if (isa<FloatType>(element))
     return static_cast<int64_t>(asDouble(i));
@@ -182,7 +196,7 @@ std::optional<double> ConstantData::splat() const {
   if (size_ == 0)
     return std::nullopt;
   size_t elementSize = storageElementSize(type_.getElementType());
-  for (int64_t i = 1; i < size_; ++i)
+  for (int64_t i = 1; i < size_ && !isSplat_; ++i)
     if (std::memcmp(bytes_.data(), bytes_.data() + i * elementSize, elementSize))
       return std::nullopt;
   return asDouble(0);

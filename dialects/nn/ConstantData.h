@@ -28,7 +28,7 @@ makeConstant(mlir::RankedTensorType type,
 /// All elements the same: a double for floats, an int64_t for integers.
 mlir::ElementsAttr makeSplat(mlir::RankedTensorType type, double value);
 
-/// Row-major view of a constant. Splats are expanded on demand.
+/// Row-major view of a constant. Splats are expanded only where bytes() is called.
 class ConstantData {
 public:
   /// nullopt if `attr` is no tensor constant of a supported element type.
@@ -39,7 +39,7 @@ public:
   mlir::RankedTensorType type() const { return type_; }
   int64_t size() const { return size_; }
   /// The bytes, storageElementSize each, row-major.
-  llvm::ArrayRef<char> bytes() const { return bytes_; }
+  llvm::ArrayRef<char> bytes() const;
   /// Element i as a double / an int64 (converted).
   double asDouble(int64_t i) const;
   int64_t asInt(int64_t i) const;
@@ -51,8 +51,10 @@ public:
 private:
   mlir::RankedTensorType type_;
   int64_t size_ = 0;
-  llvm::ArrayRef<char> bytes_;
-  std::shared_ptr<llvm::SmallVector<char, 0>> owned_; // expanded splats and i1
+  bool isSplat_ = false;
+  llvm::ArrayRef<char> bytes_; // of one element for a splat
+  std::shared_ptr<llvm::SmallVector<char, 0>> owned_; // i1, one byte each
+  mutable std::shared_ptr<llvm::SmallVector<char, 0>> expanded_;
 };
 
 } // namespace nnv12::nn

@@ -1,5 +1,6 @@
 //===- ConstantEval.cpp - Data movement on constants ----------------------===//
 #include "dialects/nn/ConstantEval.h"
+#include "dialects/nn/ConstantBudget.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/StridedLoop.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -72,12 +73,13 @@ ElementsAttr nn::makeSplatOf(RankedTensorType type, const char *element) {
       type, ArrayRef<char>(element, storageElementSize(type.getElementType())));
 }
 
-bool nn::isWorthStoring(RankedTensorType type,
-                        ArrayRef<const ConstantOperand *> operands) {
-  int64_t stored = 0;
+bool nn::reserveResult(RankedTensorType type,
+                       ArrayRef<const ConstantOperand *> operands) {
+  int64_t stored = 0, size = storageSize(withLayout(type, ""));
   for (const ConstantOperand *operand : operands)
     stored += operand->storedBytes();
-  return storageSize(withLayout(type, "")) <= std::max(kFreeBytes, 2 * stored);
+  return size <= std::max(kFreeBytes, 2 * stored) &&
+         ConstantBudget::of(type.getContext()).take(size);
 }
 
 ElementsAttr nn::evalReshape(Attribute value, RankedTensorType type) {
@@ -101,7 +103,7 @@ static ElementsAttr copyFrom(const ConstantOperand &input, int64_t offset,
   type = withLayout(type, "");
   if (input.isSplat() && type.getNumElements() > 0)
     return makeSplatOf(type, input.bytes());
-  if (!isWorthStoring(type, {&input}))
+  if (!reserveResult(type, {&input}))
     return {};
   unsigned size = input.codec().size;
   return makeConstant(type, [&](MutableArrayRef<char> result) {
@@ -152,7 +154,7 @@ ElementsAttr nn::evalConcat(int64_t axis, ArrayRef<ConstantOperand> inputs,
   }
   if (equal)
     return makeSplatOf(type, inputs.front().bytes());
-  if (!isWorthStoring(type, pointers))
+  if (!reserveResult(type, pointers))
     return {};
   return makeConstant(type, [&](MutableArrayRef<char> result) {
     SmallVector<int64_t> to = denseStrides(type.getShape());
@@ -177,7 +179,7 @@ ElementsAttr nn::evalPad(ArrayRef<int64_t> low, const ConstantOperand &input,
   const char *padding = value ? value->bytes() : zero;
   if (input.isSplat() && std::memcmp(input.bytes(), padding, size) == 0)
     return makeSplatOf(type, padding);
-  if (!isWorthStoring(type, {&input}))
+  if (!reserveResult(type, {&input}))
     return {};
   return makeConstant(type, [&](MutableArrayRef<char> result) {
     SmallVector<int64_t> to = denseStrides(type.getShape());
@@ -200,10 +202,10 @@ ElementsAttr nn::evalGather(int64_t axis, const ConstantOperand &input,
   type = withLayout(type, "");
   if (type.getNumElements() > 0 && input.isSplat())
     return makeSplatOf(type, input.bytes());
-  if (!isWorthStoring(type, {&input, &indices}))
-    return {};
   int64_t extent = input.shape()[axis], inner = 1, outer = 1;
   if (extent == 0 && type.getNumElements() > 0)
+    return {};
+  if (!reserveResult(type, {&input, &indices}))
     return {};
   for (int64_t d : input.shape().take_front(axis))
     outer *= d;
@@ -230,7 +232,7 @@ ElementsAttr nn::evalScatterND(const ConstantOperand &input,
                                const ConstantOperand &updates,
                                RankedTensorType type) {
   type = withLayout(type, "");
-  if (!isWorthStoring(type, {&input, &updates}))
+  if (!reserveResult(type, {&input, &updates}))
     return {};
   ArrayRef<int64_t> shape = input.shape();
   int64_t depth = indices.shape().back(), inner = 1;

@@ -2,8 +2,9 @@
 //
 // Each function gives the value of a layer whose operands are known, or null
 // when it declines: an element type it does not know, an operation without a
-// value (division of an integer by zero), or a result so much larger than the
-// operands that storing it would cost more than computing it.
+// value (division of an integer by zero), a result so much larger than the
+// operands that storing it would cost more than computing it, or one for which
+// the ConstantBudget has no room.
 //
 // Values are exact: integers in 64 bits with wrap-around, floats in double with
 // one rounding to the type. Equal elements stay a splat, however many they are.
@@ -100,9 +101,10 @@ mlir::ElementsAttr evalScatterND(const ConstantOperand &input,
                                  const ConstantOperand &updates,
                                  mlir::RankedTensorType type);
 
-/// Whether a result of `type` is worth storing, given what its operands store.
-bool isWorthStoring(mlir::RankedTensorType type,
-                    llvm::ArrayRef<const ConstantOperand *> operands);
+/// Whether a result of `type` is worth storing, given what its operands store, and
+/// the ConstantBudget has room for it, which is taken then.
+bool reserveResult(mlir::RankedTensorType type,
+                   llvm::ArrayRef<const ConstantOperand *> operands);
 
 } // namespace nnv12::nn
 

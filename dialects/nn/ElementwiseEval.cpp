@@ -35,7 +35,7 @@ ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
   bool splat = type.getNumElements() > 0;
   for (const ConstantOperand *operand : operands)
     splat &= operand->isSplat() || operand->type().getNumElements() == 1;
-  if (!splat && !isWorthStoring(type, operands))
+  if (!splat && !reserveResult(type, operands))
     return {};
 
   SmallVector<int64_t> shape;
@@ -512,6 +512,9 @@ const ReduceEntry reduceTable[] = {
 };
 } // namespace
 
+/// A splat may have any number of elements, each of which is visited.
+static constexpr int64_t kMostReduced = int64_t(1) << 28;
+
 ElementsAttr nn::evalReduce(ReduceKind kind, ArrayRef<int64_t> axes,
                             const ConstantOperand &input,
                             RankedTensorType type) {
@@ -520,7 +523,7 @@ ElementsAttr nn::evalReduce(ReduceKind kind, ArrayRef<int64_t> axes,
   int64_t results = type.getNumElements();
   int64_t elements = input.type().getNumElements();
   if (!entry || type.getElementType() != input.type().getElementType() ||
-      elements == 0 || results == 0)
+      elements == 0 || results == 0 || elements > kMostReduced)
     return {};
   const ElementCodec &codec = input.codec();
   bool asFloat = codec.domain == ElementCodec::Float;
@@ -542,6 +545,8 @@ ElementsAttr nn::evalReduce(ReduceKind kind, ArrayRef<int64_t> axes,
     double asDouble;
     int64_t asInt;
   };
+  if (!reserveResult(type, {&input}))
+    return {};
   SmallVector<Value> accumulators(results);
   Value initial;
   if (asFloat)

@@ -2,6 +2,7 @@
 
 #include "dialects/nn/NNDialect.h"
 
+#include "dialects/nn/ConstantBudget.h"
 #include "dialects/nn/Layout.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -50,6 +51,7 @@ void NNDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialects/nn/NNAttrs.cpp.inc"
       >();
+  addInterfaces<ConstantBudget>();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/nn/NNOps.cpp.inc"

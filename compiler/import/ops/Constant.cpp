@@ -17,7 +17,7 @@ static void constant(Node &n) {
     return n.out(n.importer().tensorConstant(*t, n));
   if (const onnx::AttributeProto *a = n.find("sparse_value"))
     return n.out(n.constant(
-        decodeSparse(a->sparse_tensor(), n.importer().directory(), n)));
+        decodeSparse(a->sparse_tensor(), n.importer().external(), n)));
   if (n.hasAttr("value_int"))
     return n.out(n.ints({}, {n.intAttr("value_int", 0)}));
   if (n.hasAttr("value_ints"))

@@ -1,0 +1,49 @@
+//===- ExternalData.h - Elements of tensors in other files ------*- C++ -*-===//
+#ifndef NNV12_COMPILER_IMPORT_EXTERNALDATA_H
+#define NNV12_COMPILER_IMPORT_EXTERNALDATA_H
+
+#include "artifact/MappedFile.h"
+#include "compiler/import/LayerBuilder.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <memory>
+
+namespace onnx {
+class TensorProto;
+} // namespace onnx
+
+namespace nnv12::artifact {
+class InputFiles;
+} // namespace nnv12::artifact
+
+namespace nnv12::importer {
+
+/// The files below a model's folder that hold elements of its tensors.
+class ExternalData {
+public:
+  /// Elements of one tensor, which stay as long as this lives: weights must not
+  /// take memory twice for longer than it takes to copy them.
+  struct Slice {
+    std::unique_ptr<artifact::MappedFile> file;
+    llvm::ArrayRef<char> bytes;
+  };
+
+  /// Notes in `inputs`, unless null, what it opens.
+  ExternalData(llvm::StringRef directory, artifact::InputFiles *inputs)
+      : directory_(directory.str()), inputs_(inputs) {}
+
+  /// The tensor's `bytes` bytes; no file after a fault.
+  Slice find(const onnx::TensorProto &tensor, uint64_t bytes, LayerBuilder &b);
+
+private:
+  std::unique_ptr<artifact::MappedFile> open(const std::string &location,
+                                             LayerBuilder &b);
+
+  std::string directory_;
+  artifact::InputFiles *inputs_;
+  llvm::StringMap<uint64_t> used_; ///< sum of the slices of a file
+};
+
+} // namespace nnv12::importer
+
+#endif // NNV12_COMPILER_IMPORT_EXTERNALDATA_H
