@@ -2,6 +2,9 @@
 
 #include "compiler/Compiler.h"
 
+#include "artifact/AtomicFile.h"
+#include "artifact/InputFiles.h"
+#include "artifact/MappedFile.h"
 #include "artifact/Writer.h"
 #include "compiler/Planning.h"
 #include "compiler/codegen/cpu/Backend.h"
@@ -24,10 +27,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 #include <chrono>
 
@@ -114,11 +115,43 @@ describe(func::FuncOp main, TypeRange types,
   return success();
 }
 
+/// What is read; `options.import.inputs` adds the files that the model names.
+static void noteInputs(const CompileOptions &options,
+                       artifact::InputFiles &inputs) {
+  inputs.add(options.input);
+  inputs.add(options.profile);
+  inputs.add(options.signingKey);
+  for (const auto &[name, file] : options.import.constants)
+    inputs.add(file);
+}
+
+/// Fails if writing the output would replace something that is read.
+static LogicalResult checkOutput(const CompileOptions &options,
+                                 const artifact::InputFiles &inputs,
+                                 MLIRContext &context) {
+  artifact::Fault fault;
+  if (options.output == "-" || inputs.allowsWriting(options.output, fault))
+    return success();
+  return emitError(UnknownLoc::get(&context))
+         << options.output << ": " << fault.text;
+}
+
 static OwningOpRef<ModuleOp> load(const CompileOptions &options,
+                                  artifact::InputFiles &inputs,
                                   MLIRContext &context) {
-  if (llvm::sys::path::extension(options.input) == ".mlir")
+  if (llvm::sys::path::extension(options.input) == ".mlir") {
+    // MLIR would read a special file for as long as it gives bytes.
+    artifact::Fault fault;
+    if (!artifact::MappedFile().open(options.input.c_str(), fault)) {
+      emitError(UnknownLoc::get(&context))
+          << options.input << ": " << fault.text;
+      return {};
+    }
     return parseSourceFile<ModuleOp>(options.input, &context);
-  return importOnnx(options.input, options.import, context);
+  }
+  ImportOptions import = options.import;
+  import.inputs = &inputs;
+  return importOnnx(options.input, import, context);
 }
 
 /// Brings the model into the form that kernels are generated from.
@@ -157,28 +190,41 @@ static LogicalResult checkTiles(Location location, const KernelTable &kernels,
   return success();
 }
 
-static LogicalResult writeText(const CompileOptions &options, MLIRContext &context,
-                               llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) {
-  std::error_code error;
-  llvm::ToolOutputFile file(options.output, error, llvm::sys::fs::OF_Text);
-  if (error)
-    return emitError(UnknownLoc::get(&context))
-           << options.output << ": " << error.message();
-  if (failed(print(file.os())))
+/// Prints all before anything is written: a fault leaves the output as it was.
+static LogicalResult
+writeText(const CompileOptions &options, MLIRContext &context,
+          llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (failed(print(os)))
     return failure();
-  file.os().flush();
-  if (file.os().has_error()) {
-    error = file.os().error();
-    file.os().clear_error();
-    return emitError(UnknownLoc::get(&context))
-           << options.output << ": " << error.message();
+  auto fail = [&](const llvm::Twine &message) {
+    return emitError(UnknownLoc::get(&context)) << message;
+  };
+  if (options.output == "-") {
+    llvm::outs() << text;
+    llvm::outs().flush();
+    if (!llvm::outs().has_error())
+      return success();
+    std::error_code error = llvm::outs().error();
+    llvm::outs().clear_error();
+    return fail("standard output: cannot write: " + error.message());
   }
-  file.keep();
+  artifact::AtomicFile file;
+  artifact::Fault fault;
+  if (!file.open(options.output.c_str(), fault) ||
+      !file.write(text.data(), text.size(), fault) ||
+      !file.commit(fault, artifact::AtomicFile::Durability::None))
+    return fail(options.output + ": " + fault.text);
   return success();
 }
 
 LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context) {
   loadDialects(context);
+  artifact::InputFiles inputs;
+  noteInputs(options, inputs);
+  if (failed(checkOutput(options, inputs, context)))
+    return failure();
   auto given = readProfileOption(options, context);
   if (failed(given))
     return failure();
@@ -189,8 +235,8 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
   OwningOpRef<ModuleOp> module;
   {
     Stage stage(options, "import");
-    module = load(options, context);
-    if (!module)
+    module = load(options, inputs, context);
+    if (!module || failed(checkOutput(options, inputs, context)))
       return failure();
   }
   if (options.emit != Emit::Imported) {

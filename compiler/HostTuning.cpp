@@ -3,6 +3,7 @@
 #include "compiler/HostTuning.h"
 
 #include "compiler/CodeRevision.h"
+#include "compiler/TemporaryFolder.h"
 #include "compiler/device/ProfileCache.h"
 #include "compiler/emit/TuningBundle.h"
 #include "llvm/Support/FileSystem.h"
@@ -18,30 +19,6 @@ static void warn(const llvm::Twine &message) {
   llvm::errs() << "nnv12c: warning: " << message << "\n";
 }
 
-namespace {
-/// A folder of its own below the system's for temporary files.
-class TemporaryFolder {
-public:
-  TemporaryFolder() { error = llvm::sys::fs::createUniqueDirectory("nnv12c", path); }
-  ~TemporaryFolder() {
-    if (!error)
-      llvm::sys::fs::remove_directories(path);
-  }
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-
-  std::string file(StringRef name) const {
-    llvm::SmallString<128> result(path);
-    llvm::sys::path::append(result, name);
-    return result.str().str();
-  }
-  std::error_code error;
-
-private:
-  llvm::SmallString<128> path;
-};
-} // namespace
-
 static std::string tunerPath() {
   static int here;
   llvm::SmallString<256> path(llvm::sys::path::parent_path(
@@ -55,7 +32,8 @@ static std::string lastLine(const std::string &file) {
   auto buffer = llvm::MemoryBuffer::getFile(file);
   if (!buffer)
     return "";
-  return (*buffer)->getBuffer().rtrim().rsplit('\n').second.str();
+  StringRef text = (*buffer)->getBuffer().rtrim();
+  return text.substr(text.rfind('\n') + 1).str();
 }
 
 /// Runs nnv12-tune on the bundle. "" or a line that says why there is no profile.
@@ -83,9 +61,13 @@ static std::string runTuner(const TemporaryFolder &folder,
                                          0, 0, &error);
   if (status == 0)
     return "";
-  if (!terminal && status > 0 && error.empty())
+  // A negative status is the system's, and `error` says what it was.
+  if (!terminal && status > 0)
     error = lastLine(log);
-  return error.empty() ? "nnv12-tune: exit status " + std::to_string(status) : error;
+  if (error.empty())
+    error = "exit status " + std::to_string(status);
+  return StringRef(error).starts_with("nnv12-tune: ") ? error
+                                                      : "nnv12-tune: " + error;
 }
 
 /// Measures `program` and returns a profile of this machine with its kernels, which

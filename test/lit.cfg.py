@@ -29,5 +29,8 @@ else:
     config.suffixes = [".test"]
 if subprocess.run([config.python, "-c", "import onnx.parser"], capture_output=True).returncode == 0:
     config.available_features.add("onnx")
+# Sanitizers need more address space than a limit leaves them.
+if config.nnv12_sanitized:
+    config.available_features.add("sanitized")
 if ctypes.util.find_library("sodium"):
     config.available_features.add("sodium")

@@ -2,6 +2,7 @@
 #include "tools/common/BoundsFault.h"
 #include "tools/common/Clock.h"
 #include "tools/common/ColdRun.h"
+#include "tools/common/Files.h"
 #include "tools/common/Json.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Profile.h"
@@ -353,6 +354,8 @@ int main(int argc, char **argv) {
                   .threads();
     inputs = loadInputs(options.bundle, bundle, options.input, "");
   }
+  if (!options.json.empty())
+    checkOutput(options.json);
   if (options.cold || options.floor)
     measureCold(options, argv, inputs, results);
   double start = milliseconds();

@@ -2,7 +2,7 @@
 #include "tools/common/BoundsFault.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Compare.h"
-#include "tools/common/Json.h"
+#include "tools/common/Files.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Npy.h"
 #include "tools/common/Profile.h"
@@ -63,9 +63,9 @@ static CommandLine parseOptions(int argc, char **argv) {
   Options options("nnv12-run", overview, examples);
   options.positional("BUNDLE.nnv", result.bundle);
   result.input.addTo(options);
-  options.text("output-dir", "DIR", result.outputDir,
-               "Write each output to DIR/output_I.npy. DIR is made if it does "
-               "not exist.");
+  options.output("output-dir", "DIR", result.outputDir,
+                 "Write each output to DIR/output_I.npy. DIR is made if it does "
+                 "not exist.");
   options.text("expect", "DIR", result.expect,
                "Compare each output with DIR/output_I.npy, print the largest "
                "absolute and relative error, and exit with 1 if one is outside "
@@ -86,7 +86,8 @@ static CommandLine parseOptions(int argc, char **argv) {
   options.text("trace", "FILE", result.trace,
                "Write what each lane did when, from opening the bundle to the "
                "end of the last run, in the Trace Event Format, for Perfetto, "
-               "chrome://tracing and nnv12-inspect --html.");
+               "chrome://tracing and nnv12-inspect --html; - is standard "
+               "output, instead of the summary of the outputs.");
   options.flag("time", result.time, "Print how long each stage took.");
   options.flag("profile", result.profile,
                "Print how long each layer took, in a second run, with caches "
@@ -117,13 +118,30 @@ static void printSummary(const Bundle &bundle,
   }
 }
 
+static std::string caseFile(const std::string &dir, uint32_t output) {
+  return dir + "/output_" + std::to_string(output) + ".npy";
+}
+
+/// Before the run: no output may replace what is read, be it after the run.
+static void checkOutputs(const CommandLine &options, const Bundle &bundle) {
+  if (!options.labels.empty())
+    noteInput(options.labels);
+  for (uint32_t i = 0; i < bundle.numOutputs() && !options.expect.empty(); ++i)
+    noteInput(caseFile(options.expect, i));
+  for (uint32_t i = 0; i < bundle.numOutputs() && !options.outputDir.empty();
+       ++i)
+    checkOutput(caseFile(options.outputDir, i));
+  if (!options.trace.empty())
+    checkOutput(options.trace);
+}
+
 static void writeOutputs(const std::string &dir, const Bundle &bundle,
                          const std::vector<Tensor> &outputs) {
   if (mkdir(dir.c_str(), 0777) != 0 && errno != EEXIST)
     fail(dir + ": cannot create: " + strerror(errno));
   for (uint32_t i = 0; i < outputs.size(); ++i) {
-    std::string error = writeNpy(dir + "/output_" + std::to_string(i) + ".npy",
-                                 bundle.output(i), outputs[i].data.data());
+    std::string error = writeNpy(caseFile(dir, i), bundle.output(i),
+                                 outputs[i].data.data());
     if (!error.empty())
       fail(error);
   }
@@ -135,7 +153,7 @@ static bool compareOutputs(const CommandLine &options, const Bundle &bundle,
   bool good = true;
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const nnv12_tensor_info &info = bundle.output(i);
-    std::string file = options.expect + "/output_" + std::to_string(i) + ".npy";
+    std::string file = caseFile(options.expect, i);
     Tensor expected;
     std::string error = readNpy(file, info.type, expected);
     if (!error.empty())
@@ -160,17 +178,18 @@ static bool compareOutputs(const CommandLine &options, const Bundle &bundle,
 }
 
 static std::vector<std::string> readLabels(const std::string &path) {
-  FILE *file = fopen(path.c_str(), "r");
-  if (!file)
-    fail(path + ": cannot open: " + strerror(errno));
+  artifact::MappedFile file;
+  std::string error = openInput(path, file);
+  if (!error.empty())
+    fail(error);
   std::vector<std::string> labels(1);
-  for (int c; (c = fgetc(file)) != EOF;) {
+  for (size_t i = 0; i < file.size(); ++i) {
+    char c = static_cast<char>(file.data()[i]);
     if (c == '\n')
       labels.emplace_back();
     else if (c != '\r')
-      labels.back() += static_cast<char>(c);
+      labels.back() += c;
   }
-  fclose(file);
   if (labels.back().empty())
     labels.pop_back();
   return labels;
@@ -253,6 +272,7 @@ int main(int argc, char **argv) {
   uint64_t created = nanoseconds();
   std::vector<Tensor> inputs =
       loadInputs(options.bundle, bundle, options.input, options.expect);
+  checkOutputs(options, bundle);
   std::vector<Tensor> outputs = makeOutputs(bundle);
   std::vector<nnv12_input> in = asInputs(inputs);
   std::vector<nnv12_output> out = asOutputs(outputs);
@@ -274,7 +294,8 @@ int main(int argc, char **argv) {
     printClasses(options, bundle, outputs[0]);
   if (!options.expect.empty())
     good = compareOutputs(options, bundle, outputs);
-  else if (options.labels.empty() && options.outputDir.empty())
+  else if (options.labels.empty() && options.outputDir.empty() &&
+           options.trace != "-")
     printSummary(bundle, outputs);
   if (options.time)
     printf("open %.3f ms, session %.3f ms, read inputs %.3f ms, first run %.3f "

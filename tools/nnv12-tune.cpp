@@ -1,5 +1,6 @@
 //===- nnv12-tune.cpp - Measures a device for the planner -----------------===//
 #include "compiler/device/CostModel.h"
+#include "tools/common/Files.h"
 #include "tools/common/Options.h"
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
@@ -46,8 +47,9 @@ static TuneOptions parseOptions(int argc, char **argv) {
   TuneOptions result;
   Options options("nnv12-tune", overview, examples);
   options.positionals("TUNING.nnv", result.bundles);
-  options.text("o", "PROFILE.json", result.output,
-               "Where to write the device profile. Required.");
+  options.output("o", "PROFILE.json", result.output,
+                 "Where to write the device profile. Required. May be that of --base, "
+                 "but none of the bundles.");
   options.text("base", "PROFILE.json", result.base,
                "Take what is known of this device from an earlier profile, measure "
                "kernels alone, and add them.");
@@ -264,6 +266,7 @@ int main(int argc, char **argv) {
       fail(path + ": found kernels for " + bundles.back().target() +
            ", expected " + target + " as in " + options.bundles[0]);
   }
+  checkOutput(options.output);
   device::DeviceProfile profile;
   if (!options.base.empty()) {
     std::string error;

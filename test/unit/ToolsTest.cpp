@@ -106,7 +106,7 @@ TEST(Npy, RefusesBadHeaders) {
             "fortran_order: not found");
   EXPECT_EQ(error("{'descr': '<f4', 'fortran_order': False}"),
             "shape: not found");
-  EXPECT_EQ(error("{'descr': '<f4', 'fortran_order': False, 'shape': (1"),
+  EXPECT_EQ(error("{'descr': '<f4', 'fortran_order': False, 'shape': (1}"),
             "shape: not a list of extents");
   EXPECT_EQ(error("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}"),
             "shape: not a list of extents");
@@ -116,7 +116,14 @@ TEST(Npy, RefusesBadHeaders) {
   EXPECT_EQ(error("{'descr': '<f4', 'fortran_order': False, 'shape': "
                   "(999999999,)}"),
             "data: found 4 bytes, expected 3999999996");
-  EXPECT_EQ(error("{"), "descr: found no simple type");
+  EXPECT_EQ(error("{}"), "descr: found no simple type");
+  // A header that was cut, whatever is left of it.
+  for (const char *header :
+       {"", " ", "{", "}", "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)",
+        "'descr': '<f4', 'fortran_order': False, 'shape': (1,)}"})
+    EXPECT_EQ(error(header),
+              "header: found no braces around it, expected a Python dictionary")
+        << header;
 }
 
 static Tensor tensorOf(std::vector<float> values) {

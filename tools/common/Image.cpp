@@ -1,9 +1,11 @@
 //===- Image.cpp - Photos as model inputs ---------------------------------===//
 #include "tools/common/Image.h"
 
+#include "tools/common/Files.h"
 #include "tools/common/Report.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <memory>
 
@@ -156,9 +158,15 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
   if (!error.empty())
     return path + ": " + error;
 
+  artifact::MappedFile file;
+  error = openInput(path, file);
+  if (!error.empty())
+    return error;
   int width = 0, height = 0, ignored, channels = geometry.channels;
+  auto size = static_cast<int>(std::min<size_t>(file.size(), INT_MAX));
   std::unique_ptr<stbi_uc, void (*)(void *)> pixels(
-      stbi_load(path.c_str(), &width, &height, &ignored, channels),
+      stbi_load_from_memory(file.data(), size, &width, &height, &ignored,
+                            channels),
       stbi_image_free);
   if (!pixels)
     return path + ": format: neither .npy nor an image that can be read (" +

@@ -1,8 +1,6 @@
 //===- Json.cpp - Writes JSON ---------------------------------------------===//
 #include "tools/common/Json.h"
 
-#include "artifact/AtomicFile.h"
-#include "tools/common/Report.h"
 
 #include <cmath>
 #include <cstdio>
@@ -112,19 +110,6 @@ Json &Json::value(double number) {
 const std::string &Json::text() {
   out += '\n';
   return out;
-}
-
-void writeText(const std::string &path, const std::string &text) {
-  if (path == "-") {
-    fwrite(text.data(), 1, text.size(), stdout);
-    return;
-  }
-  artifact::AtomicFile file;
-  artifact::Fault fault;
-  if (!file.open(path.c_str(), fault) ||
-      !file.write(text.data(), text.size(), fault) ||
-      !file.commit(fault, artifact::AtomicFile::Durability::None))
-    fail(path + ": " + fault.text);
 }
 
 } // namespace nnv12::tools

@@ -45,10 +45,6 @@ private:
   bool afterKey = false;
 };
 
-/// Writes `text` to the file, "-" for standard output. Ends the process on
-/// failure.
-void writeText(const std::string &path, const std::string &text);
-
 } // namespace nnv12::tools
 
 #endif // NNV12_TOOLS_COMMON_JSON_H

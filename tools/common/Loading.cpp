@@ -2,6 +2,7 @@
 #include "tools/common/Loading.h"
 
 #include "artifact/KeyFile.h"
+#include "tools/common/Files.h"
 #include "tools/common/Npy.h"
 #include "tools/common/Report.h"
 
@@ -23,7 +24,9 @@ void LoadOptions::addTo(Options &options) {
 Bundle openBundle(const std::string &path, const LoadOptions &options) {
   OpenOptions open;
   uint8_t key[32];
+  noteInput(path);
   if (!options.publicKey.empty()) {
+    noteInput(options.publicKey);
     artifact::Fault fault;
     if (!artifact::readKeyFile(options.publicKey.c_str(),
                                artifact::KeyKind::Public, key, fault))

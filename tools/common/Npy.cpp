@@ -2,12 +2,12 @@
 #include "tools/common/Npy.h"
 
 #include "artifact/AtomicFile.h"
+#include "artifact/MappedFile.h"
+#include "tools/common/Files.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 
 namespace nnv12::tools {
 
@@ -16,10 +16,24 @@ struct TypeCode {
   const char *code;
   nnv12_type type;
 };
-struct CloseFile {
-  void operator()(FILE *file) const { fclose(file); }
+
+/// Takes bytes off the front of a file.
+struct Reader {
+  const uint8_t *bytes;
+  size_t left;
+
+  explicit Reader(const artifact::MappedFile &file)
+      : bytes(file.data()), left(file.size()) {}
+  bool read(void *target, size_t size) {
+    if (size > left)
+      return false;
+    if (size)
+      memcpy(target, bytes, size);
+    bytes += size;
+    left -= size;
+    return true;
+  }
 };
-using File = std::unique_ptr<FILE, CloseFile>;
 } // namespace
 
 /// Without the byte order in front.
@@ -33,10 +47,10 @@ static constexpr char npyMagic[] = "\x93NUMPY";
 static constexpr uint64_t maxElements = uint64_t(1) << 40;
 
 bool isNpy(const std::string &path) {
-  File file(fopen(path.c_str(), "rb"));
-  char start[6];
-  return file && fread(start, 1, 6, file.get()) == 6 &&
-         memcmp(start, npyMagic, 6) == 0;
+  artifact::MappedFile file;
+  artifact::Fault fault;
+  return file.open(path.c_str(), fault) && file.size() >= 6 &&
+         memcmp(file.data(), npyMagic, 6) == 0;
 }
 
 /// What follows 'KEY': in the header, a Python dictionary; or null.
@@ -117,14 +131,14 @@ static void transpose(Tensor &tensor) {
 }
 
 /// Reads what stands before the data.
-static std::string readHeader(FILE *file, std::string &header) {
+static std::string readHeader(Reader &file, std::string &header) {
   uint8_t start[8], length[4] = {};
-  if (fread(start, 1, 8, file) != 8 || memcmp(start, npyMagic, 6) != 0)
+  if (!file.read(start, 8) || memcmp(start, npyMagic, 6) != 0)
     return "magic: not a .npy file";
   if (start[6] < 1 || start[6] > 3)
     return "version: found " + std::to_string(start[6]) + ", expected 1 to 3";
   size_t lengthSize = start[6] == 1 ? 2 : 4;
-  if (fread(length, 1, lengthSize, file) != lengthSize)
+  if (!file.read(length, lengthSize))
     return "header: truncated";
   size_t size = length[0] | length[1] << 8 | length[2] << 16 |
                 static_cast<size_t>(length[3]) << 24;
@@ -132,12 +146,16 @@ static std::string readHeader(FILE *file, std::string &header) {
     return "header: found " + std::to_string(size) +
            " bytes, expected at most 2^20";
   header.resize(size);
-  if (fread(&header[0], 1, size, file) != size)
+  if (!file.read(&header[0], size))
     return "header: truncated";
+  size_t begin = header.find_first_not_of(" \n"),
+         end = header.find_last_not_of(" \n");
+  if (begin == std::string::npos || header[begin] != '{' || header[end] != '}')
+    return "header: found no braces around it, expected a Python dictionary";
   return {};
 }
 
-static std::string readTensor(FILE *file, nnv12_type expected, Tensor &tensor) {
+static std::string readTensor(Reader file, nnv12_type expected, Tensor &tensor) {
   std::string header;
   std::string error = readHeader(file, header);
   if (error.empty())
@@ -153,17 +171,11 @@ static std::string readTensor(FILE *file, nnv12_type expected, Tensor &tensor) {
 
   // Ask how much there is before allocating what the header claims.
   size_t size = countElements(tensor.shape) * elementSize(tensor.type);
-  long here = ftell(file);
-  if (here < 0 || fseek(file, 0, SEEK_END) != 0)
-    return std::string("cannot read: ") + strerror(errno);
-  auto available = static_cast<size_t>(ftell(file) - here);
-  if (available != size)
-    return "data: found " + std::to_string(available) + " bytes, expected " +
+  if (file.left != size)
+    return "data: found " + std::to_string(file.left) + " bytes, expected " +
            std::to_string(size);
-  fseek(file, here, SEEK_SET);
   tensor.data = Buffer(size);
-  if (fread(tensor.data.data(), 1, size, file) != size)
-    return std::string("cannot read: ") + strerror(errno);
+  file.read(tensor.data.data(), size);
   if (strncmp(order, "True", 4) == 0 && tensor.shape.size() > 1)
     transpose(tensor);
   return {};
@@ -171,9 +183,11 @@ static std::string readTensor(FILE *file, nnv12_type expected, Tensor &tensor) {
 
 std::string readNpy(const std::string &path, nnv12_type expected,
                     Tensor &tensor) {
-  File file(fopen(path.c_str(), "rb"));
-  std::string error = file ? readTensor(file.get(), expected, tensor)
-                           : std::string("cannot open: ") + strerror(errno);
+  artifact::MappedFile file;
+  std::string error = openInput(path, file);
+  if (!error.empty())
+    return error;
+  error = readTensor(Reader(file), expected, tensor);
   return error.empty() ? error : path + ": " + error;
 }
 

@@ -32,6 +32,14 @@ void Options::text(const char *name, const char *meta, std::string &value,
   });
 }
 
+void Options::output(const char *name, const char *meta, std::string &value,
+                     const char *help) {
+  add(name, meta, help, [&value, meta](const std::string &text) {
+    value = text;
+    return std::string(text.empty() || text == "-" ? meta : "");
+  });
+}
+
 void Options::list(const char *name, const char *meta,
                    std::vector<std::string> &value, const char *help) {
   add(name, meta, std::string(help) + " May be repeated.",

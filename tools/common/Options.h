@@ -24,6 +24,9 @@ public:
   void flag(const char *name, bool &value, const char *help);
   void text(const char *name, const char *meta, std::string &value,
             const char *help);
+  /// A path that is written to; there must be one, and "-" is none.
+  void output(const char *name, const char *meta, std::string &value,
+              const char *help);
   /// May be given any number of times.
   void list(const char *name, const char *meta, std::vector<std::string> &value,
             const char *help);

@@ -5,12 +5,25 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <unistd.h>
 
 namespace nnv12::tools {
 
 static const char *currentName = "nnv12";
 
-void setToolName(const char *name) { currentName = name; }
+/// Without memory, and so without fail().
+[[noreturn]] static void outOfMemory() {
+  for (const char *part : {currentName, ": out of memory\n"})
+    (void)!write(STDERR_FILENO, part, strlen(part));
+  _exit(1);
+}
+
+void setToolName(const char *name) {
+  currentName = name;
+  std::set_new_handler(outOfMemory);
+}
+
 const char *toolName() { return currentName; }
 
 void fail(const std::string &message) {

@@ -1,43 +1,24 @@
 //===- TraceFile.cpp - Reads a trace of nnv12-run -------------------------===//
 #include "tools/nnv12-inspect/TraceFile.h"
 
+#include "tools/common/Files.h"
 #include "tools/common/Report.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <memory>
-#include <sys/stat.h>
 
 namespace nnv12::tools {
 
 using Value = nlohmann::json;
 
 /// More than any run has; keeps a wrong file from filling the memory.
-static constexpr long maxFileSize = 256L << 20;
+static constexpr size_t maxFileSize = 256 << 20;
 static constexpr uint32_t maxLanes = 256;
-
-static std::string readAll(const std::string &path) {
-  std::unique_ptr<FILE, int (*)(FILE *)> file(fopen(path.c_str(), "rb"),
-                                              fclose);
-  struct stat info;
-  if (!file || fstat(fileno(file.get()), &info) != 0)
-    fail(path + ": cannot open: " + strerror(errno));
-  if (!S_ISREG(info.st_mode))
-    fail(path + ": found something else, expected a regular file");
-  if (info.st_size > maxFileSize)
-    fail(path + ": found " + std::to_string(info.st_size) +
-         " bytes, expected at most " + std::to_string(maxFileSize));
-  std::string text(static_cast<size_t>(info.st_size), '\0');
-  if (fread(&text[0], 1, text.size(), file.get()) != text.size())
-    fail(path + ": cannot read: " + strerror(errno));
-  return text;
-}
 
 /// The start of a value's text, for an error line.
 static std::string found(const Value &value) {
@@ -197,10 +178,17 @@ static bool match(std::vector<TraceEvent> &events, const Plan &plan) {
 
 std::vector<TraceEvent> readTrace(const std::string &path, const Plan &plan,
                                   const std::string &bundlePath) {
-  std::string text = readAll(path);
+  artifact::MappedFile file;
+  std::string error = openInput(path, file);
+  if (!error.empty())
+    fail(error);
+  if (file.size() > maxFileSize)
+    fail(path + ": found " + std::to_string(file.size()) +
+         " bytes, expected at most " + std::to_string(maxFileSize));
+  auto *text = reinterpret_cast<const char *>(file.data());
   Value root;
   try {
-    root = Value::parse(text);
+    root = Value::parse(text, text + file.size());
   } catch (const Value::parse_error &error) {
     fail(path + ": not JSON, as of byte " + std::to_string(error.byte));
   } catch (const Value::out_of_range &) {

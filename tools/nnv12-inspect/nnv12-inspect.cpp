@@ -1,8 +1,8 @@
 //===- nnv12-inspect.cpp - Shows what is in a bundle ----------------------===//
 #include "artifact/CpuFeatures.h"
 #include "artifact/KeyFile.h"
-#include "artifact/MappedFile.h"
 #include "artifact/Verifier.h"
+#include "tools/common/Files.h"
 #include "tools/common/Json.h"
 #include "tools/common/Options.h"
 #include "tools/common/Report.h"
@@ -74,7 +74,7 @@ static InspectOptions parseOptions(int argc, char **argv) {
   options.text("html", "FILE", result.html,
                "Write a page to FILE that draws the plan of one program, the "
                "first or that of --target: lanes over time, as predicted. The "
-               "page needs no other file and no network.");
+               "page needs no other file and no network. - is standard output.");
   options.text("trace", "FILE", result.trace,
                "For --html: draw beside it, on the same time axis, what "
                "nnv12-run --trace FILE measured.");
@@ -90,7 +90,9 @@ static void load(const InspectOptions &options, Image &image) {
     if (!good)
       fail(options.bundle + ": " + fault.text);
   };
-  check(image.file.open(options.bundle.c_str(), fault));
+  std::string error = openInput(options.bundle, image.file);
+  if (!error.empty())
+    fail(error);
   image.bundle =
       artifact::verifyBundle(image.file.data(), image.file.size(), fault);
   check(image.bundle != nullptr);
@@ -104,6 +106,7 @@ static void load(const InspectOptions &options, Image &image) {
   if (options.publicKey.empty())
     return;
   uint8_t key[32];
+  noteInput(options.publicKey);
   if (!artifact::readKeyFile(options.publicKey.c_str(),
                              artifact::KeyKind::Public, key, fault))
     fail(options.publicKey + ": " + fault.text);
@@ -374,6 +377,8 @@ static void printJson(const InspectOptions &options, const Image &image) {
 }
 
 static void writePage(const InspectOptions &options, const Image &image) {
+  noteInput(options.trace);
+  checkOutput(options.html);
   const bundle::Program *program = selectPrograms(options, image.bundle)[0];
   Plan plan(program);
   PlanPage page = {options.bundle,

@@ -1,5 +1,6 @@
 //===- nnv12-opt.cpp - mlir-opt with our dialects and passes --------------===//
 
+#include "artifact/InputFiles.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
 #include "passes/Passes.h"
@@ -16,6 +17,16 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   nnv12::registerNNV12Passes();
   nnv12::registerPipelines();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "nnv12-opt: runs passes on nn layers\n", registry));
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "nnv12-opt: runs passes on nn layers\n", registry);
+  // The input is mapped while the output is emptied.
+  nnv12::artifact::InputFiles inputs;
+  nnv12::artifact::Fault fault;
+  inputs.add(input);
+  if (!inputs.allowsWriting(output, fault)) {
+    llvm::errs() << "nnv12-opt: " << output << ": " << fault.text << "\n";
+    return 1;
+  }
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -3,11 +3,13 @@
 #include "compiler/Compiler.h"
 #include "compiler/codegen/cpu/RoutineTable.h"
 #include "compiler/codegen/cpu/Target.h"
+#include "tools/nnv12c/OutOfMemory.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
 
 #include <csignal>
 
@@ -172,21 +174,22 @@ int main(int argc, char **argv) {
   }
   if (input.empty())
     return fail("found no model, expected MODEL.onnx (see --help)");
+  handleOutOfMemory(input);
 
   CompileOptions options;
   options.input = input;
+  options.emit = routines ? Emit::Routines : emitKind.getValue();
+  bool isText =
+      options.emit != Emit::Bundle && options.emit != Emit::Tuning;
   options.output = output;
-  if (options.output.empty())
-    options.output =
-        emitKind == Emit::Bundle || emitKind == Emit::Tuning
-            ? (StringRef(options.input).rsplit('.').first +
-               (emitKind == Emit::Tuning ? ".tune.nnv" : ".nnv"))
-                  .str()
-            : "-";
-  options.emit = emitKind;
-  if (routines) {
-    options.emit = Emit::Routines;
-    options.output = output.empty() ? std::string("-") : output.getValue();
+  if (!output.getNumOccurrences()) {
+    llvm::SmallString<128> beside(input);
+    llvm::sys::path::replace_extension(
+        beside, options.emit == Emit::Tuning ? ".tune.nnv" : ".nnv");
+    options.output = isText ? "-" : beside.str().str();
+  } else if (options.output.empty() || (options.output == "-" && !isText)) {
+    return fail("-o: found '" + options.output + "', expected a file" +
+                (isText ? " or -" : ""));
   }
   options.mode = mode;
   options.parts = parts;

@@ -93,7 +93,9 @@ StorageFile::StorageFile(const std::string &folder, size_t size) : size_(size) {
     written += static_cast<size_t>(done);
   }
   // Pages that were not written back cannot be evicted.
-  fsync(fd);
+  if (fsync(fd) != 0)
+    fail(folder + ": cannot write " + std::to_string(size) +
+         " bytes: " + strerror(errno));
 }
 
 StorageFile::~StorageFile() { close(fd); }

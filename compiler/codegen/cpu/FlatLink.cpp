@@ -2,18 +2,18 @@
 
 #include "compiler/codegen/cpu/FlatLink.h"
 
+#include "compiler/TemporaryFolder.h"
 #include "lld/Common/Driver.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 
 #include <mutex>
 
 LLD_HAS_DRIVER(elf)
 
+using namespace nnv12;
 using namespace nnv12::codegen;
 using llvm::object::ELFObjectFileBase;
 using llvm::object::SymbolRef;
@@ -47,11 +47,10 @@ static LogicalResult checkDefined(ModuleOp module,
   for (const SymbolRef &symbol : (*file)->symbols()) {
     auto flags = symbol.getFlags();
     auto name = symbol.getName();
-    if (!flags || !name) {
-      llvm::consumeError(flags.takeError());
-      llvm::consumeError(name.takeError());
-      continue;
-    }
+    if (llvm::Error error =
+            llvm::joinErrors(flags.takeError(), name.takeError()))
+      return module.emitError("kernels' object file: ")
+             << llvm::toString(std::move(error));
     if ((*flags & SymbolRef::SF_Undefined) && !name->empty())
       undefined.push_back(name->str());
   }
@@ -117,21 +116,14 @@ FailureOr<CodeBlob> nnv12::codegen::linkFlat(ModuleOp module,
                                              llvm::ArrayRef<char> object) {
   if (failed(checkDefined(module, object)))
     return failure();
-  llvm::SmallString<128> folder;
-  if (std::error_code error =
-          llvm::sys::fs::createUniqueDirectory("nnv12", folder))
+  TemporaryFolder folder;
+  if (folder.error)
     return module.emitError("cannot make a temporary folder: ")
-               << error.message(),
+               << folder.error.message(),
            failure();
-  llvm::scope_exit cleanUp(
-      [&] { (void)llvm::sys::fs::remove_directories(folder); });
-  auto in = [&](llvm::StringRef name) {
-    llvm::SmallString<128> path(folder);
-    llvm::sys::path::append(path, name);
-    return std::string(path);
-  };
-  std::string objectPath = in("kernels.o"), scriptPath = in("flat.ld"),
-              outputPath = in("kernels.elf");
+  std::string objectPath = folder.file("kernels.o"),
+              scriptPath = folder.file("flat.ld"),
+              outputPath = folder.file("kernels.elf");
   std::error_code error = writeFile(objectPath, object);
   if (!error)
     error =

@@ -1,0 +1,39 @@
+//===- Files.cpp - What a tool reads and writes ---------------------------===//
+#include "tools/common/Files.h"
+
+#include "artifact/AtomicFile.h"
+#include "artifact/InputFiles.h"
+#include "tools/common/Report.h"
+
+namespace nnv12::tools {
+
+static artifact::InputFiles inputs;
+
+void noteInput(const std::string &path) { inputs.add(path); }
+
+void checkOutput(const std::string &path) {
+  artifact::Fault fault;
+  if (path != "-" && !inputs.allowsWriting(path, fault))
+    fail(path + ": " + fault.text);
+}
+
+std::string openInput(const std::string &path, artifact::MappedFile &file) {
+  noteInput(path);
+  artifact::Fault fault;
+  return file.open(path.c_str(), fault) ? "" : path + ": " + fault.text;
+}
+
+void writeText(const std::string &path, const std::string &text) {
+  if (path == "-") {
+    fwrite(text.data(), 1, text.size(), stdout);
+    return;
+  }
+  artifact::AtomicFile file;
+  artifact::Fault fault;
+  if (!file.open(path.c_str(), fault) ||
+      !file.write(text.data(), text.size(), fault) ||
+      !file.commit(fault, artifact::AtomicFile::Durability::None))
+    fail(path + ": " + fault.text);
+}
+
+} // namespace nnv12::tools

@@ -1,0 +1,30 @@
+//===- Files.h - What a tool reads and writes -------------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_FILES_H
+#define NNV12_TOOLS_COMMON_FILES_H
+
+#include "artifact/MappedFile.h"
+
+#include <string>
+
+namespace nnv12::tools {
+
+/// Notes a file that this process reads, now or later: no output may replace
+/// it.
+void noteInput(const std::string &path);
+
+/// Ends the process if `path`, unless "-", names a file that was noted. Each
+/// tool asks for all that it writes, once it knows what it reads and before it
+/// works for long.
+void checkOutput(const std::string &path);
+
+/// Opens a regular file and notes it. Empty, or one line that starts with the
+/// path.
+std::string openInput(const std::string &path, artifact::MappedFile &file);
+
+/// Writes to a file, which appears whole or not at all. "-" is standard output.
+/// Ends the process when it cannot.
+void writeText(const std::string &path, const std::string &text);
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_COMMON_FILES_H
