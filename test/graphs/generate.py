@@ -21,7 +21,6 @@ import pieces_any
 import pieces_image
 import pieces_sequence
 from graph import TYPES, Graph
-from resize import resize
 
 IR_VERSION = 8
 
@@ -37,7 +36,8 @@ def first_values(graph):
         height = draw.between(3, most)
         shape = (batch, channels, height, height if draw.chance(0.4) else draw.between(3, most))
     elif kind == "signal":
-        shape = (batch, draw.pick(pieces_image.CHANNELS), draw.between(5, 130))
+        channels = draw.pick(pieces_image.CHANNELS)
+        shape = (batch, channels, draw.between(5, min(130, Graph.MAX_ELEMENTS // (2 * batch * channels))))
     elif kind == "volume":
         shape = (batch, draw.pick(pieces_image.CHANNELS[:14]), *(draw.between(3, 8) for _ in range(3)))
     elif kind == "rows":
@@ -49,7 +49,14 @@ def first_values(graph):
         graph.input(shape)
 
 
-def fitting_pieces(graph, x):
+def tastes(draw):
+    """How much more or less of each piece a graph has: all of one kind find other faults than
+    some of each."""
+    tables = (pieces_any.PIECES, pieces_image.PIECES, pieces_sequence.PIECES)
+    return {piece: draw.pick([0.1, 0.5, 1, 1, 1, 2, 6]) for table in tables for _, piece in table}
+
+
+def fitting_pieces(graph, x, taste):
     if not x.is_float:
         return pieces_any.MOVES if x.rank else [(1, pieces_any.expand)]
     if not x.rank:
@@ -57,11 +64,11 @@ def fitting_pieces(graph, x):
     rows = list(pieces_any.PIECES)
     if 3 <= x.rank <= 5:
         weight = 2 if x.rank != 3 else 0.7
-        rows += [(w * weight, piece) for w, piece in pieces_image.PIECES + [(7, resize)]]
+        rows += [(w * weight, piece) for w, piece in pieces_image.PIECES]
     if x.rank >= 2:
         weight = {2: 1, 3: 2.5}.get(x.rank, 0.2)
         rows += [(w * weight, piece) for w, piece in pieces_sequence.PIECES]
-    return rows
+    return [(w * taste[piece], piece) for w, piece in rows]
 
 
 def outputs_of(graph):
@@ -85,6 +92,7 @@ def make(seed):
     """The model, and its inputs as pairs of name and array."""
     graph = Graph(seed)
     draw = graph.draw
+    taste = tastes(draw)
     first_values(graph)
     graph.left = draw.weighted([(2, draw.between(3, 6)), (4, draw.between(5, 14)), (3, draw.between(12, 25)),
                                 (1, draw.between(20, 40))])
@@ -92,7 +100,7 @@ def make(seed):
         if graph.left <= 0:
             break
         x = graph.choose()
-        draw.weighted(fitting_pieces(graph, x))(graph, x)
+        draw.weighted(fitting_pieces(graph, x, taste))(graph, x)
     outputs = outputs_of(graph)
     taken = {name for node in graph.nodes for name in node.input}
     taken |= {v.name for v in outputs}

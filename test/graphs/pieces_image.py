@@ -8,15 +8,17 @@ import math
 import numpy as np
 
 from pieces_any import activation, bias_shape, concat, normalised
+from resize import resize
 
-CHANNELS = [1, 2, 3, 4, 5, 7, 8, 10, 12, 15, 16, 16, 17, 20, 24, 28, 31, 32, 33, 40, 47, 48, 56, 64, 72, 80, 96, 120]
+CHANNELS = [1, 2, 3, 4, 5, 7, 8, 10, 12, 15, 16, 16, 17, 20, 24, 28, 31, 32, 33, 40, 47, 48, 56, 64, 72, 80, 96, 120,
+            144, 160, 200, 256, 320]
 
 
 def spatial(value):
     return value.shape[2:]
 
 
-def channels_for(graph, batch, extents, limit=120):
+def channels_for(graph, batch, extents, limit=320):
     """A number of channels that leaves a value small enough."""
     room = graph.MAX_ELEMENTS // max(1, batch * math.prod(extents))
     return graph.draw.pick([c for c in CHANNELS if c <= min(room, limit)] or [1])
@@ -413,5 +415,5 @@ def classifier(graph, x):
 PIECES = [
     (14, conv_block), (4, conv), (3, conv_transpose), (4, norm), (6, pool), (2, global_pool), (5, squeeze_excite),
     (4, ghost), (2, channel_shuffle), (3, shuffle_unit), (5, branches), (3, inverted_residual), (3, depth_space),
-    (2, to_rows), (2, classifier),
+    (2, to_rows), (2, classifier), (7, resize),
 ]
