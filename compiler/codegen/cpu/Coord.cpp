@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <numeric>
@@ -145,8 +146,14 @@ Coord CoordMath::div(const Coord &x, int64_t divisor) {
   if (x.base.isConstant()) {
     result.base = Index(x.base.constant / divisor);
   } else if (x.multiple % divisor == 0) {
+    // The value alone may be negative, down to lo - constant, and the division
+    // is one of unsigned numbers.
     int64_t c = (x.base.constant - floorMod(x.base.constant, divisor)) / divisor;
-    result.base = k.add(k.div(Index(x.base.value), divisor), c);
+    int64_t shift = x.base.constant > x.lo
+                        ? llvm::divideCeil(x.base.constant - x.lo, divisor)
+                        : 0;
+    result.base = k.add(
+        k.div(Index(x.base.value, shift * divisor), divisor), c - shift);
     result.multiple = x.multiple / divisor;
   } else {
     // What is below the known multiple cannot change the quotient.

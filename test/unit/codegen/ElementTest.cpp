@@ -383,6 +383,18 @@ TEST(Element, Conv) {
                   sum += x.at({0, g * 2 + c, s}) * w.at({g * 2 + c, i[1] % 3, t});
           return sum;
         }, 1e-5);
+  // Dilation and stride that divide each other, one result more than vectors take: its place
+  // is a constant less a multiple of the stride.
+  x = random({1, 1, 7}, 3), w = random({1, 2, 5}, 4);
+  check("nn.conv_transpose %0, %1 strides [2] dilations [2] pads [2], [2] : $0, $1 -> $r",
+        {x, w}, {{1, 2, 17}, "f32", "", {}}, [&](const Indices &i) {
+          double sum = 0;
+          for (int64_t s = 0; s < 7; ++s)
+            for (int64_t t = 0; t < 5; ++t)
+              if (s * 2 + t * 2 - 2 == i[2])
+                sum += x.at({0, 0, s}) * w.at({0, i[1], t});
+          return sum;
+        }, 1e-5);
 }
 
 TEST(Element, Pool) {
