@@ -61,6 +61,11 @@ class Draw:
         return [b - a for a, b in zip([0, *cuts], [*cuts, total])]
 
 
+def rounded(number):
+    """Some digits less than libraries of mathematics may differ in."""
+    return float(f"{number:.3g}")
+
+
 @dataclass(eq=False)
 class Value:
     name: str
@@ -165,7 +170,7 @@ class Graph:
         outputs = []
         for i, shape in enumerate(shapes):
             outputs.append(Value(self.name(op.lower()[:4]), tuple(int(d) for d in shape),
-                                 types[min(i, len(types) - 1)], float(spreads[min(i, len(spreads) - 1)]), exact)
+                                 types[min(i, len(types) - 1)], rounded(spreads[min(i, len(spreads) - 1)]), exact)
                            if shape is not None else Value("", ()))
         names = [v.name if v is not None else "" for v in inputs]
         while names and not names[-1]:

@@ -139,14 +139,22 @@ def attention_operator(graph, x):
     heads, depth = shared * draw.pick([1, 2]), draw.pick([4, 8, 12])
     q, k, v = (linear(graph, x, n * depth) for n in (heads, shared, shared))
     attributes = {"is_causal": 1} if draw.chance(0.4) else {}
-    if draw.chance(0.5):
+    if draw.chance(0.3):
         y = graph.node("Attention", [q, k, v], (batch, rows, heads * depth), spread=1.0, q_num_heads=heads,
                        kv_num_heads=shared, **attributes)
-    else:
-        y = graph.node("Attention", [heads_of(graph, q, heads), heads_of(graph, k, shared), heads_of(graph, v, shared)],
-                       (batch, heads, rows, depth), spread=1.0, **attributes)
-        y = graph.node("Transpose", [y], (batch, rows, heads, depth), perm=[0, 2, 1, 3])
-        y = graph.node("Reshape", [y, graph.ints([batch, rows, -1])], (batch, rows, heads * depth))
+        return linear(graph, y, draw.pick([8, 16, 20]))
+    q, k, v = heads_of(graph, q, heads), heads_of(graph, k, shared), heads_of(graph, v, shared)
+    # ONNX Runtime counts the past in where is_causal ends a row, operator set 23 does not.
+    past = draw.pick([1, 3, 8]) if not attributes and draw.chance(0.6) else 0
+    shapes, operands = [(batch, heads, rows, depth)], [q, k, v]
+    if draw.chance(0.3):
+        operands.append(graph.constant(graph.noise((rows, past + rows))))
+    if past:
+        operands += [None] * (4 - len(operands)) + [graph.input((batch, shared, past, depth)) for _ in range(2)]
+        shapes += [(batch, shared, past + rows, depth)] * 2
+    y = graph.many("Attention", operands, shapes, **attributes)[0]
+    y = graph.node("Transpose", [y], (batch, rows, heads, depth), perm=[0, 2, 1, 3])
+    y = graph.node("Reshape", [y, graph.ints([batch, rows, -1])], (batch, rows, heads * depth))
     return linear(graph, y, draw.pick([8, 16, 20]))
 
 
