@@ -23,7 +23,7 @@ from onnx import ModelProto, ValueInfoProto, helper
 import generate
 import run as runner
 import trial
-from trial import Failure, Toolbox
+from trial import Failure, Setup
 
 
 class Model:
@@ -130,8 +130,8 @@ def described(name, array):
 
 
 class Reducer:
-    def __init__(self, args, tools, answers, plans, target):
-        self.args, self.tools, self.answers, self.plans, self.target = args, tools, answers, plans, target
+    def __init__(self, args, tools, answers, setup):
+        self.args, self.tools, self.answers, self.setup = args, tools, answers, setup
         self.folder = Path(tempfile.mkdtemp(prefix="reduce-"))
         self.trials = 0
 
@@ -149,7 +149,7 @@ class Reducer:
                 return None
         for _ in range(self.args.attempts):
             try:
-                trial.try_case(self.tools, case, self.folder / "work", self.plans, self.target, self.args.threads)
+                trial.try_case(self.tools, case, self.folder / "work", self.setup)
             except Failure as failure:
                 return failure
         return None
@@ -237,29 +237,30 @@ def main():
     runner.add_tool_arguments(parser)
     args = parser.parse_args()
     note = json.loads((args.folder / "failure.json").read_text()) if (args.folder / "failure.json").is_file() else {}
-    plans, target = args.plan or note.get("plans"), args.target or note.get("target")
-    if not plans or not target:
+    setup = Setup(args.plan or note.get("plans"), args.target or note.get("target"),
+                  args.plan_threads or note.get("planned", 2), args.threads)
+    if not setup.plans or not setup.target:
         sys.exit(f"reduce.py: error: {args.folder}: found no failure.json, expected one, or --plan and --target")
     modules, missing = runner.peers(args)
     if not modules:
         print(f"without ONNX Runtime ({missing}) only whole outputs can be dropped")
-    reducer = Reducer(args, runner.toolbox(args), runner.Answers(modules), plans, target)
+    reducer = Reducer(args, runner.toolbox(args), runner.Answers(modules), setup)
     model = Model.load(args.folder)
     try:
         failure = reducer.failure(model)
         if not failure:
-            sys.exit(f"reduce.py: error: {args.folder}: does not fail with plans {' '.join(plans)} for {target}")
+            sys.exit(f"reduce.py: error: {args.folder}: does not fail with {setup}")
         print(f"{model.size()} nodes: {failure}")
         # One plan is enough, unless it is two that differ.
         if failure.plan:
-            reducer.plans = [failure.plan]
+            setup.plans = [failure.plan]
         model, failure = reducer.reduce(model, failure)
         output = args.output or args.folder.with_name(f"{args.folder.name}.small")
         shutil.rmtree(output, ignore_errors=True)
         model.save(output)
         if modules:
             reducer.answers.ask(output.resolve())
-        runner.write_failure(output, failure, reducer.plans, target)
+        runner.write_failure(output, failure, setup)
         print(generate.listing(model.proto))
         print(f"written to {output}")
     finally:

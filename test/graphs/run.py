@@ -31,7 +31,7 @@ import numpy as np
 import generate
 import trial
 from graph import Draw
-from trial import Failure, Toolbox
+from trial import Failure, Setup, Toolbox
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tools/lib"))
@@ -61,12 +61,14 @@ class Answers:
 
 
 def drawn(seed, args, tools):
-    """The plans and the target of a seed; another target where that one does not run here."""
+    """What a seed is tried with; another target where its own does not run here."""
     draw = Draw(seed + 2**40)
     plans = draw.sample(list(trial.PLANS), 2)
     target = draw.weighted([(5, "x86-64-v4"), (4, "x86-64-v3"), (1, "aarch64")])
+    planned = draw.pick([1, 2, 2, 4])
     known = tools.targets()
-    return args.plan or plans, args.target or (target if target in known else known[0])
+    return Setup(args.plan or plans, args.target or (target if target in known else known[0]),
+                 args.plan_threads or planned, args.threads)
 
 
 def usual_size(folder):
@@ -77,8 +79,9 @@ def usual_size(folder):
             raise Failure("generator", f"ONNX Runtime's {file.stem} is not finite")
 
 
-def write_failure(folder, failure, plans, target):
-    note = {"kind": failure.kind, "text": failure.text, "plans": plans, "target": target, "commands": failure.commands}
+def write_failure(folder, failure, setup):
+    note = {"kind": failure.kind, "text": failure.text, "plans": setup.plans, "target": setup.target,
+            "planned": setup.planned, "commands": failure.commands}
     (folder / "failure.json").write_text(json.dumps(note, indent=1) + "\n")
 
 
@@ -86,7 +89,7 @@ def try_seed(job):
     """One line that says what failed, or None; and how many pairs of plans had the same kernels."""
     seed, args, tools = job
     folder, work = args.work / str(seed), args.work / f"at.{os.getpid()}"
-    plans, target = drawn(seed, args, tools)
+    setup = drawn(seed, args, tools)
     shutil.rmtree(folder, ignore_errors=True)
     try:
         generate.write_case(folder, *generate.make(seed))
@@ -96,9 +99,9 @@ def try_seed(job):
             except ToolError as error:
                 raise Failure("generator", f"ONNX Runtime: {error}")
             usual_size(folder)
-        pairs = trial.try_case(tools, folder, work, plans, target, args.threads)
+        pairs = trial.try_case(tools, folder, work, setup)
     except Failure as failure:
-        write_failure(folder, failure, plans, target)
+        write_failure(folder, failure, setup)
         return f"FAIL {seed}: {failure}", 0
     except Exception:  # a fault of these scripts must not stop the others
         return f"FAIL {seed}: script: {traceback.format_exc().splitlines()[-1]}", 0
@@ -113,7 +116,7 @@ def try_folder(job):
         try:
             # An emulated machine takes its time.
             plans = list(trial.PLANS) if target != "aarch64" else ["none", "continuous"]
-            trial.try_case(tools, folder, work, args.plan or plans, target, args.threads)
+            trial.try_case(tools, folder, work, Setup(args.plan or plans, target, args.plan_threads or 2, args.threads))
         except Failure as failure:
             return f"FAIL {folder.name}: {failure}", 0
     return None, 0
@@ -136,6 +139,7 @@ def add_tool_arguments(parser):
     parser.add_argument("--plan", choices=list(trial.PLANS), action="append", help="only these plans; may be repeated")
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=list(trial.THREADS),
                         metavar="LIST", help="numbers of threads (1,2,3,7)")
+    parser.add_argument("--plan-threads", type=int, metavar="N", help="how many threads plans are made for (drawn: 1, 2 or 4)")
     parser.add_argument("--compiler-flag", action="append", default=[], metavar="FLAG",
                         help="passed on to nnv12c, e.g. --compiler-flag=--check-bounds; may be repeated")
     parser.add_argument("--run-flag", action="append", default=[], metavar="FLAG", help="passed on to nnv12-run")
@@ -208,6 +212,8 @@ def main():
                     print(f"... {done} graphs, {failed} failed, {time.monotonic() - start:.0f} s", flush=True)
         except KeyboardInterrupt:
             print(f"\nstopped; go on with --from {args.first + max(0, done - len(folders))}")
+    for folder in args.work.glob("at.*"):
+        shutil.rmtree(folder)
     if seeds:
         print(f"{pairs} pairs of plans had the same kernels; {time.monotonic() - start:.0f} s")
     skipped = "" if modules or not seeds else f" (ONNX Runtime's answers skipped: {missing})"

@@ -47,6 +47,18 @@ class Failure(Exception):
 
 
 @dataclass
+class Setup:
+    """What a case is tried with."""
+    plans: list
+    target: str
+    planned: int = 2  # how many threads plans are made for: never this machine's number
+    threads: tuple = THREADS  # how many it runs on
+
+    def __str__(self):
+        return f"plans {' '.join(self.plans)} for {self.planned} threads, {self.target}"
+
+
+@dataclass
 class Toolbox:
     """The tools, and how the programs of a target are run."""
     bin_dir: Path
@@ -129,17 +141,17 @@ def load_outputs(folder, count):
     return [np.load(folder / f"output_{i}.npy") for i in range(count)]
 
 
-def try_plan(tools, case, work, plan, target, threads):
+def try_plan(tools, case, work, plan, setup):
     """Compiles and runs with one plan. Outputs of a first and of later runs."""
     bundle = work / f"{plan}.nnv"
-    compile_ = [tools.bin_dir / "nnv12c", case / "model.onnx", "-o", bundle, f"--target={target}", "--quiet",
-                *PLANS[plan], *tools.flags]
+    compile_ = [tools.bin_dir / "nnv12c", case / "model.onnx", "-o", bundle, f"--target={setup.target}", "--quiet",
+                f"--threads={setup.planned}", *PLANS[plan], *tools.flags]
     call("compile", compile_)
     note = json.loads((case / "case.json").read_text())
     inputs = [f"--input={i['name']}={case / i['file']}" for i in note["inputs"]]
     expected = load_outputs(case, len(list(case.glob("output_*.npy"))))
     seen = {}
-    for number, count in enumerate(threads):
+    for number, count in enumerate(setup.threads):
         # A first run finds fresh memory, a later one what the one before left there.
         for when, option in (("first", []), ("later", ["--runs=3"])):
             if when == "later" and plan == "continuous":
@@ -147,7 +159,7 @@ def try_plan(tools, case, work, plan, target, threads):
             elif when == "later" and number % 2:
                 continue
             out = work / f"{plan}.{count}.{when}"
-            run = [*tools.run_command(target), bundle, *inputs, f"--threads={count}", f"--output-dir={out}", *option,
+            run = [*tools.run_command(setup.target), bundle, *inputs, f"--threads={count}", f"--output-dir={out}", *option,
                    *tools.run_flags]
             call("run", run)
             outputs = load_outputs(out, len(list(out.glob("output_*.npy"))))
@@ -155,14 +167,14 @@ def try_plan(tools, case, work, plan, target, threads):
             for i, answer in enumerate(expected):
                 wrong = differs(outputs[i], answer)
                 if wrong:
-                    raise Failure("wrong", f"output {i}, {plan}, {target}, {count} threads, {when} run: {wrong}", commands)
+                    raise Failure("wrong", f"output {i}, {plan}, {setup.target}, {count} threads, {when} run: {wrong}", commands)
             # Where kernels change, a later run may round otherwise than the first.
             key = "later" if when == "later" and plan == "continuous" else "first"
             others, other_count, other_run = seen.setdefault(key, (outputs, count, run))
             for i, (a, b) in enumerate(zip(others, outputs)):
                 if a.tobytes() != b.tobytes():
                     kind = "runs" if count == other_count else "threads"
-                    raise Failure(kind, f"output {i}, {plan}, {target}: {other_count} and {count} threads, "
+                    raise Failure(kind, f"output {i}, {plan}, {setup.target}: {other_count} and {count} threads, "
                                         f"{when} run, differ in {unequal(a, b)}", [compile_, other_run, run])
     first, later = kernels_of(tools, bundle)
     results = [(plan, first, seen["first"][0], [compile_, seen["first"][2]])]
@@ -177,25 +189,25 @@ def unequal(a, b):
     return f"{int(wrong.any(axis=1).sum())} of {a.size} elements"
 
 
-def try_case(tools, case, work, plans, target, threads=THREADS):
+def try_case(tools, case, work, setup):
     """Raises a Failure, or returns how many pairs of plans had the same kernels."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     known, pairs = [], 0
-    for plan in plans:
+    for plan in setup.plans:
         try:
-            results = try_plan(tools, case, work, plan, target, threads)
+            results = try_plan(tools, case, work, plan, setup)
         except Failure as failure:
             failure.plan = plan
             raise
         for name, kernels, outputs, commands in results:
             for other, other_kernels, others, other_commands in known:
-                if kernels != other_kernels or name.startswith(f"{other},"):
+                if kernels != other_kernels:
                     continue
                 pairs += 1
                 for i, (a, b) in enumerate(zip(others, outputs)):
                     if a.tobytes() != b.tobytes():
-                        raise Failure("plans", f"output {i}, {target}: plans {other} and {name} with the same kernels "
+                        raise Failure("plans", f"output {i}, {setup.target}: plans {other} and {name} with the same kernels "
                                                f"differ in {unequal(a, b)}", other_commands + commands)
             known.append((name, kernels, outputs, commands))
     shutil.rmtree(work)
