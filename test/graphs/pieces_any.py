@@ -255,8 +255,8 @@ def cumulate(graph, x):
     axis = graph.draw.below(x.rank)
     if x.shape[axis] > 64:
         return None
-    return graph.node("CumSum", [x, graph.constant(np.int64(axis))], x.shape, spread=x.spread * math.sqrt(x.shape[axis]),
-                      exclusive=graph.draw.below(2), reverse=graph.draw.below(2))
+    return graph.node("CumSum", [x, graph.constant(np.int64(axis))], x.shape,
+                      spread=x.spread * math.sqrt(x.shape[axis]), exclusive=graph.draw.below(2), reverse=graph.draw.below(2))
 
 
 # -- data movement ---------------------------------------------------------------------------

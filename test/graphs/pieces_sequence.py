@@ -89,7 +89,7 @@ def attention(graph, x):
     width = heads * depth
     past = draw.pick([1, 3, 7, 8, 16]) if draw.chance(0.5) else 0
     total = past + rows
-    if not graph.fits((batch, heads, rows, total)) or not graph.fits((batch, total, width)) or not graph.fits((batch, rows, 3 * width)):
+    if not all(map(graph.fits, [(batch, heads, rows, total), (batch, total, width), (batch, rows, 3 * width)])):
         return None
     if draw.chance(0.4):  # one product for all three
         all_ = linear(graph, x, 3 * width)
@@ -236,7 +236,8 @@ def recurrent(graph, x):
         return None
     op = draw.pick(["LSTM", "LSTM", "GRU", "GRU", "RNN"])
     gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
-    hidden, direction = draw.pick([1, 3, 5, 8, 16, 17, 20, 32]), draw.pick(["forward", "forward", "reverse", "bidirectional"])
+    hidden = draw.pick([1, 3, 5, 8, 16, 17, 20, 32])
+    direction = draw.pick(["forward", "forward", "reverse", "bidirectional"])
     ways = 2 if direction == "bidirectional" else 1
     operands = [x, graph.weights((ways, gates * hidden, depth), depth, x.spread, 0.8),
                 graph.weights((ways, gates * hidden, hidden), hidden, 1.0, 0.5),

@@ -139,7 +139,8 @@ def add_tool_arguments(parser):
     parser.add_argument("--plan", choices=list(trial.PLANS), action="append", help="only these plans; may be repeated")
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=list(trial.THREADS),
                         metavar="LIST", help="numbers of threads (1,2,3,7)")
-    parser.add_argument("--plan-threads", type=int, metavar="N", help="how many threads plans are made for (drawn: 1, 2 or 4)")
+    parser.add_argument("--plan-threads", type=int, metavar="N",
+                        help="how many threads plans are made for (drawn: 1, 2 or 4)")
     parser.add_argument("--compiler-flag", action="append", default=[], metavar="FLAG",
                         help="passed on to nnv12c, e.g. --compiler-flag=--check-bounds; may be repeated")
     parser.add_argument("--run-flag", action="append", default=[], metavar="FLAG", help="passed on to nnv12-run")

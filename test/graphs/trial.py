@@ -159,15 +159,16 @@ def try_plan(tools, case, work, plan, setup):
             elif when == "later" and number % 2:
                 continue
             out = work / f"{plan}.{count}.{when}"
-            run = [*tools.run_command(setup.target), bundle, *inputs, f"--threads={count}", f"--output-dir={out}", *option,
-                   *tools.run_flags]
+            run = [*tools.run_command(setup.target), bundle, *inputs, f"--threads={count}", f"--output-dir={out}",
+                   *option, *tools.run_flags]
             call("run", run)
             outputs = load_outputs(out, len(list(out.glob("output_*.npy"))))
             commands = [compile_, run]
             for i, answer in enumerate(expected):
                 wrong = differs(outputs[i], answer)
                 if wrong:
-                    raise Failure("wrong", f"output {i}, {plan}, {setup.target}, {count} threads, {when} run: {wrong}", commands)
+                    raise Failure("wrong", f"output {i}, {plan}, {setup.target}, {count} threads, {when} run: "
+                                           f"{wrong}", commands)
             # Where kernels change, a later run may round otherwise than the first.
             key = "later" if when == "later" and plan == "continuous" else "first"
             others, other_count, other_run = seen.setdefault(key, (outputs, count, run))
@@ -207,8 +208,8 @@ def try_case(tools, case, work, setup):
                 pairs += 1
                 for i, (a, b) in enumerate(zip(others, outputs)):
                     if a.tobytes() != b.tobytes():
-                        raise Failure("plans", f"output {i}, {setup.target}: plans {other} and {name} with the same kernels "
-                                               f"differ in {unequal(a, b)}", other_commands + commands)
+                        raise Failure("plans", f"output {i}, {setup.target}: plans {other} and {name} with the same "
+                                               f"kernels differ in {unequal(a, b)}", other_commands + commands)
             known.append((name, kernels, outputs, commands))
     shutil.rmtree(work)
     return pairs
