@@ -45,7 +45,11 @@ struct Header {
   /// Whose signature it is. For messages only: a reader trusts the key that its
   /// caller gave.
   uint8_t publicKey[32];
-  /// Ed25519 over the bytes before it, so it covers the whole file.
+  /// Ed25519 over the bytes before it. The metadata's digest is one of them,
+  /// and the metadata holds the digest of every segment: so it covers the
+  /// metadata, all code and all weights, and not the padding between them,
+  /// which no reader looks at. A reader that takes weights unchecked has not
+  /// checked that part.
   uint8_t signature[64];
   uint8_t reserved2[32]; ///< zero
   /// Of the 224 bytes before it: tells damage from malice.

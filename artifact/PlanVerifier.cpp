@@ -62,10 +62,12 @@ private:
   bool verifyBackground();
   bool collectWrites();
   bool verifyPreparations();
+  bool verifyReader(uint32_t index);
   bool verifyOperations();
   bool verifySwitches();
   void markWaited(const After *after, uint32_t mark);
   bool verifyReads(Name name, const bundle::Operation *operation);
+  void markBefore(uint32_t reader, uint32_t earliest);
   bool isBefore(uint32_t first, uint32_t second);
   template <typename Visit>
   bool forEachWrite(uint64_t begin, uint64_t end, Visit visit);
@@ -80,15 +82,17 @@ private:
   }
 
   static constexpr uint32_t none = ~0u;
-  /// Steps of the searches below: no sensible plan comes near, and a plan made
-  /// to keep us busy ends within a second.
-  static constexpr uint64_t maxSteps = uint64_t(1) << 27;
+  /// Steps of the searches below, for each preparation, operation, dependency
+  /// and write: sensible plans take a few, and a plan made to keep us busy is
+  /// given up after a time in proportion to its size.
+  static constexpr uint64_t stepsPerPart = 256;
+  static constexpr uint64_t leastSteps = 1 << 16;
 
   const bundle::Program *program;
   unsigned number;
   Fault &fault;
   uint32_t numPreparations, numOperations, numLanes, numSwitches;
-  uint64_t steps = 0;
+  uint64_t steps = 0, maxSteps = 0;
 
   Array<uint32_t> laneOf;   ///< of a preparation; `none` before it is placed
   Array<bool> background;   ///< by preparation
@@ -97,6 +101,7 @@ private:
   Array<uint32_t> position; ///< by preparation, in an order by dependencies
   Array<uint32_t> stack;    ///< of nodes
   Array<uint32_t> waited;   ///< by preparation: marks, see markWaited()
+  Array<uint32_t> marked;   ///< by preparation: see markBefore(); reader + 1
   Array<uint32_t> visited;  ///< by preparation: number of the last search
   uint32_t search = 0;
   Array<uint32_t> firstUser; ///< by preparation: where in `users` its begin
@@ -142,7 +147,7 @@ bool PlanVerifier::allocate() {
       !background.allocate(numPreparations) || !next.allocate(nodes) ||
       !pending.allocate(nodes) || !position.allocate(numPreparations) ||
       !stack.allocate(nodes) || !waited.allocate(numPreparations) ||
-      !visited.allocate(numPreparations) ||
+      !marked.allocate(numPreparations) || !visited.allocate(numPreparations) ||
       !firstUser.allocate(size_t(numPreparations) + 1))
     return fault.set(Fault::OutOfMemory, "no memory to check the plan");
   for (uint32_t &lane : laneOf)
@@ -405,6 +410,8 @@ bool PlanVerifier::collectWrites() {
   uint64_t end = 0;
   for (size_t i = 0; i < count; ++i)
     furthest[i] = end = std::max(end, writes[i].end);
+  maxSteps = leastSteps + stepsPerPart * (uint64_t(numPreparations) +
+                                          numOperations + users.size() + count);
   return true;
 }
 
@@ -415,14 +422,37 @@ bool PlanVerifier::forEachWrite(uint64_t begin, uint64_t end, Visit visit) {
   size_t i = std::upper_bound(furthest.begin(), furthest.end(), begin) -
              furthest.begin();
   for (; i < writes.size() && writes[i].begin < end; ++i) {
-    if (++steps > maxSteps)
+    ++steps;
+    bool good = writes[i].end <= begin || visit(writes[i]);
+    // Then what a search found means nothing.
+    if (steps > maxSteps)
       return fault.set(Fault::BadBundle,
                        "program %u: preparations: too entangled to check",
                        number);
-    if (writes[i].end > begin && !visit(writes[i]))
+    if (!good)
       return false;
   }
   return true;
+}
+
+/// Marks the preparations that `reader` waits for, by way of others too, as far
+/// as they stand at `earliest` or later in the order by dependencies. Past the
+/// limit some lack the mark, which refuses the plan.
+void PlanVerifier::markBefore(uint32_t reader, uint32_t earliest) {
+  uint32_t depth = 0;
+  stack[depth++] = reader;
+  while (depth) {
+    const After *after = preparation(stack[--depth])->after();
+    for (uint32_t i = 0; i < size(after); ++i) {
+      uint32_t before = after->Get(i);
+      if (++steps > maxSteps)
+        return;
+      if (marked[before] == reader + 1 || position[before] < earliest)
+        continue;
+      marked[before] = reader + 1;
+      stack[depth++] = before;
+    }
+  }
 }
 
 /// Whether the preparation `second` starts only after `first` has finished, by
@@ -466,40 +496,61 @@ bool PlanVerifier::verifyPreparations() {
                            std::max(write.begin, other.begin));
         }))
       return false;
-  for (uint32_t i = 0; i < numPreparations; ++i) {
-    const bundle::Operation *reader = preparation(i);
-    uint32_t written = numWritten(program, reader);
-    for (uint32_t k = written; k < reader->operands()->size(); ++k) {
-      const bundle::Operand *operand = reader->operands()->Get(k);
-      if (operand->space() != bundle::Space_Prepared || operand->size() == 0)
-        continue;
-      uint64_t covered = operand->offset();
-      uint64_t end = operand->offset() + operand->size();
-      if (!forEachWrite(covered, end, [&](const Write &write) {
-            uint32_t writer = write.preparation;
-            if (writer != i && isBefore(writer, i)) {
-              if (write.begin <= covered)
-                covered = std::max(covered, write.end);
-              return true;
-            }
-            if (writer != i && isBefore(i, writer))
-              return true;
-            return fault.set(Fault::BadBundle,
-                             "program %u: preparation %u: operand %u: found "
-                             "Prepared bytes that preparation %u writes, "
-                             "expected it in `after`",
-                             number, i, k, writer);
-          }))
-        return false;
-      if (covered < end)
-        return fault.set(Fault::BadBundle,
-                         "program %u: preparation %u: operand %u: found "
-                         "Prepared bytes at %" PRIu64
-                         " that no preparation before it writes",
-                         number, i, k, covered);
-    }
-  }
+  for (uint32_t i = 0; i < numPreparations; ++i)
+    if (!verifyReader(i))
+      return false;
   return true;
+}
+
+/// Whether all that preparation `index` reads of Prepared was written by
+/// preparations that it waits for, and is written by others after it only.
+bool PlanVerifier::verifyReader(uint32_t index) {
+  const bundle::Operation *reader = preparation(index);
+  auto forEachRead = [&](auto visit) {
+    for (uint32_t k = numWritten(program, reader);
+         k < reader->operands()->size(); ++k) {
+      const bundle::Operand *operand = reader->operands()->Get(k);
+      if (operand->space() == bundle::Space_Prepared && operand->size() &&
+          !visit(k, operand->offset(), operand->offset() + operand->size()))
+        return false;
+    }
+    return true;
+  };
+  uint32_t earliest = none;
+  if (!forEachRead([&](uint32_t, uint64_t begin, uint64_t end) {
+        return forEachWrite(begin, end, [&](const Write &write) {
+          earliest = std::min(earliest, position[write.preparation]);
+          return true;
+        });
+      }))
+    return false;
+  if (earliest != none)
+    markBefore(index, earliest);
+  return forEachRead([&](uint32_t k, uint64_t begin, uint64_t end) {
+    uint64_t covered = begin;
+    if (!forEachWrite(begin, end, [&](const Write &write) {
+          uint32_t writer = write.preparation;
+          if (marked[writer] == index + 1) {
+            if (write.begin <= covered)
+              covered = std::max(covered, write.end);
+            return true;
+          }
+          if (writer != index && isBefore(index, writer))
+            return true;
+          return fault.set(Fault::BadBundle,
+                           "program %u: preparation %u: operand %u: found "
+                           "Prepared bytes that preparation %u writes, "
+                           "expected it in `after`",
+                           number, index, k, writer);
+        }))
+      return false;
+    return covered >= end ||
+           fault.set(Fault::BadBundle,
+                     "program %u: preparation %u: operand %u: found "
+                     "Prepared bytes at %" PRIu64
+                     " that no preparation before it writes",
+                     number, index, k, covered);
+  });
 }
 
 /// Marks what `after` names and what that waits for with `mark`, unless it has

@@ -2,6 +2,7 @@
 #include "artifact/Verifier.h"
 
 #include "artifact/Bundle.h"
+#include "artifact/MetadataBudget.h"
 #include "artifact/PlanVerifier.h"
 #include "artifact/Sodium.h"
 
@@ -97,7 +98,10 @@ bool MetadataVerifier::verifyTensors(const TensorList *tensors,
   return true;
 }
 
+/// Segments that lie in one file and share nothing are no larger than it: all
+/// of them can be hashed in one go over it.
 bool MetadataVerifier::verifySegments() {
+  uint64_t left = fileSize;
   for (unsigned i = 0; i < bundle->segments()->size(); ++i) {
     const bundle::Segment *segment = bundle->segments()->Get(i);
     if (segment->kind() > bundle::SegmentKind_MAX)
@@ -118,6 +122,12 @@ bool MetadataVerifier::verifySegments() {
       return fault.set(Fault::BadBundle,
                        "segment %u: digest: found %u bytes, expected %zu", i,
                        segment->digest()->size(), sizeof(Digest));
+    if (segment->size() > left)
+      return fault.set(Fault::BadBundle,
+                       "segment %u: found more bytes in segments than the "
+                       "file's %" PRIu64 ", expected them not to overlap",
+                       i, fileSize);
+    left -= segment->size();
   }
   return true;
 }
@@ -294,13 +304,6 @@ bool MetadataVerifier::verifyOperation(const bundle::Program *program,
                      "%s's %u",
                      number, what, index, operation->operands()->size(),
                      kernel ? "kernel" : "stage", operands);
-  // FlatBuffers checks that the vector's length is aligned, not its elements.
-  if (reinterpret_cast<uintptr_t>(operation->operands()->Data()) %
-      alignof(bundle::Operand))
-    return fault.set(Fault::BadBundle,
-                     "program %u: %s %u: operands: found them misaligned, "
-                     "expected multiples of %zu",
-                     number, what, index, alignof(bundle::Operand));
   uint64_t tiles = kernel ? maxTiles : 0;
   if (operation->tiles() > tiles)
     return fault.set(Fault::BadBundle,
@@ -405,22 +408,8 @@ bool MetadataVerifier::verifySwitch(const bundle::Program *program,
 const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
                                      uint64_t fileSize, Fault &fault) {
   auto *bytes = static_cast<const uint8_t *>(metadata);
-  // FlatBuffers asserts, in debug builds, on more than 2 GiB.
-  if (size >= FLATBUFFERS_MAX_BUFFER_SIZE) {
-    fault.set(Fault::BadBundle,
-              "metadata: found %zu bytes, expected less than "
-              "2^31",
-              size);
+  if (!verifyFlatBuffer(bytes, size, fault))
     return nullptr;
-  }
-  flatbuffers::Verifier verifier(bytes, size, /*max_depth=*/16,
-                                 /*max_tables=*/1u << 24);
-  if (size < 8 || !bundle::BundleBufferHasIdentifier(bytes) ||
-      !bundle::VerifyBundleBuffer(verifier)) {
-    fault.set(Fault::BadBundle,
-              "metadata: not a well-formed FlatBuffer of bundle.fbs");
-    return nullptr;
-  }
   const bundle::Bundle *bundle = bundle::GetBundle(bytes);
   if (!MetadataVerifier(bundle, fileSize, fault).verify())
     return nullptr;
@@ -434,8 +423,20 @@ static bool isZero(const uint8_t *bytes, size_t size) {
   return true;
 }
 
-static bool verifyHeader(const void *data, size_t size, Header &header,
-                         Fault &fault) {
+/// The signature covers the header's bytes before it: the digest of the
+/// metadata, and by way of that the metadata and all segments.
+static bool verifyHeaderSignature(const Header &header,
+                                  const uint8_t *publicKey, Fault &fault) {
+  if (!header.isSigned)
+    return fault.set(Fault::Untrusted,
+                     "signature: found none, expected one by the given public "
+                     "key");
+  return verifySignature(header.signature, &header, offsetof(Header, signature),
+                         publicKey, fault);
+}
+
+bool verifyHeader(const void *data, size_t size, const uint8_t *publicKey,
+                  Header &header, Fault &fault) {
   if (size == 0)
     return fault.set(Fault::BadBundle, "file: empty, expected a bundle");
   if (memcmp(data, magic, size < sizeof magic ? size : sizeof magic) != 0)
@@ -446,7 +447,10 @@ static bool verifyHeader(const void *data, size_t size, Header &header,
     return fault.set(Fault::BadBundle,
                      "header: found %zu bytes, expected %zu (truncated)", size,
                      sizeof(Header));
+  // From here on the copy alone: the file may change.
   memcpy(&header, data, sizeof header);
+  if (memcmp(header.magic, magic, sizeof magic) != 0)
+    return fault.set(Fault::BadBundle, "magic: changed while it was read");
   // The version comes before the rest: another version may have other rules.
   if (header.version != formatVersion)
     return fault.set(Fault::Unsupported,
@@ -455,9 +459,12 @@ static bool verifyHeader(const void *data, size_t size, Header &header,
                      header.version < formatVersion
                          ? "compile the model again"
                          : "the bundle is newer than this reader");
-  if (digestOf(data, offsetof(Header, headerDigest)) != header.headerDigest)
+  if (digestOf(&header, offsetof(Header, headerDigest)) != header.headerDigest)
     return fault.set(Fault::BadBundle,
                      "header: digest does not match (damaged)");
+  // And the signature before all that an attacker could have written.
+  if (publicKey && !verifyHeaderSignature(header, publicKey, fault))
+    return false;
   if (header.fileSize != size)
     return fault.set(
         Fault::BadBundle, "file size: found %zu, expected %" PRIu64 "%s", size,
@@ -475,17 +482,23 @@ static bool verifyHeader(const void *data, size_t size, Header &header,
   return true;
 }
 
-const bundle::Bundle *verifyBundle(const void *data, size_t size,
-                                   Fault &fault) {
-  Header header;
-  if (!verifyHeader(data, size, header, fault))
-    return nullptr;
-  auto *metadata = static_cast<const uint8_t *>(data) + header.metadataOffset;
+const bundle::Bundle *verifyMetadata(const Header &header, const void *metadata,
+                                     Fault &fault) {
   if (digestOf(metadata, header.metadataSize) != header.metadataDigest) {
     fault.set(Fault::BadBundle, "metadata: digest does not match (damaged)");
     return nullptr;
   }
-  return verifyMetadata(metadata, header.metadataSize, size, fault);
+  return verifyMetadata(metadata, header.metadataSize, header.fileSize, fault);
+}
+
+const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
+                                   const uint8_t *publicKey) {
+  Header header;
+  if (!verifyHeader(data, size, publicKey, header, fault))
+    return nullptr;
+  return verifyMetadata(
+      header, static_cast<const uint8_t *>(data) + header.metadataOffset,
+      fault);
 }
 
 bool verifySegment(const bundle::Bundle *bundle, uint32_t index,
@@ -497,18 +510,6 @@ bool verifySegment(const bundle::Bundle *bundle, uint32_t index,
                      "segment %u (%s): digest does not match (damaged)", index,
                      bundle::EnumNameSegmentKind(segment->kind()));
   return true;
-}
-
-bool verifyHeaderSignature(const void *data, const uint8_t publicKey[32],
-                           Fault &fault) {
-  Header header;
-  memcpy(&header, data, sizeof header);
-  if (!header.isSigned)
-    return fault.set(Fault::Untrusted,
-                     "signature: found none, expected one by the given public "
-                     "key");
-  return verifySignature(header.signature, &header, offsetof(Header, signature),
-                         publicKey, fault);
 }
 
 } // namespace nnv12::artifact

@@ -27,15 +27,30 @@ constexpr uint64_t maxTiles = uint64_t(1) << 31;
 constexpr uint64_t maxScratch = uint64_t(1) << 30;
 constexpr uint32_t maxRank = 64;
 constexpr uint32_t maxLanes = 64;
+constexpr uint32_t maxPrograms = 64;
 /// Of executes, of preparations and of switches.
 constexpr uint32_t maxOperations = 1u << 20;
 
-/// Checks header, metadata digest and metadata of the file image at `data`,
-/// which must be 64-byte aligned. Returns the metadata, in place, or null.
-/// Reads no segment.
-const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault);
+/// Checks the header of the file image of `size` bytes at `data`, and copies it
+/// to `header`. With a public key (null: none), its signature is checked before
+/// anything else that depends on what the file says, version and digest of the
+/// header excepted.
+bool verifyHeader(const void *data, size_t size, const uint8_t *publicKey,
+                  Header &header, Fault &fault);
 
-/// Checks the metadata alone, against a file of `fileSize` bytes.
+/// Checks the metadata that a verified header tells of, by its digest and then
+/// what it says. `metadata`, 64-byte aligned, is where its bytes are: in the
+/// file image, or a copy. Returns it, or null.
+const bundle::Bundle *verifyMetadata(const Header &header, const void *metadata,
+                                     Fault &fault);
+
+/// Both, in place: the file image at `data` must be 64-byte aligned. Reads no
+/// segment.
+const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
+                                   const uint8_t *publicKey = nullptr);
+
+/// Checks what the metadata says alone, against a file of `fileSize` bytes.
+/// Takes time and memory in proportion to `size`.
 const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
                                      uint64_t fileSize, Fault &fault);
 
@@ -43,10 +58,6 @@ const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
 /// may be another place than the file image (a mapping, a copy).
 bool verifySegment(const bundle::Bundle *bundle, uint32_t index,
                    const void *bytes, Fault &fault);
-
-/// Checks that the header of a verified file image is signed by `publicKey`.
-bool verifyHeaderSignature(const void *data, const uint8_t publicKey[32],
-                           Fault &fault);
 
 /// Bytes of one element of a verified type.
 uint64_t elementSize(bundle::ElementType type);

@@ -149,25 +149,29 @@ void nnv12_bundle_close(nnv12_bundle *bundle) {
 }
 
 uint32_t nnv12_bundle_num_inputs(const nnv12_bundle *bundle) {
-  return static_cast<uint32_t>(bundle->inputs().size());
+  return bundle ? static_cast<uint32_t>(bundle->inputs().size()) : 0;
 }
 
 uint32_t nnv12_bundle_num_outputs(const nnv12_bundle *bundle) {
-  return static_cast<uint32_t>(bundle->outputs().size());
+  return bundle ? static_cast<uint32_t>(bundle->outputs().size()) : 0;
 }
 
 const nnv12_tensor_info *nnv12_bundle_input(const nnv12_bundle *bundle,
                                             uint32_t index) {
-  return index < bundle->inputs().size() ? &bundle->inputs()[index] : nullptr;
+  return index < nnv12_bundle_num_inputs(bundle) ? &bundle->inputs()[index]
+                                                 : nullptr;
 }
 
 const nnv12_tensor_info *nnv12_bundle_output(const nnv12_bundle *bundle,
                                              uint32_t index) {
-  return index < bundle->outputs().size() ? &bundle->outputs()[index] : nullptr;
+  return index < nnv12_bundle_num_outputs(bundle) ? &bundle->outputs()[index]
+                                                  : nullptr;
 }
 
 void nnv12_bundle_get_info(const nnv12_bundle *bundle,
                            nnv12_bundle_info *info) {
+  if (!bundle || !info)
+    return;
   const bundle::Bundle *metadata = bundle->metadata();
   const bundle::Program *program = bundle->chosenProgram();
   nnv12_bundle_info result = {};
@@ -198,6 +202,8 @@ void nnv12_bundle_get_info(const nnv12_bundle *bundle,
 nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
                                         uint32_t index,
                                         nnv12_operation_info *info) {
+  if (!bundle || !info)
+    return NNV12_INVALID_ARGUMENT;
   const bundle::Program *program = bundle->chosenProgram();
   if (index >= program->operations()->size())
     return NNV12_INVALID_ARGUMENT;
@@ -239,6 +245,8 @@ static void findLane(const bundle::Program *program, uint32_t index,
 nnv12_status nnv12_bundle_get_preparation(const nnv12_bundle *bundle,
                                           uint32_t index,
                                           nnv12_preparation_info *info) {
+  if (!bundle || !info)
+    return NNV12_INVALID_ARGUMENT;
   const bundle::Program *program = bundle->chosenProgram();
   if (!program->preparations() || index >= program->preparations()->size())
     return NNV12_INVALID_ARGUMENT;
@@ -267,6 +275,8 @@ nnv12_status nnv12_bundle_get_preparation(const nnv12_bundle *bundle,
 
 nnv12_status nnv12_bundle_get_switch(const nnv12_bundle *bundle, uint32_t index,
                                      nnv12_switch_info *info) {
+  if (!bundle || !info)
+    return NNV12_INVALID_ARGUMENT;
   const bundle::Program *program = bundle->chosenProgram();
   if (!program->switches() || index >= program->switches()->size())
     return NNV12_INVALID_ARGUMENT;
@@ -308,12 +318,13 @@ nnv12_status nnv12_session_create(nnv12_bundle *bundle,
 void nnv12_session_close(nnv12_session *session) { destroy(session); }
 
 uint32_t nnv12_session_threads(const nnv12_session *session) {
-  return session->threads();
+  return session ? session->threads() : 0;
 }
 
 void nnv12_session_get_info(const nnv12_session *session,
                             nnv12_session_info *info) {
-  writeStruct(session->info(), info);
+  if (session && info)
+    writeStruct(session->info(), info);
 }
 
 nnv12_status nnv12_session_run(nnv12_session *session,
@@ -329,7 +340,8 @@ nnv12_status nnv12_session_run(nnv12_session *session,
 }
 
 void nnv12_session_set_profile(nnv12_session *session, uint64_t *nanoseconds) {
-  session->setProfile(nanoseconds);
+  if (session)
+    session->setProfile(nanoseconds);
 }
 
 } // extern "C"

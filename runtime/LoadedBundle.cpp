@@ -48,8 +48,6 @@ bool nnv12_bundle::open(const char *path, const nnv12_open_options &options,
     makeEarlyMemory();
     good = load(file.data(), file.size(), file.descriptor(), options, fault);
   }
-  if (good)
-    adviseWeights();
   file.closeDescriptor();
   return good;
 }
@@ -94,17 +92,42 @@ bool nnv12_bundle::openMemory(const void *data, size_t size,
 
 bool nnv12_bundle::load(const void *data, size_t size, int descriptor,
                         const nnv12_open_options &options, Fault &fault) {
+  if (options.copying > NNV12_COPY_NEVER)
+    return fault.set(Fault::InvalidArgument,
+                     "copying: found %d, expected at most %d",
+                     int(options.copying), int(NNV12_COPY_NEVER));
+  if (options.verify_weights && options.trust_weights)
+    return fault.set(Fault::InvalidArgument,
+                     "weights: found verify_weights and trust_weights, "
+                     "expected one of them");
+  bool isTrusted = options.public_key != nullptr;
+  bool copies = options.copying == NNV12_COPY_ALWAYS ||
+                (options.copying == NNV12_COPY_SIGNED && isTrusted);
+  bool checksWeights =
+      options.verify_weights || (isTrusted && !options.trust_weights);
   bytes = static_cast<const uint8_t *>(data);
   length = size;
-  bundle = artifact::verifyBundle(data, size, fault);
-  if (!bundle)
+  if (!artifact::verifyHeader(data, size, options.public_key, header, fault) ||
+      !loadMetadata(copies, fault) || !chooseProgram(options.target, fault) ||
+      !loadCode(copies ? -1 : descriptor, fault))
     return false;
-  if (options.public_key &&
-      !artifact::verifyHeaderSignature(data, options.public_key, fault))
-    return false;
-  return chooseProgram(options.target, fault) && loadCode(descriptor, fault) &&
-         (!options.verify_weights || verifyWeights(fault)) &&
-         describeTensors(fault);
+  if (isMapped())
+    adviseWeights();
+  return (!checksWeights || verifyWeights(fault)) && describeTensors(fault);
+}
+
+/// What is checked is what will be used: the copy, where there is one.
+bool nnv12_bundle::loadMetadata(bool copies, Fault &fault) {
+  const uint8_t *metadata = bytes + header.metadataOffset;
+  if (copies) {
+    if (!metadataCopy.allocate(header.metadataSize, 64))
+      return fault.set(Fault::OutOfMemory, "no memory to copy the metadata");
+    if (header.metadataSize)
+      memcpy(metadataCopy.data(), metadata, header.metadataSize);
+    metadata = metadataCopy.data();
+  }
+  bundle = artifact::verifyMetadata(header, metadata, fault);
+  return bundle != nullptr;
 }
 
 static bool equal(const flatbuffers::String *a, const char *b) {
@@ -153,9 +176,11 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
                    reasons.c_str());
 }
 
+/// Maps the code of `descriptor`, where that is one and the system allows it,
+/// or copies it from the image.
 bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
   const bundle::Segment *segment = bundle->segments()->Get(program->code());
-  if (descriptor >= 0)
+  if (isMapped())
     file.readAhead(segment->offset() + segment->size());
   mappedInPlace =
       descriptor >= 0 &&
@@ -199,12 +224,6 @@ bool nnv12_bundle::describeTensors(Fault &fault) {
       describe(bundle->outputs(), outputInfos))
     return true;
   return fault.set(Fault::OutOfMemory, "no memory to open the bundle");
-}
-
-bool nnv12_bundle::isSigned() const {
-  uint32_t flag;
-  memcpy(&flag, bytes + offsetof(artifact::Header, isSigned), sizeof flag);
-  return flag != 0;
 }
 
 uint64_t nnv12_bundle::scratchSize() const {

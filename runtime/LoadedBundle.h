@@ -32,7 +32,7 @@ public:
   bool codeIsMapped() const { return mappedInPlace; }
   /// Whether the image is a mapping of a file, and not the caller's memory.
   bool isMapped() const { return file.data(); }
-  bool isSigned() const;
+  bool isSigned() const { return header.isSigned != 0; }
   /// To a session's arena of at least a huge page, once: memory that has been
   /// supplied already, for its beginning. False where there is none.
   bool giveEarlyMemory(nnv12::runtime::Pages &arena);
@@ -49,6 +49,7 @@ public:
 private:
   bool load(const void *data, size_t size, int descriptor,
             const nnv12_open_options &options, nnv12::artifact::Fault &fault);
+  bool loadMetadata(bool copies, nnv12::artifact::Fault &fault);
   bool chooseProgram(const char *target, nnv12::artifact::Fault &fault);
   bool loadCode(int descriptor, nnv12::artifact::Fault &fault);
   bool verifyWeights(nnv12::artifact::Fault &fault);
@@ -60,6 +61,8 @@ private:
   nnv12::artifact::MappedFile file; ///< empty when opened from memory
   const uint8_t *bytes = nullptr;
   size_t length = 0;
+  nnv12::artifact::Header header = {}; ///< as it was verified
+  nnv12::runtime::Pages metadataCopy;  ///< empty where it is used in place
   const nnv12::bundle::Bundle *bundle = nullptr;
   const nnv12::bundle::Program *program = nullptr;
   nnv12::runtime::Pages earlyMemory;

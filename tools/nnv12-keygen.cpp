@@ -16,7 +16,8 @@ using artifact::KeyKind;
 
 static constexpr char overview[] =
     "makes an Ed25519 key pair for signing bundles: NAME.key, to be kept "
-    "secret, and NAME.pub";
+    "secret, and NAME.pub. A signature covers a bundle's header and, by way of "
+    "their digests, its metadata, all code and all weights";
 
 static constexpr char examples[] =
     R"(  nnv12-keygen release

@@ -28,8 +28,13 @@
 |* while it runs is a mistake that is not detected.                           *|
 |*                                                                            *|
 |* What is not promised:                                                      *|
-|*   - a bundle that is overwritten or cut in place while it is open may end  *|
-|*     the process with SIGBUS. Replace bundles by renaming, as nnv12c does;  *|
+|*   - a bundle that is cut in place while it is open may end the process     *|
+|*     with SIGBUS, and weights that are overwritten in place give wrong      *|
+|*     numbers. Code and metadata that are overwritten in place are run and   *|
+|*     believed as they are then, unless they were copied when the bundle was *|
+|*     opened: nnv12_open_options.copying. Replace bundles by renaming, as    *|
+|*     nnv12c does, and give write access to nobody whose code you would not  *|
+|*     run;                                                                   *|
 |*   - the code of a bundle runs with the rights of the process. Digests tell *|
 |*     damage, not malice: for bundles from elsewhere set a public key;       *|
 |*   - input and output buffers of one run that overlap give wrong numbers;   *|
@@ -97,24 +102,45 @@ NNV12_API const char *nnv12_status_name(nnv12_status status);
 /** A verified, mapped bundle. */
 typedef struct nnv12_bundle nnv12_bundle;
 
+/** Whether header, metadata and code are copied before they are checked, so
+ * that what runs is what was checked, whatever happens to the file or the
+ * memory. */
+typedef enum nnv12_copying {
+  NNV12_COPY_SIGNED = 0, /**< where a public key is given */
+  NNV12_COPY_ALWAYS = 1,
+  NNV12_COPY_NEVER = 2 /**< used where they lie */
+} nnv12_copying;
+
 /** Start from NNV12_OPEN_OPTIONS_INIT. */
 typedef struct nnv12_open_options {
   size_t struct_size;
   /** 32 bytes: the Ed25519 public key that must have signed the bundle, or NULL
-   *  to take unsigned ones. Needs libsodium at run time, which is loaded then
-   *  and only then; without it the call fails with NNV12_UNSUPPORTED. */
+   *  to take unsigned ones. The signature covers the header and, by way of the
+   *  digests that those hold, the metadata and every segment: all code and all
+   *  weights. It is checked before anything else of the file is looked at but
+   *  its magic, version and the header's digest. Needs libsodium at run time,
+   *  which is loaded then and only then; without it the call fails with
+   *  NNV12_UNSUPPORTED. */
   const uint8_t *public_key;
   /** Not zero: check the digest of the weights as well, which reads all of
-   *  them. Without it damaged weights give wrong numbers, and nothing worse.
-   *  Code and plan are always checked. */
+   *  them. Zero: only where there is a public key. Damaged weights that are not
+   *  checked give wrong numbers, and nothing worse. Metadata and the chosen
+   *  program's code are always checked. */
   int verify_weights;
   /** Take this target's program (as in `nnv12c --target`) and no other; NULL
    *  takes the best one that this CPU can run. For tests and measurements. */
   const char *target;
+  /** A copy takes as much memory as metadata and code, which sessions and
+   *  processes do not share then. Weights are never copied. */
+  nnv12_copying copying;
+  /** Not zero: take the weights unchecked although there is a public key.
+   * Whoever can change the file can change the results then, and nothing more.
+   * An error together with verify_weights. */
+  int trust_weights;
 } nnv12_open_options;
 
 #define NNV12_OPEN_OPTIONS_INIT                                                \
-  { sizeof(nnv12_open_options), NULL, 0, NULL }
+  { sizeof(nnv12_open_options), NULL, 0, NULL, NNV12_COPY_SIGNED, 0 }
 
 /** Maps and verifies the bundle at `path`. `options` may be NULL. On failure
  *  `*bundle` is NULL. The file may be unlinked or renamed over afterwards. */

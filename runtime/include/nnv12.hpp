@@ -63,6 +63,8 @@ struct OpenOptions {
   const uint8_t *publicKey = nullptr;
   bool verifyWeights = false;
   const char *target = nullptr;
+  nnv12_copying copying = NNV12_COPY_SIGNED;
+  bool trustWeights = false;
 };
 
 /// An open bundle. Movable, not copyable.
@@ -132,6 +134,8 @@ private:
     c.public_key = options.publicKey;
     c.verify_weights = options.verifyWeights;
     c.target = options.target;
+    c.copying = options.copying;
+    c.trust_weights = options.trustWeights;
     return c;
   }
 

@@ -294,3 +294,62 @@ TEST(PlanVerifier, ManyPreparationsAreCheckedQuickly) {
             }),
             "");
 }
+
+/// Checking takes time in proportion to the plan, whichever way it is large.
+TEST(PlanVerifier, TakesOneTransformOfManyParts) {
+  EXPECT_EQ(
+      errorOf([](Program &p) {
+        constexpr uint32_t parts = 5000, bytes = 64;
+        Operation part = p.preparations[3], whole = p.preparations[2];
+        whole.operands[1] = {Space::Prepared, 0, p.preparedSize, parts * bytes};
+        whole.after.clear();
+        for (uint32_t i = 0; i < parts; ++i) {
+          part.operands[0] = {Space::Prepared, 0, p.preparedSize, bytes};
+          part.operands[1].size = bytes;
+          p.preparedSize += bytes;
+          whole.after.push_back(uint32_t(p.preparations.size()));
+          p.lanes[1].queue.push_back({prepare, whole.after.back()});
+          p.preparations.push_back(part);
+        }
+        whole.operands[0] = {Space::Prepared, 0, p.preparedSize, 192};
+        p.preparedSize += 192;
+        p.lanes[1].queue.push_back({prepare, uint32_t(p.preparations.size())});
+        p.preparations.push_back(whole);
+      }),
+      "");
+}
+
+TEST(PlanVerifier, TakesALongChainOfTransforms) {
+  EXPECT_EQ(errorOf([](Program &p) {
+              Operation link = p.preparations[2];
+              for (uint32_t i = 0; i < 20000; ++i) {
+                uint64_t before = i ? p.preparedSize - 192 : 0;
+                link.operands[0] = {Space::Prepared, 0, p.preparedSize, 192};
+                link.operands[1] = {Space::Prepared, 0, before, 192};
+                link.after = {i ? uint32_t(p.preparations.size()) - 1 : 1};
+                p.preparedSize += 192;
+                p.lanes[1].queue.push_back(
+                    {prepare, uint32_t(p.preparations.size())});
+                p.preparations.push_back(link);
+              }
+            }),
+            "");
+}
+
+/// Every link but the last is looked at for each of many pairs.
+TEST(PlanVerifier, RefusesWhatTakesTooLongToCheck) {
+  EXPECT_NE(errorOf([](Program &p) {
+              Operation link = p.preparations[2];
+              for (uint32_t i = 0; i < 3000; ++i) {
+                // All write the same bytes, one after another.
+                link.operands[0] = {Space::Prepared, 0, p.preparedSize, 192};
+                link.operands[1] = {Space::Prepared, 0, 0, 192};
+                link.after = {i ? uint32_t(p.preparations.size()) - 1 : 1};
+                p.lanes[1].queue.push_back(
+                    {prepare, uint32_t(p.preparations.size())});
+                p.preparations.push_back(link);
+              }
+              p.preparedSize += 192;
+            }).find("too entangled to check"),
+            std::string::npos);
+}

@@ -180,8 +180,7 @@ TEST_F(Signing, GoodSignature) {
       "");
   AlignedCopy image(readFile(folder.file("a.nnv")));
   Fault fault;
-  ASSERT_TRUE(verifyBundle(image.data, image.size, fault)) << fault.text;
-  EXPECT_TRUE(verifyHeaderSignature(image.data, publicKey, fault))
+  EXPECT_TRUE(verifyBundle(image.data, image.size, fault, publicKey))
       << fault.text;
 }
 
@@ -193,7 +192,7 @@ TEST_F(Signing, AnotherKey) {
   AlignedCopy image(readFile(folder.file("a.nnv")));
   Fault fault;
   publicKey[0] ^= 1;
-  EXPECT_FALSE(verifyHeaderSignature(image.data, publicKey, fault));
+  EXPECT_FALSE(verifyBundle(image.data, image.size, fault, publicKey));
   EXPECT_EQ(fault.code, Fault::Untrusted);
 }
 
@@ -202,8 +201,27 @@ TEST_F(Signing, UnsignedBundle) {
   ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
   AlignedCopy image(readFile(folder.file("a.nnv")));
   Fault fault;
-  EXPECT_FALSE(verifyHeaderSignature(image.data, publicKey, fault));
+  EXPECT_FALSE(verifyBundle(image.data, image.size, fault, publicKey));
   EXPECT_EQ(fault.code, Fault::Untrusted);
+}
+
+// Whatever else is wrong: who is not trusted is not listened to.
+TEST_F(Signing, ComesBeforeAllThatTheFileSays) {
+  Sample sample;
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Header header;
+  memcpy(&header, image.data, sizeof header);
+  header.fileSize = ~uint64_t(0);
+  header.metadataOffset = header.metadataSize = ~uint64_t(0);
+  header.headerDigest = digestOf(&header, offsetof(Header, headerDigest));
+  memcpy(image.data, &header, sizeof header);
+  Fault fault;
+  EXPECT_FALSE(verifyBundle(image.data, image.size, fault, publicKey));
+  EXPECT_STREQ(fault.text,
+               "signature: found none, expected one by the given public key");
+  EXPECT_FALSE(verifyBundle(image.data, image.size, fault));
+  EXPECT_EQ(std::string(fault.text).find("file size"), 0u);
 }
 
 TEST_F(Signing, KeyFilesKeepTheirKindAndMode) {

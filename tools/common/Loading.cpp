@@ -16,9 +16,20 @@ void LoadOptions::addTo(Options &options) {
                "--target) instead of the best one for this CPU.");
   options.text("public-key", "FILE", publicKey,
                "Refuse the bundle unless it is signed by this key, a .pub file "
-               "of nnv12-keygen. Needs libsodium.");
+               "of nnv12-keygen. The signature covers header, metadata, code "
+               "and weights; it is checked before anything else. Needs "
+               "libsodium.");
   options.flag("verify-weights", verifyWeights,
-               "Check the digest of the weights too, which reads all of them.");
+               "Check the digest of the weights too, which reads all of them. "
+               "With --public-key that is done anyway.");
+  options.flag("trust-weights", trustWeights,
+               "With --public-key: take the weights unchecked. A cold start "
+               "does not wait for all of them then.");
+  options.choice("copy", {"signed", "always", "never"}, copying,
+                 "Whether metadata and code are copied before they are "
+                 "checked, so that nobody can change them behind the check by "
+                 "writing into the file: signed, the default, with "
+                 "--public-key alone; always; never.");
 }
 
 Bundle openBundle(const std::string &path, const LoadOptions &options) {
@@ -34,6 +45,10 @@ Bundle openBundle(const std::string &path, const LoadOptions &options) {
     open.publicKey = key;
   }
   open.verifyWeights = options.verifyWeights;
+  open.trustWeights = options.trustWeights;
+  open.copying = options.copying == "always"  ? NNV12_COPY_ALWAYS
+                 : options.copying == "never" ? NNV12_COPY_NEVER
+                                              : NNV12_COPY_SIGNED;
   open.target = options.target.empty() ? nullptr : options.target.c_str();
   try {
     return Bundle(path, open);

@@ -14,6 +14,8 @@ struct LoadOptions {
   std::string target;
   std::string publicKey;
   bool verifyWeights = false;
+  bool trustWeights = false;
+  std::string copying = "signed";
 
   void addTo(Options &options);
 };

@@ -29,8 +29,8 @@ static constexpr char examples[] =
       everything, for people
   nnv12-inspect model.nnv --target aarch64 --json | jq '.programs[0].arena_size'
       one program, for scripts
-  nnv12-inspect model.nnv --summary --verify --public-key release.pub
-      check all digests and the signature
+  nnv12-inspect model.nnv --summary --public-key release.pub
+      check the signature and all digests
   nnv12-run model.nnv --random --trace trace.json
   nnv12-inspect model.nnv --html plan.html --trace trace.json
       a page that draws the plan's lanes over time, as predicted and as measured
@@ -69,8 +69,9 @@ static InspectOptions parseOptions(int argc, char **argv) {
                "Check the digest of every segment. Header and metadata are "
                "always checked.");
   options.text("public-key", "FILE", result.publicKey,
-               "Check that the bundle is signed by this key, a .pub file of "
-               "nnv12-keygen.");
+               "Check, before anything else, that the bundle is signed by this "
+               "key, a .pub file of nnv12-keygen, and then all digests: the "
+               "signature covers metadata, code and weights. Needs libsodium.");
   options.text("html", "FILE", result.html,
                "Write a page to FILE that draws the plan of one program, the "
                "first or that of --target: lanes over time, as predicted. The "
@@ -90,27 +91,29 @@ static void load(const InspectOptions &options, Image &image) {
     if (!good)
       fail(options.bundle + ": " + fault.text);
   };
+  uint8_t key[32];
+  bool isTrusted = !options.publicKey.empty();
+  if (isTrusted) {
+    noteInput(options.publicKey);
+    if (!artifact::readKeyFile(options.publicKey.c_str(),
+                               artifact::KeyKind::Public, key, fault))
+      fail(options.publicKey + ": " + fault.text);
+  }
   std::string error = openInput(options.bundle, image.file);
   if (!error.empty())
     fail(error);
-  image.bundle =
-      artifact::verifyBundle(image.file.data(), image.file.size(), fault);
+  check(artifact::verifyHeader(image.file.data(), image.file.size(),
+                               isTrusted ? key : nullptr, image.header, fault));
+  image.bundle = artifact::verifyMetadata(
+      image.header, image.file.data() + image.header.metadataOffset, fault);
   check(image.bundle != nullptr);
-  memcpy(&image.header, image.file.data(), sizeof image.header);
-  if (options.verify)
+  // The signature covers all segments by way of their digests.
+  if (options.verify || isTrusted)
     for (uint32_t i = 0; i < image.bundle->segments()->size(); ++i)
       check(artifact::verifySegment(
           image.bundle, i,
           image.file.data() + image.bundle->segments()->Get(i)->offset(),
           fault));
-  if (options.publicKey.empty())
-    return;
-  uint8_t key[32];
-  noteInput(options.publicKey);
-  if (!artifact::readKeyFile(options.publicKey.c_str(),
-                             artifact::KeyKind::Public, key, fault))
-    fail(options.publicKey + ": " + fault.text);
-  check(artifact::verifyHeaderSignature(image.file.data(), key, fault));
 }
 
 static bool runsHere(const bundle::Program *program) {

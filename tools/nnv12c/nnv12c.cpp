@@ -87,7 +87,9 @@ static cl::opt<Emit> emitKind(
                clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")),
     cl::cat(category));
 static cl::opt<std::string> signingKey(
-    "sign", cl::desc("Sign the bundle with this Ed25519 key"),
+    "sign",
+    cl::desc("Sign the bundle with this Ed25519 key: its header and, by way of "
+             "their digests, its metadata, all code and all weights"),
     cl::value_desc("KEY"), cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print the time of each stage"),
                             cl::cat(category));

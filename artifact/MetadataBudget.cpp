@@ -1,0 +1,152 @@
+//===- MetadataBudget.cpp - What reading all metadata takes ---------------===//
+#include "artifact/MetadataBudget.h"
+
+#include "artifact/Verifier.h"
+
+namespace nnv12::artifact {
+
+namespace fb = flatbuffers;
+
+/// A table that is used once takes as many bytes at least: the offset of who
+/// uses it, and that of its vtable.
+static constexpr size_t tableBytes = 8;
+
+namespace {
+
+/// Visits all that there is. Each step returns false at the first fault.
+class Budget {
+public:
+  Budget(const uint8_t *metadata, size_t size, Fault &fault)
+      : metadata(metadata), size(size), left(maxSharing * size), fault(fault) {}
+
+  bool visit(const bundle::Bundle *bundle) {
+    return table() && string(bundle->model()) && string(bundle->producer()) &&
+           tables(bundle->inputs()) && tables(bundle->outputs()) &&
+           tables(bundle->segments()) && tables(bundle->programs());
+  }
+  bool visit(const bundle::Tensor *tensor) {
+    return table() && string(tensor->name()) && vector(tensor->shape());
+  }
+  bool visit(const bundle::Segment *segment) {
+    return table() && vector(segment->digest());
+  }
+  bool visit(const bundle::Program *program) {
+    return table() && string(program->target()) &&
+           string(program->architecture()) && strings(program->features()) &&
+           tables(program->kernels()) && tables(program->operations()) &&
+           tables(program->preparations()) && tables(program->lanes()) &&
+           tables(program->switches());
+  }
+  bool visit(const bundle::Kernel *kernel) {
+    return table() && string(kernel->name());
+  }
+  bool visit(const bundle::Operation *operation) {
+    return table() && string(operation->layer()) &&
+           vector(operation->operands()) && vector(operation->after());
+  }
+  bool visit(const bundle::Lane *lane) {
+    return table() && vector(lane->queue()) && vector(lane->background());
+  }
+  bool visit(const bundle::Switch *change) {
+    return table() && visit(change->replacement());
+  }
+
+private:
+  bool take(uint64_t bytes) {
+    if (bytes > left)
+      return fault.set(Fault::BadBundle,
+                       "metadata: found parts of it used so often that they "
+                       "come to more than %u times its %zu bytes",
+                       unsigned(maxSharing), size);
+    left -= bytes;
+    return true;
+  }
+
+  bool table() { return take(tableBytes); }
+  bool string(const fb::String *string) {
+    return !string || take(uint64_t(string->size()) + 1);
+  }
+
+  template <typename T> bool vector(const fb::Vector<T> *vector) {
+    return elements(vector, sizeof(T), alignof(T));
+  }
+  template <typename Struct>
+  bool vector(const fb::Vector<const Struct *> *vector) {
+    return elements(vector, sizeof(Struct), alignof(Struct));
+  }
+  /// FlatBuffers' verifier checks the place of a vector's length, which is at
+  /// multiples of 4, and not that of its elements.
+  template <typename T>
+  bool elements(const fb::Vector<T> *vector, size_t bytes, size_t alignment) {
+    if (!vector || vector->size() == 0)
+      return true;
+    if (reinterpret_cast<uintptr_t>(vector->Data()) % alignment)
+      return fault.set(Fault::BadBundle,
+                       "metadata: vector at byte %zu: found its elements "
+                       "misaligned, expected a multiple of %zu",
+                       static_cast<size_t>(vector->Data() - metadata),
+                       alignment);
+    return take(uint64_t(vector->size()) * bytes);
+  }
+
+  template <typename T> bool tables(const fb::Vector<fb::Offset<T>> *vector) {
+    for (uint32_t i = 0; vector && i < vector->size(); ++i)
+      if (!visit(vector->Get(i)))
+        return false;
+    return true;
+  }
+  bool strings(const fb::Vector<fb::Offset<fb::String>> *vector) {
+    for (uint32_t i = 0; vector && i < vector->size(); ++i)
+      // Its offset as well: a string may be empty.
+      if (!take(sizeof(fb::uoffset_t)) || !string(vector->Get(i)))
+        return false;
+    return true;
+  }
+
+  const uint8_t *metadata;
+  size_t size;
+  uint64_t left;
+  Fault &fault;
+};
+
+} // namespace
+
+/// How many programs there are; 0 where that cannot be said.
+static uint32_t countPrograms(const uint8_t *metadata, size_t size) {
+  fb::Verifier verifier(metadata, size);
+  fb::uoffset_t root = verifier.VerifyOffset(0);
+  auto *table = reinterpret_cast<const fb::Table *>(metadata + root);
+  if (root == 0 || !table->VerifyTableStart(verifier) ||
+      !table->VerifyOffset(verifier, bundle::Bundle::VT_PROGRAMS))
+    return 0;
+  auto *programs = table->GetPointer<const fb::Vector<fb::uoffset_t> *>(
+      bundle::Bundle::VT_PROGRAMS);
+  return programs && verifier.VerifyVector(programs) ? programs->size() : 0;
+}
+
+bool verifyFlatBuffer(const uint8_t *metadata, size_t size, Fault &fault) {
+  // FlatBuffers asserts, in debug builds, on more than 2 GiB.
+  if (size >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return fault.set(Fault::BadBundle,
+                     "metadata: found %zu bytes, expected less than 2^31",
+                     size);
+  // Its verifier stops after so many tables. Strings it visits without
+  // counting: those of one program at most once, so programs are counted first.
+  constexpr size_t least = 2 * sizeof(fb::uoffset_t);
+  uint32_t programs = size < least ? 0 : countPrograms(metadata, size);
+  if (programs > maxPrograms)
+    return fault.set(Fault::BadBundle,
+                     "programs: found %u, expected at most %u", programs,
+                     maxPrograms);
+  fb::Verifier verifier(
+      metadata, size, /*max_depth=*/16,
+      static_cast<fb::uoffset_t>(maxSharing * size / tableBytes));
+  if (size < least || !bundle::BundleBufferHasIdentifier(metadata) ||
+      !bundle::VerifyBundleBuffer(verifier))
+    return fault.set(Fault::BadBundle,
+                     "metadata: not a well-formed FlatBuffer of bundle.fbs, or "
+                     "one whose tables are used too often");
+  return Budget(metadata, size, fault).visit(bundle::GetBundle(metadata));
+}
+
+} // namespace nnv12::artifact

@@ -1,0 +1,31 @@
+//===- MetadataBudget.h - What reading all metadata takes -------*- C++ -*-===//
+//
+// A FlatBuffer may use one table or vector in many places: a few hundred
+// kilobytes can stand for gigabytes. What verifiers, bundles and sessions do is
+// linear in what they visit; this makes that linear in the file.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_ARTIFACT_METADATABUDGET_H
+#define NNV12_ARTIFACT_METADATABUDGET_H
+
+#include "artifact/Fault.h"
+#include "bundle_generated.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nnv12::artifact {
+
+/// How many times the metadata's size all tables, vectors and strings may come
+/// to, each counted as often as it is used. Ours share nothing and come to less
+/// than one.
+constexpr uint64_t maxSharing = 4;
+
+/// Checks that `metadata`, of `size` bytes, is a FlatBuffer of bundle.fbs
+/// within that budget, and that the elements of each vector are aligned. What
+/// its numbers mean is not looked at.
+bool verifyFlatBuffer(const uint8_t *metadata, size_t size, Fault &fault);
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_METADATABUDGET_H
