@@ -3,6 +3,7 @@
 
 #include "artifact/RuntimeFacts.h"
 #include "runtime/Reader.h"
+#include "runtime/WeightUses.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -63,38 +64,27 @@ bool Preparations::create(const nnv12_bundle &bundle, Memory memory,
   if (!allocate(bundle, fault))
     return false;
   void **operands = operandTable.data();
-  isMapped = bundle.isMapped();
   for (uint32_t i = 0; i < items.size(); ++i)
     if (!skipped[i])
       resolve(items[i], bundle, memory, operands);
-  return true;
+  return !bundle.isMapped() || items.size() == 0 ||
+         findOnlyReaders(bundle.chosenProgram(), fault);
 }
 
-/// Whether `operation` is the only one of the program that reads the weights
-/// that are its source. (Reads bring them, which is no use of them.)
-static bool isOnlyReader(const bundle::Program *program,
-                         const bundle::Operation *operation) {
-  const bundle::Operand *source = operation->operands()->Get(1);
-  auto uses = [&](const bundle::Operation *other) {
-    for (const bundle::Operand *operand : *other->operands())
-      if (operand->space() == bundle::Space_Weights &&
-          operand->index() == source->index() &&
-          operand->offset() < source->offset() + source->size() &&
-          source->offset() < operand->offset() + operand->size())
-        return true;
-    return false;
-  };
-  for (const bundle::Operation *other : *program->operations())
-    if (uses(other))
-      return false;
-  for (const bundle::Operation *other : *program->preparations())
-    if (other != operation && other->kind() != bundle::OperationKind_Read &&
-        uses(other))
-      return false;
-  if (program->switches())
-    for (const bundle::Switch *change : *program->switches())
-      if (uses(change->replacement()))
-        return false;
+/// Of large sources in a file, finds those that one preparation alone uses.
+bool Preparations::findOnlyReaders(const bundle::Program *program,
+                                   artifact::Fault &fault) {
+  artifact::Array<bool> shared;
+  if (!findSharedWeights(program, shared))
+    return fault.set(artifact::Fault::OutOfMemory, "no memory for the plan");
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    const auto *operands = items[i].operation->operands();
+    const bundle::Operand *source =
+        operands->size() > 1 ? operands->Get(1) : nullptr;
+    items[i].isOnlyReader = source && !shared[i] &&
+                            source->space() == bundle::Space_Weights &&
+                            source->size() >= artifact::leastForgotten;
+  }
   return true;
 }
 
@@ -124,12 +114,6 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
   }
   if (item.perPiece == 0)
     item.perPiece = 1;
-  const bundle::Operand *source = operation->operands()->size() > 1
-                                      ? operation->operands()->Get(1)
-                                      : nullptr;
-  item.isOnlyReader = isMapped && source && source->space() == bundle::Space_Weights &&
-                      source->size() >= artifact::leastForgotten &&
-                      isOnlyReader(bundle.chosenProgram(), operation);
   // At least one, so that somebody finishes it. Sizes are below 2^46 and tiles
   // below 2^31, so the number fits but for absurd reads, which go in larger
   // pieces.

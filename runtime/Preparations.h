@@ -99,13 +99,13 @@ private:
   bool allocate(const nnv12_bundle &bundle, artifact::Fault &fault);
   void resolve(Item &item, const nnv12_bundle &bundle, Memory memory,
                void **&operands);
+  bool findOnlyReaders(const bundle::Program *program, artifact::Fault &fault);
   bool compute(Item &item, uint64_t begin, uint64_t end, Preparer &preparer);
   void finish(Item &item, uint32_t pieces, bool good);
   void forgetSource(const Item &item) const;
 
   artifact::Array<Item> items;
   artifact::Array<void *> operandTable;
-  bool isMapped = false; ///< from a file, not the caller's memory
   bool zstd = false;
   uint64_t split = 0;
   Events events;
