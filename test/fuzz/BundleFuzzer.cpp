@@ -4,67 +4,41 @@
 // nearly all of those, so any other input is taken for metadata and put into an
 // otherwise good bundle with digests that fit: what an attacker can make. Code
 // is loaded and sessions are created, but nothing runs: a bundle's code can do
-// anything by design.
+// anything by design. (PlanFuzzer.cpp runs plans whose code does nothing.)
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Header.h"
-#include "runtime/include/nnv12.h"
+#include "artifact/Verifier.h"
+#include "test/fuzz/DescribeAll.h"
+#include "test/unit/SampleBundle.h"
 
 #include <cstdlib>
 
 using namespace nnv12::artifact;
+using nnv12::test::AlignedCopy;
 
-static void open(const void *image, size_t size) {
+/// The bundle, or null.
+static nnv12_bundle *open(const void *image, size_t size,
+                          nnv12_copying copying) {
   nnv12_open_options options = NNV12_OPEN_OPTIONS_INIT;
   options.verify_weights = 1;
-  nnv12_error error;
+  options.copying = copying;
+  nnv12_error error = {};
   nnv12_bundle *bundle;
-  if (nnv12_bundle_open_memory(image, size, &options, &bundle, &error) !=
-      NNV12_OK) {
-    if (!bundle && error.message[0])
-      return;
+  nnv12_status status =
+      nnv12_bundle_open_memory(image, size, &options, &bundle, &error);
+  if (status == NNV12_OK ? !bundle : bundle || !error.message[0])
     abort();
-  }
-  // Touch all that the API hands out.
-  size_t sum = 0;
-  for (uint32_t i = 0; i < nnv12_bundle_num_inputs(bundle); ++i) {
-    const nnv12_tensor_info *info = nnv12_bundle_input(bundle, i);
-    sum += strlen(info->name) + info->byte_size;
-    for (uint32_t d = 0; d < info->rank; ++d)
-      sum += static_cast<size_t>(info->shape[d]);
-  }
-  for (uint32_t i = 0; i < nnv12_bundle_num_outputs(bundle); ++i)
-    sum += strlen(nnv12_bundle_output(bundle, i)->name);
-  nnv12_bundle_info info;
-  info.struct_size = sizeof info;
-  nnv12_bundle_get_info(bundle, &info);
-  sum += strlen(info.model) + strlen(info.target);
-  for (uint32_t i = 0; i < info.num_operations; ++i) {
-    nnv12_operation_info operation;
-    operation.struct_size = sizeof operation;
-    nnv12_bundle_get_operation(bundle, i, &operation);
-    sum += strlen(operation.layer) + strlen(operation.kernel);
-  }
-  for (uint32_t i = 0; i < info.num_preparations; ++i) {
-    nnv12_preparation_info preparation;
-    preparation.struct_size = sizeof preparation;
-    nnv12_bundle_get_preparation(bundle, i, &preparation);
-    sum += strlen(preparation.layer) + strlen(preparation.kernel) +
-           preparation.lane;
-  }
-  for (uint32_t i = 0; i < info.num_switches; ++i) {
-    nnv12_switch_info change;
-    change.struct_size = sizeof change;
-    nnv12_bundle_get_switch(bundle, i, &change);
-    sum += strlen(change.kernel) + change.operation;
-  }
-  volatile size_t sink = sum;
-  (void)sink;
+  return bundle;
+}
 
+static void use(nnv12_bundle *bundle) {
+  nnv12::test::describeAll(bundle);
   nnv12_session_options one = NNV12_SESSION_OPTIONS_INIT;
   one.threads = 1;
   // Lanes begin at once, and transforms are code of the bundle.
   one.preparation_threads = NNV12_NO_PREPARATION_THREADS;
+  nnv12_error error;
   nnv12_session *session;
   if (nnv12_session_create(bundle, &one, &session, &error) == NNV12_OK) {
     // Wrong counts, whatever the model takes: must be refused.
@@ -76,35 +50,50 @@ static void open(const void *image, size_t size) {
   nnv12_session_close(session);
 }
 
+/// In place and copied must be the same.
+static void openTwice(const void *image, size_t size) {
+  nnv12_bundle *inPlace = open(image, size, NNV12_COPY_NEVER);
+  nnv12_bundle *copied = open(image, size, NNV12_COPY_ALWAYS);
+  if (!inPlace != !copied)
+    abort();
+  nnv12_bundle_close(inPlace);
+  if (copied)
+    use(copied);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Room for the segments of the corpus, whose bytes are all zero.
   static constexpr size_t imageSize = 3 * largestPage;
   static constexpr size_t largest = largestPage - sizeof(Header);
-  bool whole = size >= sizeof magic && memcmp(data, magic, sizeof magic) == 0;
-  size_t total = whole ? size : imageSize;
-  if (!whole && size > largest)
+  if (size >= sizeof magic && memcmp(data, magic, sizeof magic) == 0) {
+    AlignedCopy image(data, size);
+    openTwice(image.data, image.size);
     return 0;
+  }
+  if (size > largest)
+    return 0;
+  // By itself first, where reads behind its end are seen.
+  AlignedCopy metadata(data, size);
+  Fault fault;
+  verifyMetadata(metadata.data, size, imageSize, fault);
+
   void *memory;
-  if (posix_memalign(&memory, 64, total))
+  if (posix_memalign(&memory, 64, imageSize))
     return 0;
   auto *image = static_cast<uint8_t *>(memory);
-  if (whole) {
-    memcpy(image, data, size);
-  } else {
-    memset(image, 0, total);
-    Header header = {};
-    memcpy(header.magic, magic, sizeof magic);
-    header.version = formatVersion;
-    header.fileSize = total;
-    header.metadataOffset = sizeof header;
-    header.metadataSize = size;
-    header.metadataDigest = digestOf(data, size);
-    header.headerDigest = digestOf(&header, offsetof(Header, headerDigest));
-    memcpy(image, &header, sizeof header);
-    if (size)
-      memcpy(image + sizeof header, data, size);
-  }
-  open(image, total);
+  memset(image, 0, imageSize);
+  Header header = {};
+  memcpy(header.magic, magic, sizeof magic);
+  header.version = formatVersion;
+  header.fileSize = imageSize;
+  header.metadataOffset = sizeof header;
+  header.metadataSize = size;
+  header.metadataDigest = digestOf(data, size);
+  header.headerDigest = digestOf(&header, offsetof(Header, headerDigest));
+  memcpy(image, &header, sizeof header);
+  if (size)
+    memcpy(image + sizeof header, data, size);
+  openTwice(image, imageSize);
   free(memory);
   return 0;
 }
