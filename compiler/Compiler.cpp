@@ -14,6 +14,7 @@
 #include "compiler/emit/ProgramPlan.h"
 #include "compiler/emit/TuningBundle.h"
 #include "compiler/plan/Report.h"
+#include "compiler/verify/PlanProof.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
 #include "passes/Passes.h"
@@ -315,10 +316,17 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
     OwningOpRef<ModuleOp> owned(builder.module);
     KernelTable kernels(builder, options.checkBounds);
     artifact::Program program;
+    std::vector<Operation *> layers;
     {
       Stage stage(options, "kernels");
       if (failed(planProgram(main, *planned, kernels, weights, weightsSegment,
-                             program)))
+                             program, layers)))
+        return failure();
+    }
+    {
+      Stage stage(options, "proof");
+      if (failed(provePlan({main, layers, kernels, weights, weightsSegment},
+                           program)))
         return failure();
     }
     if (options.emit != Emit::Bundle)

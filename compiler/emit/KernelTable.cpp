@@ -38,6 +38,38 @@ std::string KernelTable::ownerOf(Operation *layer) const {
   return forBounds ? "@" + std::to_string(reinterpret_cast<uintptr_t>(layer)) : "";
 }
 
+std::string KernelTable::executeKey(Operation *layer,
+                                    const codegen::Routine &routine) const {
+  return codegen::kernelKey(layer, routine) + ownerOf(layer);
+}
+
+std::string KernelTable::transformKey(Operation *layer,
+                                      const codegen::Routine &routine) const {
+  return "transform:" + executeKey(layer, routine);
+}
+
+std::optional<unsigned> KernelTable::find(StringRef key) const {
+  auto it = known.find(key);
+  return it == known.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<unsigned>
+KernelTable::findExecute(Operation *layer,
+                         const codegen::Routine &routine) const {
+  return find(executeKey(layer, routine));
+}
+
+std::optional<unsigned>
+KernelTable::findTransform(Operation *layer,
+                           const codegen::Routine &routine) const {
+  return find(transformKey(layer, routine));
+}
+
+std::optional<unsigned> KernelTable::findPack(RankedTensorType type) const {
+  codegen::PackLayer pack(type);
+  return find(codegen::kernelKey(pack.layer(), pack.routine()));
+}
+
 void KernelTable::describe(unsigned index, Operation *layer,
                            SmallVector<Memory> memories) {
   Kernel &kernel = kernels_[index];
@@ -57,7 +89,7 @@ void KernelTable::describe(unsigned index, Operation *layer,
 unsigned KernelTable::execute(Operation *layer,
                               const codegen::Routine &routine) {
   auto [index, isNew] =
-      find(codegen::kernelKey(layer, routine) + ownerOf(layer), routine.name(),
+      find(executeKey(layer, routine), routine.name(),
            layer->getNumResults() + layer->getNumOperands(),
            layer->getNumResults());
   if (!isNew)
@@ -77,7 +109,7 @@ unsigned KernelTable::execute(Operation *layer,
 unsigned KernelTable::transform(Operation *layer,
                                 const codegen::Routine &routine) {
   auto [index, isNew] =
-      find("transform:" + codegen::kernelKey(layer, routine) + ownerOf(layer),
+      find(transformKey(layer, routine),
            ("transform." + routine.weightForm(layer)->name), 2, 1);
   if (!isNew)
     return index;

@@ -44,15 +44,27 @@ public:
   /// From memory to memory, of as many tiles as an operation has.
   unsigned copy();
 
+  /// The kernels that were emitted for these; none where nobody has asked for one.
+  std::optional<unsigned> findExecute(mlir::Operation *layer,
+                                      const codegen::Routine &routine) const;
+  std::optional<unsigned> findTransform(mlir::Operation *layer,
+                                        const codegen::Routine &routine) const;
+  std::optional<unsigned> findPack(mlir::RankedTensorType type) const;
+
   llvm::ArrayRef<Kernel> kernels() const { return kernels_; }
   const Kernel &operator[](unsigned index) const { return kernels_[index]; }
 
 private:
+  std::optional<unsigned> find(llvm::StringRef key) const;
   /// The kernel of this key, and whether it is new and has to be emitted.
   std::pair<unsigned, bool> find(llvm::StringRef key, llvm::StringRef name,
                                  unsigned operands, unsigned outputs);
   /// What distinguishes the layer's kernels from those of equal layers.
   std::string ownerOf(mlir::Operation *layer) const;
+  std::string executeKey(mlir::Operation *layer,
+                         const codegen::Routine &routine) const;
+  std::string transformKey(mlir::Operation *layer,
+                           const codegen::Routine &routine) const;
   /// Notes what the kernel's operands are once it is emitted.
   void describe(unsigned index, mlir::Operation *layer,
                 llvm::SmallVector<Memory> memories);

@@ -73,6 +73,14 @@ public:
 
 private:
   //===--------------------------------------------------------------------===//
+  /// By operation of the program.
+  std::vector<Operation *> layers() const {
+    std::vector<Operation *> result;
+    for (const Step &step : steps)
+      result.push_back(step.layer);
+    return result;
+  }
+
   // Activations
   //===--------------------------------------------------------------------===//
 
@@ -434,6 +442,11 @@ private:
 LogicalResult nnv12::planProgram(func::FuncOp main, plan::ProgramOp plan,
                                  KernelTable &kernels, WeightTable &weights,
                                  uint32_t weightsSegment,
-                                 artifact::Program &program) {
-  return Planner(main, plan, kernels, weights, weightsSegment, program).run();
+                                 artifact::Program &program,
+                                 std::vector<Operation *> &layers) {
+  Planner planner(main, plan, kernels, weights, weightsSegment, program);
+  if (failed(planner.run()))
+    return failure();
+  layers = planner.layers();
+  return success();
 }

@@ -15,10 +15,12 @@ namespace nnv12 {
 /// `plan` in its lane. Emits the kernels that this needs and adds the
 /// weights, in execution order. Without a plan (null) each layer runs the routine that it would get by default,
 /// and weights are stored as that routine reads them. Fails, with a diagnostic, for a layer whose `nn.routine` does not compute it.
+/// `layers` becomes the layer of each operation.
 mlir::LogicalResult planProgram(mlir::func::FuncOp main, plan::ProgramOp plan,
                                 KernelTable &kernels, WeightTable &weights,
                                 uint32_t weightsSegment,
-                                artifact::Program &program);
+                                artifact::Program &program,
+                                std::vector<mlir::Operation *> &layers);
 
 } // namespace nnv12
 

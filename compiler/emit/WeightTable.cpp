@@ -90,6 +90,18 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
 
 void WeightTable::append(std::shared_ptr<const void> owner, const void *data,
                          uint64_t size) {
+std::vector<WeightTable::Entry> WeightTable::entries() const {
+  std::vector<Entry> result;
+  for (const auto &[key, place] : places_) {
+    const auto &[elements, type, form, codec] = key;
+    result.push_back(
+        {Attribute::getFromOpaquePointer(elements),
+         cast<RankedTensorType>(Type::getFromOpaquePointer(type)), form,
+         static_cast<plan::Codec>(codec), place});
+  }
+  return result;
+}
+
   pieces_.push_back({data, size});
   owned_.push_back(std::move(owner));
   size_ += llvm::alignTo(size, alignment);

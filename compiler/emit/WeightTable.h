@@ -42,6 +42,16 @@ public:
   /// Adds `constant` in a form, if it is not there yet.
   Place add(mlir::Value constant, const StoredForm &form = {});
 
+  /// What was added, and where it is.
+  struct Entry {
+    mlir::Attribute elements;
+    mlir::RankedTensorType type; ///< how they lie, before any transform
+    std::string form;            ///< of a routine's weights, or ""
+    plan::Codec codec;
+    const Place &place;
+  };
+  std::vector<Entry> entries() const;
+
   uint64_t size() const { return size_; }
   /// The bytes; valid as long as the table and the constants' module.
   const std::vector<artifact::Segment::Piece> &pieces() const {

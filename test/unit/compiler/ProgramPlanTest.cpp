@@ -67,14 +67,14 @@ protected:
     module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module);
     auto plans = module->getOps<plan::ProgramOp>();
-    codegen::KernelBuilder builder(context,
-                                   *codegen::Target::byName("x86-64-v3"));
+    codegen::Target target = *codegen::Target::byName("x86-64-v3");
+    codegen::KernelBuilder builder(context, target);
     OwningOpRef<ModuleOp> owned(builder.module);
     KernelTable kernels(builder);
     ASSERT_TRUE(succeeded(planProgram(
         module->lookupSymbol<func::FuncOp>("main"),
                 plans.empty() ? plan::ProgramOp() : *plans.begin(), kernels,
-                weights, /*weightsSegment=*/1, program)));
+                weights, /*weightsSegment=*/1, program, stepLayers)));
     for (const KernelTable::Kernel &kernel : kernels.kernels())
       names.push_back(kernel.name);
   }
@@ -89,6 +89,7 @@ protected:
   WeightTable weights;
   artifact::Program program;
   std::vector<std::string> names;
+  std::vector<Operation *> stepLayers; ///< by operation of the program
 };
 
 constexpr uint64_t weightBytes = 16 * 16 * 9 * 4;

@@ -1,0 +1,98 @@
+//===- MemoryImage.cpp - What the bytes of a memory hold ------------------===//
+
+#include "compiler/verify/MemoryImage.h"
+
+#include <algorithm>
+#include <cassert>
+
+using namespace nnv12;
+
+void nnv12::append(Runs &runs, const Run &run) {
+  if (run.begin == run.end)
+    return;
+  assert(run.begin < run.end && "a run has bytes");
+  assert((runs.empty() || runs.back().end <= run.begin) && "runs are sorted");
+  if (!runs.empty() && runs.back().end == run.begin &&
+      runs.back().contentAt(run.begin) == run.content)
+    runs.back().end = run.end;
+  else
+    runs.push_back(run);
+}
+
+Runs nnv12::cut(const Runs &runs, uint64_t begin, uint64_t end) {
+  Runs result;
+  auto it = std::partition_point(runs.begin(), runs.end(), [&](const Run &run) {
+    return run.end <= begin;
+  });
+  for (; it != runs.end() && it->begin < end; ++it) {
+    uint64_t from = std::max(begin, it->begin), to = std::min(end, it->end);
+    append(result, {from - begin, to - begin, it->contentAt(from)});
+  }
+  return result;
+}
+
+Difference nnv12::firstDifference(const Runs &first, const Runs &second,
+                                  uint64_t size) {
+  auto a = first.begin(), b = second.begin();
+  for (uint64_t at = 0; at < size;) {
+    while (a != first.end() && a->end <= at)
+      ++a;
+    while (b != second.end() && b->end <= at)
+      ++b;
+    Difference d;
+    d.begin = at;
+    d.isFirst = a != first.end() && a->begin <= at;
+    d.isSecond = b != second.end() && b->begin <= at;
+    d.end = size;
+    if (a != first.end())
+      d.end = std::min(d.end, d.isFirst ? a->end : a->begin);
+    if (b != second.end())
+      d.end = std::min(d.end, d.isSecond ? b->end : b->begin);
+    if (d.isFirst)
+      d.first = a->contentAt(at);
+    if (d.isSecond)
+      d.second = b->contentAt(at);
+    if (d.isFirst != d.isSecond || (d.isFirst && !(d.first == d.second)))
+      return d;
+    // Where both hold nothing there is no difference either.
+    at = d.end;
+  }
+  return {};
+}
+
+void MemoryImage::split(uint64_t at) {
+  auto it = runs.upper_bound(at);
+  if (it == runs.begin())
+    return;
+  --it;
+  if (it->first == at || it->second.end <= at)
+    return;
+  Rest rest = it->second;
+  rest.content.offset += at - it->first;
+  it->second.end = at;
+  runs.emplace_hint(std::next(it), at, rest);
+}
+
+void MemoryImage::write(uint64_t begin, uint64_t end, Content content) {
+  if (begin >= end)
+    return;
+  split(begin);
+  split(end);
+  runs.erase(runs.lower_bound(begin), runs.lower_bound(end));
+  runs[begin] = {end, content};
+}
+
+Runs MemoryImage::read(uint64_t begin, uint64_t end) const {
+  Runs result;
+  auto it = runs.upper_bound(begin);
+  if (it != runs.begin())
+    --it;
+  for (; it != runs.end() && it->first < end; ++it) {
+    Run run = {it->first, it->second.end, it->second.content};
+    if (run.end <= begin)
+      continue;
+    uint64_t from = std::max(begin, run.begin), to = std::min(end, run.end);
+    append(result, {from - begin, to - begin, run.contentAt(from)});
+  }
+  return result;
+}

@@ -1,0 +1,80 @@
+//===- MemoryImage.h - What the bytes of a memory hold ----------*- C++ -*-===//
+//
+// Pure: knows nothing of MLIR.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_VERIFY_MEMORYIMAGE_H
+#define NNV12_COMPILER_VERIFY_MEMORYIMAGE_H
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace nnv12 {
+
+/// A byte of something that has a number: equal contents have equal numbers.
+struct Content {
+  uint32_t id;
+  uint64_t offset; ///< of the byte
+
+  bool operator==(const Content &other) const {
+    return id == other.id && offset == other.offset;
+  }
+};
+
+/// Bytes [begin, end) of a memory hold `content` and the bytes that follow it.
+struct Run {
+  uint64_t begin;
+  uint64_t end;
+  Content content;
+
+  /// What byte `at` of the memory holds.
+  Content contentAt(uint64_t at) const {
+    return {content.id, content.offset + (at - begin)};
+  }
+};
+
+/// Runs in the order of their bytes, none overlapping another.
+using Runs = std::vector<Run>;
+
+/// Appends a run that begins where the last one ends, or behind it; one with it
+/// where it goes on.
+void append(Runs &runs, const Run &run);
+
+/// What the bytes [begin, end) of `runs` hold, as a memory of their own that
+/// begins at 0. Bytes that no run has are in no run of the result.
+Runs cut(const Runs &runs, uint64_t begin, uint64_t end);
+
+/// The first bytes in which two memories of `size` bytes differ: as long as
+/// each side holds one run, or none. Empty (begin == end) where they are equal.
+struct Difference {
+  uint64_t begin = 0, end = 0;
+  bool isFirst = false;  ///< whether the first memory holds anything there
+  bool isSecond = false; ///< the same of the second
+  Content first = {}, second = {};
+};
+Difference firstDifference(const Runs &first, const Runs &second,
+                           uint64_t size);
+
+/// What each byte of a memory holds, as runs. Writing and reading take time in
+/// proportion to the runs that they meet, not to bytes.
+class MemoryImage {
+public:
+  /// From now on bytes [begin, end) hold `content` and what follows it.
+  void write(uint64_t begin, uint64_t end, Content content);
+  /// What the bytes [begin, end) hold, as a memory that begins at 0.
+  Runs read(uint64_t begin, uint64_t end) const;
+
+private:
+  struct Rest {
+    uint64_t end;
+    Content content;
+  };
+  /// Makes a run begin at `at`, if one goes across it.
+  void split(uint64_t at);
+  std::map<uint64_t, Rest> runs; ///< by begin; they do not overlap
+};
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_VERIFY_MEMORYIMAGE_H

@@ -1,0 +1,620 @@
+//===- PlanProof.cpp - A program computes what its layers say -------------===//
+
+#include "compiler/verify/PlanProof.h"
+
+#include "compiler/verify/Values.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <utility>
+
+using namespace mlir;
+using namespace nnv12;
+using artifact::Operand;
+using artifact::OperationKind;
+using artifact::Space;
+
+static RankedTensorType tensor(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
+static uint64_t bytes(Value v) { return nn::storageSize(tensor(v)); }
+
+static std::string text(const Operand &operand) {
+  static constexpr const char *spaces[] = {"arena", "weights", "input",
+                                           "output", "prepared memory"};
+  std::string index;
+  if (operand.space == Space::Input || operand.space == Space::Output)
+    index = " " + std::to_string(operand.index);
+  return llvm::formatv("{0}{1} [{2}, {3})",
+                       spaces[static_cast<unsigned>(operand.space)], index,
+                       operand.offset, operand.offset + operand.size);
+}
+
+static bool overlap(const Operand &a, const Operand &b) {
+  return a.space == b.space && a.index == b.index && a.size && b.size &&
+         a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+}
+static bool isSame(const Operand &a, const Operand &b) {
+  return a.space == b.space && a.index == b.index && a.offset == b.offset &&
+         a.size == b.size;
+}
+
+namespace {
+
+/// One operation while it is looked at, as messages name it.
+struct Subject {
+  const char *kind; ///< "operation", "preparation", "switch"
+  size_t number;
+  const artifact::Operation &operation;
+  Location location;
+};
+
+class Prover {
+public:
+  Prover(const PlanClaim &claim, const artifact::Program &program)
+      : claim(claim), main(claim.main), program(program),
+        values(claim.main, {claim.layers.begin(), claim.layers.end()}),
+        waited(program.preparations.size()) {}
+
+  LogicalResult run() {
+    return success(succeeded(placeWeights()) && succeeded(placeInputs()) &&
+                   succeeded(orderPreparations()) && succeeded(prepare()) &&
+                   succeeded(execute()) && succeeded(checkOutputs()));
+  }
+
+private:
+  static InFlightDiagnostic fault(Location location) {
+    return emitError(location, "fault of the compiler: memory plan: ");
+  }
+  static InFlightDiagnostic fault(const Subject &subject) {
+    return fault(subject.location)
+           << subject.kind << " " << subject.number << ": ";
+  }
+  static InFlightDiagnostic fault(const Subject &subject, unsigned operand) {
+    return fault(subject) << "operand " << operand << ": "
+                          << text(subject.operation.operands[operand]) << ": ";
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Memory
+  //===--------------------------------------------------------------------===//
+
+  MemoryImage &image(const Operand &operand) {
+    return images[{operand.space, operand.index}];
+  }
+
+  uint64_t sizeOf(const Operand &operand) {
+    uint32_t index = operand.index;
+    FunctionType type = main.getFunctionType();
+    auto size = [](Type type) {
+      return uint64_t(nn::storageSize(cast<RankedTensorType>(type)));
+    };
+    switch (operand.space) {
+    case Space::Arena:
+      return index == 0 ? program.arenaSize : 0;
+    case Space::Prepared:
+      return index == 0 ? program.preparedSize : 0;
+    case Space::Weights:
+      return index == claim.weightsSegment ? claim.weights.size() : 0;
+    case Space::Input:
+      return index < type.getNumInputs() ? size(type.getInput(index)) : 0;
+    case Space::Output:
+      return index < type.getNumResults() ? size(type.getResult(index)) : 0;
+    }
+    return 0;
+  }
+
+  LogicalResult checkPlace(const Subject &subject, unsigned number) {
+    const Operand &operand = subject.operation.operands[number];
+    uint64_t size = sizeOf(operand);
+    if (operand.offset <= size && operand.size <= size - operand.offset)
+      return success();
+    return fault(subject, number) << "expected it within " << size << " bytes";
+  }
+
+  std::string describe(bool isAny, Content content, uint64_t size) {
+    return isAny ? values.describe(content, size) : "nothing written";
+  }
+
+  /// Whether the operand's bytes are `expected`, and nothing is missing.
+  LogicalResult checkRead(const Subject &subject, unsigned number,
+                          const Runs &expected, uint64_t size) {
+    const Operand &operand = subject.operation.operands[number];
+    if (operand.size != size)
+      return fault(subject, number)
+             << "found " << operand.size << " bytes, expected " << size;
+    if (failed(checkPlace(subject, number)))
+      return failure();
+    Runs found = image(operand).read(operand.offset, operand.offset + size);
+    Difference d = firstDifference(found, expected, size);
+    if (d.begin != d.end)
+      return fault(subject, number)
+             << "byte " << operand.offset + d.begin << ": found "
+             << describe(d.isFirst, d.first, d.end - d.begin) << ", expected "
+             << describe(d.isSecond, d.second, d.end - d.begin);
+    if (operand.space == Space::Prepared)
+      return checkWaited(subject, number);
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What is there before anything runs
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult placeWeights() {
+    MemoryImage &file = images[{Space::Weights, claim.weightsSegment}];
+    auto place = [&](uint64_t offset, uint64_t size,
+                     Content content) -> LogicalResult {
+      if (!file.read(offset, offset + size).empty() ||
+          offset + size > claim.weights.size())
+        return fault(main.getLoc())
+               << "weights [" << offset << ", " << offset + size
+               << "): expected " << values.describe(content, size) << " alone";
+      file.write(offset, offset + size, content);
+      return success();
+    };
+    for (const WeightTable::Entry &entry : claim.weights.entries()) {
+      WeightsKey key = {entry.elements, entry.type, entry.form};
+      if (entry.codec == plan::Codec::stored &&
+          failed(
+              place(entry.place.offset, entry.place.size, values.weights(key))))
+        return failure();
+      for (auto [i, frame] : llvm::enumerate(entry.place.frames)) {
+        Content content = values.frame(key, i);
+        frames[content.id] = &entry.place;
+        if (failed(place(frame.offset, frame.size, content)))
+          return failure();
+      }
+    }
+    return success();
+  }
+
+  LogicalResult placeInputs() {
+    for (BlockArgument input : main.getArguments()) {
+      if (!nn::layoutTag(input.getType()).empty())
+        return fault(main.getLoc())
+               << "input " << input.getArgNumber() << ": found layout "
+               << nn::layoutTag(input.getType()) << ", expected a dense one";
+      images[{Space::Input, input.getArgNumber()}].write(
+          0, bytes(input), values.computed(input));
+    }
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Preparations
+  //===--------------------------------------------------------------------===//
+
+  Subject preparation(size_t number) {
+    return {"preparation", number, program.preparations[number], main.getLoc()};
+  }
+
+  LogicalResult checkAfter(const Subject &subject) {
+    for (uint32_t before : subject.operation.after)
+      if (before >= program.preparations.size())
+        return fault(subject)
+               << "after: found preparation " << before << ", expected one of "
+               << program.preparations.size();
+    return success();
+  }
+
+  /// Fills in `order`, in which all that a preparation waits for comes before
+  /// it, and `before`.
+  LogicalResult orderPreparations() {
+    size_t count = program.preparations.size();
+    before.assign(count, llvm::BitVector(count));
+    std::vector<size_t> pending(count);
+    std::vector<SmallVector<size_t, 2>> users(count);
+    for (size_t i = 0; i < count; ++i) {
+      if (failed(checkAfter(preparation(i))))
+        return failure();
+      pending[i] = program.preparations[i].after.size();
+      for (uint32_t first : program.preparations[i].after)
+        users[first].push_back(i);
+      if (pending[i] == 0)
+        order.push_back(i);
+    }
+    for (size_t next = 0; next < order.size(); ++next)
+      for (size_t user : users[order[next]]) {
+        before[user] |= before[order[next]];
+        before[user].set(order[next]);
+        if (--pending[user] == 0)
+          order.push_back(user);
+      }
+    for (size_t i = 0; i < count; ++i)
+      if (pending[i])
+        return fault(preparation(i)) << "found it waiting for itself";
+    return success();
+  }
+
+  /// Whether all who write the prepared bytes that the operand reads have
+  /// finished before: by `after` and, for executes, because earlier ones have
+  /// waited. Preparations that nobody has waited for may run at any time.
+  LogicalResult checkWaited(const Subject &subject, unsigned number) {
+    const Operand &operand = subject.operation.operands[number];
+    for (const Run &run :
+         writers.read(operand.offset, operand.offset + operand.size)) {
+      uint32_t writer = run.content.id;
+      bool isBefore = subject.operation.kind == OperationKind::Execute
+                          ? waited.test(writer)
+                          : before[subject.number].test(writer);
+      if (!isBefore)
+        return fault(subject, number)
+               << "expected it to wait for preparation " << writer
+               << ", which writes byte " << operand.offset + run.begin;
+    }
+    return success();
+  }
+
+  void waitFor(const artifact::Operation &operation, llvm::BitVector &done) {
+    for (uint32_t first : operation.after) {
+      done |= before[first];
+      done.set(first);
+    }
+  }
+
+  LogicalResult checkOperands(const Subject &subject, size_t count) {
+    if (subject.operation.operands.size() != count)
+      return fault(subject) << "found " << subject.operation.operands.size()
+                            << " operands, expected " << count;
+    for (size_t i = 0; i < count; ++i)
+      if (failed(checkPlace(subject, i)))
+        return failure();
+    return success();
+  }
+
+  /// Operand 0 of a preparation holds `content` from now on, for good: nobody
+  /// else writes there.
+  LogicalResult writePrepared(const Subject &subject, Content content) {
+    const Operand &operand = subject.operation.operands[0];
+    if (operand.space != Space::Prepared)
+      return fault(subject, 0) << "expected prepared memory";
+    uint64_t end = operand.offset + operand.size;
+    Runs others = writers.read(operand.offset, end);
+    if (!others.empty())
+      return fault(subject, 0)
+             << "byte " << operand.offset + others[0].begin
+             << ": expected no other writer, found preparation "
+             << others[0].content.id;
+    writers.write(operand.offset, end,
+                  {uint32_t(subject.number), operand.offset});
+    image(operand).write(operand.offset, end, content);
+    return success();
+  }
+
+  LogicalResult prepare() {
+    collectConstants();
+    for (size_t number : order) {
+      Subject subject = preparation(number);
+      LogicalResult result = success();
+      switch (subject.operation.kind) {
+      case OperationKind::Read:
+        result = checkOperands(subject, 1);
+        break;
+      case OperationKind::Decode:
+        result = decode(subject);
+        break;
+      case OperationKind::Transform:
+        result = transform(subject);
+        break;
+      case OperationKind::Execute:
+        return fault(subject) << "found an execute";
+      }
+      if (failed(result))
+        return failure();
+    }
+    return success();
+  }
+
+  /// What a preparation reads: one piece of one thing, from its first byte.
+  FailureOr<Content> source(const Subject &subject) {
+    const Operand &operand = subject.operation.operands[1];
+    Runs found =
+        image(operand).read(operand.offset, operand.offset + operand.size);
+    if (found.size() != 1 || found[0].end - found[0].begin != operand.size)
+      return fault(subject, 1) << "expected weights of one kind, found "
+                               << found.size() << " kinds",
+             failure();
+    if (operand.space == Space::Prepared && failed(checkWaited(subject, 1)))
+      return failure();
+    return found[0].content;
+  }
+
+  LogicalResult decode(const Subject &subject) {
+    if (failed(checkOperands(subject, 2)))
+      return failure();
+    FailureOr<Content> content = source(subject);
+    if (failed(content))
+      return failure();
+    const artifact::Operation &operation = subject.operation;
+    auto found = values.frameOf(*content);
+    if (!found)
+      return fault(subject, 1)
+             << "expected a frame, found "
+             << values.describe(*content, operation.operands[1].size);
+    ArrayRef<WeightTable::Frame> all = frames[content->id]->frames;
+    const WeightTable::Frame &frame = all[found->second];
+    if (operation.codec != artifact::Codec::Zstd ||
+        operation.planes != frame.planes ||
+        operation.operands[1].size != frame.size ||
+        operation.operands[0].size != frame.bytes)
+      return fault(subject) << "expected a zstd frame of " << frame.size
+                            << " bytes in " << unsigned(frame.planes)
+                            << " planes that becomes " << frame.bytes;
+    Content result = values.weights(found->first);
+    for (const WeightTable::Frame &earlier : all.take_front(found->second))
+      result.offset += earlier.bytes;
+    return writePrepared(subject, result);
+  }
+
+  /// A constant that a layer reads.
+  struct Use {
+    Operation *layer;
+    unsigned operand;
+    Type type; ///< of the constant
+  };
+
+  void collectConstants() {
+    if (llvm::none_of(program.preparations, [](auto &operation) {
+          return operation.kind == OperationKind::Transform;
+        }))
+      return;
+    for (Operation *layer : claim.layers)
+      for (OpOperand &operand : layer->getOpOperands())
+        if (const WeightsKey *key = wholeWeights(operand.get()))
+          uses[key->elements].push_back(
+              {layer, operand.getOperandNumber(), key->type});
+  }
+
+  /// The constant that a value is, perhaps through a reshape.
+  const WeightsKey *wholeWeights(Value value) {
+    const Runs &runs = values.of(value);
+    return runs.size() == 1 && runs[0].end == bytes(value)
+               ? values.weightsOf(runs[0].content)
+               : nullptr;
+  }
+
+  LogicalResult transform(const Subject &subject) {
+    if (failed(checkOperands(subject, 2)) || failed(checkKernel(subject)))
+      return failure();
+    FailureOr<Content> content = source(subject);
+    if (failed(content))
+      return failure();
+    const artifact::Operation &operation = subject.operation;
+    const WeightsKey *from = values.weightsOf(*content);
+    if (!from || !from->form.empty())
+      return fault(subject, 1)
+             << "expected weights to transform, found "
+             << values.describe(*content, operation.operands[1].size);
+    uint64_t size = nn::storageSize(cast<RankedTensorType>(from->type));
+    if (operation.operands[1].size != size)
+      return fault(subject, 1) << "found " << operation.operands[1].size
+                               << " bytes of weights, expected " << size;
+    auto result = transformed(*from, operation.kernel);
+    if (!result)
+      return fault(subject)
+             << "kernel '" << claim.kernels[operation.kernel].name
+             << "': found weights " << from->type
+             << ", which it makes nothing of that a layer reads";
+    if (operation.operands[0].size != result->second)
+      return fault(subject, 0) << "expected " << result->second << " bytes";
+    return writePrepared(subject, values.weights(result->first));
+  }
+
+  /// What a kernel makes of weights, and how many bytes that is.
+  std::optional<std::pair<WeightsKey, uint64_t>>
+  transformed(const WeightsKey &from, unsigned kernel) {
+    for (const Use &use : uses[from.elements]) {
+      auto type = cast<RankedTensorType>(use.type);
+      if (from.type == nn::withLayout(type, "") &&
+          claim.kernels.findPack(type) == kernel)
+        return std::pair(WeightsKey{from.elements, type, ""},
+                         uint64_t(nn::storageSize(type)));
+      if (from.type != type)
+        continue;
+      for (const codegen::Routine *routine : codegen::routinesFor(use.layer))
+        if (auto form = routine->weightForm(use.layer);
+            form && form->operand == use.operand &&
+            claim.kernels.findTransform(use.layer, *routine) == kernel)
+          return std::pair(WeightsKey{from.elements, type, form->name},
+                           uint64_t(form->bytes));
+    }
+    return std::nullopt;
+  }
+
+  LogicalResult checkKernel(const Subject &subject) {
+    unsigned kernel = subject.operation.kernel;
+    if (kernel >= claim.kernels.kernels().size())
+      return fault(subject) << "found kernel " << kernel << ", expected one of "
+                            << claim.kernels.kernels().size();
+    uint64_t tiles = claim.kernels[kernel].info.tiles;
+    if (subject.operation.tiles != tiles)
+      return fault(subject)
+             << "found " << subject.operation.tiles << " tiles, expected the "
+             << tiles << " of kernel '" << claim.kernels[kernel].name << "'";
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Executes
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult execute() {
+    if (program.operations.size() != claim.layers.size())
+      return fault(main.getLoc())
+             << "found " << program.operations.size()
+             << " operations, expected " << claim.layers.size();
+    for (auto [i, change] : llvm::enumerate(program.switches)) {
+      if (change.operation >= program.operations.size() ||
+          !switchOf.try_emplace(change.operation, i).second)
+        return fault(main.getLoc())
+               << "switch " << i << ": found operation " << change.operation
+               << ", expected one of " << program.operations.size()
+               << " that no other switch replaces";
+    }
+    llvm::BitVector afterRun = waited;
+    for (auto [i, operation] : llvm::enumerate(program.operations)) {
+      if (failed(checkAfter(
+              {"operation", i, operation, claim.layers[i]->getLoc()})))
+        return failure();
+      waitFor(operation, afterRun);
+    }
+    for (auto [i, operation] : llvm::enumerate(program.operations)) {
+      Operation *layer = claim.layers[i];
+      Subject subject = {"operation", i, operation, layer->getLoc()};
+      waitFor(operation, waited);
+      if (failed(check(subject, layer)))
+        return failure();
+      if (auto it = switchOf.find(i);
+          it != switchOf.end() &&
+          failed(checkReplacement(subject, it->second, layer, afterRun)))
+        return failure();
+      for (unsigned r = 0; r < layer->getNumResults(); ++r) {
+        const Operand &operand = subject.operation.operands[r];
+        image(operand).write(operand.offset, operand.offset + operand.size,
+                             values.computed(layer->getResult(r)));
+      }
+    }
+    return success();
+  }
+
+  /// An execute of `layer`, but for what it waits for.
+  LogicalResult check(const Subject &subject, Operation *layer) {
+    if (subject.operation.kind != OperationKind::Execute)
+      return fault(subject) << "expected an execute";
+    if (failed(checkKernel(subject)))
+      return failure();
+    const KernelTable::Kernel &kernel = claim.kernels[subject.operation.kernel];
+    const codegen::Routine *routine = codegen::routineNamed(kernel.name);
+    if (!routine ||
+        claim.kernels.findExecute(layer, *routine) != subject.operation.kernel)
+      return fault(subject) << "kernel '" << kernel.name
+                            << "': expected one that computes this layer";
+    unsigned results = layer->getNumResults();
+    if (failed(checkOperands(subject, results + layer->getNumOperands())))
+      return failure();
+    std::optional<codegen::WeightForm> form = routine->weightForm(layer);
+    for (OpOperand &operand : layer->getOpOperands()) {
+      unsigned number = operand.getOperandNumber();
+      Runs expected = values.of(operand.get());
+      uint64_t size = bytes(operand.get());
+      if (form && form->operand == number) {
+        const WeightsKey *key = wholeWeights(operand.get());
+        if (!key)
+          return fault(subject, results + number) << "expected weights";
+        size = form->bytes;
+        expected = {
+            {0, size, values.weights({key->elements, key->type, form->name})}};
+      }
+      if (failed(checkRead(subject, results + number, expected, size)))
+        return failure();
+    }
+    for (unsigned r = 0; r < results; ++r)
+      if (failed(checkWrite(subject, layer, r, kernel.info)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult checkWrite(const Subject &subject, Operation *layer,
+                           unsigned result, const codegen::KernelInfo &info) {
+    const std::vector<Operand> &operands = subject.operation.operands;
+    const Operand &target = operands[result];
+    uint64_t size = bytes(layer->getResult(result));
+    if (target.size != size)
+      return fault(subject, result)
+             << "found " << target.size << " bytes, expected " << size;
+    if (target.space != Space::Arena && target.space != Space::Output)
+      return fault(subject, result) << "expected arena or output";
+    for (unsigned other = 0; other < operands.size(); ++other) {
+      if (other == result || !overlap(target, operands[other]))
+        continue;
+      bool mayBe = result == 0 && other >= layer->getNumResults() &&
+                   isSame(target, operands[other]) &&
+                   llvm::is_contained(info.inPlaceOperands,
+                                      other - layer->getNumResults());
+      if (!mayBe)
+        return fault(subject, result)
+               << "expected no bytes of operand " << other << ", found "
+               << text(operands[other]);
+    }
+    return success();
+  }
+
+  LogicalResult checkOutputs() {
+    Operation *ret = main.getBody().front().getTerminator();
+    for (OpOperand &operand : ret->getOpOperands()) {
+      uint32_t number = operand.getOperandNumber();
+      if (!nn::layoutTag(operand.get().getType()).empty())
+        return fault(main.getLoc()) << "output " << number << ": found layout "
+                                    << nn::layoutTag(operand.get().getType())
+                                    << ", expected a dense one";
+      uint64_t size = bytes(operand.get());
+      Difference d =
+          firstDifference(images[{Space::Output, number}].read(0, size),
+                          values.of(operand.get()), size);
+      if (d.begin != d.end)
+        return fault(main.getLoc())
+               << "output " << number << ": byte " << d.begin << ": found "
+               << describe(d.isFirst, d.first, d.end - d.begin)
+               << " at the end, expected "
+               << describe(d.isSecond, d.second, d.end - d.begin);
+    }
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Switches
+  //===--------------------------------------------------------------------===//
+
+  /// What takes the place of an operation reads the same values, and leaves the
+  /// same behind: so any of the others may have been replaced or not.
+  /// `afterRun`: the preparations that have finished after a whole run, the
+  /// earliest time for it.
+  LogicalResult checkReplacement(const Subject &original, size_t number,
+                                 Operation *layer,
+                                 const llvm::BitVector &afterRun) {
+    Subject subject = {"switch", number, program.switches[number].replacement,
+                       layer->getLoc()};
+    if (failed(checkAfter(subject)))
+      return failure();
+    for (unsigned r = 0; r < layer->getNumResults(); ++r)
+      if (r >= subject.operation.operands.size() ||
+          !isSame(subject.operation.operands[r],
+                  original.operation.operands[r]))
+        return fault(subject)
+               << "result " << r << ": expected it where operation "
+               << original.number << " has it, in "
+               << text(original.operation.operands[r]);
+    llvm::BitVector saved = std::exchange(waited, afterRun);
+    waitFor(subject.operation, waited);
+    LogicalResult result = check(subject, layer);
+    waited = std::move(saved);
+    return result;
+  }
+
+  const PlanClaim &claim;
+  func::FuncOp main;
+  const artifact::Program &program;
+  Values values;
+  std::map<std::pair<Space, uint32_t>, MemoryImage> images;
+  /// Who writes which bytes of prepared memory: contents are preparations.
+  MemoryImage writers;
+  /// Where the weights of a frame are, by content.
+  llvm::DenseMap<uint32_t, const WeightTable::Place *> frames;
+  llvm::DenseMap<Attribute, SmallVector<Use>> uses;
+  std::vector<size_t> order; ///< of preparations
+  /// By preparation: those that have finished when it starts.
+  std::vector<llvm::BitVector> before;
+  /// Preparations that have finished when the present execute starts.
+  llvm::BitVector waited;
+  llvm::DenseMap<size_t, size_t> switchOf; ///< by operation
+};
+
+} // namespace
+
+LogicalResult nnv12::provePlan(const PlanClaim &claim,
+                               const artifact::Program &program) {
+  return Prover(claim, program).run();
+}

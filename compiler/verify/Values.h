@@ -1,0 +1,74 @@
+//===- Values.h - What the bytes of a model's values are --------*- C++ -*-===//
+#ifndef NNV12_COMPILER_VERIFY_VALUES_H
+#define NNV12_COMPILER_VERIFY_VALUES_H
+
+#include "compiler/verify/MemoryImage.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <optional>
+#include <string>
+#include <tuple>
+
+namespace nnv12 {
+
+/// Weights in a form: elements, the type that says how they lie, and the weight
+/// form that was made of them ("": none), all as pointers to what is unique.
+struct WeightsKey {
+  mlir::Attribute elements;
+  mlir::Type type;
+  std::string form;
+
+  bool operator<(const WeightsKey &other) const {
+    return std::tuple(elements.getAsOpaquePointer(), type.getAsOpaquePointer(),
+                      form) < std::tuple(other.elements.getAsOpaquePointer(),
+                                         other.type.getAsOpaquePointer(),
+                                         other.form);
+  }
+};
+
+/// Numbers all that memory can hold while a program runs, and says of each
+/// value of a model which bytes of which contents it is.
+class Values {
+public:
+  /// `computed`: the layers of `main` that operations compute. Results of
+  /// others are bytes of their operands where they can be (see movesOf()).
+  Values(mlir::func::FuncOp main,
+         const llvm::DenseSet<mlir::Operation *> &computed);
+
+  /// What the memory of `value` must hold.
+  const Runs &of(mlir::Value value) const { return runs.find(value)->second; }
+  /// What is written by who computes `value`, result of an operation or input
+  /// of the model.
+  Content computed(mlir::Value value);
+  /// Weights in a form, and the compressed bytes of frame `number` of it.
+  Content weights(const WeightsKey &key);
+  Content frame(const WeightsKey &key, size_t number);
+
+  /// The weights that content is, from its first byte; null for other contents.
+  const WeightsKey *weightsOf(Content content) const;
+  /// The frame that content is, from its first byte.
+  std::optional<std::pair<WeightsKey, size_t>> frameOf(Content content) const;
+
+  /// For messages: "bytes 64 to 128 of result 0 of 'conv1'".
+  std::string describe(Content content, uint64_t size) const;
+
+private:
+  struct Thing {
+    mlir::Value value; ///< or null
+    WeightsKey weights;
+    std::optional<size_t> frame;
+  };
+  uint32_t add(Thing thing);
+
+  std::vector<Thing> things; ///< by number
+  llvm::DenseMap<mlir::Value, uint32_t> numberOfValue;
+  std::map<WeightsKey, uint32_t> numberOfWeights;
+  std::map<std::pair<WeightsKey, size_t>, uint32_t> numberOfFrame;
+  llvm::DenseMap<mlir::Value, Runs> runs;
+};
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_VERIFY_VALUES_H
