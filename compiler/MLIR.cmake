@@ -21,4 +21,24 @@ function(nnv12_compiler_library name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
+  if(NNV12_PRECOMPILE_HEADERS)
+    target_precompile_headers(${name} REUSE_FROM NNV12Precompiled)
+  endif()
 endfunction()
+
+# What most files of the compiler include. The sources that have it all included would do
+# without: other builds compile them so.
+if(NNV12_PRECOMPILE_HEADERS)
+  set(empty ${PROJECT_BINARY_DIR}/Precompiled.cpp)
+  file(CONFIGURE OUTPUT ${empty} CONTENT "")
+  add_library(NNV12Precompiled STATIC ${empty})
+  target_compile_options(NNV12Precompiled PRIVATE -fno-rtti -fno-exceptions -O1)
+  add_dependencies(NNV12Precompiled NNIncGen PlanIncGen)
+  target_precompile_headers(NNV12Precompiled PRIVATE
+    "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/dialects/nn/NNDialect.h>"
+    "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/dialects/plan/PlanDialect.h>"
+    <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Math/IR/Math.h>
+    <mlir/Dialect/MemRef/IR/MemRef.h> <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/Vector/IR/VectorOps.h>
+    <mlir/IR/BuiltinOps.h> <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h>
+    <mlir/Transforms/GreedyPatternRewriteDriver.h>)
+endif()

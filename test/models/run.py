@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """Compiles whole models and compares their outputs with ONNX Runtime's.
 
-Always the models under data/; with models beside the repository (../shared, or where
-NNV12_SHARED says) those too, and its zoo, whose answers are asked of ONNX Runtime once
-and kept in the build folder. Each model runs with one, two and three threads. The
-comparison is that of `nnv12-run --expect`, and threads must not change a bit.
+They come in groups: `own` under data/, `shared` beside the repository (../shared, or where
+NNV12_SHARED says), and its `zoo`, whose answers are asked of ONNX Runtime once and kept in
+the build folder. Each model runs with one, two and three threads. The comparison is that of
+`nnv12-run --expect`, and threads must not change a bit. Exits with 77 where nothing fails
+but a group cannot run here.
 """
 import argparse
 import subprocess
@@ -19,18 +20,26 @@ import nnv12tools  # noqa: E402
 from nnv12tools import Tools, ToolError  # noqa: E402
 
 
+GROUPS = ("own", "shared", "zoo")
+
+
 def gather(args):
     """Cases, and a line for each group of them that cannot run here."""
-    cases, skipped = nnv12tools.own_cases(), []
-    shared = None if args.own else nnv12tools.shared_folder()
-    if shared:
-        cases += nnv12tools.shared_cases(shared)
-        try:
-            cases += nnv12tools.zoo_cases(shared, args.work / "zoo", nnv12tools.find_peers())
-        except (ToolError, OSError) as error:
-            skipped.append(f"zoo: {error}")
-    elif not args.own:
-        skipped.append("models beside the repository: no ../shared, and NNV12_SHARED not set")
+    cases, skipped = [], []
+    shared = nnv12tools.shared_folder()
+    groups = args.group or GROUPS
+    if "own" in groups:
+        cases += nnv12tools.own_cases()
+    for group in groups:
+        if group != "own" and not shared:
+            skipped.append(f"{group}: no ../shared, and NNV12_SHARED not set")
+        elif group == "shared":
+            cases += nnv12tools.shared_cases(shared)
+        elif group == "zoo":
+            try:
+                cases += nnv12tools.zoo_cases(shared, args.work / "zoo", nnv12tools.find_peers())
+            except (ToolError, OSError) as error:
+                skipped.append(f"zoo: {error}")
     if args.cases:
         cases = [c for c in cases if c.name in args.cases]
     return cases, skipped
@@ -69,7 +78,8 @@ def main():
     parser.add_argument("--threads", type=int, action="append", help="threads to run with (1, 2 and 3)")
     parser.add_argument("--option", action="append", default=[], metavar="OPTION",
                         help="passed on to nnv12c, e.g. --option=--plan=none; may be repeated")
-    parser.add_argument("--own", action="store_true", help="only the repository's own models")
+    parser.add_argument("--group", action="append", choices=GROUPS,
+                        help="whose models; may be repeated (all)")
     parser.add_argument("cases", nargs="*", help="names of cases (all)")
     args = parser.parse_args()
 
@@ -89,7 +99,9 @@ def main():
     for line in skipped:
         print(f"skipped {line}")
     print(f"models: {len(cases) - failed} passed, {failed} failed, {len(skipped)} groups skipped")
-    return 1 if failed or not cases else 0
+    if failed or not (cases or skipped):
+        return 1
+    return 77 if skipped else 0
 
 
 if __name__ == "__main__":

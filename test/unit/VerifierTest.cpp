@@ -41,7 +41,7 @@ TEST(Verifier, CodeLiesAtItsArchitecturesPages) {
   // One that nobody knows may have large pages.
   const char *name = good->programs()->Get(0)->architecture()->c_str();
   ASSERT_STREQ(name, "x86-64");
-  copy.data[name - reinterpret_cast<const char *>(copy.data)] = 'y';
+  *const_cast<char *>(name) = 'y'; // of the copy, which is ours
   Header header = headerOf(image);
   EXPECT_FALSE(verifyMetadata(copy.data + header.metadataOffset, header.metadataSize,
                               copy.size, fault));

@@ -84,7 +84,9 @@ void addEntryPoint(LLVM::LLVMFuncOp body) {
 
 LogicalResult nnv12::codegen::lowerToLLVMDialect(ModuleOp module) {
   PassManager pm(module.getContext());
-  pm.enableVerifier(false);
+#ifdef NDEBUG
+  pm.enableVerifier(false); // test builds have it between passes
+#endif
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(std::make_unique<ApproximateMath>());

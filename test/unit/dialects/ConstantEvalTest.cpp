@@ -214,8 +214,9 @@ TEST_F(ConstantEval, FloatArithmeticIsExact) {
                            type({static_cast<int64_t>(a.size())})));
     for (size_t i = 0; i < a.size(); ++i) {
       float want = expected(a[i], b[i]);
-      if (!std::isnan(want))
-        ASSERT_EQ(result.doubleAt(i), want) << a[i] << " " << b[i];
+      if (std::isnan(want))
+        continue;
+      ASSERT_EQ(result.doubleAt(i), want) << a[i] << " " << b[i];
     }
   };
   check(BinaryKind::add, [](float x, float y) { return x + y; });
