@@ -2,6 +2,7 @@
 #ifndef NNV12_ARTIFACT_ARRAY_H
 #define NNV12_ARTIFACT_ARRAY_H
 
+#include <cassert>
 #include <cstddef>
 #include <cstdlib>
 
@@ -25,8 +26,14 @@ public:
   T *data() { return elements; }
   const T *data() const { return elements; }
   size_t size() const { return count; }
-  T &operator[](size_t i) { return elements[i]; }
-  const T &operator[](size_t i) const { return elements[i]; }
+  T &operator[](size_t i) {
+    assert(i < count);
+    return elements[i];
+  }
+  const T &operator[](size_t i) const {
+    assert(i < count);
+    return elements[i];
+  }
   T *begin() { return elements; }
   T *end() { return elements + count; }
   const T *begin() const { return elements; }

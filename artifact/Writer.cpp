@@ -7,12 +7,14 @@
 #include "artifact/Verifier.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace nnv12::artifact {
 
 namespace fb = flatbuffers;
 
 static uint64_t alignUp(uint64_t value, uint64_t alignment) {
+  assert(alignment && "zero is no alignment");
   return (value + alignment - 1) / alignment * alignment;
 }
 

@@ -9,6 +9,8 @@
 namespace nnv12 {
 #define GEN_PASS_DEF_ASSIGNLAYOUTS
 #include "passes/Passes.h.inc"
+
+#include <cassert>
 } // namespace nnv12
 
 using namespace mlir;
@@ -88,6 +90,10 @@ public:
     for (Operation &op : llvm::make_early_inc_range(block))
       if (isa<ConstantOp>(op) && op.use_empty())
         op.erase();
+    assert(llvm::all_of(block, [](Operation &op) {
+             return isa<ConstantOp>(op) || op.hasTrait<OpTrait::IsTerminator>() ||
+                    !codegen::routinesFor(&op).empty();
+           }) && "each layer has the layouts that its routine asked for");
   }
 
 private:

@@ -1,6 +1,7 @@
 //===- CodeMapping.cpp - Executable memory --------------------------------===//
 #include "runtime/CodeMapping.h"
 
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@ CodeMapping::~CodeMapping() {
 }
 
 bool CodeMapping::map(int descriptor, uint64_t offset, size_t size) {
+  assert(!base && "a mapping is made once");
   if (size == 0)
     return true;
   void *mapping = mmap(nullptr, size, PROT_READ | PROT_EXEC, MAP_PRIVATE,
@@ -26,6 +28,7 @@ bool CodeMapping::map(int descriptor, uint64_t offset, size_t size) {
 }
 
 bool CodeMapping::copy(const void *bytes, size_t size, artifact::Fault &fault) {
+  assert(!base && "a mapping is made once");
   if (size == 0)
     return true;
   void *mapping = mmap(nullptr, size, PROT_READ | PROT_WRITE,

@@ -3,6 +3,7 @@
 
 #include "runtime/Threads.h"
 
+#include <cassert>
 #include <cstring>
 #include <dlfcn.h>
 #include <endian.h>
@@ -80,6 +81,8 @@ void Decoder::release() { split.release(); }
 
 bool Decoder::decode(bundle::Codec codec, unsigned planes, uint8_t *target,
                      size_t size, const uint8_t *source, size_t sourceSize) {
+  assert((planes == 1 || planes == 2 || planes == 4 || planes == 8) &&
+         size % planes == 0 && "the verifier has checked it");
   if (codec == bundle::Codec_Zstd) {
     uint8_t *result = planes > 1 ? split.data() : target;
     size_t found = zstd.decompress(context, result, size, source, sourceSize);

@@ -3,6 +3,7 @@
 
 #include "artifact/RuntimeFacts.h"
 
+#include <cassert>
 #include <sched.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@ namespace nnv12::runtime {
 
 bool FirstTouch::create(size_t ranges) {
   page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  assert(page && (page & (page - 1)) == 0);
   return table.allocate(ranges);
 }
 
@@ -44,6 +46,7 @@ bool FirstTouch::touchNext(Range &range) {
     if (end > range.end)
       end = range.end;
   } while (!range.next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
+  assert(begin % page == 0 && begin >= range.begin && begin < end && end <= range.end);
   // One by one: a call that asks for all (MADV_POPULATE_WRITE) holds a lock that other
   // threads' starts and allocations wait for.
   for (uintptr_t address = begin; address < end; address += page)

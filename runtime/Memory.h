@@ -5,6 +5,7 @@
 #include "artifact/Array.h"
 #include "artifact/RuntimeFacts.h"
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -29,6 +30,7 @@ public:
   bool allocate(size_t size, size_t alignment) {
     if (size == 0)
       return true;
+    assert(alignment && (alignment & (alignment - 1)) == 0 && "alignments are powers of two");
     if (size > SIZE_MAX - alignment)
       return false;
     // Alignment beyond a page costs address space, no memory.
@@ -52,6 +54,8 @@ public:
   /// `other` is empty then. Both begin at a multiple of `size`. False where the
   /// system cannot.
   bool replaceHead(Pages &other, size_t size) {
+    assert(reinterpret_cast<uintptr_t>(start) % size == 0 &&
+           reinterpret_cast<uintptr_t>(other.start) % size == 0);
     if (mremap(other.start, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, start) ==
         MAP_FAILED) {
       other.release();

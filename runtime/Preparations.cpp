@@ -5,6 +5,7 @@
 #include "runtime/Reader.h"
 #include "runtime/WeightUses.h"
 
+#include <cassert>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -167,6 +168,7 @@ void Preparations::finish(Item &item, uint32_t pieces, bool good) {
     events.happen();
     return;
   }
+  assert(pieces && pieces <= item.left.load() && "each piece is finished once");
   // Acquires and releases, so that who sees it done sees every thread's pieces.
   if (item.left.fetch_sub(pieces, std::memory_order_acq_rel) != pieces)
     return;
@@ -194,6 +196,7 @@ bool Preparations::workOnPiece(uint32_t index, Preparer &preparer) {
   // Looking before adding keeps the counter from overflowing.
   if (!hasPieces(index))
     return false;
+  assert(isReady(index) && "what it waits for comes first");
   BEFORE_PIECE();
   uint32_t piece = item.next.fetch_add(1, std::memory_order_relaxed);
   if (piece >= item.pieces)
@@ -217,6 +220,7 @@ bool Preparations::workOnRest(uint32_t index, Preparer &leader,
       any = true;
     return any;
   }
+  assert(isReady(index) && "what it waits for comes first");
   uint32_t piece = item.next.exchange(item.pieces, std::memory_order_relaxed);
   if (piece >= item.pieces)
     return false;

@@ -5,6 +5,7 @@
 #include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
 
+#include <cassert>
 #include <cinttypes>
 
 using namespace nnv12;
@@ -157,6 +158,7 @@ bool nnv12_session::resolve(Fault &fault) {
                   change->operation(), change->replacement()->after(), false};
     changes[i].step.switched = true;
   }
+  assert(place == operandTable.end() && patch == patches.end() && "all were counted");
   return true;
 }
 

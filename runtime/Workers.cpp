@@ -4,6 +4,7 @@
 #include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
 
+#include <cassert>
 #include <cstring>
 
 namespace nnv12::runtime {
@@ -22,6 +23,7 @@ static constexpr uint32_t wakeWorkers = 1, wakeLeader = 2;
 bool Workers::start(uint32_t threads, bool pin, uint8_t *scratchMemory,
                     size_t stride, uint32_t numOthers, FirstTouch &touched,
                     artifact::Fault &fault) {
+  assert(threads >= 1 && threads <= maxThreads);
   count = threads;
   others = numOthers;
   firstTouch = &touched;
@@ -121,6 +123,7 @@ bool Workers::join(uint32_t &seen) {
 
 void Workers::leave() {
   uint32_t before = state.fetch_sub(1, std::memory_order_acq_rel);
+  assert((before & joinedMask) != 0 && "who leaves has joined");
   if ((before & joinedMask) == 1 && (before & leaderSleepsBit))
     futexWake(state, wakeLeader);
 }
@@ -167,6 +170,7 @@ __attribute__((no_sanitize("function")))
 #endif
 void Workers::run(artifact::KernelFn fn, void *const *addresses,
                   uint64_t first, uint64_t end) {
+  assert(first <= end);
   uint64_t tiles = end - first;
   if (count == 1 || tiles <= 1) {
     if (tiles)
@@ -174,6 +178,7 @@ void Workers::run(artifact::KernelFn fn, void *const *addresses,
          scratch);
     return;
   }
+  assert((state.load() & (openBit | joinedMask)) == 0 && "one operation at a time");
   kernel = fn;
   operands = addresses;
   for (uint32_t i = 0; i < count; ++i) {

@@ -7,6 +7,8 @@
 #include "dialects/nn/View.h"
 #include "mlir/IR/Builders.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 
@@ -100,6 +102,8 @@ Aliases::Place Aliases::find(Value value) const {
     place.offset += it->second.offset;
     place.base = it->second.base;
   }
+  assert(place.offset >= 0 && place.offset + bytes(value) <= bytes(place.base) &&
+         "it lies inside of it");
   return place;
 }
 

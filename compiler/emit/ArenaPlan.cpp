@@ -3,12 +3,14 @@
 #include "compiler/emit/ArenaPlan.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 using namespace nnv12;
 
 ArenaPlan nnv12::planArena(const std::vector<Lifetime> &buffers,
                            uint64_t alignment) {
+  assert(alignment && "zero is no alignment");
   auto rounded = [&](uint64_t size) {
     return (size + alignment - 1) / alignment * alignment;
   };
@@ -37,6 +39,8 @@ ArenaPlan nnv12::planArena(const std::vector<Lifetime> &buffers,
     }
     plan.offsets[i] = best != UINT64_MAX ? best : end;
     plan.size = std::max(plan.size, plan.offsets[i] + size);
+    assert(plan.offsets[i] % alignment == 0);
+    assert(buffers[i].first <= buffers[i].last);
     placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
                                    [&](size_t a, size_t b) {
                                      return plan.offsets[a] < plan.offsets[b];

@@ -3,6 +3,7 @@
 #include "compiler/emit/Codec.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <zstd.h>
 
@@ -15,6 +16,7 @@ static constexpr int level = 6;
 /// Byte b of every element together; plane 0 holds the least significant bytes.
 static std::vector<char> split(const char *data, uint64_t size,
                                unsigned elementSize) {
+  assert(elementSize && size % elementSize == 0 && "whole elements");
   std::vector<char> planes(size);
   uint64_t count = size / elementSize;
   for (unsigned b = 0; b < elementSize; ++b) {

@@ -9,6 +9,8 @@
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 
@@ -71,8 +73,6 @@ public:
     return success();
   }
 
-private:
-  //===--------------------------------------------------------------------===//
   /// By operation of the program.
   std::vector<Operation *> layers() const {
     std::vector<Operation *> result;
@@ -81,6 +81,8 @@ private:
     return result;
   }
 
+private:
+  //===--------------------------------------------------------------------===//
   // Activations
   //===--------------------------------------------------------------------===//
 
@@ -194,6 +196,7 @@ private:
       return {artifact::Space::Input, it->second, offset, size};
     if (auto it = outputs.find(place.base); it != outputs.end())
       return {artifact::Space::Output, it->second, offset, size};
+    assert(bufferOf.contains(place.base) && "touched by the step that has it");
     return {artifact::Space::Arena, 0,
             arena.offsets[bufferOf.lookup(place.base)] + offset, size};
   }
@@ -226,6 +229,7 @@ private:
   }
 
   void addDependency(artifact::Operation &operation, Value after) {
+    assert(done.contains(after) && "stages stand in the order in which they are done");
     addDependency(operation, done[after]);
   }
   static void addDependency(artifact::Operation &operation, const Done &after) {
@@ -262,6 +266,7 @@ private:
   }
 
   Done decode(Operation *layer, plan::DecodeOp op) {
+    assert(main_.contains(layer) && "its read comes first");
     const WeightTable::Place &place = main_[layer].place;
     Done result;
     result.weights = prepared(place.bytes);

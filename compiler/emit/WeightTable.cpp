@@ -8,6 +8,8 @@
 #include "dialects/nn/NNDialect.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using plan::Storage;
@@ -88,8 +90,6 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
   return place;
 }
 
-void WeightTable::append(std::shared_ptr<const void> owner, const void *data,
-                         uint64_t size) {
 std::vector<WeightTable::Entry> WeightTable::entries() const {
   std::vector<Entry> result;
   for (const auto &[key, place] : places_) {
@@ -102,6 +102,9 @@ std::vector<WeightTable::Entry> WeightTable::entries() const {
   return result;
 }
 
+void WeightTable::append(std::shared_ptr<const void> owner, const void *data,
+                         uint64_t size) {
+  assert(size_ % alignment == 0 && "pieces lie at multiples of it");
   pieces_.push_back({data, size});
   owned_.push_back(std::move(owner));
   size_ += llvm::alignTo(size, alignment);

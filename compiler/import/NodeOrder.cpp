@@ -8,6 +8,7 @@
 #include "compiler/import/GraphImporter.h"
 #include "compiler/import/Onnx.h"
 
+#include <cassert>
 #include <queue>
 
 using namespace mlir;
@@ -70,6 +71,7 @@ bool GraphImporter::sortNodes(const Nodes &nodes, const Scope &scope,
       if (--missing[user] == 0)
         ready.push(user);
   }
+  assert(int(order.size()) <= nodes.size() && "each node once");
   if (int(order.size()) == nodes.size())
     return true;
 

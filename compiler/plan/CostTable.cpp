@@ -9,6 +9,8 @@
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::plan;
@@ -54,6 +56,7 @@ search::CoreTime CostTable::decodeTime(double bytes, bool repeats) const {
 /// What estimate() needs of the constant in the layout of `type`: rows of the first
 /// dimension, which lie together in `dense`, packed a few at a time.
 static std::vector<char> packedRows(RankedTensorType type, const char *dense) {
+  assert(type.getRank() > 0 && type.getNumElements() > 0);
   int64_t rows = type.getDimSize(0);
   int64_t rowBytes = nn::storageSize(nn::withLayout(type, "")) / rows;
   int64_t piece = llvm::alignTo(llvm::divideCeil(estimatePieceBytes, rowBytes),

@@ -2,6 +2,8 @@
 
 #include "compiler/plan/Device.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::plan;
@@ -30,5 +32,6 @@ plan::planDevice(Location location, StringRef name, StringRef path,
            << "': architecture: found '" << given->architecture
            << "', expected '" << target->architecture << "' for target '"
            << target->name << "'";
+  assert(given && "a profile was given, read, or is built in");
   return PlanDevice{std::move(*target), std::move(given)};
 }

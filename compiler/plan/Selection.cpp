@@ -5,6 +5,8 @@
 #include "dialects/nn/Layout.h"
 #include "mlir/IR/Builders.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::plan;
@@ -31,11 +33,13 @@ Selection plan::select(func::FuncOp main, const device::DeviceProfile &profile,
   for (ExecutedLayer &layer : layers) {
     std::vector<CostedOption> candidates =
         costs.candidates(layer, options.storedForms);
+    assert(!candidates.empty() && "each layer has a routine");
     costs.add(problem, layer, candidates);
     selection.layers.push_back({std::move(layer), std::move(candidates)});
   }
   selection.kernels = costs.kernels();
   selection.plan = search::plan(problem, options);
+  assert(selection.plan.choice.size() == selection.layers.size());
   search::Choice warm = selection.plan.choice;
   if (options.continuous)
     warm = search::warmChoice(problem);

@@ -1,8 +1,10 @@
 //===- Assignment.cpp - A plan as the search changes it -------------------===//
 
 #include "compiler/search/Assignment.h"
+#include "compiler/search/Search.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace nnv12::search {
 
@@ -18,6 +20,9 @@ Assignment Assignment::onExecuteLane(Choice choice) {
 /// Layers that need a preparation, by lane and in order.
 static std::vector<std::vector<uint32_t>> order(const Problem &problem, const Assignment &a) {
   std::vector<std::vector<uint32_t>> result(problem.device.preparationLanes.size() + 1);
+  assert(std::all_of(a.lane.begin(), a.lane.end(),
+                     [&](uint32_t lane) { return lane < result.size(); }) &&
+         "lanes exist");
   for (uint32_t i = 0; i < a.lane.size(); ++i)
     if (hasPreparation(problem.layers[i].candidates[a.choice[i]]))
       result[a.lane[i]].push_back(i);
@@ -34,6 +39,8 @@ static std::vector<std::vector<uint32_t>> order(const Problem &problem, const As
 
 void Assignment::jobs(const Problem &problem, std::vector<std::vector<Job>> &lanes) const {
   const Device &device = problem.device;
+  assert(choice.size() == problem.layers.size() && lane.size() == choice.size() &&
+         key.size() == choice.size() && "one of each a layer");
   auto ordered = order(problem, *this);
   lanes.resize(ordered.size());
   for (auto &l : lanes)
@@ -61,7 +68,9 @@ void Assignment::jobs(const Problem &problem, std::vector<std::vector<Job>> &lan
 Schedule Assignment::schedule(const Problem &problem) const {
   std::vector<std::vector<Job>> lanes;
   jobs(problem, lanes);
-  return scheduleOf(problem, choice, lanes);
+  Schedule result = scheduleOf(problem, choice, lanes);
+  assert(checkSchedule(problem, choice, result).empty() && "it can be carried out");
+  return result;
 }
 
 Schedule scheduleOf(const Problem &problem, const Choice &choice,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 
 namespace nnv12::search {
 
@@ -21,6 +22,7 @@ bool derivable(const Candidate &cold, const Candidate &warm) {
 /// The fastest execute among `allowed`, of equals the soonest ready.
 static unsigned fastestExecute(const Problem &problem, const Layer &layer,
                                const std::vector<unsigned> &allowed) {
+  assert(!allowed.empty());
   unsigned best = allowed[0];
   auto ready = [&](unsigned i) {
     return preparationTime(problem.device, layer.candidates[i], Core::Big);
@@ -100,6 +102,7 @@ std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,
       if (!dominated)
         kept.push_back(i);
     }
+    assert(!kept.empty() && "the best of each cost is dominated by none");
     result.push_back(kept);
   }
   return result;

@@ -4,6 +4,7 @@
 #include "compiler/search/Search.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace nnv12::search {
 
@@ -24,6 +25,7 @@ Places placesOf(const Schedule &schedule, size_t layers) {
 
 std::optional<Schedule> scheduleAt(const Problem &problem, const Choice &choice,
                                    const Places &places) {
+  assert(places.size() == choice.size() && choice.size() == problem.layers.size());
   std::vector<uint32_t> prepared;
   for (uint32_t i = 0; i < choice.size(); ++i)
     if (hasPreparation(problem.layers[i].candidates[choice[i]])) {
@@ -38,6 +40,7 @@ std::optional<Schedule> scheduleAt(const Problem &problem, const Choice &choice,
   Assignment a = Assignment::onExecuteLane(choice);
   for (uint32_t n = 0; n < prepared.size(); ++n) {
     auto [lane, index] = *places[prepared[n]];
+    assert(lane <= problem.device.preparationLanes.size() && "the lane exists");
     a.lane[prepared[n]] = lane;
     // On the execute lane, which comes first here, `n` of the jobs before it are
     // preparations. It goes before the next execute, and behind those `n`.

@@ -7,6 +7,7 @@
 #include "compiler/search/Simulator.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace nnv12::search {
 
@@ -85,6 +86,7 @@ static Plan planEither(const Problem &problem, const Options &options) {
   result.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
   result.finish = simulate(problem, result.choice, result.schedule).finish;
   result.bound = std::min(result.finish, bound);
+  assert(result.finish < Simulator::never && "what was found can be carried out");
   result.steps = search.steps();
   return result;
 }

@@ -42,6 +42,7 @@ double preparationTime(const Device &device, const Candidate &c, Core core) {
 }
 
 double arrivalOf(const Device &device, double bytes, double total) {
+  assert(!device.arrival.empty());
   if (bytes <= device.arrivedBytes)
     return 0;
   Arrival before = {0, 0};
@@ -65,7 +66,13 @@ double earliestArrival(const Device &device) {
 }
 
 Simulator::Simulator(const Device &device)
-    : device(device), isReadingAhead(device.readAhead > 0 && device.arrival.empty()) {}
+    : device(device), isReadingAhead(device.readAhead > 0 && device.arrival.empty()) {
+  assert(std::adjacent_find(device.arrival.begin(), device.arrival.end(),
+                            [](const Arrival &a, const Arrival &b) {
+                              return a.bytes > b.bytes || a.time > b.time;
+                            }) == device.arrival.end() &&
+         "both ascend");
+}
 
 double Simulator::arrivalAt(uint32_t layer, double now) {
   if (device.askedAhead > 0) {
@@ -128,6 +135,7 @@ bool Simulator::nextPhase(LaneState &lane, const Job &job, double now) {
 
 void Simulator::endJob(size_t i, const Job &job, double now,
                        std::vector<std::vector<Span>> *spans) {
+  assert(done[job.layer] >= job.after && "what it waits for is done");
   ++done[job.layer];
   if (job.execute) {
     finish = now;

@@ -9,6 +9,7 @@
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
 #include <cstring>
 
 using namespace mlir;
@@ -38,6 +39,7 @@ static ElementsAttr makeSmall(RankedTensorType type, ArrayRef<char> bytes) {
 
 ElementsAttr nn::makeConstant(RankedTensorType type, ArrayRef<char> bytes) {
   return makeConstant(type, [&](MutableArrayRef<char> target) {
+    assert(bytes.size() == target.size() && "the bytes of all elements");
     if (!bytes.empty())
       std::memcpy(target.data(), bytes.data(), target.size());
   });
@@ -137,6 +139,7 @@ std::optional<ConstantData> ConstantData::get(Value value) {
 }
 
 template <typename T> static T read(ArrayRef<char> bytes, int64_t i) {
+  assert(i >= 0 && (i + 1) * sizeof(T) <= bytes.size() && "an element of the constant");
   T value;
   std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
   return value;

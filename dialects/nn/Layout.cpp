@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
 #include <cstring>
 
 using namespace mlir;
@@ -80,6 +81,7 @@ Layout Layout::of(RankedTensorType type) {
   if (auto attr = dyn_cast_or_null<LayoutAttr>(type.getEncoding()))
     if (auto layout = parse(attr.getTag(), type.getShape()))
       return *layout;
+  assert(!isa_and_present<LayoutAttr>(type.getEncoding()) && "the tag fits the type");
   return dense(type.getShape());
 }
 
@@ -97,6 +99,7 @@ bool Layout::isPadded() const {
 }
 
 int64_t Layout::offset(ArrayRef<int64_t> index) const {
+  assert(index.size() == shape_.size());
   int64_t result = 0;
   for (const Axis &axis : axes_) {
     int64_t b = block(axis.dim);
@@ -104,6 +107,7 @@ int64_t Layout::offset(ArrayRef<int64_t> index) const {
     // The outer axis of a blocked dimension counts blocks, the inner one the rest.
     result += axis.stride * (axis.step == b ? i / b : i % b);
   }
+  assert(result >= 0 && result < size_ && "the index is inside of the shape");
   return result;
 }
 

@@ -1,6 +1,7 @@
 //===- StridedLoop.cpp - Walks several arrays over one index space --------===//
 #include "dialects/nn/StridedLoop.h"
 
+#include <cassert>
 #include <cstring>
 
 using namespace nnv12::nn;
@@ -19,6 +20,7 @@ SmallVector<int64_t> nnv12::nn::denseStrides(ArrayRef<int64_t> shape) {
 
 SmallVector<int64_t> nnv12::nn::broadcastStrides(ArrayRef<int64_t> from,
                                                  ArrayRef<int64_t> to) {
+  assert(from.size() <= to.size() && "broadcasting adds dimensions");
   SmallVector<int64_t> strides(to.size(), 0);
   SmallVector<int64_t> dense = denseStrides(from);
   size_t missing = to.size() - from.size();
@@ -31,6 +33,8 @@ SmallVector<int64_t> nnv12::nn::broadcastStrides(ArrayRef<int64_t> from,
 StridedLoop::StridedLoop(ArrayRef<int64_t> fullShape,
                          ArrayRef<ArrayRef<int64_t>> fullStrides)
     : strides(fullStrides.size()) {
+  for ([[maybe_unused]] ArrayRef<int64_t> s : fullStrides)
+    assert(s.size() == fullShape.size() && "a stride a dimension");
   for (size_t i = 0; i < fullShape.size(); ++i) {
     if (fullShape[i] == 1)
       continue;
@@ -94,6 +98,8 @@ void copyRow(int64_t n, const char *source, int64_t sourceStride, char *target,
 void nnv12::nn::copyStrided(ArrayRef<int64_t> shape, unsigned elementSize,
                             const char *source, ArrayRef<int64_t> sourceStrides,
                             char *target, ArrayRef<int64_t> targetStrides) {
+  assert((elementSize == 1 || elementSize == 2 || elementSize == 4 || elementSize == 8) &&
+         "no other elements exist");
   StridedLoop loop(shape, {sourceStrides, targetStrides});
   int64_t n = loop.rowLength(), size = elementSize;
   int64_t from = loop.rowStride(0), to = loop.rowStride(1);

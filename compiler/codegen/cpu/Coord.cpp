@@ -7,6 +7,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 using namespace mlir;
@@ -131,6 +132,7 @@ bool CoordMath::staysBetweenMultiples(const Coord &x, int64_t divisor) {
 }
 
 Coord CoordMath::div(const Coord &x, int64_t divisor) {
+  assert(divisor > 0 && x.lo >= 0 && "divisions take non-negative coordinates");
   if (divisor == 1)
     return x;
   if (x.lo >= 0 && x.hi < divisor)
@@ -168,6 +170,7 @@ Coord CoordMath::div(const Coord &x, int64_t divisor) {
 }
 
 Coord CoordMath::rem(const Coord &x, int64_t divisor) {
+  assert(divisor > 0 && x.lo >= 0 && "divisions take non-negative coordinates");
   if (divisor == 1)
     return Coord(0);
   if (x.lo >= 0 && x.hi < divisor)
@@ -199,7 +202,6 @@ Coord CoordMath::rem(const Coord &x, int64_t divisor) {
 }
 
 Coord CoordMath::clamp(const Coord &x, int64_t lo, int64_t hi) {
-  Coord y = x;
   if (x.lo >= lo && x.hi <= hi && !x.wild)
     return x;
   if (lo >= hi)

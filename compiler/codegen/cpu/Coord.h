@@ -12,6 +12,8 @@
 
 #include "compiler/codegen/cpu/KernelBuilder.h"
 
+#include <cassert>
+
 namespace nnv12::codegen {
 
 struct Coord {
@@ -27,7 +29,9 @@ struct Coord {
   Coord(int64_t c = 0) : base(c), lo(c), hi(c) {}
   /// A value in [lo, hi] that is a multiple of `multiple`.
   Coord(mlir::Value value, int64_t lo, int64_t hi, int64_t multiple = 1)
-      : base(value), lo(lo), hi(hi), multiple(multiple) {}
+      : base(value), lo(lo), hi(hi), multiple(multiple) {
+    assert(multiple > 0);
+  }
 
   bool isUniform() const { return !vector && stride == 0; }
   bool isConstant() const { return isUniform() && base.isConstant(); }

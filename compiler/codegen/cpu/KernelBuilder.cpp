@@ -12,6 +12,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/MLIRContext.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12::codegen;
 
@@ -82,6 +84,7 @@ Index KernelBuilder::mul(Index x, Index y) {
 }
 
 Index KernelBuilder::div(Index x, int64_t k) {
+  assert(k > 0);
   if (k == 1)
     return x;
   if (x.isConstant())
@@ -90,6 +93,7 @@ Index KernelBuilder::div(Index x, int64_t k) {
 }
 
 Index KernelBuilder::rem(Index x, int64_t k) {
+  assert(k > 0);
   if (k == 1)
     return Index(0);
   if (x.isConstant())

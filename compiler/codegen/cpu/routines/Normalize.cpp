@@ -38,7 +38,7 @@ KernelInfo NormalizeRoutine::emit(KernelBuilder &k, Operation *layer,
   ArrayRef<int64_t> shape = shapeOf(op.getInput());
   int64_t rows = 1, n = 1;
   for (int64_t d = 0; d < int64_t(shape.size()); ++d)
-    (d < op.getAxis() ? rows : n) *= shape[d];
+    (d < int64_t(op.getAxis()) ? rows : n) *= shape[d];
   if (n == 0)
     rows = 0;
   UnitGrid grid({rows}, stepsPerElement * n);

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
 #include <limits>
 
 using namespace mlir;
@@ -105,6 +106,7 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   }
   panelChunk = divideCeil(panelGroups, panelChunks) * tile.panels;
   panelChunks = divideCeil(panels, panelChunk);
+  assert(panelChunk % tile.panels == 0 && "chunks are whole groups");
   if (costs.weightBytes <= 2 * tuning.cacheBytes) {
     balanceRows(rowBlocks, divideCeil(costs.kernelRows, tile.rows));
     return;
@@ -115,6 +117,7 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
 }
 
 void PanelGrid::limitPanels(int64_t most) {
+  assert(panelChunk % tile.panels == 0 && "chunks are whole groups");
   int64_t groups = std::max<int64_t>(1, most / tile.panels);
   panelChunk = std::min(panelChunk, groups * tile.panels);
   panelChunks = divideCeil(panels, panelChunk);
@@ -172,6 +175,7 @@ void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
       rowBlocks = blocks;
     }
   }
+  assert(rowBlock % tile.rows == 0 && rowBlocks == int64_t(divideCeil(rows, rowBlock)));
 }
 
 void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,

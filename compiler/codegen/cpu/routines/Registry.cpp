@@ -3,6 +3,8 @@
 #include "compiler/codegen/cpu/Routine.h"
 #include "dialects/nn/Layout.h"
 
+#include <cassert>
+
 namespace nnv12::codegen {
 
 // One line a routine, or a routine with its variants (the plain one first), here
@@ -69,6 +71,7 @@ llvm::ArrayRef<const Routine *> routines() {
       softmaxRoutine(),
       topKRoutine(),
       elementRoutine()); // matches nearly everything: stays last
+  assert(list.all.back() == elementRoutine());
   return list.all;
 }
 
