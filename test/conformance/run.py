@@ -78,11 +78,12 @@ SUITES = {
 ALL = range(16)
 STATIC_OPERANDS = {
     "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "Col2Im": [1, 2],
-    "Compress": [1], "ConstantOfShape": [0], "CumSum": [1], "DFT": [1, 2],
+    "Compress": [1], "ConstantOfShape": [0], "CumProd": [1], "CumSum": [1], "DFT": [1, 2],
     "Dropout": [1, 2], "Expand": [1], "HammingWindow": [0], "HannWindow": [0],
     "If": [0], "Loop": [0, 1], "MaxUnpool": [2], "MelWeightMatrix": ALL,
-    "NonZero": [0], "OneHot": [1], "Pad": [1, 3], "Range": [0, 1, 2],
-    "Reshape": [1], "Resize": [1, 2, 3], "STFT": [1, 3], "Slice": [1, 2, 3, 4],
+    "NonMaxSuppression": ALL, "NonZero": [0], "OneHot": [1], "Pad": [1, 3],
+    "Range": [0, 1, 2], "Reshape": [1], "Resize": [1, 2, 3], "STFT": [1, 3],
+    "SequenceAt": [1], "SequenceErase": [1], "SequenceInsert": [2], "Slice": [1, 2, 3, 4],
     "Split": [1], "SplitToSequence": [1], "Squeeze": [1], "Tile": [1], "TopK": [1], "Trilu": [1],
     "Unique": [0], "Unsqueeze": [1], "Upsample": [1],
     **{f"Reduce{kind}": [1] for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean",
@@ -90,6 +91,14 @@ STATIC_OPERANDS = {
 }
 # Results that depend on the shapes of the inputs alone.
 SHAPE_ONLY = {"Shape", "Size"}
+
+
+def names_used(node):
+    """Names that a node reads, inside of its subgraphs as well."""
+    yield from node.input
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            yield from names_used(inner)
 
 
 def static_values(graph):
@@ -105,7 +114,7 @@ def static_values(graph):
         found.add(name)
         node = producer.get(name)
         if node is not None and node.op_type not in SHAPE_ONLY:
-            pending += node.input
+            pending += names_used(node)
     return found
 
 
@@ -113,18 +122,53 @@ def is_tensor(value):
     return value.type.WhichOneof("value") == "tensor_type"
 
 
-def load(value, file):
-    """Element type and array of a test's input or output file."""
-    if not is_tensor(value):
-        raise ToolError(f"'{value.name}' is a {value.type.WhichOneof('value')[:-5]}, not a tensor")
+def read(name, declared, message):
+    """Element type and array of a message of a declared tensor type."""
     try:
-        kind, array = tensors.read_file(file)
+        kind, array = tensors.read(message)
     except ValueError as error:
-        raise ToolError(f"'{value.name}' holds {error}")
-    declared = tensors.TYPES.get(value.type.tensor_type.elem_type, kind)
-    if declared.coded and not kind.coded and kind.dtype == declared.dtype:
-        kind = declared  # bfloat16, which some cases hold as integers
+        raise ToolError(f"'{name}' holds {error}")
+    given = tensors.TYPES.get(declared.elem_type, kind)
+    if given.coded and not kind.coded and kind.dtype == given.dtype:
+        kind = given  # bfloat16, which some cases hold as integers
     return kind, array
+
+
+def load(value, file):
+    """The tensors of an output's file as (name, element type, array): those of a
+    sequence or optional have the names that nnv12c gives them."""
+    which = value.type.WhichOneof("value")
+    message = {"tensor_type": onnx.TensorProto, "sequence_type": onnx.SequenceProto,
+               "optional_type": onnx.OptionalProto}[which]()
+    message.ParseFromString(file.read_bytes())
+    kinds = {1: "tensor", 3: "sequence", 5: "optional"}
+
+    def flatten(name, message):
+        if isinstance(message, onnx.TensorProto):
+            return [(name, *read(name, value.type.tensor_type, message))]
+        if isinstance(message, onnx.SequenceProto):
+            parts = getattr(message, f"{kinds[message.elem_type or 1]}_values")
+        else:
+            parts = [getattr(message, f"{kinds[message.elem_type]}_value")
+                     ] if message.elem_type else []
+        return [t for i, part in enumerate(parts) for t in flatten(f"{name}[{i}]", part)]
+
+    return flatten(value.name, message)
+
+
+def optional_file(value, file, saved):
+    """The file of an optional input; where it holds the bare element, as those of newer
+    cases do, a file in which that is wrapped."""
+    optional = onnx.OptionalProto()
+    optional.ParseFromString(file.read_bytes())
+    is_sequence = value.type.optional_type.elem_type.WhichOneof("value") == "sequence_type"
+    field = "sequence_value" if is_sequence else "tensor_value"
+    if not optional.elem_type or optional.HasField(field):
+        return file
+    wrapped = onnx.OptionalProto(elem_type=3 if is_sequence else 1)
+    getattr(wrapped, field).ParseFromString(file.read_bytes())
+    saved.write_bytes(wrapped.SerializeToString())
+    return saved
 
 
 def compare(name, kind, actual, expected):
@@ -153,27 +197,34 @@ def run_case(tools, case, work):
             file = data / f"input_{i}.pb"
             if not file.exists():
                 continue  # an optional input that the test leaves out
+            if value.type.WhichOneof("value") == "optional_type":
+                file = optional_file(value, file, work / f"input_{i}.pb")
             if value.name in static or not is_tensor(value):
                 constants.append((value.name, file))
                 continue
-            kind, array = load(value, file)
+            [(_, kind, array)] = load(value, file)
             saved = work / f"input_{i}.npy"
             tensors.save_npy(saved, kind, array)
             inputs.append((value.name, saved))
             shape = value.type.tensor_type.shape
             if any(not d.HasField("dim_value") for d in shape.dim):
                 shapes.append((value.name, array.shape))
-        expected = [load(v, data / f"output_{i}.pb") for i, v in enumerate(model.graph.output)]
+        expected = [t for i, v in enumerate(model.graph.output)
+                    for t in load(v, data / f"output_{i}.pb")]
         bundle = work / "model.nnv"
         tools.compile(case / "model.onnx", bundle, shapes, constants, timeout=120)
+        for old in work.glob("output_*.npy"):
+            old.unlink()
         tools.run(bundle, inputs, [f"--output-dir={work}"], timeout=120)
-        for i, value in enumerate(model.graph.output):
-            kind, array = expected[i]
+        given = len(list(work.glob("output_*.npy")))
+        if given != len(expected):
+            raise ToolError(f"{given} outputs, not {len(expected)}")
+        for i, (name, kind, array) in enumerate(expected):
             try:
                 actual = tensors.load_npy(work / f"output_{i}.npy", kind)
             except ValueError as error:
-                raise ToolError(f"output '{value.name}' {error}")
-            compare(value.name, kind, actual, array)
+                raise ToolError(f"output '{name}' {error}")
+            compare(name, kind, actual, array)
 
 
 def outcome(tools, case):

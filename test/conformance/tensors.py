@@ -84,12 +84,6 @@ def read(tensor):
     return kind, flat.reshape(shape)
 
 
-def read_file(path):
-    tensor = onnx.TensorProto()
-    tensor.ParseFromString(path.read_bytes())
-    return read(tensor)
-
-
 def save_npy(path, kind, array):
     """Types that numpy lacks are saved as voids of whole bytes, one an element."""
     np.save(path, array.view(f"V{array.itemsize}") if kind.coded else array)
