@@ -38,9 +38,21 @@ Type codegen::computeType(Type element) {
 }
 
 Type codegen::storageType(Type element) {
+  // LLVM would widen vectors of bfloat16 by calls of functions that kernels do
+  // not have; as bits they are moved like integers.
+  if (element.isBF16())
+    return IntegerType::get(element.getContext(), 16);
   if (auto integer = dyn_cast<IntegerType>(element))
     return IntegerType::get(element.getContext(), std::max(8u, integer.getWidth()));
   return element;
+}
+
+/// Half precision to f32 and back.
+static Value fromHalf(KernelBuilder &k, Value x) {
+  return arith::ExtFOp::create(k.b, withElement(x.getType(), k.b.getF32Type()), x);
+}
+static Value toHalf(KernelBuilder &k, Value x, Type element) {
+  return arith::TruncFOp::create(k.b, withElement(x.getType(), element), x);
 }
 
 Value codegen::toCompute(KernelBuilder &k, Value stored, Type element) {
@@ -48,8 +60,11 @@ Value codegen::toCompute(KernelBuilder &k, Value stored, Type element) {
   if (element.isInteger(1))
     return arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne, stored,
                                  k.iconst(0, stored.getType()));
+  if (element.isBF16())
+    stored = arith::BitcastOp::create(
+        k.b, withElement(stored.getType(), element), stored);
   if (element.isF16() || element.isBF16())
-    return arith::ExtFOp::create(k.b, type, stored);
+    return fromHalf(k, stored);
   return stored;
 }
 
@@ -57,8 +72,10 @@ Value codegen::toStorage(KernelBuilder &k, Value x, Type element) {
   Type type = withElement(x.getType(), storageType(element));
   if (element.isInteger(1))
     return arith::ExtUIOp::create(k.b, type, x);
-  if (element.isF16() || element.isBF16())
-    return arith::TruncFOp::create(k.b, type, x);
+  if (element.isF16())
+    return toHalf(k, x, element);
+  if (element.isBF16())
+    return arith::BitcastOp::create(k.b, type, toHalf(k, x, element));
   return x;
 }
 
@@ -320,8 +337,8 @@ Value codegen::emitUnary(KernelBuilder &k, nn::FunctionAttr f, Value x,
                          bool isUnsigned) {
   Type element = getElementTypeOrSelf(x);
   if (element.isF16() || element.isBF16()) {
-    Value result = emitUnary(k, f, toCompute(k, x, element), false);
-    return isa<FloatType>(getElementTypeOrSelf(result)) ? toStorage(k, result, element)
+    Value result = emitUnary(k, f, fromHalf(k, x), false);
+    return isa<FloatType>(getElementTypeOrSelf(result)) ? toHalf(k, result, element)
                                                         : result;
   }
   if (isa<FloatType>(element))
@@ -356,8 +373,9 @@ static Value floatBinary(KernelBuilder &k, BinaryKind kind, Value x, Value y) {
   case BinaryKind::mod: {
     Value r = m.fmod(x, y);
     Value apart = arith::XOrIOp::create(k.b, m.less(r, m.c(0)), m.less(y, m.c(0)));
-    Value nonZero = m.compare(P::ONE, r, m.c(0));
-    return m.select(arith::AndIOp::create(k.b, apart, nonZero), m.add(r, y), r);
+    // Zero has the sign of the divisor as well.
+    return m.select(m.equal(r, m.c(0)), m.copySign(m.c(0), y),
+                    m.select(apart, m.add(r, y), r));
   }
   case BinaryKind::prelu: return m.select(m.less(x, m.c(0)), m.mul(x, y), x);
   case BinaryKind::equal: return m.compare(P::OEQ, x, y);
@@ -543,9 +561,9 @@ Value codegen::emitBinary(KernelBuilder &k, BinaryKind kind, Value lhs, Value rh
                           bool isUnsigned) {
   Type element = getElementTypeOrSelf(lhs);
   if (element.isF16() || element.isBF16()) {
-    Value result = emitBinary(k, kind, toCompute(k, lhs, element),
-                              toCompute(k, rhs, element), false);
-    return isa<FloatType>(getElementTypeOrSelf(result)) ? toStorage(k, result, element)
+    Value result =
+        emitBinary(k, kind, fromHalf(k, lhs), fromHalf(k, rhs), false);
+    return isa<FloatType>(getElementTypeOrSelf(result)) ? toHalf(k, result, element)
                                                         : result;
   }
   if (isa<FloatType>(element))

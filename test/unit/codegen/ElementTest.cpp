@@ -13,6 +13,7 @@
 #include <sstream>
 #include <iomanip>
 #include <cmath>
+#include <cstring>
 
 using namespace nnv12::test;
 
@@ -206,6 +207,30 @@ TEST(Element, Concat) {
                 return 0.0;
               });
       }
+}
+
+/// Vectors that end in the middle: bits are moved, whatever the target has for
+/// bfloat16.
+TEST(Element, HalfTails) {
+  for (std::string element : {"f16", "bf16"})
+    for (int64_t size : {3, 6, 18}) {
+      Tensor x = integers({2, 3, size}, element, -9, 9);
+      check("nn.pad constant %0 low [0, 0, 0] high [0, 0, 2] : $0 -> $r", {x},
+            {{2, 3, size + 2}, element, "", {}}, [&](const Indices &i) {
+              return i[2] < size ? x.at(i) : 0.0;
+            });
+    }
+}
+
+TEST(Element, BitCast) {
+  Tensor f = values("f32", {0, 1, -2, 0.5, 1e-40});
+  check("nn.bitcast %0 : $0 -> $r", {f}, {f.shape, "i32", "", {}},
+        [&](const Indices &i) {
+          float v = float(f.at(i));
+          int32_t bits;
+          std::memcpy(&bits, &v, sizeof v);
+          return double(bits);
+        });
 }
 
 TEST(Element, Pad) {
