@@ -27,13 +27,25 @@ enum class ElementType : uint8_t {
   U32,
   I64,
   U64,
-  Bool
+  Bool,
+  F8E4M3FN,
+  F8E4M3FNUZ,
+  F8E5M2,
+  F8E5M2FNUZ,
+  F8E8M0,
+  F4E2M1,
+  I4,
+  U4,
+  I2,
+  U2
 };
 
-/// Bytes of one element. A Bool is one byte, 0 or 1.
+/// Bytes of one element: at least one. A Bool is 0 or 1; what has fewer than
+/// eight bits is in the lowest ones.
 inline uint64_t elementSize(ElementType type) {
-  static constexpr uint8_t sizes[] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 4, 8, 8, 1};
-  return sizes[static_cast<uint8_t>(type)];
+  static constexpr uint8_t sizes[] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 4, 8, 8};
+  auto index = static_cast<uint8_t>(type);
+  return index < sizeof sizes ? sizes[index] : 1;
 }
 
 enum class SegmentKind : uint8_t { Code, Weights };

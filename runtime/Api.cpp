@@ -15,6 +15,7 @@ static_assert(int(Fault::Untrusted) == NNV12_UNTRUSTED);
 static_assert(int(Fault::OutOfMemory) == NNV12_OUT_OF_MEMORY);
 static_assert(int(Fault::Busy) == NNV12_BUSY);
 static_assert(int(bundle::ElementType_Bool) == NNV12_BOOL);
+static_assert(int(bundle::ElementType_MAX) == NNV12_U2);
 static_assert(int(bundle::OperationKind_Execute) == NNV12_EXECUTE);
 static_assert(int(bundle::OperationKind_Read) == NNV12_READ);
 static_assert(int(bundle::OperationKind_Decode) == NNV12_DECODE);
@@ -113,9 +114,11 @@ const char *nnv12_status_name(nnv12_status status) {
 }
 
 const char *nnv12_type_name(nnv12_type type) {
-  static constexpr const char *names[] = {"f32", "f64", "f16", "bf16", "i8",
-                                          "u8",  "i16", "u16", "i32",  "u32",
-                                          "i64", "u64", "bool"};
+  static constexpr const char *names[] = {
+      "f32",    "f64",      "f16",        "bf16",   "i8",         "u8",
+      "i16",    "u16",      "i32",        "u32",    "i64",        "u64",
+      "bool",   "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0",
+      "f4e2m1", "i4",       "u4",         "i2",     "u2"};
   auto index = static_cast<unsigned>(type);
   return index < sizeof names / sizeof *names ? names[index] : "unknown type";
 }

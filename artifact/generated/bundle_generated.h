@@ -44,6 +44,8 @@ struct ProgramBuilder;
 struct Bundle;
 struct BundleBuilder;
 
+/// Of a tensor. From Bool on an element is one byte: a Bool 0 or 1, a small float its code, of an
+/// integer of 4 or 2 bits the lowest ones count (the compiler's code writes it as an int8 or uint8).
 enum ElementType : uint8_t {
   ElementType_F32 = 0,
   ElementType_F64 = 1,
@@ -58,11 +60,21 @@ enum ElementType : uint8_t {
   ElementType_I64 = 10,
   ElementType_U64 = 11,
   ElementType_Bool = 12,
+  ElementType_F8E4M3FN = 13,
+  ElementType_F8E4M3FNUZ = 14,
+  ElementType_F8E5M2 = 15,
+  ElementType_F8E5M2FNUZ = 16,
+  ElementType_F8E8M0 = 17,
+  ElementType_F4E2M1 = 18,
+  ElementType_I4 = 19,
+  ElementType_U4 = 20,
+  ElementType_I2 = 21,
+  ElementType_U2 = 22,
   ElementType_MIN = ElementType_F32,
-  ElementType_MAX = ElementType_Bool
+  ElementType_MAX = ElementType_U2
 };
 
-inline const ElementType (&EnumValuesElementType())[13] {
+inline const ElementType (&EnumValuesElementType())[23] {
   static const ElementType values[] = {
     ElementType_F32,
     ElementType_F64,
@@ -76,13 +88,23 @@ inline const ElementType (&EnumValuesElementType())[13] {
     ElementType_U32,
     ElementType_I64,
     ElementType_U64,
-    ElementType_Bool
+    ElementType_Bool,
+    ElementType_F8E4M3FN,
+    ElementType_F8E4M3FNUZ,
+    ElementType_F8E5M2,
+    ElementType_F8E5M2FNUZ,
+    ElementType_F8E8M0,
+    ElementType_F4E2M1,
+    ElementType_I4,
+    ElementType_U4,
+    ElementType_I2,
+    ElementType_U2
   };
   return values;
 }
 
 inline const char * const *EnumNamesElementType() {
-  static const char * const names[14] = {
+  static const char * const names[24] = {
     "F32",
     "F64",
     "F16",
@@ -96,13 +118,23 @@ inline const char * const *EnumNamesElementType() {
     "I64",
     "U64",
     "Bool",
+    "F8E4M3FN",
+    "F8E4M3FNUZ",
+    "F8E5M2",
+    "F8E5M2FNUZ",
+    "F8E8M0",
+    "F4E2M1",
+    "I4",
+    "U4",
+    "I2",
+    "U2",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameElementType(ElementType e) {
-  if (flatbuffers::IsOutRange(e, ElementType_F32, ElementType_Bool)) return "";
+  if (flatbuffers::IsOutRange(e, ElementType_F32, ElementType_U2)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesElementType()[index];
 }

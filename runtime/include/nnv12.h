@@ -159,6 +159,8 @@ NNV12_API nnv12_status nnv12_bundle_open_memory(
 /** Closes the handle. Sessions of it keep working. NULL is allowed. */
 NNV12_API void nnv12_bundle_close(nnv12_bundle *bundle);
 
+/** Element types. Those of fewer than 8 bits are not packed: each element is a
+ *  byte of its own. */
 typedef enum nnv12_type {
   NNV12_F32,
   NNV12_F64,
@@ -172,10 +174,23 @@ typedef enum nnv12_type {
   NNV12_U32,
   NNV12_I64,
   NNV12_U64,
-  NNV12_BOOL /**< one byte, 0 or 1 */
+  NNV12_BOOL, /**< one byte, 0 or 1 */
+  /* Floats of 8 and 4 bits, as their code: ONNX's FLOAT8... and FLOAT4E2M1 */
+  NNV12_F8E4M3FN,
+  NNV12_F8E4M3FNUZ,
+  NNV12_F8E5M2,
+  NNV12_F8E5M2FNUZ,
+  NNV12_F8E8M0, /**< powers of two, without sign and zero */
+  NNV12_F4E2M1, /**< in bits 0 to 3 of its byte; outputs have zeros above */
+  /* Integers of 4 and 2 bits. Of an input those low bits of its byte count; an
+   * output's byte is the number, as int8 or uint8. */
+  NNV12_I4,
+  NNV12_U4,
+  NNV12_I2,
+  NNV12_U2
 } nnv12_type;
 
-/** "f32", "i64", "bool"... */
+/** "f32", "i64", "bool", "f8e4m3fn", "i4"... */
 NNV12_API const char *nnv12_type_name(nnv12_type type);
 
 /** An input or output. The library alone makes these. */

@@ -24,8 +24,10 @@ static nnv12_tensor_info infoOf(nnv12_type type,
 
 TEST(Tensor, RoundTripsNumbersOfEachType) {
   uint8_t bytes[8];
-  for (int type = NNV12_F32; type <= NNV12_BOOL; ++type)
+  for (int type = NNV12_F32; type <= NNV12_U2; ++type)
     for (double value : {0.0, 1.0}) {
+      if (type == NNV12_F8E8M0 && value == 0)
+        continue; // has no zero
       setElement(nnv12_type(type), bytes, 0, value);
       EXPECT_EQ(elementAt(nnv12_type(type), bytes, 0), value) << type;
     }
@@ -50,12 +52,39 @@ TEST(Tensor, ClampsAndRounds) {
   EXPECT_EQ(through(NNV12_BF16, 1.0 + 0x1p-9), 1.0);
   EXPECT_TRUE(std::isnan(through(NNV12_F16, NAN)));
   EXPECT_GT(through(NNV12_I64, 1e300), 9e18);
+  EXPECT_EQ(through(NNV12_F8E4M3FN, 1e9), 448);
+  EXPECT_EQ(through(NNV12_F8E5M2FNUZ, -0x1p-17), -0x1p-17);
+  EXPECT_EQ(through(NNV12_F8E8M0, 0.75), 1);
+  EXPECT_EQ(through(NNV12_F4E2M1, -2.5), -2);
+  EXPECT_EQ(through(NNV12_I4, -9), -8);
+  EXPECT_EQ(through(NNV12_U4, 15.4), 15);
+  EXPECT_EQ(through(NNV12_I2, 1e9), 1);
+  EXPECT_EQ(through(NNV12_U2, -1), 0);
+}
+
+TEST(Tensor, BitsAboveAnElementDoNotMatter) {
+  const uint8_t bytes[] = {0x78, 0xf7};
+  EXPECT_EQ(elementAt(NNV12_I4, bytes, 0), -8);
+  EXPECT_EQ(elementAt(NNV12_U4, bytes, 0), 8);
+  EXPECT_EQ(elementAt(NNV12_I2, bytes, 1), -1);
+  EXPECT_EQ(elementAt(NNV12_U2, bytes, 1), 3);
+  EXPECT_EQ(elementAt(NNV12_F4E2M1, bytes, 1), 6);
+}
+
+TEST(Tensor, NamesAndSizes) {
+  EXPECT_STREQ(nnv12_type_name(NNV12_BOOL), "bool");
+  EXPECT_STREQ(nnv12_type_name(NNV12_F8E4M3FN), "f8e4m3fn");
+  EXPECT_STREQ(nnv12_type_name(NNV12_F4E2M1), "f4e2m1");
+  EXPECT_STREQ(nnv12_type_name(NNV12_U2), "u2");
+  EXPECT_STREQ(nnv12_type_name(nnv12_type(NNV12_U2 + 1)), "unknown type");
+  for (int type = NNV12_BOOL; type <= NNV12_U2; ++type)
+    EXPECT_EQ(elementSize(nnv12_type(type)), 1u);
 }
 
 TEST(Npy, RoundTrip) {
   TemporaryFolder folder;
   const std::string path = folder.file("a.npy");
-  for (int type = NNV12_F32; type <= NNV12_BOOL; ++type)
+  for (int type = NNV12_F32; type <= NNV12_U2; ++type)
     for (std::vector<int64_t> shape :
          {std::vector<int64_t>{}, {3}, {2, 3}, {0, 5}}) {
       nnv12_tensor_info info = infoOf(nnv12_type(type), shape);
@@ -73,13 +102,13 @@ TEST(Npy, RoundTrip) {
 }
 
 static std::string readText(const std::string &header, const std::string &data,
-                            Tensor &tensor) {
+                            Tensor &tensor, nnv12_type expected = NNV12_F32) {
   TemporaryFolder folder;
   std::string file("\x93NUMPY\1\0", 8);
   file += {char(header.size()), 0};
   file += header + data;
   writeFile(folder.file("a.npy"), file.data(), file.size());
-  std::string error = readNpy(folder.file("a.npy"), NNV12_F32, tensor);
+  std::string error = readNpy(folder.file("a.npy"), expected, tensor);
   return error.empty() ? error : error.substr(folder.path.size() + 8);
 }
 
@@ -90,6 +119,33 @@ TEST(Npy, FortranOrder) {
             "");
   for (uint8_t i = 0; i < 6; ++i)
     EXPECT_EQ(tensor.data.data()[i], i);
+}
+
+TEST(Npy, StandIns) {
+  auto read = [](const std::string &descr, const std::string &data,
+                 nnv12_type expected) {
+    Tensor tensor;
+    std::string error = readText(
+        "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (2,)}",
+        data, tensor, expected);
+    return !error.empty() ? error
+           : tensor.type != expected
+               ? std::string("of ") + nnv12_type_name(tensor.type)
+               : std::string(tensor.data.data(), tensor.data.data() + 2);
+  };
+  EXPECT_EQ(read("|V1", "\x7f\x80", NNV12_F8E4M3FN), "\x7f\x80");
+  EXPECT_EQ(read("|u1", "\x7f\x80", NNV12_F8E8M0), "\x7f\x80");
+  EXPECT_EQ(read("<f1", "\x7f\x80", NNV12_F8E5M2), "\x7f\x80");
+  EXPECT_EQ(read("|i1", "\x7f\x80", NNV12_F8E5M2), "of i8");
+  EXPECT_EQ(read("|V1", "\x7f\x80", NNV12_I4), "\x7f\x80");
+  EXPECT_EQ(read("|i1", "\xf8\x07", NNV12_I4), "\xf8\x07");
+  EXPECT_EQ(read("|i1", "\xf8\x08", NNV12_I4),
+            "data: found 8, expected -8 to 7 for i4");
+  EXPECT_EQ(read("|u1", "\x03\xff", NNV12_U2),
+            "data: found 255, expected 0 to 3 for u2");
+  EXPECT_EQ(
+      read("|V1", "12", NNV12_F32),
+      "descr: found '|V1', expected a little-endian number such as '<f4'");
 }
 
 TEST(Npy, RefusesBadHeaders) {

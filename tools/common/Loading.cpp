@@ -137,11 +137,11 @@ static void fillRandom(const nnv12_tensor_info &info, Generator &generator,
   tensor.type = info.type;
   tensor.shape.assign(info.shape, info.shape + info.rank);
   tensor.data = Buffer(info.byte_size);
-  bool isFloat = info.type <= NNV12_BF16;
+  bool real = isFloat(info.type);
   for (size_t i = 0; i < info.byte_size / elementSize(info.type); ++i) {
     double value = generator.next();
     setElement(info.type, tensor.data.data(), i,
-               isFloat ? value : value >= 0.5);
+               real ? value : value >= 0.5);
   }
 }
 

@@ -43,6 +43,26 @@ static constexpr TypeCode typeCodes[] = {
     {"i4", NNV12_I32}, {"u4", NNV12_U32}, {"i8", NNV12_I64}, {"u8", NNV12_U64},
     {"b1", NNV12_BOOL}};
 
+/// The code in which a type is written.
+static const char *codeOf(nnv12_type type) {
+  for (const TypeCode &known : typeCodes)
+    if (known.type == type)
+      return known.code;
+  SmallInt small = SmallInt::get(type);
+  return !small.bits ? "V1" : small.low < 0 ? "i1" : "u1";
+}
+
+/// Whether a file of this code is read as `type`, which NumPy lacks.
+static bool isStandIn(const std::string &code, nnv12_type type) {
+  if (type == NNV12_BF16)
+    return code == "V2" || code == "u2";
+  if (type <= NNV12_BOOL)
+    return false;
+  return code == "V1" || code == "u1" ||
+         (code == "i1" && SmallInt::get(type).bits) ||
+         (code == "f1" && type == NNV12_F8E5M2); // so ml_dtypes calls it
+}
+
 static constexpr char npyMagic[] = "\x93NUMPY";
 static constexpr uint64_t maxElements = uint64_t(1) << 40;
 
@@ -66,19 +86,22 @@ static const char *valueOf(const std::string &header, const char *key) {
 }
 
 static std::string parseType(const std::string &header, nnv12_type expected,
-                             nnv12_type &type) {
+                             nnv12_type &type, std::string &code) {
   const char *value = valueOf(header, "descr");
   if (!value || *value != '\'')
     return "descr: found no simple type";
   std::string text(value + 1, strcspn(value + 1, "'"));
-  if (text.size() == 3 && text[0] != '>')
+  if (text.size() == 3 && text[0] != '>') {
+    code = text.substr(1);
+    type = expected;
+    if (isStandIn(code, expected))
+      return {};
     for (const TypeCode &known : typeCodes)
-      if (text.compare(1, 2, known.code) == 0) {
+      if (code == known.code) {
         type = known.type;
-        if (expected == NNV12_BF16 && type == NNV12_U16)
-          type = NNV12_BF16;
         return {};
       }
+  }
   return "descr: found '" + text +
          "', expected a little-endian number such as '<f4'";
 }
@@ -130,6 +153,23 @@ static void transpose(Tensor &tensor) {
   tensor.data = std::move(result);
 }
 
+/// Integers of 4 and 2 bits in a file of 8-bit integers must be in their range.
+static std::string checkRange(const Tensor &tensor, const std::string &code) {
+  SmallInt small = SmallInt::get(tensor.type);
+  if (!small.bits || code == "V1")
+    return {};
+  for (size_t i = 0; i < tensor.data.size(); ++i) {
+    int value = tensor.data.data()[i];
+    if (code == "i1")
+      value = static_cast<int8_t>(value);
+    if (value < small.low || value > small.high)
+      return "data: found " + std::to_string(value) + ", expected " +
+             std::to_string(small.low) + " to " + std::to_string(small.high) +
+             " for " + nnv12_type_name(tensor.type);
+  }
+  return {};
+}
+
 /// Reads what stands before the data.
 static std::string readHeader(Reader &file, std::string &header) {
   uint8_t start[8], length[4] = {};
@@ -156,10 +196,10 @@ static std::string readHeader(Reader &file, std::string &header) {
 }
 
 static std::string readTensor(Reader file, nnv12_type expected, Tensor &tensor) {
-  std::string header;
+  std::string header, code;
   std::string error = readHeader(file, header);
   if (error.empty())
-    error = parseType(header, expected, tensor.type);
+    error = parseType(header, expected, tensor.type, code);
   tensor.shape.clear();
   if (error.empty())
     error = parseShape(header, tensor.shape);
@@ -178,7 +218,7 @@ static std::string readTensor(Reader file, nnv12_type expected, Tensor &tensor) 
   file.read(tensor.data.data(), size);
   if (strncmp(order, "True", 4) == 0 && tensor.shape.size() > 1)
     transpose(tensor);
-  return {};
+  return checkRange(tensor, code);
 }
 
 std::string readNpy(const std::string &path, nnv12_type expected,
@@ -193,10 +233,7 @@ std::string readNpy(const std::string &path, nnv12_type expected,
 
 std::string writeNpy(const std::string &path, const nnv12_tensor_info &info,
                      const void *data) {
-  const char *code = "";
-  for (const TypeCode &known : typeCodes)
-    if (known.type == info.type)
-      code = known.code;
+  const char *code = codeOf(info.type);
   bool hasOrder = elementSize(info.type) > 1 && info.type != NNV12_BF16;
   std::string text = std::string("{'descr': '") + (hasOrder ? "<" : "|") +
                      code + "', 'fortran_order': False, 'shape': (";

@@ -2,6 +2,7 @@
 #include "tools/common/Tensor.h"
 
 #include "artifact/RuntimeFacts.h"
+#include "artifact/SmallFloat.h"
 #include "tools/common/Report.h"
 
 #include <cmath>
@@ -28,8 +29,22 @@ Buffer::Buffer(size_t size) : length(size) {
 }
 
 size_t elementSize(nnv12_type type) {
-  static constexpr uint8_t sizes[] = {4, 8, 2, 2, 1, 1, 2, 2, 4, 4, 8, 8, 1};
-  return sizes[type];
+  return artifact::elementSize(static_cast<artifact::ElementType>(type));
+}
+
+static const artifact::SmallFloat *smallFloat(nnv12_type type) {
+  return artifact::SmallFloat::get(static_cast<artifact::ElementType>(type));
+}
+
+bool isFloat(nnv12_type type) { return type <= NNV12_BF16 || smallFloat(type); }
+
+SmallInt SmallInt::get(nnv12_type type) {
+  if (type < NNV12_I4 || type > NNV12_U2)
+    return {};
+  int bits = type <= NNV12_U4 ? 4 : 2;
+  bool isSigned = type == NNV12_I4 || type == NNV12_I2;
+  int low = isSigned ? -(1 << (bits - 1)) : 0;
+  return {bits, low, low + (1 << bits) - 1};
 }
 
 std::string shapeText(const int64_t *shape, size_t rank) {
@@ -92,6 +107,12 @@ template <typename T> static void store(void *data, size_t index, T value) {
 }
 
 double elementAt(nnv12_type type, const void *data, size_t index) {
+  if (const artifact::SmallFloat *format = smallFloat(type))
+    return format->decode(load<uint8_t>(data, index));
+  if (SmallInt small = SmallInt::get(type); small.bits) {
+    int value = load<uint8_t>(data, index) & ((1 << small.bits) - 1);
+    return value > small.high ? value - (1 << small.bits) : value;
+  }
   switch (type) {
   case NNV12_F32:
     return load<float>(data, index);
@@ -120,8 +141,20 @@ double elementAt(nnv12_type type, const void *data, size_t index) {
     return static_cast<double>(load<int64_t>(data, index));
   case NNV12_U64:
     return static_cast<double>(load<uint64_t>(data, index));
+  default:
+    return 0;
   }
-  return 0;
+}
+
+template <typename T>
+static void storeRounded(void *data, size_t index, double value, double low,
+                         double high) {
+  value = std::nearbyint(value);
+  if (!(value > low))
+    value = low;
+  if (value > high)
+    value = high;
+  store<T>(data, index, static_cast<T>(value));
 }
 
 template <typename T>
@@ -131,15 +164,14 @@ static void storeRounded(void *data, size_t index, double value) {
   double high = static_cast<double>(std::numeric_limits<T>::max());
   if (sizeof(T) == 8)
     high = std::nextafter(high, 0);
-  value = std::nearbyint(value);
-  if (!(value > low))
-    value = low;
-  if (value > high)
-    value = high;
-  store<T>(data, index, static_cast<T>(value));
+  storeRounded<T>(data, index, value, low, high);
 }
 
 void setElement(nnv12_type type, void *data, size_t index, double value) {
+  if (const artifact::SmallFloat *format = smallFloat(type))
+    return store<uint8_t>(data, index, format->encode(value, true));
+  if (SmallInt small = SmallInt::get(type); small.bits)
+    return storeRounded<int8_t>(data, index, value, small.low, small.high);
   switch (type) {
   case NNV12_F32:
     return store<float>(data, index, static_cast<float>(value));
@@ -171,6 +203,8 @@ void setElement(nnv12_type type, void *data, size_t index, double value) {
     return storeRounded<uint64_t>(data, index, value);
   case NNV12_BOOL:
     return store<uint8_t>(data, index, value != 0);
+  default:
+    return;
   }
 }
 

@@ -37,6 +37,12 @@ struct Tensor {
 };
 
 size_t elementSize(nnv12_type type);
+bool isFloat(nnv12_type type);
+/// The numbers that an integer of 4 or 2 bits can be, `bits` 0 for other types.
+struct SmallInt {
+  int bits = 0, low = 0, high = 0;
+  static SmallInt get(nnv12_type type);
+};
 
 /// "1x3x224x224", or "scalar".
 std::string shapeText(const int64_t *shape, size_t rank);

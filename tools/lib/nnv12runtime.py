@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 # In the order of nnv12_type; bfloat16 has no NumPy type.
-TYPES = ["f4", "f8", "f2", "u2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"]
+TYPES = ["f4", "f8", "f2", "u2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?",
+         "u1", "u1", "u1", "u1", "u1", "u1", "i1", "u1", "i1", "u1"]
 
 
 class _Error(c.Structure):
