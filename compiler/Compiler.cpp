@@ -16,6 +16,7 @@
 #include "compiler/plan/Report.h"
 #include "compiler/verify/PlanProof.h"
 #include "dialects/nn/NNDialect.h"
+#include "dialects/nn/SmallTypes.h"
 #include "dialects/plan/PlanDialect.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
@@ -77,6 +78,8 @@ static std::optional<artifact::ElementType> elementType(Type type) {
     return E::F16;
   if (type.isBF16())
     return E::BF16;
+  if (const artifact::SmallFloat *format = nn::smallFloat(type))
+    return format->type;
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
     return std::nullopt;
@@ -84,6 +87,10 @@ static std::optional<artifact::ElementType> elementType(Type type) {
   switch (integer.getWidth()) {
   case 1:
     return E::Bool;
+  case 2:
+    return isUnsigned ? E::U2 : E::I2;
+  case 4:
+    return isUnsigned ? E::U4 : E::I4;
   case 8:
     return isUnsigned ? E::U8 : E::I8;
   case 16:

@@ -2,11 +2,12 @@
 
 #include "dialects/nn/ConstantData.h"
 
+#include "dialects/nn/ElementCodec.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "dialects/nn/SmallTypes.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
-#include "llvm/ADT/APFloat.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
@@ -65,6 +66,13 @@ nn::makeConstant(RankedTensorType type,
 ElementsAttr nn::makeSplat(RankedTensorType type, double value) {
   type = withLayout(type, "");
   Type element = type.getElementType();
+  if (type.getNumElements() == 0)
+    return DenseElementsAttr::get(type, ArrayRef<Attribute>());
+  if (isSmall(element)) {
+    char code;
+    ElementCodec::get(element)->storeDouble(&value, 1, &code);
+    return DenseElementsAttr::getFromRawBuffer(type, code);
+  }
   Attribute attr;
   if (auto f = dyn_cast<FloatType>(element))
     attr = FloatAttr::get(f, value);
@@ -73,8 +81,6 @@ ElementsAttr nn::makeSplat(RankedTensorType type, double value) {
         element, APInt(element.getIntOrFloatBitWidth(),
                        static_cast<uint64_t>(static_cast<int64_t>(value)),
                        /*isSigned=*/true, /*implicitTrunc=*/true));
-  if (type.getNumElements() == 0)
-    return DenseElementsAttr::get(type, ArrayRef<Attribute>());
   return DenseElementsAttr::get(type, attr);
 }
 
@@ -84,7 +90,7 @@ std::optional<ConstantData> ConstantData::get(Attribute attr) {
     return std::nullopt;
   auto type = dyn_cast<RankedTensorType>(elements.getShapedType());
   if (!type || !type.hasStaticShape() ||
-      !type.getElementType().isIntOrFloat())
+      !ElementCodec::get(type.getElementType()))
     return std::nullopt;
   ConstantData data;
   data.type_ = withLayout(type, "");
@@ -138,60 +144,32 @@ std::optional<ConstantData> ConstantData::get(Value value) {
   return constant ? get(constant.getValue()) : std::nullopt;
 }
 
-template <typename T> static T read(ArrayRef<char> bytes, int64_t i) {
-  assert(i >= 0 && (i + 1) * sizeof(T) <= bytes.size() && "an element of the constant");
-  T value;
-  std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+double ConstantData::asDouble(int64_t i) const {
+  assert(i >= 0 && i < std::max<int64_t>(size(), 1) && "an element of the constant");
+  const ElementCodec *codec = ElementCodec::get(type_.getElementType());
+  double value;
+  codec->loadDouble(bytes_.data() + (isSplat_ ? 0 : i * codec->size), 0, 1, &value);
   return value;
 }
 
-double ConstantData::asDouble(int64_t i) const {
-  i = isSplat_ ? 0 : i;
-  Type element = type_.getElementType();
-  if (element.isF32())
-    return read<float>(bytes_, i);
-  if (element.isF64())
-    return read<double>(bytes_, i);
-  if (auto f = dyn_cast<FloatType>(element)) {
-    APFloat value(f.getFloatSemantics(),
-                  APInt(f.getWidth(), f.getWidth() == 8
-                                          ? read<uint8_t>(bytes_, i)
-                                          : read<uint16_t>(bytes_, i)));
-    return value.convertToDouble();
-  }
-  return element.isUnsignedInteger() ? static_cast<double>(static_cast<uint64_t>(asInt(i)))
-                                     : static_cast<double>(asInt(i));
-}
-
 int64_t ConstantData::asInt(int64_t i) const {
-  i = isSplat_ ? 0 : i;
-  Type element = type_.getElementType();
-  if (isa<FloatType>(element))
-    return static_cast<int64_t>(asDouble(i));
-  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
-  switch (storageElementSize(element)) {
-  case 1:
-    return isUnsigned ? int64_t(read<uint8_t>(bytes_, i)) : read<int8_t>(bytes_, i);
-  case 2:
-    return isUnsigned ? int64_t(read<uint16_t>(bytes_, i)) : read<int16_t>(bytes_, i);
-  case 4:
-    return isUnsigned ? int64_t(read<uint32_t>(bytes_, i)) : read<int32_t>(bytes_, i);
-  default:
-    return read<int64_t>(bytes_, i);
-  }
+  const ElementCodec *codec = ElementCodec::get(type_.getElementType());
+  int64_t value;
+  codec->loadInt(bytes_.data() + (isSplat_ ? 0 : i * codec->size), 0, 1, &value);
+  return value;
 }
 
 SmallVector<int64_t> ConstantData::asInts() const {
   SmallVector<int64_t> values(size_);
-  for (int64_t i = 0; i < size_; ++i)
-    values[i] = asInt(i);
+  ElementCodec::get(type_.getElementType())
+      ->loadInt(bytes_.data(), isSplat_ ? 0 : 1, size_, values.data());
   return values;
 }
 
 SmallVector<double> ConstantData::asDoubles() const {
   SmallVector<double> values(size_);
-  for (int64_t i = 0; i < size_; ++i)
-    values[i] = asDouble(i);
+  ElementCodec::get(type_.getElementType())
+      ->loadDouble(bytes_.data(), isSplat_ ? 0 : 1, size_, values.data());
   return values;
 }
 

@@ -17,7 +17,8 @@
 namespace nnv12::nn {
 
 /// Makes a constant of dense `type` (no layout) from row-major elements, each
-/// storageElementSize bytes (i1: one byte, 0 or 1). The bytes are copied.
+/// storageElementSize bytes (i1: one byte, 0 or 1; of fewer than eight bits:
+/// the low ones, below zeros). The bytes are copied.
 mlir::ElementsAttr makeConstant(mlir::RankedTensorType type,
                                 llvm::ArrayRef<char> bytes);
 /// The same without a copy when the constant is large: `fill` writes the bytes

@@ -62,8 +62,10 @@ mlir::ElementsAttr evalUnary(FunctionAttr function,
 mlir::ElementsAttr evalBinary(BinaryKind kind, const ConstantOperand &lhs,
                               const ConstantOperand &rhs,
                               mlir::RankedTensorType type);
+/// As nn.cast.
 mlir::ElementsAttr evalCast(const ConstantOperand &input,
-                            mlir::RankedTensorType type);
+                            mlir::RankedTensorType type, bool saturate = true,
+                            Rounding rounding = Rounding::nearest);
 mlir::ElementsAttr evalSelect(const ConstantOperand &condition,
                               const ConstantOperand &lhs,
                               const ConstantOperand &rhs,

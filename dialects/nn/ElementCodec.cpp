@@ -1,14 +1,17 @@
 //===- ElementCodec.cpp - Element types as doubles and integers -----------===//
 #include "dialects/nn/ElementCodec.h"
+#include "dialects/nn/SmallTypes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
+using namespace nnv12;
 using namespace nnv12::nn;
 
 namespace {
@@ -109,6 +112,50 @@ template <int exponentBits, int mantissaBits> struct Float16 {
   }
 };
 
+/// A float of 8 or 4 bits.
+template <artifact::ElementType type> struct Small {
+  static constexpr const artifact::SmallFloat &format =
+      *artifact::SmallFloat::get(type);
+  using Storage = uint8_t;
+  static constexpr auto domain = ElementCodec::Float;
+  static double toDouble(uint8_t v) {
+    static const std::array<double, 256> values = [] {
+      std::array<double, 256> table;
+      for (size_t code = 0; code < table.size(); ++code)
+        table[code] = format.decode(static_cast<uint8_t>(code));
+      return table;
+    }();
+    return values[v];
+  }
+  static int64_t toInt(uint8_t v) { return clampToInt<int64_t>(toDouble(v)); }
+  static uint8_t fromDouble(double v) {
+    return format.encode(v, /*saturate=*/false);
+  }
+  static uint8_t fromInt(int64_t v) {
+    return fromDouble(static_cast<double>(v));
+  }
+};
+
+/// An integer in the low bits of a byte. As MLIR does, it is stored with zeros
+/// above.
+template <unsigned bits, bool isSigned> struct LowBits {
+  using Storage = uint8_t;
+  static constexpr auto domain =
+      isSigned ? ElementCodec::Signed : ElementCodec::Unsigned;
+  static constexpr int mask = (1 << bits) - 1;
+  static constexpr int low = isSigned ? -(1 << (bits - 1)) : 0;
+  static int64_t toInt(uint8_t v) {
+    int value = v & mask;
+    return value > low + mask ? value - mask - 1 : value;
+  }
+  static double toDouble(uint8_t v) { return static_cast<double>(toInt(v)); }
+  static uint8_t fromDouble(double v) {
+    return fromInt(
+        std::clamp<int64_t>(clampToInt<int64_t>(v), low, low + mask));
+  }
+  static uint8_t fromInt(int64_t v) { return static_cast<uint8_t>(v & mask); }
+};
+
 template <typename Type, typename Value,
           Value (*convert)(typename Type::Storage)>
 void load(const char *from, int64_t stride, int64_t n, Value *to) {
@@ -143,6 +190,26 @@ template <typename Type> const ElementCodec *codec() {
 }
 } // namespace
 
+static const ElementCodec *codecOf(const artifact::SmallFloat &format) {
+  using E = artifact::ElementType;
+  switch (format.type) {
+  case E::F8E4M3FN:
+    return codec<Small<E::F8E4M3FN>>();
+  case E::F8E4M3FNUZ:
+    return codec<Small<E::F8E4M3FNUZ>>();
+  case E::F8E5M2:
+    return codec<Small<E::F8E5M2>>();
+  case E::F8E5M2FNUZ:
+    return codec<Small<E::F8E5M2FNUZ>>();
+  case E::F8E8M0:
+    return codec<Small<E::F8E8M0>>();
+  case E::F4E2M1:
+    return codec<Small<E::F4E2M1>>();
+  default:
+    return nullptr;
+  }
+}
+
 const ElementCodec *ElementCodec::get(mlir::Type type) {
   if (type.isF32())
     return codec<Plain<float>>();
@@ -152,6 +219,8 @@ const ElementCodec *ElementCodec::get(mlir::Type type) {
     return codec<Float16<5, 10>>();
   if (type.isBF16())
     return codec<Float16<8, 7>>();
+  if (const artifact::SmallFloat *format = smallFloat(type))
+    return codecOf(*format);
   auto integer = llvm::dyn_cast<mlir::IntegerType>(type);
   if (!integer)
     return nullptr;
@@ -159,6 +228,10 @@ const ElementCodec *ElementCodec::get(mlir::Type type) {
   switch (integer.getWidth()) {
   case 1:
     return codec<Bool>();
+  case 2:
+    return isUnsigned ? codec<LowBits<2, false>>() : codec<LowBits<2, true>>();
+  case 4:
+    return isUnsigned ? codec<LowBits<4, false>>() : codec<LowBits<4, true>>();
   case 8:
     return isUnsigned ? codec<Plain<uint8_t>>() : codec<Plain<int8_t>>();
   case 16:

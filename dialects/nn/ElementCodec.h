@@ -22,8 +22,9 @@ struct ElementCodec {
   void (*loadDouble)(const char *from, int64_t stride, int64_t n, double *to);
   void (*loadInt)(const char *from, int64_t stride, int64_t n, int64_t *to);
   /// Writes n elements side by side. Doubles are rounded to a float type (ties
-  /// to even), truncated and clamped to an integer type (NaN gives 0), and to
-  /// i1 compared with zero. Integers wrap in a narrower integer type.
+  /// to even; out of range infinity, or NaN where there is none), truncated and
+  /// clamped to an integer type (NaN gives 0), and to i1 compared with zero.
+  /// Integers wrap in a narrower integer type.
   void (*storeDouble)(const double *from, int64_t n, char *to);
   void (*storeInt)(const int64_t *from, int64_t n, char *to);
 

@@ -1,6 +1,7 @@
 //===- ElementwiseEval.cpp - Element-wise layers on constants -------------===//
 #include "dialects/nn/ConstantEval.h"
 #include "dialects/nn/Layout.h"
+#include "dialects/nn/SmallTypes.h"
 #include "dialects/nn/StridedLoop.h"
 
 #include <algorithm>
@@ -256,14 +257,21 @@ ElementsAttr nn::evalUnary(FunctionAttr function, const ConstantOperand &input,
                     });
 }
 
-ElementsAttr nn::evalCast(const ConstantOperand &input, RankedTensorType type) {
+ElementsAttr nn::evalCast(const ConstantOperand &input, RankedTensorType type,
+                          bool saturate, Rounding rounding) {
   const ElementCodec *to = ElementCodec::get(type.getElementType());
   if (!to)
     return {};
   bool asFloat = input.codec().domain == ElementCodec::Float ||
                  to->domain == ElementCodec::Float;
+  const artifact::SmallFloat *format = smallFloat(type.getElementType());
   return evalBlocks({&input}, type, asFloat,
-                    [](MutableArrayRef<ElementBlock>, int64_t) {});
+                    [&](MutableArrayRef<ElementBlock> blocks, int64_t n) {
+                      // What the store does by itself is exact then.
+                      for (int64_t i = 0; format && i < n; ++i)
+                        blocks[0].floats[i] = format->decode(format->encode(
+                            blocks[0].floats[i], saturate, toFormat(rounding)));
+                    });
 }
 
 //===----------------------------------------------------------------------===//

@@ -52,6 +52,9 @@ def NN_NearestMode : NN_Enum<"NearestMode", "rounding of a nearest coordinate", 
   "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]>;
 def NN_ScatterReduction : NN_Enum<"ScatterReduction", "what scatter does to the old element", [
   "none", "add", "mul", "min", "max"]>;
+def NN_Rounding : NN_Enum<"Rounding", "to which of two powers of two a cast goes", [
+  "nearest", // ties up
+  "up", "down"]>;
 def NN_RecurrentKind : NN_Enum<"RecurrentKind", "recurrent cell", ["rnn", "gru", "lstm"]>;
 
 def NN_UnaryKindAttr : NN_EnumAttr<NN_UnaryKind, "unary_kind">;
@@ -63,6 +66,7 @@ def NN_ResizeModeAttr : NN_EnumAttr<NN_ResizeMode, "resize_mode">;
 def NN_CoordinateModeAttr : NN_EnumAttr<NN_CoordinateMode, "coordinate_mode">;
 def NN_NearestModeAttr : NN_EnumAttr<NN_NearestMode, "nearest_mode">;
 def NN_ScatterReductionAttr : NN_EnumAttr<NN_ScatterReduction, "scatter_reduction">;
+def NN_RoundingAttr : NN_EnumAttr<NN_Rounding, "rounding">;
 def NN_RecurrentKindAttr : NN_EnumAttr<NN_RecurrentKind, "recurrent_kind">;
 
 def NN_FunctionAttr : AttrDef<NN_Dialect, "Function"> {

@@ -157,7 +157,8 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType())
     return getInput();
   auto input = ConstantOperand::get(adaptor.getInput());
-  return input ? evalCast(*input, getType()) : ElementsAttr();
+  return input ? evalCast(*input, getType(), getSaturate(), getRounding())
+               : ElementsAttr();
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "dialects/nn/SmallTypes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -75,6 +76,15 @@ static FailureOr<Shape> broadcast(OptLoc loc, ArrayRef<Value> values) {
   return out;
 }
 
+static LogicalResult checkComputes(OptLoc loc, Value v) {
+  Type element = ranked(v).getElementType();
+  if (!isSmall(element))
+    return success();
+  return emitOptionalError(loc, "found elements of ", element,
+                           ", which are moved and cast alone, expected a type "
+                           "to compute with");
+}
+
 #define INFER(Op)                                                              \
   LogicalResult Op::inferReturnTypes(MLIRContext *context, OptLoc loc,         \
                                      Op::Adaptor op, Types &types)
@@ -86,6 +96,8 @@ static FailureOr<Shape> broadcast(OptLoc loc, ArrayRef<Value> values) {
 INFER(UnaryOp) {
   auto t = ranked(op.getInput());
   UnaryKind kind = op.getFunction().getKind();
+  if (kind != UnaryKind::identity && failed(checkComputes(loc, op.getInput())))
+    return failure();
   bool boolean = kind == UnaryKind::is_nan || kind == UnaryKind::is_inf;
   return result(loc, types, t.getShape(),
                 boolean ? IntegerType::get(context, 1) : t.getElementType());
@@ -96,6 +108,8 @@ INFER(BinaryOp) {
   if (l.getElementType() != r.getElementType())
     return emitOptionalError(loc, "found element types ", l.getElementType(),
                              " and ", r.getElementType(), ", expected the same");
+  if (failed(checkComputes(loc, op.getLhs())))
+    return failure();
   auto shape = broadcast(loc, {op.getLhs(), op.getRhs()});
   if (failed(shape))
     return failure();
@@ -268,6 +282,9 @@ INFER(GatherElementsOp) {
 
 INFER(ScatterElementsOp) {
   auto t = ranked(op.getInput()), u = ranked(op.getUpdates());
+  if (op.getReduction() != ScatterReduction::none &&
+      failed(checkComputes(loc, op.getInput())))
+    return failure();
   if (failed(checkElementIndices(loc, t, op.getIndices(), op.getAxis())))
     return failure();
   if (u.getShape() != ranked(op.getIndices()).getShape() ||
@@ -313,6 +330,9 @@ INFER(GatherNDOp) {
 INFER(ScatterNDOp) {
   auto t = ranked(op.getInput()), i = ranked(op.getIndices()),
        u = ranked(op.getUpdates());
+  if (op.getReduction() != ScatterReduction::none &&
+      failed(checkComputes(loc, op.getInput())))
+    return failure();
   auto length = tupleLength(loc, t, op.getIndices(), 0);
   if (failed(length))
     return failure();
@@ -346,6 +366,8 @@ INFER(ReverseSequenceOp) {
 
 INFER(ReduceOp) {
   auto t = ranked(op.getInput());
+  if (failed(checkComputes(loc, op.getInput())))
+    return failure();
   Shape shape(t.getShape());
   SmallVector<bool> reduced(t.getRank(), false);
   for (int64_t axis : op.getAxes()) {
@@ -368,7 +390,8 @@ INFER(ReduceOp) {
 
 INFER(ArgReduceOp) {
   auto t = ranked(op.getInput());
-  if (failed(checkAxis(loc, op.getAxis(), t.getRank())))
+  if (failed(checkComputes(loc, op.getInput())) ||
+      failed(checkAxis(loc, op.getAxis(), t.getRank())))
     return failure();
   if (op.getKind() != ReduceKind::max && op.getKind() != ReduceKind::min)
     return emitOptionalError(loc, "found kind ", stringifyReduceKind(op.getKind()),
@@ -384,7 +407,8 @@ INFER(ArgReduceOp) {
 }
 
 INFER(CumSumOp) {
-  if (failed(checkAxis(loc, op.getAxis(), ranked(op.getInput()).getRank())))
+  if (failed(checkComputes(loc, op.getInput())) ||
+      failed(checkAxis(loc, op.getAxis(), ranked(op.getInput()).getRank())))
     return failure();
   return sameAsInput(loc, types, op.getInput());
 }
@@ -392,7 +416,8 @@ INFER(CumSumOp) {
 INFER(TopKOp) {
   auto t = ranked(op.getInput());
   int64_t k = op.getK();
-  if (failed(checkAxis(loc, op.getAxis(), t.getRank())))
+  if (failed(checkComputes(loc, op.getInput())) ||
+      failed(checkAxis(loc, op.getAxis(), t.getRank())))
     return failure();
   if (k < 0 || k > t.getDimSize(op.getAxis()))
     return emitOptionalError(loc, "found k ", k, ", expected 0 to ",
@@ -405,6 +430,8 @@ INFER(TopKOp) {
 }
 
 static LogicalResult checkFloat(OptLoc loc, Value v) {
+  if (failed(checkComputes(loc, v)))
+    return failure();
   if (isa<FloatType>(ranked(v).getElementType()))
     return success();
   return emitOptionalError(loc, "found elements of ", ranked(v).getElementType(),
@@ -486,6 +513,9 @@ static LogicalResult checkResidual(OptLoc loc, Value residual, Type result) {
 
 INFER(ConvOp) {
   auto t = ranked(op.getInput()), w = ranked(op.getWeights());
+  if (failed(checkComputes(loc, op.getInput())) ||
+      failed(checkComputes(loc, op.getWeights())))
+    return failure();
   int64_t groups = op.getGroups();
   if (t.getRank() < 3 || w.getRank() != t.getRank())
     return emitOptionalError(loc, "found input ", str(t.getShape()),
@@ -514,6 +544,9 @@ INFER(ConvOp) {
 
 INFER(ConvTransposeOp) {
   auto t = ranked(op.getInput()), w = ranked(op.getWeights());
+  if (failed(checkComputes(loc, op.getInput())) ||
+      failed(checkComputes(loc, op.getWeights())))
+    return failure();
   int64_t groups = op.getGroups(), spatial = t.getRank() - 2, channels;
   if (spatial < 1 || w.getRank() != t.getRank() || groups < 1 ||
       t.getDimSize(1) != w.getDimSize(0) || t.getDimSize(1) % groups ||
@@ -555,6 +588,9 @@ INFER(ConvTransposeOp) {
 
 INFER(MatMulOp) {
   auto l = ranked(op.getLhs()), r = ranked(op.getRhs());
+  if (failed(checkComputes(loc, op.getLhs())) ||
+      failed(checkComputes(loc, op.getRhs())))
+    return failure();
   if (l.getRank() < 2 || r.getRank() < 2)
     return emitOptionalError(loc, "found ranks ", l.getRank(), " and ",
                              r.getRank(), ", expected at least 2");
@@ -604,6 +640,8 @@ INFER(MatMulOp) {
 template <typename Op>
 static LogicalResult inferPool(Op op, Type element, OptLoc loc, Types &types) {
   auto t = ranked(op.getInput());
+  if (failed(checkComputes(loc, op.getInput())))
+    return failure();
   auto out = windows(loc, t, op.getKernel(), op.getStrides(), op.getDilations(),
                      op.getPadsLow(), op.getPadsHigh());
   if (failed(out))
@@ -627,6 +665,9 @@ INFER(MaxPoolIndicesOp) {
 
 INFER(GridSampleOp) {
   auto t = ranked(op.getInput()), g = ranked(op.getGrid());
+  if (failed(checkComputes(loc, op.getInput())) ||
+      failed(checkComputes(loc, op.getGrid())))
+    return failure();
   if (t.getRank() != 4 || g.getRank() != 4 || g.getDimSize(3) != 2 ||
       t.getDimSize(0) != g.getDimSize(0))
     return emitOptionalError(loc, "found input ", str(t.getShape()),
@@ -640,6 +681,9 @@ INFER(GridSampleOp) {
 INFER(RoiAlignOp) {
   auto t = ranked(op.getInput()), r = ranked(op.getRois()),
        b = ranked(op.getBatchIndices());
+  if (failed(checkComputes(loc, op.getInput())) ||
+      failed(checkComputes(loc, op.getRois())))
+    return failure();
   if (t.getRank() != 4 || r.getRank() != 2 || r.getDimSize(1) != 4 ||
       b.getRank() != 1 || b.getDimSize(0) != r.getDimSize(0) ||
       failed(checkIndices(loc, op.getBatchIndices())))

@@ -2,6 +2,7 @@
 
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
+#include "dialects/nn/SmallTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 
@@ -43,9 +44,13 @@ LogicalResult AdaptOp::verify() {
 }
 
 LogicalResult CastOp::verify() {
-  if (getInput().getType().getShape() == getType().getShape())
-    return success();
-  return emitOpError("found shapes that differ, expected the same");
+  if (getInput().getType().getShape() != getType().getShape())
+    return emitOpError("found shapes that differ, expected the same");
+  Type element = getType().getElementType();
+  if (getRounding() != Rounding::nearest && !isa<Float8E8M0FNUType>(element))
+    return emitOpError() << "found rounding " << stringifyRounding(getRounding())
+                         << " to " << element << ", expected f8E8M0FNU";
+  return success();
 }
 
 LogicalResult ReshapeOp::verify() {
@@ -71,6 +76,9 @@ LogicalResult BroadcastOp::verify() {
 
 LogicalResult ResizeOp::verify() {
   auto in = getInput().getType(), out = getType();
+  if (isSmall(in.getElementType()))
+    return emitOpError() << "found elements of " << in.getElementType()
+                         << ", expected a type to compute with";
   if (in.getRank() != out.getRank() ||
       (int64_t)getScales().size() != in.getRank())
     return emitOpError() << "found " << getScales().size() << " scales for " << in
@@ -85,6 +93,10 @@ LogicalResult ResizeOp::verify() {
 
 LogicalResult RecurrentOp::verify() {
   auto gates = getGates().getType(), r = getRecurrentWeights().getType();
+  for (Type element : {gates.getElementType(), r.getElementType()})
+    if (isSmall(element))
+      return emitOpError() << "found elements of " << element
+                           << ", expected a type to compute with";
   int64_t multiple = getKind() == RecurrentKind::lstm  ? 4
                      : getKind() == RecurrentKind::gru ? 3
                                                        : 1;

@@ -102,7 +102,12 @@ def NN_SelectOp : NN_Inferred<"select"> {
 
 def NN_CastOp : NN_Op<"cast"> {
   let summary = "converts elements to another type; float to integer truncates, clamped to the integer's range";
-  let arguments = (ins NN_Tensor:$input);
+  let description = [{
+    To a float of 8 or 4 bits, a number out of range becomes the largest (or smallest) number, or, unless
+    `saturate`, infinity or NaN. `rounding` is for f8E8M0FNU; everything else rounds to nearest, ties to even.
+  }];
+  let arguments = (ins NN_Tensor:$input, DefaultValuedAttr<BoolAttr, "true">:$saturate,
+    DefaultValuedAttr<NN_RoundingAttr, "::nnv12::nn::Rounding::nearest">:$rounding);
   let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
   let hasFolder = 1;

@@ -4,6 +4,7 @@
 #include "compiler/codegen/cpu/Math.h"
 
 #include "dialects/nn/ConstantData.h"
+#include "dialects/nn/SmallTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -75,8 +76,11 @@ static Value emitSelectLayer(ElementEmitter &e, Operation *op, ArrayRef<Coord> i
 
 static Value emitCastLayer(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
   auto cast = llvm::cast<nn::CastOp>(op);
-  return emitCast(e.k, e.element(cast.getInput(), index),
-                  e.elementType(cast.getInput()), e.elementType(cast.getOutput()));
+  Type from = e.elementType(cast.getInput()), to = e.elementType(cast.getOutput());
+  if (nn::smallFloat(from) || nn::smallFloat(to))
+    e.addCost(10);
+  return emitCast(e.k, e.element(cast.getInput(), index), from, to,
+                  cast.getSaturate(), cast.getRounding());
 }
 
 static Value emitAdapt(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
@@ -92,16 +96,23 @@ static Value emitConstant(ElementEmitter &e, Operation *op, ArrayRef<Coord> inde
   Value output = op->getResult(0);
   auto data = nn::ConstantData::get(output);
   Type element = e.elementType(output), compute = computeType(element);
+  bool coded = nn::smallFloat(element);
   if (data->size() > 0 && data->splat()) {
+    if (coded)
+      return e.k.iconst(data->bytes().front(), compute);
     if (isa<FloatType>(element))
       return e.k.fconst(data->asDouble(0), compute);
     return e.k.iconst(data->asInt(0), compute);
   }
-  SmallVector<double> values = data->asDoubles();
-  Type stored = isa<FloatType>(element) ? compute : storageType(element);
-  Value table = e.table(values, stored);
+  SmallVector<double> values;
+  if (coded)
+    values.assign(data->bytes().begin(), data->bytes().end());
+  else
+    values = data->asDoubles();
+  bool isReal = isa<FloatType>(compute);
+  Value table = e.table(values, isReal ? compute : storageType(element));
   Value x = e.load(table, e.linearize(index, e.view(output).shape));
-  return element.isInteger(1) ? toCompute(e.k, x, element) : x;
+  return isReal ? x : toCompute(e.k, x, element);
 }
 
 ArrayRef<ElementFunction> codegen::pointwiseFunctions() {

@@ -2,6 +2,8 @@
 
 #include "compiler/codegen/cpu/Math.h"
 #include "compiler/codegen/cpu/MathExpand.h"
+#include "compiler/codegen/cpu/SmallFloatMath.h"
+#include "dialects/nn/SmallTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -32,6 +34,8 @@ static unsigned width(Value x) {
 Type codegen::computeType(Type element) {
   if (element.isF16() || element.isBF16())
     return Float32Type::get(element.getContext());
+  if (nn::smallFloat(element))
+    return IntegerType::get(element.getContext(), 8);
   if (auto integer = dyn_cast<IntegerType>(element))
     return IntegerType::get(element.getContext(), integer.getWidth());
   return element;
@@ -42,6 +46,8 @@ Type codegen::storageType(Type element) {
   // not have; as bits they are moved like integers.
   if (element.isBF16())
     return IntegerType::get(element.getContext(), 16);
+  if (nn::smallFloat(element))
+    return IntegerType::get(element.getContext(), 8);
   if (auto integer = dyn_cast<IntegerType>(element))
     return IntegerType::get(element.getContext(), std::max(8u, integer.getWidth()));
   return element;
@@ -65,6 +71,12 @@ Value codegen::toCompute(KernelBuilder &k, Value stored, Type element) {
         k.b, withElement(stored.getType(), element), stored);
   if (element.isF16() || element.isBF16())
     return fromHalf(k, stored);
+  if (nn::isSmallInteger(element))
+    return arith::TruncIOp::create(k.b, type, stored);
+  if (element.getIntOrFloatBitWidth() < 8) // a code
+    return arith::AndIOp::create(
+        k.b, stored,
+        k.iconst((1 << element.getIntOrFloatBitWidth()) - 1, type));
   return stored;
 }
 
@@ -76,6 +88,10 @@ Value codegen::toStorage(KernelBuilder &k, Value x, Type element) {
     return toHalf(k, x, element);
   if (element.isBF16())
     return arith::BitcastOp::create(k.b, type, toHalf(k, x, element));
+  if (nn::isSmallInteger(element))
+    return element.isUnsignedInteger()
+               ? Value(arith::ExtUIOp::create(k.b, type, x))
+               : Value(arith::ExtSIOp::create(k.b, type, x));
   return x;
 }
 
@@ -110,9 +126,29 @@ static Value floatToInteger(KernelBuilder &k, Value x, Type type, bool isUnsigne
   return result;
 }
 
-Value codegen::emitCast(KernelBuilder &k, Value x, Type from, Type to) {
+Value codegen::emitCast(KernelBuilder &k, Value x, Type from, Type to,
+                        bool saturate, nn::Rounding rounding) {
   if (from == to)
     return x;
+  // Small floats go through f32, which holds all of them and all that a narrow
+  // integer can be, or through f64.
+  auto real = [&](bool isWide) -> Type {
+    return isWide ? Type(k.b.getF64Type()) : Type(k.b.getF32Type());
+  };
+  if (const artifact::SmallFloat *format = nn::smallFloat(from)) {
+    // Where subnormal numbers count as zero, f32 is too narrow for a truth
+    // value.
+    from = real(to.isF64() || to.isInteger(1));
+    return emitCast(k,
+                    emitDecode(k, *format, x, withElement(x.getType(), from)),
+                    from, to, saturate, rounding);
+  }
+  if (const artifact::SmallFloat *format = nn::smallFloat(to)) {
+    bool isWide = from.isF64() ||
+                  (isa<IntegerType>(from) && from.getIntOrFloatBitWidth() > 16);
+    x = emitCast(k, x, from, real(isWide));
+    return emitEncode(k, *format, x, saturate, toFormat(rounding));
+  }
   Type target = withElement(x.getType(), computeType(to));
   bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
   if (to.isInteger(1)) {

@@ -1,9 +1,10 @@
 //===- Math.h - Element-wise functions of the nn dialect --------*- C++ -*-===//
 //
 // The scalar meaning of nn.unary, nn.binary and nn.cast. All functions take
-// scalars or 1-D vectors in *compute types*: the element type itself, except that
-// f16 and bf16 are computed in f32, unsigned integers are signless, and i1 (one
-// byte in memory) is i1.
+// scalars or 1-D vectors in *compute types*: the element type itself, except
+// that f16 and bf16 are computed in f32, unsigned integers are signless, i1
+// (one byte in memory, as are i4 and i2) is i1, and a float of 8 or 4 bits is
+// its code, i8, which nothing but a cast understands.
 //
 // What C leaves undefined is defined here, since no input may trap: integer
 // division by zero gives 0, and so does its remainder; the smallest integer
@@ -36,9 +37,11 @@ mlir::Value emitUnary(KernelBuilder &k, nn::FunctionAttr f, mlir::Value x,
 mlir::Value emitBinary(KernelBuilder &k, nn::BinaryKind kind, mlir::Value lhs,
                        mlir::Value rhs, bool isUnsigned = false);
 /// x, a compute value of tensor element type `from`, as one of type `to`
-/// (rounded to it: a cast to f16 gives an f32 that f16 can hold).
+/// (rounded to it: a cast to f16 gives an f32 that f16 can hold). `saturate`
+/// and `rounding` as nn.cast has them.
 mlir::Value emitCast(KernelBuilder &k, mlir::Value x, mlir::Type from,
-                     mlir::Type to);
+                     mlir::Type to, bool saturate = true,
+                     nn::Rounding rounding = nn::Rounding::nearest);
 
 } // namespace nnv12::codegen
 

@@ -97,3 +97,33 @@ func.func @fuse(%x: tensor<2xf32>) {
   }
   return
 }
+
+// -----
+func.func @add_small(%x: tensor<2xf8E4M3FN>) {
+  // expected-error @below {{found elements of 'f8E4M3FN', which are moved and cast alone, expected a type to compute with}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.binary add %x, %x : tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN> -> tensor<2xf8E4M3FN>
+  return
+}
+
+// -----
+func.func @relu_small(%x: tensor<2xi4>) {
+  // expected-error @below {{found elements of 'i4', which are moved and cast alone, expected a type to compute with}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.unary %x <relu> : tensor<2xi4> -> tensor<2xi4>
+  return
+}
+
+// -----
+func.func @resize_small(%x: tensor<1x1x2xf4E2M1FN>) {
+  // expected-error @below {{found elements of 'f4E2M1FN', expected a type to compute with}}
+  %0 = nn.resize nearest %x scales [1.0, 1.0, 2.0] coordinates asymmetric nearest floor : tensor<1x1x2xf4E2M1FN> -> tensor<1x1x4xf4E2M1FN>
+  return
+}
+
+// -----
+func.func @cast_rounding(%x: tensor<2xf32>) {
+  // expected-error @below {{found rounding up to 'f8E5M2', expected f8E8M0FNU}}
+  %0 = nn.cast %x {rounding = #nn<rounding up>} : tensor<2xf32> -> tensor<2xf8E5M2>
+  return
+}

@@ -25,6 +25,21 @@ func.func @elementwise(%x: tensor<2x3xf32>, %y: tensor<3xf32>, %c: tensor<2x1xi1
   return %3 : tensor<2x3xi8>
 }
 
+// CHECK-LABEL: func @small
+func.func @small(%x: tensor<2xf32>) -> (tensor<2xf8E5M2>, tensor<2xf8E8M0FNU>, tensor<2xi4>, tensor<3xui2>, tensor<2xf4E2M1FN>) {
+  // CHECK: nn.cast %{{.*}} {saturate = false} : tensor<2xf32> -> tensor<2xf8E5M2>
+  %0 = nn.cast %x {saturate = false} : tensor<2xf32> -> tensor<2xf8E5M2>
+  // CHECK: nn.cast %{{.*}} {rounding = #nn<rounding up>} : tensor<2xf32> -> tensor<2xf8E8M0FNU>
+  %1 = nn.cast %x {saturate = true, rounding = #nn<rounding up>} : tensor<2xf32> -> tensor<2xf8E8M0FNU>
+  // CHECK: nn.constant dense<[-8, 7]> : tensor<2xi4>
+  %2 = nn.constant dense<[-8, 7]> : tensor<2xi4>
+  // CHECK: nn.constant dense<[3, 0, 1]> : tensor<3xui2>
+  %3 = nn.constant dense<[3, 0, 1]> : tensor<3xui2>
+  // CHECK: nn.constant dense<[-6.000000e+00, 5.000000e-01]> : tensor<2xf4E2M1FN>
+  %4 = nn.constant dense<[-6.0, 0.5]> : tensor<2xf4E2M1FN>
+  return %0, %1, %2, %3, %4 : tensor<2xf8E5M2>, tensor<2xf8E8M0FNU>, tensor<2xi4>, tensor<3xui2>, tensor<2xf4E2M1FN>
+}
+
 // CHECK-LABEL: func @movement
 func.func @movement(%x: tensor<2x3x4xf32>, %i: tensor<2xi64>, %v: tensor<f32>) -> tensor<2x9x4xf32> {
   // CHECK: nn.adapt {{.*}} -> tensor<2x3x4xf32, #nn.layout<"aBc16b">>
