@@ -172,7 +172,7 @@ bool GraphImporter::importInputs(Scope &scope) {
     Type element = elementType(dataType, b.context());
     if (!element)
       return b.fail("elements of " + dataTypeName(dataType),
-                    typeSetNames(kAll)),
+                    typeSetNames(kAny)),
              false;
     auto given = shapes.find(info.name());
     std::optional<Ints> shape = given != shapes.end()

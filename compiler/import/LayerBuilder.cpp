@@ -4,9 +4,10 @@
 
 #include "compiler/import/TypeSet.h"
 #include "dialects/nn/ConstantBudget.h"
+#include "dialects/nn/ElementCodec.h"
 #include "dialects/nn/Layout.h"
+#include "dialects/nn/SmallTypes.h"
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -47,9 +48,7 @@ static int64_t toInteger(double value) {
 }
 
 static void storeInteger(Type element, char *target, int64_t value) {
-  if (element.isInteger(1))
-    value = value != 0;
-  std::memcpy(target, &value, nn::storageElementSize(element));
+  nn::ElementCodec::get(element)->storeInt(&value, 1, target);
 }
 
 void importer::storeElement(Type element, char *target, double value) {
@@ -58,12 +57,8 @@ void importer::storeElement(Type element, char *target, double value) {
     std::memcpy(target, &f, sizeof f);
   } else if (element.isF64()) {
     std::memcpy(target, &value, sizeof value);
-  } else if (auto type = dyn_cast<FloatType>(element)) {
-    APFloat f(value);
-    bool lost;
-    f.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
-    uint64_t bits = f.bitcastToAPInt().getZExtValue();
-    std::memcpy(target, &bits, nn::storageElementSize(element));
+  } else if (isa<FloatType>(element)) {
+    nn::ElementCodec::get(element)->storeDouble(&value, 1, target);
   } else if (element.isInteger(1)) {
     *target = value != 0;
   } else if (element.isUnsignedInteger(64) && value >= 9223372036854775808.0) {
@@ -336,13 +331,22 @@ Value LayerBuilder::select(Value condition, Value x, Value y) {
   return create<nn::SelectOp>({condition, x, y}, {});
 }
 
-Value LayerBuilder::cast(Value x, Type element) {
+Value LayerBuilder::cast(Value x, Type element, bool saturate,
+                         nn::Rounding rounding) {
   if (failed_ || elem(x) == element)
     return x;
-  if (element.isInteger(1))
+  if (element.isInteger(1)) {
+    if (nn::isSmall(elem(x)))
+      x = cast(x, f32());
     return logicalNot(binary(BinaryKind::equal, x, 0.0));
+  }
   RankedTensorType t = type(shape(x), element);
-  return t ? create<nn::CastOp>({x}, {}, t) : Value();
+  if (!t)
+    return {};
+  return create<nn::CastOp>({x},
+                            {flag("saturate", saturate),
+                             kind<nn::RoundingAttr>("rounding", rounding)},
+                            t);
 }
 
 Value LayerBuilder::reshape(Value x, ArrayRef<int64_t> newShape) {

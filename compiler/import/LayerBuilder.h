@@ -99,8 +99,9 @@ public:
   Value square(Value x) { return mul(x, x); }
   Value logicalNot(Value x) { return unary(UnaryKind::logical_not, x); }
   Value select(Value condition, Value x, Value y);
-  /// To bool means: is not zero.
-  Value cast(Value x, Type element);
+  /// To bool means: is not zero. `saturate` and `rounding` as in nn.cast.
+  Value cast(Value x, Type element, bool saturate = true,
+             nn::Rounding rounding = nn::Rounding::nearest);
   /// One size may be -1: what is left.
   Value reshape(Value x, llvm::ArrayRef<int64_t> shape);
   /// Inserts dimensions of size one; `axes` count in the result.

@@ -42,12 +42,15 @@ llvm::ArrayRef<const OpRow *> importer::findOp(llvm::StringRef name) {
 /// Whole groups by their name, then single types.
 static std::string describe(TypeSet types) {
   static constexpr std::pair<TypeSet, const char *> kGroups[] = {
+      {kAny, "any"},
       {kAll, "all"},
       {kNumbers, "numbers"},
       {kFloats, "floats"},
       {kInts, "integers"},
       {kSigned, "signed integers"},
-      {kUnsigned, "unsigned integers"}};
+      {kUnsigned, "unsigned integers"},
+      {kFloat8s, "8-bit floats"},
+      {kSmallInts, "4- and 2-bit integers"}};
   std::string text;
   auto append = [&](const std::string &name) {
     text += (text.empty() || name.empty() ? "" : ", ") + name;
@@ -69,7 +72,8 @@ void nnv12::printOpsTable(llvm::raw_ostream &os) {
      << kLatestOpset
      << " (older ones where they mean the same).\n"
         "*Types* are the element types that the first tensor input may "
-        "have.\n\n"
+        "have: *all* leaves out the 8-, 4- and 2-bit ones, which are moved and "
+        "cast but not\ncomputed with; *any* has them, too.\n\n"
         "| operator | operator sets | types | limits |\n|---|---|---|---|\n";
   llvm::SmallVector<llvm::StringRef> names;
   for (const auto &entry : table())

@@ -7,6 +7,8 @@
 #include "compiler/import/Onnx.h"
 #include "dialects/nn/ConstantBudget.h"
 #include "dialects/nn/Layout.h"
+#include "dialects/nn/SmallTypes.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cstring>
 
@@ -31,6 +33,31 @@ static void copyField(const Field &field, Bytes target) {
   }
 }
 
+/// Bits of one element in a file: those of 4 and 2 bits lie side by side in a
+/// byte, the first in the lowest.
+static uint64_t packedBits(Type element) {
+  return nn::isSmall(element) ? element.getIntOrFloatBitWidth()
+                              : 8 * nn::storageElementSize(element);
+}
+
+static uint64_t packedSize(uint64_t count, Type element) {
+  return llvm::divideCeil(count * packedBits(element), 8);
+}
+
+/// From a file's bytes to one element after another, each in bytes of its own.
+static void unpack(ArrayRef<char> packed, Type element, Bytes target) {
+  uint64_t bits = packedBits(element);
+  if (target.empty())
+    return;
+  if (bits >= 8) {
+    std::memcpy(target.data(), packed.data(), target.size());
+  } else {
+    for (size_t i = 0; i < target.size(); ++i)
+      target[i] = static_cast<char>(
+          uint8_t(packed[i * bits / 8]) >> (i * bits % 8) & ((1u << bits) - 1));
+  }
+}
+
 static void copyTyped(const onnx::TensorProto &t, Type element, Bytes target) {
   TypeSet type = typeSetOf(element);
   if (type & kFloat32)
@@ -51,6 +78,7 @@ static void copyTyped(const onnx::TensorProto &t, Type element, Bytes target) {
     copyField<uint8_t>(t.int32_data(), target);
 }
 
+/// How many entries the field of that type has.
 static int64_t typedCount(const onnx::TensorProto &t, Type element) {
   TypeSet type = typeSetOf(element);
   if (type & kFloat32)
@@ -62,13 +90,6 @@ static int64_t typedCount(const onnx::TensorProto &t, Type element) {
   if (type & (kUInt64 | kUInt32))
     return t.uint64_data_size();
   return t.int32_data_size();
-}
-
-/// Any byte but zero is true.
-static void normaliseBools(Type element, Bytes bytes) {
-  if (element.isInteger(1))
-    for (char &c : bytes)
-      c = c != 0;
 }
 
 /// A constant with elements that a file brings.
@@ -83,7 +104,7 @@ ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
   Type element = elementType(tensor.data_type(), b.context());
   if (!element) {
     b.fail("a tensor of " + dataTypeName(tensor.data_type()),
-           typeSetNames(kAll));
+           typeSetNames(kAny));
     return {};
   }
   Ints dims(tensor.dims().begin(), tensor.dims().end());
@@ -91,7 +112,7 @@ ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
   if (!type)
     return {};
   int64_t count = type.getNumElements();
-  uint64_t bytes = count * nn::storageElementSize(element);
+  uint64_t bytes = packedSize(count, element);
   std::string what = " for " + str(dims) + " of " + typeName(element);
 
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
@@ -99,9 +120,7 @@ ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
     if (!slice.file)
       return {};
     return given(type, [&](Bytes target) {
-      if (!target.empty())
-        std::memcpy(target.data(), slice.bytes.data(), target.size());
-      normaliseBools(element, target);
+      unpack({slice.bytes.data(), slice.bytes.size()}, element, target);
     });
   }
   if (tensor.has_raw_data()) {
@@ -112,20 +131,22 @@ ElementsAttr importer::decodeTensor(const onnx::TensorProto &tensor,
       return {};
     }
     return given(type, [&](Bytes target) {
-      if (!target.empty())
-        std::memcpy(target.data(), raw.data(), target.size());
-      normaliseBools(element, target);
+      unpack({raw.data(), raw.size()}, element, target);
     });
   }
-  if (typedCount(tensor, element) != count) {
+  // Of packed types an entry is a byte.
+  int64_t entries = nn::isSmall(element) ? bytes : count;
+  if (typedCount(tensor, element) != entries) {
     b.fail("data of " + Twine(typedCount(tensor, element)) + " elements",
-           Twine(count) + what);
+           Twine(entries) + what);
     return {};
   }
-  return given(type, [&](Bytes target) {
-    copyTyped(tensor, element, target);
-    normaliseBools(element, target);
-  });
+  if (!nn::isSmall(element))
+    return given(type,
+                 [&](Bytes target) { copyTyped(tensor, element, target); });
+  SmallVector<char, 0> packed(bytes);
+  copyTyped(tensor, element, packed);
+  return given(type, [&](Bytes target) { unpack(packed, element, target); });
 }
 
 ElementsAttr importer::decodeSparse(const onnx::SparseTensorProto &sparse,
@@ -252,9 +273,7 @@ static Value readNpy(StringRef path, StringRef bytes, LayerBuilder &b) {
   if (elements.size() < size)
     return bad(Twine(elements.size()) + " bytes of elements", Twine(size));
   return b.constant(given(type, [&](Bytes target) {
-    if (!target.empty())
-      std::memcpy(target.data(), elements.data(), target.size());
-    normaliseBools(element, target);
+    unpack({elements.data(), elements.size()}, element, target);
   }));
 }
 

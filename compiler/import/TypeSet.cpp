@@ -17,7 +17,8 @@ static constexpr const char *kDataTypeNames[] = {
     "string",         "bool",         "float16",        "double",
     "uint32",         "uint64",       "complex64",      "complex128",
     "bfloat16",       "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
-    "float8e5m2fnuz", "uint4",        "int4",           "float4e2m1"};
+    "float8e5m2fnuz", "uint4",        "int4",           "float4e2m1",
+    "float8e8m0",     "uint2",        "int2"};
 
 Type importer::elementType(int32_t dataType, MLIRContext *context) {
   auto integer = [&](unsigned width, bool isUnsigned = false) -> Type {
@@ -54,6 +55,26 @@ Type importer::elementType(int32_t dataType, MLIRContext *context) {
     return integer(32, true);
   case kUInt64:
     return integer(64, true);
+  case kFloat8E4M3FN:
+    return Float8E4M3FNType::get(context);
+  case kFloat8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(context);
+  case kFloat8E5M2:
+    return Float8E5M2Type::get(context);
+  case kFloat8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(context);
+  case kFloat8E8M0:
+    return Float8E8M0FNUType::get(context);
+  case kFloat4E2M1:
+    return Float4E2M1FNType::get(context);
+  case kInt4:
+    return integer(4);
+  case kUInt4:
+    return integer(4, true);
+  case kInt2:
+    return integer(2);
+  case kUInt2:
+    return integer(2, true);
   default:
     return Type();
   }

@@ -26,6 +26,16 @@ enum : TypeSet {
   kUInt32 = 1u << 12,
   kUInt64 = 1u << 13,
   kBFloat16 = 1u << 16,
+  kFloat8E4M3FN = 1u << 17,
+  kFloat8E4M3FNUZ = 1u << 18,
+  kFloat8E5M2 = 1u << 19,
+  kFloat8E5M2FNUZ = 1u << 20,
+  kUInt4 = 1u << 21,
+  kInt4 = 1u << 22,
+  kFloat4E2M1 = 1u << 23,
+  kFloat8E8M0 = 1u << 24,
+  kUInt2 = 1u << 25,
+  kInt2 = 1u << 26,
 
   kFloats = kFloat32 | kFloat16 | kBFloat16 | kDouble,
   kSigned = kInt8 | kInt16 | kInt32 | kInt64,
@@ -33,6 +43,12 @@ enum : TypeSet {
   kInts = kSigned | kUnsigned,
   kNumbers = kFloats | kInts,
   kAll = kNumbers | kBool,
+
+  // What is moved and cast, but not computed with.
+  kFloat8s = kFloat8E4M3FN | kFloat8E4M3FNUZ | kFloat8E5M2 | kFloat8E5M2FNUZ,
+  kSmallInts = kInt4 | kUInt4 | kInt2 | kUInt2,
+  kSmall = kFloat8s | kFloat8E8M0 | kFloat4E2M1 | kSmallInts,
+  kAny = kAll | kSmall,
 };
 
 /// The element type for an ONNX data type, null if tensors of it are not

@@ -90,7 +90,7 @@ static void eyeLike(Node &n) {
                   ? elementType(int32_t(n.intAttr("dtype", 0)), n.context())
                   : n.elem(x);
   int64_t k = n.intAttr("k", 0);
-  if (!type)
+  if (!(typeSetOf(type) & kAll))
     return n.fail("dtype " + dataTypeName(int32_t(n.intAttr("dtype", 0))),
                   typeSetNames(kAll));
   if (!n.expectRank(x, 2, 2, "an input"))

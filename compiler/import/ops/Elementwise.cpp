@@ -2,6 +2,7 @@
 
 #include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
+#include "dialects/nn/SmallTypes.h"
 
 #include <limits>
 
@@ -95,9 +96,20 @@ static void clip(Node &n) {
 }
 
 static void castTo(Node &n, Value x, Type element) {
+  bool saturate = n.intAttr("saturate", 1) != 0;
+  static constexpr nn::Rounding kRoundings[] = {
+      nn::Rounding::up, nn::Rounding::down, nn::Rounding::nearest};
+  nn::Rounding rounding =
+      kRoundings[n.choice("round_mode", "up", {"up", "down", "nearest"})];
   if (n.failed())
     return;
-  n.out(n.cast(x, element));
+  // Out of an integer's range anything goes; of a small one ONNX's reference,
+  // and so its cases, keep the low bits.
+  if (nn::isSmallInteger(element) && n.isFloat(x))
+    x = n.cast(x, n.i32());
+  if (!isa<Float8E8M0FNUType>(element))
+    rounding = nn::Rounding::nearest;
+  n.out(n.cast(x, element, saturate, rounding));
 }
 
 static void cast(Node &n) {
@@ -114,7 +126,7 @@ static void cast(Node &n) {
   Type element =
       elementType(int32_t(std::clamp<int64_t>(to, 0, 1000)), n.context());
   if (!element)
-    return n.fail("a cast to " + dataTypeName(int32_t(to)), typeSetNames(kAll));
+    return n.fail("a cast to " + dataTypeName(int32_t(to)), typeSetNames(kAny));
   castTo(n, n.in(0), element);
 }
 
@@ -228,8 +240,8 @@ OpRows importer::elementwiseOps() {
       {"BitwiseNot", 18, L, kInts, unary<U::bitwise_not>},
       {"BitwiseOr", 18, L, kInts, binary<B::bitwise_or>},
       {"BitwiseXor", 18, L, kInts, binary<B::bitwise_xor>},
-      {"Cast", 1, L, kAll, cast, "no strings, no 8-bit floats"},
-      {"CastLike", 15, L, kAll, castLike, "no strings, no 8-bit floats"},
+      {"Cast", 1, L, kAny, cast, "no strings"},
+      {"CastLike", 15, L, kAny, castLike, "no strings"},
       {"Ceil", 1, L, kFloats, unary<U::ceil>},
       {"Celu", 12, L, kFloats, celu},
       {"Clip", 1, L, kNumbers, clip},
@@ -246,7 +258,7 @@ OpRows importer::elementwiseOps() {
       {"GreaterOrEqual", 12, L, kNumbers, binary<B::greater_equal>},
       {"HardSigmoid", 1, L, kFloats, hardSigmoid},
       {"HardSwish", 14, L, kFloats, hardSwish},
-      {"Identity", 1, L, kAll, identity},
+      {"Identity", 1, L, kAny, identity},
       {"IsInf", 10, L, kFloats, isInf},
       {"IsNaN", 9, L, kFloats, unary<U::is_nan>},
       {"LeakyRelu", 1, L, kFloats, leakyRelu},

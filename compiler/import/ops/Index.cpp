@@ -207,7 +207,7 @@ OpRows importer::indexOps() {
   constexpr int L = kLatestOpset;
   static const OpRow rows[] = {
       {"Compress", 9, L, kAll, compress, "condition constant"},
-      {"Gather", 1, L, kAll, gather},
+      {"Gather", 1, L, kAny, gather},
       {"GatherElements", 11, L, kAll, gatherElements},
       {"GatherND", 11, L, kAll, gatherND},
       {"NonZero", 9, L, kAll, nonZero, "constant input"},

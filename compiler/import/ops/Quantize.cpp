@@ -2,12 +2,15 @@
 //
 // Integers stay integers: zero points are subtracted as int32, products are
 // summed exactly as int32, and results are scaled in float32 and rounded half
-// to even.
+// to even. Floats of 8 and 4 bits are float32 as soon as they are computed
+// with.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Convolution.h"
 #include "compiler/import/ops/Matrix.h"
+
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <numeric>
@@ -24,13 +27,12 @@ static Value spread(Node &n, Value v, Value x, int64_t axis, int64_t block) {
   if (block > 0) {
     // [.., blocks, ..] becomes [.., blocks, block, ..], then cut to x's size.
     Ints s = n.shape(v), split = s, repeated, merged = s;
-    if (n.rank(v) != n.rank(x))
-      return n.fail("a scale " + str(s) + " for blocks of " + str(n.shape(x)),
-                    "the input's rank"),
-             Value();
-    if (s[axis] * block < n.dim(x, axis) || block > (int64_t(1) << 31))
-      return n.fail("a scale " + str(s) + " for blocks of " + Twine(block),
-                    "enough for " + str(n.shape(x))),
+    Ints blocks = n.shape(x);
+    blocks[axis] = llvm::divideCeil(blocks[axis], block);
+    if (s != blocks)
+      return n.fail("a scale or zero point " + str(s) + " for blocks of " +
+                        Twine(block) + " of " + str(n.shape(x)),
+                    str(blocks)),
              Value();
     split.insert(split.begin() + axis + 1, 1);
     repeated = split;
@@ -63,50 +65,100 @@ static Value saturate(Node &n, Value x, Value zeroPoint, Type type) {
   return n.cast(n.unary(UnaryKind::clip, y, {low, high}), type);
 }
 
-static bool checkQuantized(Node &n, Type type) {
-  if (!n.failed() && (typeSetOf(type) & (kInt8 | kUInt8 | kInt16 | kUInt16)))
-    return true;
-  n.fail("a quantised type " + typeName(type), "int8, uint8, int16 or uint16");
-  return false;
+static constexpr TypeSet kFullInts = kInt8 | kUInt8 | kInt16 | kUInt16;
+static constexpr TypeSet kQuantised =
+    kFullInts | kSmallInts | kFloat8s | kFloat4E2M1;
+
+static bool checkType(Node &n, const char *what, Type type, TypeSet allowed) {
+  if (!n.failed() && !(typeSetOf(type) & allowed))
+    n.fail(Twine(what) + " " + typeName(type), typeSetNames(allowed));
+  return !n.failed();
 }
 
+/// The type that the attribute names, `absent` without it, null after a fault.
+static Type typeAttr(Node &n, const char *name, Type absent, TypeSet allowed) {
+  int64_t number = n.intAttr(name, 0);
+  if (n.failed() || number == 0)
+    return absent;
+  auto dataType = int32_t(std::clamp<int64_t>(number, -1, 1000));
+  Type type = elementType(dataType, n.context());
+  if (typeSetOf(type) & allowed)
+    return type;
+  n.fail(Twine(name) + " " + dataTypeName(dataType), typeSetNames(allowed));
+  return {};
+}
+
+/// The attribute axis, where the shape of the scale makes use of it.
+static int64_t quantisedAxis(Node &n, Value x, Value scale, int64_t block) {
+  if (block < 0)
+    n.fail("block_size " + Twine(block), "0 or more");
+  int64_t axis = n.intAttr("axis", 1);
+  return n.size(scale) == 1 && block == 0 ? 0 : n.axis(axis, n.rank(x));
+}
+
+/// A zero point that does nothing is left out: -0 + 0 would not be -0.
+static Value zeroPoint(Node &n) {
+  Value zero = n.optional(2);
+  auto data = n.data(zero);
+  return data && data->splat() == 0.0 ? Value() : zero;
+}
+
+/// As float32, but no more exact than `precision`.
+static Value rounded(Node &n, Value x, Type precision) {
+  return n.cast(n.cast(x, precision), n.f32());
+}
+
+/// The scale's type, or `precision`, says how exactly x is divided.
 static void quantizeLinear(Node &n) {
   Value x = n.in(0), scale = n.in(1), zero = n.optional(2);
-  Type type = zero ? n.elem(zero) : Type();
-  int64_t dataType = n.intAttr("output_dtype", 0);
-  if (!type && dataType) {
-    type = elementType(int32_t(std::clamp<int64_t>(dataType, 0, 1000)),
-                       n.context());
-    if (!type)
-      return n.fail("output_dtype " + dataTypeName(int32_t(dataType)),
-                    "int8, uint8, int16 or uint16");
-  } else if (!type) {
-    type = n.builder().getIntegerType(8, false);
-  }
-  if (!checkQuantized(n, type))
+  Type byZero = zero ? n.elem(zero) : Type();
+  Type otherwise = byZero ? byZero : n.builder().getIntegerType(8, false);
+  Type type = typeAttr(n, "output_dtype", otherwise, kQuantised);
+  if (!checkType(n, "a quantised type", type, kQuantised) ||
+      !checkType(n, "a scale of", n.elem(scale),
+                 kFloats | kInt32 | kFloat8E8M0))
     return;
-  int64_t axis = n.intAttr("axis", 1), block = n.intAttr("block_size", 0);
-  axis = n.size(scale) == 1 && block == 0 ? 0 : n.axis(axis, n.rank(x));
-  Value wide = n.cast(x, n.f32());
+  if (byZero && type != byZero)
+    return n.fail("output_dtype " + typeName(type),
+                  "the zero point's " + typeName(byZero));
+  zero = zeroPoint(n);
+  bool isHalf = typeSetOf(n.elem(scale)) & (kFloat16 | kBFloat16);
+  Type precision = typeAttr(n, "precision", isHalf ? n.elem(scale) : n.f32(),
+                            kFloat32 | kFloat16 | kBFloat16);
+  if (n.failed())
+    return;
+  int64_t block = n.intAttr("block_size", 0);
+  int64_t axis = quantisedAxis(n, x, scale, block);
+  Value divisor = spread(n, rounded(n, scale, precision), x, axis, block);
   Value divided =
-      n.div(wide, spread(n, n.cast(scale, n.f32()), x, axis, block));
-  n.out(saturate(n, divided, spread(n, zero, x, axis, block), type));
+      rounded(n, n.div(rounded(n, x, precision), divisor), precision);
+  zero = spread(n, zero, x, axis, block);
+  if (!(typeSetOf(type) & (kFloat8s | kFloat4E2M1)))
+    return n.out(saturate(n, divided, zero, type));
+  if (zero)
+    divided = n.add(divided, n.cast(zero, n.f32()));
+  n.out(n.cast(divided, type, n.intAttr("saturate", 1) != 0));
 }
 
 static void dequantizeLinear(Node &n) {
   Value x = n.in(0), scale = n.in(1), zero = n.optional(2);
-  int64_t axis = n.intAttr("axis", 1), block = n.intAttr("block_size", 0);
-  axis = n.size(scale) == 1 && block == 0 ? 0 : n.axis(axis, n.rank(x));
-  if (!n.isFloat(scale))
-    return n.fail("a scale of " + typeName(n.elem(scale)), "a float");
+  int64_t block = n.intAttr("block_size", 0);
+  int64_t axis = quantisedAxis(n, x, scale, block);
+  if (!checkType(n, "a scale of", n.elem(scale), kFloats | kFloat8E8M0))
+    return;
   if (zero && n.elem(zero) != n.elem(x))
     return n.fail("a zero point of " + typeName(n.elem(zero)),
                   "the input's type " + typeName(n.elem(x)));
-  Value y = n.cast(x, n.i32());
+  Type result = typeAttr(n, "output_dtype", n.elem(scale), kFloats);
+  if (!checkType(n, "a result of", result, kFloats))
+    return;
+  zero = spread(n, zeroPoint(n), x, axis, block);
+  Type exact = n.isFloat(x) ? n.f32() : n.i32();
+  Value y = n.cast(x, exact);
   if (zero)
-    y = n.sub(y, n.cast(spread(n, zero, x, axis, block), n.i32()));
+    y = n.sub(y, n.cast(zero, exact));
   Value factor = spread(n, n.cast(scale, n.f32()), x, axis, block);
-  n.out(n.cast(n.mul(n.cast(y, n.f32()), factor), n.elem(scale)));
+  n.out(n.cast(n.mul(n.cast(y, n.f32()), factor), result));
 }
 
 /// uint8 over the range of x, which is made to contain zero.
@@ -175,7 +227,7 @@ static Value integerConv(Node &n, Value x, Value xZero, Value w, Value wZero) {
 /// `zeroPoint`. The weights' scale goes along `axis` unless it is one number.
 static Value requantize(Node &n, Value sum, Value inScale, Value weightScale,
                         Value outScale, Value zeroPoint, int64_t axis) {
-  if (n.failed() || !checkQuantized(n, n.elem(zeroPoint)))
+  if (!checkType(n, "a quantised type", n.elem(zeroPoint), kFullInts))
     return {};
   if (n.size(inScale) != 1 || n.size(outScale) != 1 || n.size(zeroPoint) != 1)
     return n.fail("several scales for an input or the output", "one"), Value();
@@ -216,16 +268,14 @@ static void qLinearConv(Node &n) {
 OpRows importer::quantizeOps() {
   constexpr int L = kLatestOpset;
   constexpr TypeSet kBytes = kInt8 | kUInt8;
-  constexpr const char *kNoSmall = "no 4-bit types, no 8-bit floats";
   static const OpRow rows[] = {
       {"ConvInteger", 10, L, kBytes, convInteger},
-      {"DequantizeLinear", 10, L, kBytes | kInt16 | kUInt16 | kInt32,
-       dequantizeLinear, kNoSmall},
+      {"DequantizeLinear", 10, L, kQuantised | kInt32, dequantizeLinear},
       {"DynamicQuantizeLinear", 11, L, kFloat32, dynamicQuantizeLinear},
       {"MatMulInteger", 10, L, kBytes, matmulInteger},
       {"QLinearConv", 10, L, kBytes, qLinearConv},
       {"QLinearMatMul", 10, L, kBytes, qLinearMatmul, "one scale for A"},
-      {"QuantizeLinear", 10, L, kFloats | kInt32, quantizeLinear, kNoSmall},
+      {"QuantizeLinear", 10, L, kFloats | kInt32, quantizeLinear},
   };
   return rows;
 }

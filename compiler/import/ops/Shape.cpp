@@ -355,23 +355,23 @@ static void reverseSequence(Node &n) {
 OpRows importer::shapeOps() {
   constexpr int L = kLatestOpset;
   static const OpRow rows[] = {
-      {"Concat", 1, L, kAll, concat},
+      {"Concat", 1, L, kAny, concat},
       {"DepthToSpace", 1, L, kAll, depthToSpace},
-      {"Expand", 8, L, kAll, expand, "shape constant"},
-      {"Flatten", 1, L, kAll, flatten},
-      {"Pad", 1, L, kAll, pad, "pads and axes constant"},
-      {"Reshape", 1, L, kAll, reshape, "shape constant"},
+      {"Expand", 8, L, kAny, expand, "shape constant"},
+      {"Flatten", 1, L, kAny, flatten},
+      {"Pad", 1, L, kAny, pad, "pads and axes constant"},
+      {"Reshape", 1, L, kAny, reshape, "shape constant"},
       {"ReverseSequence", 10, L, kAll, reverseSequence},
-      {"Shape", 1, L, kAll, shape},
-      {"Size", 1, L, kAll, size},
-      {"Slice", 1, L, kAll, slice, "starts, ends, axes, steps constant"},
+      {"Shape", 1, L, kAny, shape},
+      {"Size", 1, L, kAny, size},
+      {"Slice", 1, L, kAny, slice, "starts, ends, axes, steps constant"},
       {"SpaceToDepth", 1, L, kAll, spaceToDepth},
-      {"Split", 1, L, kAll, split, "split constant"},
-      {"Squeeze", 1, L, kAll, squeeze, "axes constant"},
-      {"Tile", 1, L, kAll, tile, "repeats constant"},
-      {"Transpose", 1, L, kAll, transpose},
+      {"Split", 1, L, kAny, split, "split constant"},
+      {"Squeeze", 1, L, kAny, squeeze, "axes constant"},
+      {"Tile", 1, L, kAny, tile, "repeats constant"},
+      {"Transpose", 1, L, kAny, transpose},
       {"Trilu", 14, L, kAll, trilu, "k constant"},
-      {"Unsqueeze", 1, L, kAll, unsqueeze, "axes constant"},
+      {"Unsqueeze", 1, L, kAny, unsqueeze, "axes constant"},
   };
   return rows;
 }
