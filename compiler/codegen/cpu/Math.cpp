@@ -53,12 +53,34 @@ Type codegen::storageType(Type element) {
   return element;
 }
 
+/// f32 to the bits of bf16, in integers: LLVM makes a call of an integer's
+/// conversion that is narrowed at once, and NaNs keep their sign this way.
+static Value toBFloat16Bits(KernelBuilder &k, Value x) {
+  Type type = withElement(x.getType(), k.b.getI32Type());
+  auto c = [&](int64_t value) { return k.iconst(value, type); };
+  auto upperHalf = [&](Value bits) -> Value {
+    return arith::ShRUIOp::create(k.b, bits, c(16));
+  };
+  Value bits = arith::BitcastOp::create(k.b, type, x);
+  Value last = arith::AndIOp::create(k.b, upperHalf(bits), c(1));
+  Value rounded = upperHalf(arith::AddIOp::create(
+      k.b, arith::AddIOp::create(k.b, bits, c(0x7fff)), last));
+  Value quiet = arith::OrIOp::create(k.b, upperHalf(bits), c(0x40));
+  Value isNaN = arith::CmpFOp::create(k.b, arith::CmpFPredicate::UNO, x, x);
+  return arith::TruncIOp::create(
+      k.b, withElement(type, k.b.getI16Type()),
+      arith::SelectOp::create(k.b, isNaN, quiet, rounded));
+}
+
 /// Half precision to f32 and back.
 static Value fromHalf(KernelBuilder &k, Value x) {
   return arith::ExtFOp::create(k.b, withElement(x.getType(), k.b.getF32Type()), x);
 }
 static Value toHalf(KernelBuilder &k, Value x, Type element) {
-  return arith::TruncFOp::create(k.b, withElement(x.getType(), element), x);
+  Type type = withElement(x.getType(), element);
+  if (element.isBF16())
+    return arith::BitcastOp::create(k.b, type, toBFloat16Bits(k, x));
+  return arith::TruncFOp::create(k.b, type, x);
 }
 
 Value codegen::toCompute(KernelBuilder &k, Value stored, Type element) {
@@ -87,7 +109,7 @@ Value codegen::toStorage(KernelBuilder &k, Value x, Type element) {
   if (element.isF16())
     return toHalf(k, x, element);
   if (element.isBF16())
-    return arith::BitcastOp::create(k.b, type, toHalf(k, x, element));
+    return toBFloat16Bits(k, x);
   if (nn::isSmallInteger(element))
     return element.isUnsignedInteger()
                ? Value(arith::ExtUIOp::create(k.b, type, x))

@@ -245,6 +245,16 @@ TEST(Math, Integers) {
   checkIntegers<uint64_t>("ui64");
 }
 
+TEST(Math, IntegersAsNarrowFloats) {
+  for (std::string element : {"i8", "ui8", "i32", "i1"})
+    for (std::string to : {"f16", "bf16"})
+      for (int64_t count : {1, 6, 37}) {
+        Tensor x = integers({count}, element, 0, element == "i1" ? 1 : 100);
+        check("nn.cast %0 : $0 -> $r", {x}, {x.shape, to, "", {}},
+              [&](const Indices &i) { return x.at(i); }, 0);
+      }
+}
+
 TEST(Math, NarrowFloats) {
   for (std::string element : {"f16", "bf16"}) {
     Tensor x = values(element, random({37}, 1, "", 5).data), y = values(element, random({37}, 2).data);
