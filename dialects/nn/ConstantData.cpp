@@ -145,7 +145,7 @@ std::optional<ConstantData> ConstantData::get(Value value) {
 }
 
 double ConstantData::asDouble(int64_t i) const {
-  assert(i >= 0 && i < std::max<int64_t>(size(), 1) && "an element of the constant");
+  assert((isSplat_ || (i >= 0 && i < size_)) && "an element of the constant");
   const ElementCodec *codec = ElementCodec::get(type_.getElementType());
   double value;
   codec->loadDouble(bytes_.data() + (isSplat_ ? 0 : i * codec->size), 0, 1, &value);
