@@ -29,7 +29,7 @@ struct WidenHalf : nnv12::impl::WidenHalfBase<WidenHalf> {
   void runOnOperation() override {
     SmallVector<Operation *> layers;
     for (Operation &op : getOperation().getBody().front())
-      if (!isa<nn::CastOp, ConstantOp>(op) &&
+      if (!isa<nn::CastOp, BitCastOp, ConstantOp>(op) &&
           !op.hasTrait<OpTrait::IsTerminator>() &&
           (llvm::any_of(op.getOperandTypes(), isHalf) ||
            llvm::any_of(op.getResultTypes(), isHalf)))

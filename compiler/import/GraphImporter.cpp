@@ -56,6 +56,40 @@ LayerBuilder GraphImporter::reportNode(const onnx::NodeProto &proto,
 }
 
 //===----------------------------------------------------------------------===//
+// Fields that the protobuf classes of Debian's ONNX do not know yet
+//===----------------------------------------------------------------------===//
+
+/// FunctionProto.attribute_proto (attributes with defaults, IR version 9).
+static constexpr int kAttributeProtoField = 11;
+/// Which function of one name is meant (IR version 10).
+static constexpr int kFunctionOverloadField = 13, kNodeOverloadField = 8;
+
+/// The bytes of each field with this number.
+template <typename Message>
+static SmallVector<StringRef> fieldsOf(const Message &message, int number) {
+  SmallVector<StringRef> result;
+  const auto &unknown = message.unknown_fields();
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const auto &field = unknown.field(i);
+    if (field.number() == number &&
+        field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      result.push_back(field.length_delimited());
+  }
+  return result;
+}
+
+template <typename Message>
+static StringRef textField(const Message &message, int number) {
+  SmallVector<StringRef> fields = fieldsOf(message, number);
+  return fields.empty() ? StringRef() : fields.back();
+}
+
+static std::string functionKey(StringRef domain, StringRef name,
+                               StringRef overload) {
+  return (domain + "::" + name + ":" + overload).str();
+}
+
+//===----------------------------------------------------------------------===//
 // Model
 //===----------------------------------------------------------------------===//
 
@@ -65,8 +99,11 @@ static StringRef canonicalDomain(StringRef domain) {
 }
 
 bool GraphImporter::checkModel() {
-  if (model_.ir_version() < 3 || model_.ir_version() > 11)
-    return report().fail("IR version " + Twine(model_.ir_version()), "3 to 11"),
+  // Newer versions add types and fields; a model that uses one that matters is
+  // refused where it does.
+  if (model_.ir_version() < 3)
+    return report().fail("IR version " + Twine(model_.ir_version()),
+                         "3 or later"),
            false;
   if (!model_.has_graph())
     return report().fail("no graph", "a model with one"), false;
@@ -107,39 +144,65 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
   return module;
 }
 
+/// The tensors that a graph's output consists of, by name: a sequence or
+/// optional gives one for each element, NAME[0], NAME[1]…
+static void flatten(const std::string &name, const ImportValue &value,
+                    SmallVectorImpl<std::pair<std::string, Value>> &tensors) {
+  if (value.kind == ImportValue::Tensor)
+    return tensors.emplace_back(name, value.tensor), void();
+  for (auto [i, element] : llvm::enumerate(value.list))
+    flatten(name + "[" + std::to_string(i) + "]", element, tensors);
+}
+
+/// The element type that a declared type has, inside sequences and optionals;
+/// zero if it says nothing.
+static int32_t declaredElement(const onnx::TypeProto &type) {
+  if (type.has_sequence_type())
+    return declaredElement(type.sequence_type().elem_type());
+  if (type.has_optional_type())
+    return declaredElement(type.optional_type().elem_type());
+  return type.tensor_type().elem_type();
+}
+
 bool GraphImporter::bindOutputs() {
   const onnx::GraphProto &graph = model_.graph();
   if (graph.output_size() == 0)
     return report().fail("a graph without outputs", "at least one"), false;
-  SmallVector<Value> results;
+  SmallVector<std::pair<std::string, Value>> tensors;
   for (const onnx::ValueInfoProto &output : graph.output()) {
     LayerBuilder b = report("output '" + output.name() + "': ");
     std::optional<ImportValue> value = lookup(*current_, output.name());
     if (!value)
       return b.fail("a name that is not defined", "the output of a node"),
              false;
-    if (value->kind != ImportValue::Tensor)
-      return b.fail("a sequence or optional", "a tensor"), false;
-    if (!value->tensor) {
-      if (!fault_)
-        b.fail("an absent optional", "a tensor");
-      return false;
-    }
-    int32_t declared = output.type().tensor_type().elem_type();
+    size_t first = tensors.size();
+    flatten(output.name(), *value, tensors);
+    int32_t declared = declaredElement(output.type());
     Type element = elementType(declared, builder_.getContext());
-    if (declared && element != b.elem(value->tensor))
-      return b.fail(typeName(b.elem(value->tensor)), dataTypeName(declared)),
-             false;
-    results.push_back(value->tensor);
+    for (auto &[name, tensor] : llvm::drop_begin(tensors, first)) {
+      if (!tensor) {
+        if (!fault_)
+          b.fail("an absent optional", "a tensor");
+        return false;
+      }
+      if (declared && element != b.elem(tensor))
+        return b.fail(typeName(b.elem(tensor)), dataTypeName(declared)), false;
+    }
   }
+  if (tensors.empty())
+    return report().fail("outputs that are empty sequences or optionals",
+                         "at least one tensor"),
+           false;
+  SmallVector<Value> results;
+  for (auto &[name, tensor] : tensors)
+    results.push_back(tensor);
   func::ReturnOp::create(builder_, fileLoc_, results);
   SmallVector<Type> types(ValueRange(results).getTypes());
   main_.setType(builder_.getFunctionType(block_->getArgumentTypes(), types));
   for (auto [i, name] : llvm::enumerate(argumentNames_))
     main_.setArgAttr(i, "nn.name", builder_.getStringAttr(name));
-  for (int i = 0; i < graph.output_size(); ++i)
-    main_.setResultAttr(i, "nn.name",
-                        builder_.getStringAttr(graph.output(i).name()));
+  for (auto [i, named] : llvm::enumerate(tensors))
+    main_.setResultAttr(i, "nn.name", builder_.getStringAttr(named.first));
   return true;
 }
 
@@ -276,7 +339,8 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
             opset->second, nodeLoc(proto, index), nodePrefix(proto, index));
   llvm::SaveAndRestore scopeHere(current_, const_cast<const Scope *>(&scope));
   llvm::SaveAndRestore frameHere(currentFrame_, &frame);
-  std::string key = (domain + "::" + proto.op_type()).str();
+  std::string key = functionKey(domain, proto.op_type(),
+                                textField(proto, kNodeOverloadField));
   bool ok = functions_.count(key)
                 ? importCall(node, *functions_.lookup(key), attributes)
                 : importOperator(node, domain);
@@ -298,12 +362,13 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
 }
 
 bool GraphImporter::importOperator(Node &node, StringRef domain) {
-  if (!domain.empty()) {
+  ArrayRef<const OpRow *> rows = findOp(
+      domain.empty() ? node.op().str() : (domain + "." + node.op()).str());
+  if (rows.empty() && !domain.empty()) {
     node.fail("an operator of domain '" + domain + "'",
-              "one of ai.onnx or a function of the model");
+              "one of docs/ops.md or a function of the model");
     return false;
   }
-  ArrayRef<const OpRow *> rows = findOp(node.op());
   if (rows.empty()) {
     node.fail("an unknown operator", "one of docs/ops.md");
     return false;
@@ -375,7 +440,8 @@ GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
 
 bool GraphImporter::importFunctions() {
   for (const onnx::FunctionProto &f : model_.functions()) {
-    std::string key = (canonicalDomain(f.domain()) + "::" + f.name()).str();
+    std::string key = functionKey(canonicalDomain(f.domain()), f.name(),
+                                  textField(f, kFunctionOverloadField));
     if (!functions_.try_emplace(key, &f).second)
       return report("function '" + f.name() + "': ")
                  .fail("it twice", "each function once"),
@@ -383,10 +449,6 @@ bool GraphImporter::importFunctions() {
   }
   return true;
 }
-
-/// FunctionProto.attribute_proto (attributes with defaults, IR version 9),
-/// which the protobuf classes of Debian's ONNX do not know yet.
-static constexpr int kAttributeProtoField = 11;
 
 bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
                                const Attributes &attributes) {
@@ -409,14 +471,9 @@ bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
     frame.opsets[canonicalDomain(set.domain())] = set.version();
   if (frame.opsets.empty())
     frame.opsets = modelFrame_.opsets;
-  const auto &unknown = function.unknown_fields();
-  for (int i = 0; i < unknown.field_count(); ++i) {
-    const auto &field = unknown.field(i);
-    if (field.number() != kAttributeProtoField ||
-        field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
-      continue;
+  for (StringRef bytes : fieldsOf(function, kAttributeProtoField)) {
     auto attribute = std::make_unique<onnx::AttributeProto>();
-    if (attribute->ParseFromString(field.length_delimited()) &&
+    if (attribute->ParseFromArray(bytes.data(), int(bytes.size())) &&
         frame.attributes.try_emplace(attribute->name(), attribute.get()).second)
       defaults_.push_back(std::move(attribute));
   }

@@ -10,10 +10,18 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 static constexpr OpRows (*kFamilies[])() = {
-    attentionOps, constantOps, controlOps,   convOps,   elementwiseOps,
-    imageOps,     indexOps,    lossOps,      matrixOps, normOps,
-    poolOps,      quantizeOps, recurrentOps, reduceOps, refusedOps,
-    sequenceOps,  shapeOps,    signalOps,    textOps};
+    attentionOps, constantOps,  controlOps,
+    convOps,      detectionOps, elementwiseOps,
+    imageOps,     indexOps,     linearAttentionOps,
+    lossOps,      matrixOps,    normOps,
+    poolOps,      quantizeOps,  recurrentOps,
+    reduceOps,    refusedOps,   sequenceOps,
+    shapeOps,     signalOps,    textOps};
+
+static std::string fullName(const OpRow &row) {
+  return (*row.domain ? std::string(row.domain) + "." : std::string()) +
+         row.name;
+}
 
 using Table = llvm::StringMap<llvm::SmallVector<const OpRow *, 2>>;
 
@@ -22,7 +30,7 @@ static const Table &table() {
     Table t;
     for (OpRows (*family)() : kFamilies)
       for (const OpRow &row : family())
-        t[row.name].push_back(&row);
+        t[fullName(row)].push_back(&row);
     for (auto &entry : t)
       llvm::sort(entry.second, [](const OpRow *l, const OpRow *r) {
         return l->since < r->since;
@@ -70,7 +78,9 @@ void nnv12::printOpsTable(llvm::raw_ostream &os) {
         "operator "
         "sets 7 to "
      << kLatestOpset
-     << " (older ones where they mean the same).\n"
+     << " (older ones where they mean the same); other domains are named, "
+        "with\n"
+        "their own versions.\n"
         "*Types* are the element types that the first tensor input may "
         "have: *all* leaves out the 8-, 4- and 2-bit ones, which are moved and "
         "cast but not\ncomputed with; *any* has them, too.\n\n"

@@ -14,7 +14,7 @@
 namespace nnv12::importer {
 
 /// Newest operator set that is known.
-inline constexpr int kLatestOpset = 23;
+inline constexpr int kLatestOpset = 28;
 
 struct OpRow {
   const char *name;
@@ -26,6 +26,8 @@ struct OpRow {
   void (*handler)(Node &);
   /// What is refused or limited, for the table.
   const char *note = "";
+  /// Whose operator set versions `since` and `until` count; "" is ai.onnx.
+  const char *domain = "";
 };
 
 using OpRows = llvm::ArrayRef<OpRow>;
@@ -34,9 +36,11 @@ OpRows attentionOps();
 OpRows constantOps();
 OpRows controlOps();
 OpRows convOps();
+OpRows detectionOps();
 OpRows elementwiseOps();
 OpRows imageOps();
 OpRows indexOps();
+OpRows linearAttentionOps();
 OpRows lossOps();
 OpRows matrixOps();
 OpRows normOps();
@@ -50,7 +54,9 @@ OpRows shapeOps();
 OpRows signalOps();
 OpRows textOps();
 
-/// All rows of an operator, oldest first; empty for an unknown one.
+/// All rows of an operator, oldest first; empty for an unknown one. An operator
+/// of another domain than ai.onnx is named with it:
+/// ai.onnx.preview.FlexAttention.
 llvm::ArrayRef<const OpRow *> findOp(llvm::StringRef name);
 
 } // namespace nnv12::importer

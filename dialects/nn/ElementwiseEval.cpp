@@ -349,6 +349,9 @@ struct FMod {
 struct Mod {
   template <typename T> static T apply(T a, T b) {
     T r = FMod::apply(a, b);
+    if constexpr (std::is_floating_point_v<T>)
+      if (r == 0) // zero has the sign of the divisor as well
+        return std::copysign(T(0), b);
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
   }
 };

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/nn/ConstantEval.h"
+#include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 
 #include <cmath>
@@ -159,6 +160,14 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   auto input = ConstantOperand::get(adaptor.getInput());
   return input ? evalCast(*input, getType(), getSaturate(), getRounding())
                : ElementsAttr();
+}
+
+OpFoldResult BitCastOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  auto data = ConstantData::get(adaptor.getInput());
+  return data ? makeConstant(withLayout(getType(), ""), data->bytes())
+              : ElementsAttr();
 }
 
 //===----------------------------------------------------------------------===//

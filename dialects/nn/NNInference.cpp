@@ -668,14 +668,16 @@ INFER(GridSampleOp) {
   if (failed(checkComputes(loc, op.getInput())) ||
       failed(checkComputes(loc, op.getGrid())))
     return failure();
-  if (t.getRank() != 4 || g.getRank() != 4 || g.getDimSize(3) != 2 ||
-      t.getDimSize(0) != g.getDimSize(0))
+  int64_t rank = t.getRank();
+  if (rank < 4 || rank > 5 || g.getRank() != rank ||
+      g.getDimSize(rank - 1) != rank - 2 || t.getDimSize(0) != g.getDimSize(0))
     return emitOptionalError(loc, "found input ", str(t.getShape()),
                              " and grid ", str(g.getShape()),
-                             ", expected [N, C, H, W] and [N, H, W, 2]");
-  return result(loc, types,
-                {t.getDimSize(0), t.getDimSize(1), g.getDimSize(1), g.getDimSize(2)},
-                t.getElementType());
+                             ", expected [N, C, H, W] and [N, H, W, 2], or "
+                             "[N, C, D, H, W] and [N, D, H, W, 3]");
+  SmallVector<int64_t> shape{t.getDimSize(0), t.getDimSize(1)};
+  llvm::append_range(shape, g.getShape().slice(1, rank - 2));
+  return result(loc, types, shape, t.getElementType());
 }
 
 INFER(RoiAlignOp) {

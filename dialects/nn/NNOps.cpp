@@ -53,6 +53,18 @@ LogicalResult CastOp::verify() {
   return success();
 }
 
+LogicalResult BitCastOp::verify() {
+  auto in = getInput().getType(), out = getType();
+  Type from = in.getElementType(), to = out.getElementType();
+  // A bool has a byte to itself, of which one bit counts.
+  if (in.getShape() == out.getShape() && !from.isInteger(1) &&
+      !to.isInteger(1) &&
+      from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth())
+    return success();
+  return emitOpError() << "found " << in << " to " << out
+                       << ", expected one shape and elements of one width";
+}
+
 LogicalResult ReshapeOp::verify() {
   auto in = getInput().getType(), out = getType();
   if (in.getElementType() == out.getElementType() &&

@@ -114,6 +114,15 @@ def NN_CastOp : NN_Op<"cast"> {
   let hasVerifier = 1;
 }
 
+def NN_BitCastOp : NN_Op<"bitcast"> {
+  let summary = "the same bits as elements of another type of that width";
+  let arguments = (ins NN_Tensor:$input);
+  let results = (outs NN_Tensor:$output);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Data movement
 //===----------------------------------------------------------------------===//
@@ -233,8 +242,9 @@ def NN_ArgReduceOp : NN_Inferred<"arg_reduce"> {
 }
 
 def NN_CumSumOp : NN_Inferred<"cumsum"> {
-  let summary = "running sum along axis";
-  let arguments = (ins NN_Tensor:$input, I64Attr:$axis, BoolAttr:$exclusive, BoolAttr:$reverse);
+  let summary = "running sum (or product) along axis";
+  let arguments = (ins NN_Tensor:$input, I64Attr:$axis, BoolAttr:$exclusive, BoolAttr:$reverse,
+    DefaultValuedAttr<BoolAttr, "false">:$product);
   let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$input `axis` $axis `exclusive` $exclusive `reverse` $reverse attr-dict `:` type($input) `->` type($output)";
 }
@@ -360,7 +370,7 @@ def NN_ResizeOp : NN_Op<"resize"> {
 }
 
 def NN_GridSampleOp : NN_Inferred<"grid_sample"> {
-  let summary = "samples input [N, C, H, W] at grid [N, Ho, Wo, 2] (GridSample)";
+  let summary = "samples input [N, C, H, W] at grid [N, Ho, Wo, 2], or with one more dimension (GridSample)";
   let description = "`padding` is zeros, border or reflection.";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$grid, NN_ResizeModeAttr:$mode,
     StrAttr:$padding, BoolAttr:$align_corners);

@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace nnv12;
 
 bool nn::isView(Operation *layer) {
-  return isa<ReshapeOp>(layer) &&
+  return isa<ReshapeOp, BitCastOp>(layer) &&
          layoutTag(layer->getOperand(0).getType()).empty() &&
          layoutTag(layer->getResult(0).getType()).empty();
 }

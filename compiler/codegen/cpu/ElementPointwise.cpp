@@ -83,6 +83,16 @@ static Value emitCastLayer(ElementEmitter &e, Operation *op, ArrayRef<Coord> ind
                   cast.getSaturate(), cast.getRounding());
 }
 
+static Value emitBitCastLayer(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+  auto cast = llvm::cast<nn::BitCastOp>(op);
+  Type from = e.elementType(cast.getInput()), to = e.elementType(cast.getOutput());
+  Value bits = toStorage(e.k, e.element(cast.getInput(), index), from);
+  Type stored = storageType(to);
+  if (auto vector = dyn_cast<VectorType>(bits.getType()))
+    stored = VectorType::get(vector.getShape(), stored);
+  return toCompute(e.k, arith::BitcastOp::create(e.k.b, stored, bits), to);
+}
+
 static Value emitAdapt(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
   return e.element(op->getOperand(0), index);
 }
@@ -119,6 +129,7 @@ ArrayRef<ElementFunction> codegen::pointwiseFunctions() {
   static const ElementFunction functions[] = {
       {"nn.unary", emitUnaryLayer, true},   {"nn.binary", emitBinaryLayer, true},
       {"nn.select", emitSelectLayer, true}, {"nn.cast", emitCastLayer, true},
+      {"nn.bitcast", emitBitCastLayer, true},
       {"nn.adapt", emitAdapt, true},        {"nn.broadcast", emitBroadcast, true},
       {"nn.constant", emitConstant},
   };

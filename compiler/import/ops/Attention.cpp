@@ -1,5 +1,6 @@
 //===- Attention.cpp - Attention and rotary embedding ---------------------===//
 
+#include "compiler/import/GraphImporter.h"
 #include "compiler/import/OpTable.h"
 
 #include <cmath>
@@ -8,6 +9,9 @@
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
+
+/// Added to the score of a key that a query must not see.
+static constexpr double kForbidden = -std::numeric_limits<double>::infinity();
 
 /// [batch, length, heads * size] as [batch, heads, length, size]; values of
 /// rank four have that shape already.
@@ -41,23 +45,142 @@ static Value repeatHeads(Node &n, Value x, int64_t heads) {
   return n.reshape(wide, {s[0], heads, s[2], s[3]});
 }
 
-/// Adds the mask to the scores: a bool one forbids where it is false. Positions
-/// after a mask that is too short are forbidden.
-static Value applyMask(Node &n, Value scores, Value mask) {
-  if (!n.expectRank(mask, 1, 4, "a mask"))
-    return {};
-  Type type = n.elem(scores);
-  Value forbidden = n.scalar(type, -std::numeric_limits<double>::infinity());
-  if (n.elem(mask).isInteger(1))
-    mask = n.select(mask, n.scalar(type, 0), forbidden);
-  int64_t last = n.rank(mask) - 1,
-          missing = n.dim(scores, 3) - n.dim(mask, last);
-  if (missing > 0 && n.dim(mask, last) != 1) {
-    Ints low(last + 1, 0), high(last + 1, 0);
-    high[last] = missing;
-    mask = n.pad(mask, low, high, nn::PadMode::constant, forbidden);
+//===----------------------------------------------------------------------===//
+// Which keys a query sees
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A query at position p sees key j if low <= p - j <= high; a null bound sees
+/// all.
+struct Band {
+  std::optional<int64_t> low, high;
+  bool isBounded() const { return low || high; }
+  bool has(int64_t distance) const {
+    return (!low || distance >= *low) && (!high || distance <= *high);
   }
-  return n.add(scores, mask);
+};
+} // namespace
+
+/// What is_causal and the windows of version 25 leave of the keys.
+static Band readBand(Node &n) {
+  Band band;
+  int64_t left = n.intAttr("left_window_size", -1);
+  int64_t right = n.intAttr("right_window_size", -1);
+  for (int64_t window : {left, right})
+    if (window < -1 || window > (int64_t(1) << 40))
+      n.fail("a window of " + Twine(window), "-1 or a number of keys");
+  if (n.failed())
+    return {};
+  if (left >= 0)
+    band.high = left;
+  if (right >= 0)
+    band.low = -right;
+  if (n.intAttr("is_causal", 0) != 0)
+    band.low = 0;
+  return band;
+}
+
+/// Whether each query may see each key, as bools that broadcast to [batch,
+/// heads, steps, keys]; null where all may. `valid` is null, or the number of
+/// keys in each batch that are no padding [batch]: the last query then stands
+/// at the last of them. Else `past` keys lie before the first query.
+static Value visibleKeys(Node &n, const Band &band, int64_t steps, int64_t keys,
+                         int64_t past, Value valid) {
+  if (!valid) {
+    if (!band.isBounded())
+      return {};
+    return n.generate({steps, keys}, n.i1(), [&](int64_t i) {
+      return band.has(past + i / keys - i % keys);
+    });
+  }
+  Value count = n.reshape(valid, {n.size(valid), 1, 1, 1});
+  Value key = n.generate({keys}, n.i64(), [](int64_t i) { return i; });
+  Value visible = n.binary(BinaryKind::less, key, count);
+  if (!band.isBounded())
+    return visible;
+  Value query = n.generate({steps, 1}, n.i64(),
+                           [&](int64_t i) { return double(i - steps); });
+  Value distance = n.sub(n.add(count, query), key);
+  auto bound = [&](BinaryKind kind, std::optional<int64_t> limit) {
+    if (limit)
+      visible = n.binary(BinaryKind::logical_and, visible,
+                         n.binary(kind, distance, n.ints({}, {*limit})));
+  };
+  bound(BinaryKind::greater_equal, band.low);
+  bound(BinaryKind::less_equal, band.high);
+  return visible;
+}
+
+/// A mask whose last dimension covers all keys. Since version 24 it may be too
+/// short: what is missing is forbidden.
+static Value lengthenMask(Node &n, Value mask, int64_t keys) {
+  int64_t last = n.rank(mask) - 1, given = n.dim(mask, last);
+  if (n.failed() || given >= keys || (n.opset() < 24 && given == 1))
+    return mask;
+  Ints low(last + 1, 0), high(last + 1, 0);
+  high[last] = keys - given;
+  double forbidden = n.elem(mask).isInteger(1) ? 0 : kForbidden;
+  return n.pad(mask, low, high, nn::PadMode::constant,
+               n.scalar(n.elem(mask), forbidden));
+}
+
+/// What is added to the scores: zero where a query may see a key, minus
+/// infinity where not, and the mask if it has numbers. Null for nothing.
+static Value scoreBias(Node &n, Value visible, Value mask, int64_t keys,
+                       Type type) {
+  if (mask) {
+    if (!n.expectRank(mask, 1, 4, "a mask"))
+      return {};
+    bool isBool = n.elem(mask).isInteger(1);
+    mask = lengthenMask(n, isBool ? mask : n.cast(mask, type), keys);
+    if (isBool) {
+      visible =
+          visible ? n.binary(BinaryKind::logical_and, visible, mask) : mask;
+      mask = Value();
+    }
+  }
+  if (!visible)
+    return mask;
+  Value bias = n.select(visible, n.scalar(type, 0), n.scalar(type, kForbidden));
+  return mask ? n.add(mask, bias) : bias;
+}
+
+/// Zeros for queries that see no key, whose softmax is undefined.
+static Value zeroBlindQueries(Node &n, Value weights, Value bias) {
+  Value best = n.reduce(ReduceKind::max, bias, {n.rank(bias) - 1}, true);
+  Value blind =
+      n.binary(BinaryKind::equal, best, n.scalar(n.elem(bias), kForbidden));
+  if (n.failed())
+    return {};
+  auto known = n.data(blind);
+  if (known && known->size() > 0 && known->splat() && !known->asInt(0))
+    return weights;
+  return n.select(blind, n.scalar(n.elem(weights), 0), weights);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Attribute softmax_precision, `absent` without one.
+static Type softmaxPrecision(Node &n, Type absent) {
+  if (!n.hasAttr("softmax_precision"))
+    return absent;
+  int64_t given = n.intAttr("softmax_precision", 1);
+  Type type =
+      elementType(int32_t(std::clamp<int64_t>(given, 0, 1000)), n.context());
+  if (!type || !(typeSetOf(type) & kFloats))
+    return n.fail("softmax_precision " + Twine(given), typeSetNames(kFloats)),
+           absent;
+  return type;
+}
+
+/// q times the transpose of k, times scale. Half precision is computed in
+/// float32, so that the product needs no scaling before, and the scale itself
+/// is not rounded.
+static Value scaledScores(Node &n, Value q, Value k, double scale) {
+  return n.unary(UnaryKind::affine, n.matmul(q, k, Value(), false, true),
+                 {scale, -0.0});
 }
 
 static void attention(Node &n) {
@@ -70,55 +193,94 @@ static void attention(Node &n) {
   q = splitHeads(n, q, "q_num_heads");
   k = splitHeads(n, k, "kv_num_heads");
   v = splitHeads(n, v, "kv_num_heads");
-  if (Value past = n.optional(4))
-    k = n.concat({past, k}, 2);
-  if (Value past = n.optional(5))
-    v = n.concat({past, v}, 2);
+  Value pastKey = n.optional(4), pastValue = n.optional(5);
+  Value valid = n.opset() >= 24 ? n.optional(6) : Value();
+  if (!pastKey != !pastValue)
+    return n.fail("one of past_key and past_value", "both or neither");
+  if (pastKey && valid)
+    return n.fail("nonpad_kv_seqlen beside past_key", "one of them");
+  if (pastKey) {
+    k = n.concat({pastKey, k}, 2);
+    v = n.concat({pastValue, v}, 2);
+  }
   n.out(1, k);
   n.out(2, v);
   if (n.failed())
     return;
   int64_t heads = n.dim(q, 1), steps = n.dim(q, 2), keys = n.dim(k, 2);
+  if (valid && n.shape(valid) != Ints{n.dim(q, 0)})
+    return n.fail("nonpad_kv_seqlen of shape " + str(n.shape(valid)),
+                  str({n.dim(q, 0)}));
   double scale = n.floatAttr("scale", 1 / std::sqrt(double(n.dim(q, 3))));
   double softcap = n.floatAttr("softcap", 0);
   int64_t mode = n.intAttr("qk_matmul_output_mode", 0);
-  Type type = n.elem(q);
+  if (mode < 0 || mode > 3)
+    return n.fail("qk_matmul_output_mode " + Twine(mode), "0 to 3");
+  Type type = n.elem(q), precision = softmaxPrecision(n, type);
+  Band band = readBand(n);
 
   k = repeatHeads(n, k, heads);
   v = repeatHeads(n, v, heads);
-  Value scores = n.mul(n.matmul(q, k, Value(), false, true), scale);
-  Value shown = scores;
-  if (n.intAttr("is_causal", 0)) {
-    Value mask = n.generate({steps, keys}, n.i1(), [&](int64_t i) {
-      return i % keys <= i / keys ? 1.0 : 0.0;
-    });
-    scores = applyMask(n, scores, mask);
-  }
-  if (Value mask = n.optional(3))
-    scores = applyMask(n, scores, mask);
-  shown = mode == 1 ? scores : shown;
+  Value shown[4]; // by mode
+  Value scores = shown[0] = scaledScores(n, q, k, scale);
   if (softcap != 0)
     scores = n.mul(n.unary(UnaryKind::tanh, n.div(scores, softcap)), softcap);
-  shown = mode == 2 ? scores : shown;
-  if (n.hasAttr("softmax_precision")) {
-    Type precision =
-        elementType(int32_t(std::clamp<int64_t>(
-                        n.intAttr("softmax_precision", 1), 0, 1000)),
-                    n.context());
-    if (!precision || !isa<FloatType>(precision))
-      return n.fail("softmax_precision " +
-                        Twine(n.intAttr("softmax_precision", 1)),
-                    "a float type");
-    scores = n.cast(scores, precision);
-  }
-  Value weights = n.cast(n.softmax(scores, 3), type);
-  n.out(3, mode == 3 ? weights : shown);
-  Value y = n.matmul(weights, v);
+  shown[1] = scores;
+  Value visible =
+      visibleKeys(n, band, steps, keys, pastKey ? n.dim(pastKey, 2) : 0, valid);
+  Value bias = scoreBias(n, visible, n.optional(3), keys, type);
+  if (bias)
+    scores = n.add(scores, bias);
+  if (!n.failed() && n.shape(scores) != n.shape(shown[0]))
+    return n.fail("a mask of shape " + str(n.shape(n.in(3))),
+                  "one that broadcasts to " + str(n.shape(shown[0])));
+  shown[2] = scores;
+  Value weights = n.cast(n.softmax(n.cast(scores, precision), 3), type);
+  if (bias)
+    weights = zeroBlindQueries(n, weights, bias);
+  shown[3] = weights;
+  n.out(3, shown[mode]);
+  Value y = n.matmul(weights, n.cast(v, type));
   if (flat) {
     y = n.transpose(y, {0, 2, 1, 3});
     y = n.reshape(y, {n.dim(y, 0), steps, heads * n.dim(y, 3)});
   }
   n.out(0, y);
+}
+
+/// Attention whose scores and weights a graph each may change.
+static void flexAttention(Node &n) {
+  Value q = n.in(0), k = n.in(1), v = n.in(2);
+  if (!n.expectRank(q, 4, 4, "Q") || !n.expectRank(k, 4, 4, "K") ||
+      !n.expectRank(v, 4, 4, "V"))
+    return;
+  int64_t heads = n.dim(q, 1);
+  double scale = n.floatAttr("scale", 1 / std::sqrt(double(n.dim(q, 3))));
+  Type type = n.elem(q);
+  Type precision = softmaxPrecision(n, type.isF64() ? type : n.f32());
+  auto modified = [&](Value x, const char *attribute) {
+    if (n.failed() || !n.hasAttr(attribute))
+      return x;
+    const onnx::GraphProto *graph = n.graphAttr(attribute);
+    if (!graph)
+      return Value();
+    auto results = n.importer().importSubgraph(n, *graph, {x});
+    if (n.failed())
+      return Value();
+    Value y = results.size() == 1 ? results[0].tensor : Value();
+    if (!y || y.getType() != x.getType())
+      return n.fail("a result of " + Twine(attribute) +
+                        " that is no tensor like its input",
+                    typeName(n.elem(x)) + " " + str(n.shape(x))),
+             Value();
+    return y;
+  };
+  k = repeatHeads(n, k, heads);
+  v = repeatHeads(n, v, heads);
+  Value scores = n.cast(scaledScores(n, q, k, scale), precision);
+  scores = modified(scores, "score_mod");
+  Value weights = modified(n.softmax(scores, 3), "prob_mod");
+  n.out(n.cast(n.matmul(weights, n.cast(v, precision)), n.elem(v)));
 }
 
 /// Pairs of numbers of a head are turned by an angle that grows with the
@@ -172,6 +334,7 @@ OpRows importer::attentionOps() {
   constexpr int L = kLatestOpset;
   static const OpRow rows[] = {
       {"Attention", 23, L, kFloats, attention},
+      {"FlexAttention", 1, 1, kFloats, flexAttention, "", "ai.onnx.preview"},
       {"RotaryEmbedding", 23, L, kFloats, rotaryEmbedding},
   };
   return rows;

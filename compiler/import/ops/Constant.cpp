@@ -70,6 +70,7 @@ static void range(Node &n) {
     return n.fail("a range of too many steps", "fewer");
   int64_t size = std::max(0.0, count);
   if (n.isFloat(n.in(0))) {
+    // Computed in doubles, which is at least as exact as any stash_type.
     double from = start->asDouble(0);
     return n.out(
         n.generate({size}, type, [&](int64_t i) { return from + i * step; }));

@@ -127,12 +127,95 @@ static void convTranspose(Node &n) {
        n.list("output_padding", outputPadding), n.attr("groups", groups)}));
 }
 
+/// A convolution whose kernel's elements each look, for each element of the
+/// result, somewhere else: they are sampled, then multiplied with the weights.
+static void deformConv(Node &n) {
+  Value x = n.in(0), weights = n.in(1), offset = n.in(2);
+  if (!n.expectRank(x, 4, 4, "an input") ||
+      !n.expectRank(weights, 4, 4, "weights") ||
+      !n.expectRank(offset, 4, 4, "an offset"))
+    return;
+  int64_t groups = n.intAttr("group", 1), sets = n.intAttr("offset_group", 1);
+  Ints in = n.shape(x), w = n.shape(weights), kernel = kernelOf(n, weights);
+  Ints strides = n.intsAttr("strides", {1, 1}),
+       pads = n.intsAttr("pads", Ints(4, 0));
+  Ints dilations = n.intsAttr("dilations", {1, 1});
+  if (n.failed())
+    return;
+  if (groups < 1 || sets < 1 || in[1] < 1 || in[1] != w[1] * groups ||
+      w[0] % groups || in[1] % sets)
+    return n.fail("weights " + str(w) + " for input " + str(in) + " in " +
+                      Twine(groups) + " groups with " + Twine(sets) +
+                      " groups of offsets",
+                  "channels that fit");
+  if (strides.size() != 2 || dilations.size() != 2 || pads.size() != 4 ||
+      !windowNumbers(kernel, 1) || !windowNumbers(strides, 1) ||
+      !windowNumbers(dilations, 1) || !windowNumbers(pads, 0))
+    return n.fail("strides " + str(strides) + ", dilations " + str(dilations) +
+                      ", pads " + str(pads),
+                  "numbers for 2 spatial dimensions");
+  int64_t batch = in[0], taps = kernel[0] * kernel[1], out[2];
+  for (int d = 0; d < 2; ++d) {
+    int64_t room =
+        in[d + 2] + pads[d] + pads[d + 2] - dilations[d] * (kernel[d] - 1) - 1;
+    out[d] = room < 0 ? 0 : room / strides[d] + 1;
+  }
+  auto check = [&](Value v, const Ints &expected, const char *name) {
+    if (!n.failed() && v && n.shape(v) != expected)
+      n.fail(Twine(name) + " of shape " + str(n.shape(v)), str(expected));
+  };
+  Value bias = n.optional(3), mask = n.optional(4);
+  check(offset, {batch, sets * taps * 2, out[0], out[1]}, "an offset");
+  check(mask, {batch, sets * taps, out[0], out[1]}, "a mask");
+  check(bias, {w[0]}, "a bias");
+  if (n.failed() || !n.type({batch, in[1], taps, out[0], out[1]}, n.elem(x)))
+    return;
+
+  // Places in the input [batch * sets, taps, out, out], first without offset,
+  // then as the grid counts them: -1 and 1 are the image's edges.
+  // Half precision is too coarse for places.
+  Type wide = n.elem(x).isF64() ? n.elem(x) : n.f32();
+  Value moved =
+      n.reshape(n.cast(offset, wide), {batch * sets, taps, 2, out[0], out[1]});
+  Values place(2);
+  for (int d = 0; d < 2; ++d) {
+    Value still = n.generate({taps, out[0], out[1]}, wide, [&](int64_t i) {
+      int64_t tap = i / (out[0] * out[1]), at = i % (out[0] * out[1]);
+      int64_t k = d ? tap % kernel[1] : tap / kernel[1];
+      int64_t o = d ? at % out[1] : at / out[1];
+      return o * strides[d] - pads[d] + k * dilations[d];
+    });
+    Value at = n.add(n.reshape(n.slice(moved, 2, d, 1),
+                               {batch * sets, taps, out[0], out[1]}),
+                     still);
+    at = n.sub(n.div(n.add(n.mul(at, 2), 1), double(in[d + 2])), 1);
+    place[1 - d] = // x comes first
+        n.reshape(at, {batch * sets, taps * out[0], out[1], 1});
+  }
+  Value image = n.reshape(x, {batch * sets, in[1] / sets, in[2], in[3]});
+  Value sampled = n.create<nn::GridSampleOp>(
+      {image, n.concat(place, 3)},
+      {n.kind<nn::ResizeModeAttr>("mode", nn::ResizeMode::linear),
+       n.attr("padding", n.builder().getStringAttr("zeros")),
+       n.flag("align_corners", false)});
+  if (mask)
+    sampled = n.mul(
+        n.reshape(sampled, {batch, sets, in[1] / sets, taps, out[0], out[1]}),
+        n.reshape(mask, {batch, sets, 1, taps, out[0], out[1]}));
+  Value y = n.matmul(
+      n.reshape(weights, {1, groups, w[0] / groups, w[1] * taps}),
+      n.reshape(sampled, {batch, groups, w[1] * taps, out[0] * out[1]}));
+  y = n.reshape(y, {batch, w[0], out[0], out[1]});
+  n.out(bias ? n.add(y, n.reshape(bias, {w[0], 1, 1})) : y);
+}
+
 OpRows importer::convOps() {
   constexpr int L = kLatestOpset;
   static const OpRow rows[] = {
       {"Conv", 1, L, kFloats, conv, "1 to 3 spatial dimensions"},
       {"ConvTranspose", 1, L, kFloats, convTranspose,
        "1 to 3 spatial dimensions"},
+      {"DeformConv", 19, L, kFloats, deformConv, "2 spatial dimensions"},
   };
   return rows;
 }

@@ -26,6 +26,7 @@ template <UnaryKind K> static void withAlpha(Node &n, double alpha) {
 
 static void elu(Node &n) { withAlpha<UnaryKind::elu>(n, 1); }
 static void celu(Node &n) { withAlpha<UnaryKind::celu>(n, 1); }
+static void swish(Node &n) { withAlpha<UnaryKind::swish>(n, 1); }
 static void leakyRelu(Node &n) { withAlpha<UnaryKind::leaky_relu>(n, 0.01); }
 static void thresholdedRelu(Node &n) {
   withAlpha<UnaryKind::thresholded_relu>(n, 1);
@@ -132,6 +133,32 @@ static void cast(Node &n) {
 
 static void castLike(Node &n) { castTo(n, n.in(0), n.elem(n.in(1))); }
 
+/// A bool is a byte, any but zero of which is true.
+static void bitCast(Node &n) {
+  Value x = n.in(0);
+  int64_t to = n.intAttr("to");
+  Type element =
+      elementType(int32_t(std::clamp<int64_t>(to, 0, 1000)), n.context());
+  if (n.failed())
+    return;
+  auto width = [](Type type) {
+    return type.isInteger(1) ? 8 : type.getIntOrFloatBitWidth();
+  };
+  Type from = n.elem(x);
+  if (!element || width(element) != width(from))
+    return n.fail("a bitcast of " + typeName(from) + " to " +
+                      dataTypeName(int32_t(std::clamp<int64_t>(to, 0, 1000))),
+                  "a type of " + Twine(width(from)) + " bits");
+  Type byte = n.builder().getIntegerType(8, /*isSigned=*/false);
+  if (from.isInteger(1))
+    x = n.cast(x, byte);
+  Type bits = element.isInteger(1) ? byte : element;
+  RankedTensorType type = n.type(n.shape(x), bits);
+  if (type && n.elem(x) != bits)
+    x = n.create<nn::BitCastOp>({x}, {}, type);
+  n.out(n.cast(x, element));
+}
+
 //===----------------------------------------------------------------------===//
 // Two operands and more
 //===----------------------------------------------------------------------===//
@@ -160,11 +187,12 @@ template <BinaryKind K> static void binary(Node &n) {
   n.out(n.binary(K, n.in(0), y));
 }
 
-/// fmod = 0 has the sign of the divisor, fmod = 1 that of the dividend.
+/// fmod = 0 has the sign of the divisor, fmod = 1 that of the dividend. Floats
+/// may have either since 28.
 static void mod(Node &n) {
   Value x = n.in(0);
   bool fmod = n.intAttr("fmod", 0) != 0;
-  if (n.isFloat(x) && !fmod)
+  if (n.isFloat(x) && !fmod && n.opset() < 28)
     return n.fail("floats with fmod = 0", "integers, or fmod = 1");
   n.out(n.binary(fmod ? BinaryKind::fmod : BinaryKind::mod, x, n.in(1)));
 }
@@ -215,6 +243,15 @@ static void mean(Node &n) {
   n.out(n.mul(foldLeft(n, BinaryKind::add), 1.0 / n.inputs()));
 }
 
+/// The gate's shape is the value's: nothing broadcasts.
+static void swiGlu(Node &n) {
+  Value gate = n.in(0), x = n.in(1);
+  if (!n.failed() && n.shape(gate) != n.shape(x))
+    return n.fail("shapes " + str(n.shape(gate)) + " and " + str(n.shape(x)),
+                  "the same shape");
+  n.out(n.mul(n.unary(UnaryKind::swish, gate, {n.floatAttr("alpha", 1)}), x));
+}
+
 static void where(Node &n) { n.out(n.select(n.in(0), n.in(1), n.in(2))); }
 
 //===----------------------------------------------------------------------===//
@@ -235,7 +272,9 @@ OpRows importer::elementwiseOps() {
       {"Asinh", 9, L, kFloats, unary<U::asinh>},
       {"Atan", 7, L, kFloats, unary<U::atan>},
       {"Atanh", 9, L, kFloats, unary<U::atanh>},
-      {"BitShift", 11, L, kUnsigned, bitShift},
+      {"BitCast", 26, L, kAll, bitCast, "no strings"},
+      {"BitShift", 11, 27, kUnsigned, bitShift},
+      {"BitShift", 28, L, kInts, bitShift},
       {"BitwiseAnd", 18, L, kInts, binary<B::bitwise_and>},
       {"BitwiseNot", 18, L, kInts, unary<U::bitwise_not>},
       {"BitwiseOr", 18, L, kInts, binary<B::bitwise_or>},
@@ -290,6 +329,8 @@ OpRows importer::elementwiseOps() {
       {"Sqrt", 1, L, kFloats, unary<U::sqrt>},
       {"Sub", 1, L, kNumbers, binary<B::sub>},
       {"Sum", 1, L, kFloats, variadic<B::add>},
+      {"SwiGLU", 28, L, kFloats, swiGlu},
+      {"Swish", 24, L, kFloats, swish},
       {"Tan", 7, L, kFloats, unary<U::tan>},
       {"Tanh", 1, L, kFloats, unary<U::tanh>},
       {"ThresholdedRelu", 10, L, kFloats, thresholdedRelu},

@@ -227,11 +227,14 @@ static void gridSample(Node &n) {
   unsigned padding =
       n.choice("padding_mode", "zeros", {"zeros", "border", "reflection"});
   static constexpr const char *kPaddings[] = {"zeros", "border", "reflection"};
-  if (!n.expectRank(x, 4, 4, "an input") || !n.expectRank(grid, 4, 4, "a grid"))
+  int64_t rank = n.rank(x);
+  if (!n.expectRank(x, 4, n.opset() < 20 ? 4 : 5, "an input") ||
+      !n.expectRank(grid, rank, rank, "a grid"))
     return;
-  if (n.dim(grid, 3) != 2 || n.dim(grid, 0) != n.dim(x, 0))
+  if (n.dim(grid, rank - 1) != rank - 2 || n.dim(grid, 0) != n.dim(x, 0))
     return n.fail("a grid " + str(n.shape(grid)),
-                  "[" + Twine(n.dim(x, 0)) + ", H, W, 2]");
+                  "[" + Twine(n.dim(x, 0)) + ", " +
+                      (rank == 5 ? "D, H, W, 3]" : "H, W, 2]"));
   n.out(n.create<nn::GridSampleOp>(
       {x, grid},
       {n.kind<nn::ResizeModeAttr>("mode", mode),
@@ -403,7 +406,7 @@ OpRows importer::imageOps() {
       {"AffineGrid", 20, L, kFloats, affineGrid, "size constant"},
       {"CenterCropPad", 18, L, kAll, centerCropPad, "shape constant"},
       {"Col2Im", 18, L, kFloats, col2Im, "image_shape, block_shape constant"},
-      {"GridSample", 16, L, kFloats, gridSample, "4-D input"},
+      {"GridSample", 16, L, kFloats, gridSample, "2 or 3 spatial dimensions"},
       {"Resize", 10, L, kNumbers, resize, "scales, sizes, roi constant"},
       {"RoiAlign", 10, L, kFloats, roiAlign},
       {"Upsample", 1, 9, kNumbers, upsample, "scales constant"},

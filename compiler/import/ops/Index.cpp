@@ -203,6 +203,54 @@ static void unique(Node &n) {
   n.out(3, n.ints(orderedCounts));
 }
 
+/// A copy of the cache with an update along `axis`, which begins at another
+/// place in each batch, and past the end, in mode circular, goes on at the
+/// start.
+static void tensorScatter(Node &n) {
+  Value cache = n.in(0), update = n.in(1);
+  bool circular = n.choice("mode", "linear", {"linear", "circular"});
+  int64_t axis = n.axis(n.intAttr("axis", -2), n.rank(cache));
+  if (n.failed())
+    return;
+  if (axis == 0)
+    return n.fail("axis 0", "another dimension than the batch");
+  Ints shape = n.shape(cache), part = n.shape(update), expected = shape;
+  if (part.size() == shape.size() && part[axis] <= shape[axis])
+    expected[axis] = part[axis];
+  if (part != expected)
+    return n.fail("an update of shape " + str(part),
+                  "that of the cache " + str(shape) + ", or less along axis " +
+                      Twine(axis));
+  if (!n.has(2)) // at the start
+    return n.out(n.concat(
+        {update, n.slice(cache, axis, part[axis], shape[axis] - part[axis])},
+        axis));
+  Value starts = n.in(2);
+  if (!n.failed() && n.shape(starts) != Ints{shape[0]})
+    return n.fail("write_indices of shape " + str(n.shape(starts)),
+                  str({shape[0]}));
+  // Where each slice of the update goes, as indices of dimensions 0 to axis.
+  Ints grid(part.begin(), part.begin() + axis + 1), ones(axis + 1, 1);
+  auto counted = [&](int64_t dim) {
+    Ints s = ones;
+    s[dim] = grid[dim];
+    return n.generate(s, n.i64(), [](int64_t i) { return i; });
+  };
+  Ints batch = ones;
+  batch[0] = shape[0];
+  Value place = n.add(n.reshape(n.cast(starts, n.i64()), batch), counted(axis));
+  if (circular)
+    place = n.binary(BinaryKind::mod, place, n.ints({}, {shape[axis]}));
+  Values indices;
+  for (int64_t d = 0; d <= axis; ++d)
+    indices.push_back(
+        n.unsqueeze(n.broadcast(d == axis ? place : counted(d), grid), {-1}));
+  n.out(
+      n.create<nn::ScatterNDOp>({cache, n.concat(indices, axis + 1), update},
+                                {n.kind<nn::ScatterReductionAttr>(
+                                    "reduction", nn::ScatterReduction::none)}));
+}
+
 OpRows importer::indexOps() {
   constexpr int L = kLatestOpset;
   static const OpRow rows[] = {
@@ -215,6 +263,7 @@ OpRows importer::indexOps() {
       {"Scatter", 9, 10, kAll, scatterElements},
       {"ScatterElements", 11, L, kAll, scatterElements},
       {"ScatterND", 11, L, kAll, scatterND},
+      {"TensorScatter", 24, L, kAll, tensorScatter},
       {"Unique", 11, L, kAll, unique, "constant input"},
   };
   return rows;

@@ -26,14 +26,34 @@ static bool checkChannels(Node &n, Value v, const char *what,
   return false;
 }
 
+/// Replaces mean and variance by those of the batch itself, and gives the
+/// running ones as outputs 1 and 2. Half precision is averaged in float32.
+static void useBatchStatistics(Node &n, Value x, Value &mean, Value &var) {
+  double momentum = n.floatAttr("momentum", 0.9);
+  Ints axes;
+  for (int64_t axis = 0; axis < n.rank(x); ++axis)
+    if (axis != 1)
+      axes.push_back(axis);
+  Value wide = n.cast(x, n.elem(x).isF64() ? n.elem(x) : n.f32());
+  Value average = n.reduce(ReduceKind::mean, wide, axes, true);
+  Value spread =
+      n.reduce(ReduceKind::mean, n.square(n.sub(wide, average)), axes, true);
+  auto use = [&](unsigned output, Value &running, Value current) {
+    current = n.cast(n.reshape(current, n.shape(running)), n.elem(running));
+    n.out(output,
+          n.add(n.mul(running, momentum), n.mul(current, 1 - momentum)));
+    running = current;
+  };
+  use(1, mean, average);
+  use(2, var, spread);
+}
+
 /// At inference this is one multiplication and one addition a channel.
 /// Constants are computed in double.
 static void batchNormalization(Node &n) {
   Value x = n.in(0), scale = n.in(1), bias = n.in(2), mean = n.in(3),
         var = n.in(4);
   double epsilon = n.floatAttr("epsilon", 1e-5);
-  if (n.opset() >= 14 && n.intAttr("training_mode", 0))
-    return n.fail("training_mode = 1", "a model for inference");
   if (n.opset() < 9 && n.intAttr("spatial", 1) == 0)
     return n.fail("spatial = 0", "statistics a channel");
   if (!n.expectRank(x, 1, 64, "an input"))
@@ -43,6 +63,8 @@ static void batchNormalization(Node &n) {
                          std::pair(mean, "mean"), std::pair(var, "variance")})
     if (!checkChannels(n, v, what, channels))
       return;
+  if (n.opset() >= 14 && n.intAttr("training_mode", 0))
+    useBatchStatistics(n, x, mean, var);
   Type type = n.elem(x);
   auto s = n.data(scale), b = n.data(bias), m = n.data(mean), v = n.data(var);
   Value factor, shift;
@@ -222,8 +244,7 @@ static void dropout(Node &n) {
 OpRows importer::normOps() {
   constexpr int L = kLatestOpset;
   static const OpRow rows[] = {
-      {"BatchNormalization", 1, L, kFloats, batchNormalization,
-       "inference only"},
+      {"BatchNormalization", 1, L, kFloats, batchNormalization},
       {"Dropout", 1, L, kFloats, dropout, "inference only, or ratio 0"},
       {"GroupNormalization", 18, L, kFloats, groupNormalization},
       {"InstanceNormalization", 1, L, kFloats, instanceNormalization},

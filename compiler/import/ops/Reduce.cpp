@@ -81,9 +81,13 @@ static void reduceWith(Node &n, Value (*before)(Node &, Value),
 template <ReduceKind K> static void reduce(Node &n) {
   if (n.opset() < 20 || !n.elem(n.in(0)).isInteger(1))
     return reduceWith<K>(n, nullptr, nullptr);
-  // Since 20: maximum of bools is "any", minimum is "all".
+  // Since 20: maximum of bools is "any", minimum is "all". As unsigned numbers
+  // they have the right answer for nothing as well: false and true.
   reduceWith<K>(
-      n, [](Node &n, Value x) { return n.cast(x, n.i32()); },
+      n,
+      [](Node &n, Value x) {
+        return n.cast(x, n.builder().getIntegerType(8, false));
+      },
       [](Node &n, Value x) { return n.cast(x, n.i1()); });
 }
 
@@ -145,11 +149,11 @@ template <ReduceKind K> static void argReduce(Node &n) {
 // Along an axis
 //===----------------------------------------------------------------------===//
 
-static void cumSum(Node &n) {
+template <bool Product> static void cumulate(Node &n) {
   Value x = n.in(0);
   int64_t axis = n.axis(n.intInput(1, "axis"), n.rank(x));
   n.out(n.create<nn::CumSumOp>(
-      {x}, {n.attr("axis", axis),
+      {x}, {n.attr("axis", axis), n.flag("product", Product),
             n.flag("exclusive", n.intAttr("exclusive", 0) != 0),
             n.flag("reverse", n.intAttr("reverse", 0) != 0)}));
 }
@@ -222,7 +226,8 @@ OpRows importer::reduceOps() {
   static const OpRow rows[] = {
       {"ArgMax", 1, L, kNumbers, argReduce<K::max>},
       {"ArgMin", 1, L, kNumbers, argReduce<K::min>},
-      {"CumSum", 11, L, kNumbers, cumSum, "axis constant"},
+      {"CumProd", 26, L, kNumbers, cumulate<true>, "axis constant"},
+      {"CumSum", 11, L, kNumbers, cumulate<false>, "axis constant"},
       {"Hardmax", 1, L, kFloats, hardmax},
       {"LogSoftmax", 1, L, kFloats, logSoftmax},
       {"ReduceL1", 1, L, kNumbers, reduceL1, "axes constant"},

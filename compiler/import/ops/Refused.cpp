@@ -11,8 +11,6 @@ using namespace nnv12::importer;
 static constexpr const char *kRandom = "refused: results must be reproducible; "
                                        "draw the numbers outside of the model";
 static constexpr const char *kString = "refused: strings have no tensor type";
-static constexpr const char *kShape =
-    "refused: the result's shape depends on values at run time";
 static constexpr const char *kUnsupported = "refused: not supported yet";
 
 static void refuse(Node &n) {
@@ -25,11 +23,9 @@ OpRows importer::refusedOps() {
   constexpr int L = kLatestOpset;
   static const OpRow rows[] = {
       {"Bernoulli", 15, L, 0, refuse, kRandom},
-      {"DeformConv", 19, L, 0, refuse, kUnsupported},
       {"ImageDecoder", 20, L, 0, refuse, kUnsupported},
       {"MaxRoiPool", 1, L, 0, refuse, kUnsupported},
       {"Multinomial", 7, L, 0, refuse, kRandom},
-      {"NonMaxSuppression", 10, L, 0, refuse, kShape},
       {"RandomNormal", 1, L, 0, refuse, kRandom},
       {"RandomNormalLike", 1, L, 0, refuse, kRandom},
       {"RandomUniform", 1, L, 0, refuse, kRandom},

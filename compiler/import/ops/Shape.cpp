@@ -119,9 +119,11 @@ static void depthToSpace(Node &n) {
   n.out(n.reshape(x, {n.dim(x, 0), depth, h * block, w * block}));
 }
 
+/// Mode CRD came with version 28; before, there was DCR alone.
 static void spaceToDepth(Node &n) {
   Value x = n.in(0);
   int64_t block = n.intAttr("blocksize");
+  bool crd = n.opset() >= 28 && n.choice("mode", "DCR", {"DCR", "CRD"});
   if (!n.expectRank(x, 4, 4, "an input"))
     return;
   int64_t c = n.dim(x, 1), h = n.dim(x, 2), w = n.dim(x, 3);
@@ -129,7 +131,7 @@ static void spaceToDepth(Node &n) {
     return n.fail(str(n.shape(x)) + " with blocks of " + Twine(block),
                   "height and width to be multiples of blocksize");
   Value y = n.reshape(x, {n.dim(x, 0), c, h / block, block, w / block, block});
-  y = n.transpose(y, {0, 3, 5, 1, 2, 4});
+  y = n.transpose(y, crd ? Ints{0, 1, 3, 5, 2, 4} : Ints{0, 3, 5, 1, 2, 4});
   n.out(n.reshape(y, {n.dim(x, 0), c * block * block, h / block, w / block}));
 }
 

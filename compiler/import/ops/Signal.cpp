@@ -118,6 +118,22 @@ static Value fourier(Node &n, Value x, bool onesided, bool inverse) {
   return n.reshape(y, {rows, bins, 2});
 }
 
+/// The real signal x [rows, length, 1] of which `bins` [rows, length / 2 + 1,
+/// 2] is one side of the spectrum; the other is its mirror image.
+static Value realSignal(Node &n, Value bins, int64_t length) {
+  int64_t rows = n.dim(bins, 0), given = n.dim(bins, 1) * 2;
+  Value matrix = n.generate({given, length}, n.elem(bins), [&](int64_t i) {
+    int64_t bin = i / length / 2, at = i % length;
+    bool imaginary = i / length % 2, alone = bin == 0 || 2 * bin == length;
+    uint64_t turns = uint64_t(bin) * uint64_t(at) % length;
+    double angle = 2 * kPi * double(turns) / double(length);
+    double v = imaginary ? (alone ? 0 : -std::sin(angle)) : std::cos(angle);
+    return v * (alone ? 1.0 : 2.0) / double(length);
+  });
+  Value y = n.matmul(n.reshape(bins, {rows, given}), matrix);
+  return n.reshape(y, {rows, length, 1});
+}
+
 /// Since 20 the axis is an input, and defaults to the last but one.
 static void dft(Node &n) {
   Value x = n.in(0);
@@ -131,15 +147,18 @@ static void dft(Node &n) {
     return;
   if (axis == rank - 1)
     return n.fail("axis " + Twine(axis), "another than the last");
-  if (inverse && onesided)
-    return n.fail("inverse with onesided", "one of them");
-  int64_t length = n.has(1) ? n.intInput(1, "dft_length") : n.dim(x, axis);
+  bool real = inverse && onesided; // the result
+  if (real && n.dim(x, rank - 1) != 2)
+    return n.fail("inverse and onesided with real input", "complex input");
+  int64_t length = n.has(1) ? n.intInput(1, "dft_length")
+                   : real   ? 2 * (n.dim(x, axis) - 1)
+                            : n.dim(x, axis);
   if (n.failed())
     return;
   if (length < 1 || length > (1 << 16))
     return n.fail("dft_length " + Twine(length), "1 to 65536");
   Ints high(rank, 0), perm, back(rank), s;
-  high[axis] = length - n.dim(x, axis);
+  high[axis] = (real ? length / 2 + 1 : length) - n.dim(x, axis);
   x = n.pad(x, Ints(rank, 0), high);
   for (int64_t i = 0; i < rank - 1; ++i)
     if (i != axis)
@@ -153,10 +172,10 @@ static void dft(Node &n) {
     return;
   int64_t rows = std::accumulate(s.begin(), s.end() - 2, int64_t(1),
                                  std::multiplies<int64_t>());
-  Value y = fourier(n, n.reshape(x, {rows, s[rank - 2], s[rank - 1]}), onesided,
-                    inverse);
+  x = n.reshape(x, {rows, s[rank - 2], s[rank - 1]});
+  Value y = real ? realSignal(n, x, length) : fourier(n, x, onesided, inverse);
   s[rank - 2] = n.dim(y, 1);
-  s[rank - 1] = 2;
+  s[rank - 1] = n.dim(y, 2);
   n.out(n.transpose(n.reshape(y, s), back));
 }
 

@@ -86,6 +86,23 @@ func.func @casts() -> (tensor<4xi8>, tensor<4xi1>) {
 
 // -----
 
+// Bits under another type and back; signs of zero in remainders.
+// CHECK-LABEL: @bits
+func.func @bits(%x: tensor<2xf32>) -> (tensor<2xi32>, tensor<2xf32>, tensor<3xf32>) {
+  %a = nn.constant dense<[1.0, -0.0]> : tensor<2xf32>
+  // CHECK-DAG: dense<[1065353216, -2147483648]> : tensor<2xi32>
+  %i = nn.bitcast %a : tensor<2xf32> -> tensor<2xi32>
+  %same = nn.bitcast %x : tensor<2xf32> -> tensor<2xf32>
+  %n = nn.constant dense<[4.0, -7.0, 3.0]> : tensor<3xf32>
+  %d = nn.constant dense<[-2.0, 3.0, 0xFF800000]> : tensor<3xf32>
+  // CHECK-DAG: dense<[-0.000000e+00, 2.000000e+00, 0xFF800000]> : tensor<3xf32>
+  %mod = nn.binary mod %n, %d : tensor<3xf32>, tensor<3xf32> -> tensor<3xf32>
+  // CHECK: return %{{.*}}, %arg0, %{{.*}}
+  return %i, %same, %mod : tensor<2xi32>, tensor<2xf32>, tensor<3xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @movement
 func.func @movement() -> (tensor<3x2xi32>, tensor<6xi32>, tensor<2x2xi32>, tensor<2x4xi32>, tensor<3x4xi32>, tensor<2x2xi32>, tensor<2x3x2xi32>) {
   %a = nn.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>

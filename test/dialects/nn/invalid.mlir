@@ -127,3 +127,25 @@ func.func @cast_rounding(%x: tensor<2xf32>) {
   %0 = nn.cast %x {rounding = #nn<rounding up>} : tensor<2xf32> -> tensor<2xf8E5M2>
   return
 }
+
+// -----
+func.func @bitcast(%x: tensor<2xf32>) {
+  // expected-error @below {{found 'tensor<2xf32>' to 'tensor<2xi16>', expected one shape and elements of one width}}
+  %0 = nn.bitcast %x : tensor<2xf32> -> tensor<2xi16>
+  return
+}
+
+// -----
+func.func @bitcast_bool(%x: tensor<2xi1>) {
+  // expected-error @below {{expected one shape and elements of one width}}
+  %0 = nn.bitcast %x : tensor<2xi1> -> tensor<2xui8>
+  return
+}
+
+// -----
+func.func @grid(%x: tensor<1x2x4x4x4xf32>, %g: tensor<1x3x3x3x2xf32>) {
+  // expected-error @below {{found input [1, 2, 4, 4, 4] and grid [1, 3, 3, 3, 2], expected [N, C, H, W] and [N, H, W, 2], or [N, C, D, H, W] and [N, D, H, W, 3]}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.grid_sample linear %x, %g padding "zeros" align_corners false : tensor<1x2x4x4x4xf32>, tensor<1x3x3x3x2xf32> -> tensor<1x2x3x3x3xf32>
+  return
+}

@@ -22,7 +22,10 @@ func.func @elementwise(%x: tensor<2x3xf32>, %y: tensor<3xf32>, %c: tensor<2x1xi1
   %2 = nn.select %c, %1, %y : tensor<2x1xi1>, tensor<2x3xf32>, tensor<3xf32> -> tensor<2x3xf32>
   // CHECK: nn.cast %{{.*}} : tensor<2x3xf32> -> tensor<2x3xi8>
   %3 = nn.cast %2 : tensor<2x3xf32> -> tensor<2x3xi8>
-  return %3 : tensor<2x3xi8>
+  // CHECK: nn.bitcast %{{.*}} : tensor<2x3xi8> -> tensor<2x3xui8>
+  %4 = nn.bitcast %3 : tensor<2x3xi8> -> tensor<2x3xui8>
+  %5 = nn.bitcast %4 : tensor<2x3xui8> -> tensor<2x3xi8>
+  return %5 : tensor<2x3xi8>
 }
 
 // CHECK-LABEL: func @small
@@ -85,13 +88,15 @@ func.func @axes(%x: tensor<3x4xf32>) -> (tensor<3x1xf32>, tensor<3xi64>, tensor<
   %1 = nn.arg_reduce max %x axis 1 keep_dims false select_last true : tensor<3x4xf32> -> tensor<3xi64>
   // CHECK: nn.cumsum
   %2 = nn.cumsum %x axis 1 exclusive false reverse true : tensor<3x4xf32> -> tensor<3x4xf32>
+  // CHECK: nn.cumsum %{{.*}} axis 0 exclusive true reverse false {product = true}
+  %7 = nn.cumsum %2 axis 0 exclusive true reverse false {product = true} : tensor<3x4xf32> -> tensor<3x4xf32>
   // CHECK: nn.topk
   %3, %4 = nn.topk %x k 2 axis 1 largest true : tensor<3x4xf32> -> tensor<3x2xf32>, tensor<3x2xi64>
   // CHECK: nn.softmax
   %5 = nn.softmax %x axis 1 {log = true} : tensor<3x4xf32> -> tensor<3x4xf32>
   // CHECK: nn.normalize
   %6 = nn.normalize %x axis 1 epsilon 1.0e-5 : tensor<3x4xf32> -> tensor<3x4xf32>
-  return %0, %1, %2, %3, %4, %5, %6 : tensor<3x1xf32>, tensor<3xi64>, tensor<3x4xf32>, tensor<3x2xf32>, tensor<3x2xi64>, tensor<3x4xf32>, tensor<3x4xf32>
+  return %0, %1, %7, %3, %4, %5, %6 : tensor<3x1xf32>, tensor<3xi64>, tensor<3x4xf32>, tensor<3x2xf32>, tensor<3x2xi64>, tensor<3x4xf32>, tensor<3x4xf32>
 }
 
 // CHECK-LABEL: func @linear

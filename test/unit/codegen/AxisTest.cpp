@@ -83,6 +83,23 @@ TEST(CumSum, Directions) {
                 }, 1e-5, testTargets(), "cumsum");
 }
 
+TEST(CumSum, Products) {
+  Tensor f = random({3, 7, 19}, 1, "", 2), n = integers({3, 7, 19}, "i32", -3, 3);
+  for (const Tensor &x : {f, n})
+    for (int axis : {0, 1})
+      for (bool exclusive : {false, true})
+        check("nn.cumsum %0 axis " + std::to_string(axis) + " exclusive " +
+                  (exclusive ? "true" : "false") +
+                  " reverse false {product = true} : $0 -> $r",
+              {x}, {x.shape, x.element, "", {}}, [&](const Indices &i) {
+                std::vector<double> row = along(x, i, axis);
+                double product = 1;
+                for (int64_t j = 0; j < i[axis] + !exclusive; ++j)
+                  product *= row[j];
+                return product;
+              }, 1e-5, testTargets(), "cumsum");
+}
+
 TEST(TopK, SortedAndStable) {
   Tensor f = random({3, 37, 5}), n = integers({3, 37, 5}, "i32", -5, 5);
   f.data[7] = f.data[12];

@@ -1,4 +1,4 @@
-//===- CumSum.cpp - Running sums ------------------------------------------===//
+//===- CumSum.cpp - Running sums and products -----------------------------===//
 
 #include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
@@ -14,7 +14,7 @@ class CumSumRoutine : public Routine {
 public:
   llvm::StringRef name() const override { return "cumsum"; }
   llvm::StringRef summary() const override {
-    return "running sums; lanes are neighbouring rows";
+    return "running sums and products; lanes are neighbouring rows";
   }
   bool matches(Operation *layer) const override { return isa<nn::CumSumOp>(layer); }
   LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
@@ -40,19 +40,22 @@ KernelInfo CumSumRoutine::emit(KernelBuilder &k, Operation *layer,
            [&](ValueRange operands, Value, Value begin, Value end) {
     Elements out(k, operands[0], op.getOutput()), in(k, operands[1], op.getInput());
     Type type = lanes > 1 ? Type(k.vec(lanes, in.compute())) : in.compute();
-    Value zero = isa<FloatType>(in.compute()) ? k.fconst(0, type) : k.iconst(0, type);
+    bool product = op.getProduct();
+    auto kind = product ? nn::BinaryKind::mul : nn::BinaryKind::add;
+    Value neutral = isa<FloatType>(in.compute()) ? k.fconst(product, type)
+                                                 : k.iconst(product, type);
     auto run = [&](Index start, int64_t active) {
-      k.loop(0, view.size, 1, {zero}, [&](Value i, ValueRange s) {
+      k.loop(0, view.size, 1, {neutral}, [&](Value i, ValueRange s) {
         Index step = op.getReverse() ? k.sub(view.size - 1, Index(i)) : Index(i);
         Index at = k.add(start, k.mul(step, view.inner));
         Value x = lanes > 1 ? in.load(at, lanes, active) : in.load(at);
-        Value sum = emitBinary(k, nn::BinaryKind::add, s[0], x);
-        Value y = op.getExclusive() ? s[0] : sum;
+        Value result = emitBinary(k, kind, s[0], x);
+        Value y = op.getExclusive() ? s[0] : result;
         if (lanes > 1)
           out.store(y, at, active);
         else
           out.store(y, at);
-        return Values{sum};
+        return Values{result};
       });
     };
     forUnits(k, grid, begin, end, [&](Index unit) {
