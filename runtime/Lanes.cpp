@@ -193,7 +193,9 @@ void Lanes::work(Preparer &preparer) {
       if (index == none && isEmpty(backgrounds, preparer.thread))
         break;
       if (!inBackground) {
-        setpriority(PRIO_PROCESS, 0, backgroundNiceness); // of this thread
+        // Of this thread, and never more than the application's own.
+        if (getpriority(PRIO_PROCESS, 0) < backgroundNiceness)
+          setpriority(PRIO_PROCESS, 0, backgroundNiceness);
         if (members[preparer.thread].cpu < 0)
           allowed.apply();
       }
