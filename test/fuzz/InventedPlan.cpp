@@ -50,7 +50,7 @@ private:
   }
 
   Tensor tensor() {
-    Tensor result{"t", ElementType(choices.below(13)), {}};
+    Tensor result{"t", ElementType(choices.below(23)), {}};
     for (unsigned i = choices.below(4); i-- > 0;)
       result.shape.push_back(int64_t(choices.below(9)));
     return result;
@@ -341,7 +341,7 @@ static void damageKernel(Choices &choices, Kernel &kernel) {
 static void damageTensor(Choices &choices, Tensor &tensor) {
   switch (choices.below(4)) {
   case 0:
-    tensor.type = ElementType(choices.below(20));
+    tensor.type = ElementType(choices.below(32));
     break;
   case 1:
     tensor.shape.push_back(int64_t(choices.number()));
