@@ -12,7 +12,9 @@ def resize(graph, x):
     mode = draw.weighted([(5, "nearest"), (5, "linear"), (2, "cubic")])
     if mode == "cubic" and x.rank != 4 or mode == "linear" and x.rank == 5:
         mode = "nearest"
-    coordinates = draw.weighted([(3, "half_pixel"), (3, "asymmetric"), (2, "align_corners"), (2, "pytorch_half_pixel")])
+    coordinates = draw.weighted([(3, "half_pixel"), (3, "asymmetric"), (2, "align_corners"), (2, "pytorch_half_pixel"),
+                                 (1, "half_pixel_symmetric" if graph.opset >= 19 else "asymmetric"),
+                                 (1, "tf_crop_and_resize" if x.rank == 4 else "half_pixel")])
     attributes = {"mode": mode, "coordinate_transformation_mode": coordinates}
     if mode == "nearest":
         attributes["nearest_mode"] = draw.pick(["floor", "floor", "round_prefer_floor", "round_prefer_ceil", "ceil"])
@@ -38,6 +40,15 @@ def resize(graph, x):
         if not graph.fits(shape):
             return None
         operands = [x, None, None, graph.ints(shape)]
-    if all(a == b for a, b in zip(shape, x.shape)) and draw.chance(0.7):
+    # ONNX Runtime copies where no extent changes, whatever the scales.
+    if shape == x.shape and (operands[3:] == [] or draw.chance(0.7)):
         return None
+    if coordinates == "tf_crop_and_resize":
+        # ONNX Runtime crops nothing along a dimension that keeps its extent.
+        if any(a == b for a, b in zip(shape[2:], x.shape[2:])):
+            return None
+        starts = [draw.pick([0.0, 0.0, 0.25, -0.125]) for _ in range(nd)]
+        ends = [draw.pick([1.0, 0.75, 1.125]) for _ in range(nd)]
+        operands[1] = graph.constant(np.array([0, 0, *starts, 1, 1, *ends], np.float32))
+        attributes["extrapolation_value"] = 0.5
     return graph.node("Resize", operands, shape, exact=x.exact and mode == "nearest", **attributes)

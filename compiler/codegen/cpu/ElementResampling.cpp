@@ -43,8 +43,9 @@ static Real inputCoordinate(nn::ResizeOp op, unsigned d, int64_t o, int64_t in,
     return (position + half) / scale - half;
   case M::half_pixel_symmetric: {
     Real adjustment = Real(out) / (scale * Real(in));
-    Real center = Real(in) / 2;
-    return center * (1 - adjustment) + (position + half) / scale - half;
+    Real offset = Real(in) / 2 * (1 - adjustment);
+    // A sum of f64 in ONNX Runtime, of which f32 remains.
+    return Real(double(offset) + (double(position) + 0.5) / double(scale) - 0.5);
   }
   case M::pytorch_half_pixel:
     return out > 1 ? (position + half) / scale - half : Real(0);

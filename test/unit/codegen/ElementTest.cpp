@@ -505,6 +505,20 @@ TEST(Element, ResizeNearestDividesInF32) {
     }
 }
 
+TEST(Element, ResizeNearestSymmetric) {
+  for (int64_t in : {5, 14, 19}) {
+    int64_t out = in * 5 / 2;
+    Tensor x = random({in}, 1);
+    check("nn.resize nearest %0 scales [2.5] coordinates half_pixel_symmetric nearest floor "
+          ": $0 -> $r",
+          {x}, {{out}}, [&](const Indices &i) {
+            float offset = float(in) / 2 * (1 - float(out) / (2.5f * float(in)));
+            float at = float(double(offset) + (double(i[0]) + 0.5) / 2.5 - 0.5);
+            return x.at({std::clamp<int64_t>(std::floor(at), 0, in - 1)});
+          });
+  }
+}
+
 /// One element more than whole vectors, between all widths: what a tile reads and
 /// writes ends where the tensor does (LayerKernel looks at that).
 TEST(Element, TailsOfOneElement) {
