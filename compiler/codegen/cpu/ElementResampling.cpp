@@ -76,14 +76,18 @@ static double cubicWeight(double x, double a) {
   return 0;
 }
 
+/// ONNX Runtime takes what is a millionth off the middle of two elements for the
+/// middle, where a scale that f32 cannot hold leaves it.
 static int64_t nearestIndex(double x, nn::NearestMode mode) {
+  int64_t below = int64_t(std::floor(x));
+  bool middle = std::abs(x - double(below) - 0.5) < 1e-6;
   switch (mode) {
   case nn::NearestMode::round_prefer_floor:
-    return int64_t(std::ceil(x - 0.5));
+    return middle ? below : int64_t(std::floor(x + 0.5));
   case nn::NearestMode::round_prefer_ceil:
-    return int64_t(std::floor(x + 0.5));
+    return middle ? below + 1 : int64_t(std::floor(x + 0.5));
   case nn::NearestMode::floor:
-    return int64_t(std::floor(x));
+    return below;
   case nn::NearestMode::ceil:
     return int64_t(std::ceil(x));
   }
