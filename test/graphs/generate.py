@@ -19,6 +19,7 @@ from onnx import helper
 
 import pieces_any
 import pieces_image
+import pieces_more
 import pieces_sequence
 from graph import TYPES, Graph
 
@@ -52,7 +53,8 @@ def first_values(graph):
 def tastes(draw):
     """How much more or less of each piece a graph has: all of one kind find other faults than
     some of each."""
-    tables = (pieces_any.PIECES, pieces_image.PIECES, pieces_sequence.PIECES)
+    tables = (pieces_any.PIECES, pieces_image.PIECES, pieces_sequence.PIECES, pieces_more.PIECES,
+              pieces_more.IMAGE_PIECES)
     return {piece: draw.pick([0.1, 0.5, 1, 1, 1, 2, 6]) for table in tables for _, piece in table}
 
 
@@ -61,10 +63,10 @@ def fitting_pieces(graph, x, taste):
         return pieces_any.MOVES if x.rank else [(1, pieces_any.expand)]
     if not x.rank:
         return pieces_any.SCALAR_PIECES
-    rows = list(pieces_any.PIECES)
+    rows = pieces_any.PIECES + pieces_more.PIECES
     if 3 <= x.rank <= 5:
         weight = 2 if x.rank != 3 else 0.7
-        rows += [(w * weight, piece) for w, piece in pieces_image.PIECES]
+        rows += [(w * weight, piece) for w, piece in pieces_image.PIECES + pieces_more.IMAGE_PIECES]
     if x.rank >= 2:
         weight = {2: 1, 3: 2.5}.get(x.rank, 0.2)
         rows += [(w * weight, piece) for w, piece in pieces_sequence.PIECES]

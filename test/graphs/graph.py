@@ -13,7 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 TYPES = {"f32": (TensorProto.FLOAT, np.float32), "f64": (TensorProto.DOUBLE, np.float64),
          "i64": (TensorProto.INT64, np.int64), "i32": (TensorProto.INT32, np.int32),
-         "u8": (TensorProto.UINT8, np.uint8), "bool": (TensorProto.BOOL, np.bool_)}
+         "u8": (TensorProto.UINT8, np.uint8), "i8": (TensorProto.INT8, np.int8),
+          "bool": (TensorProto.BOOL, np.bool_)}
 
 
 class Draw:

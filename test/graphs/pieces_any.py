@@ -84,7 +84,7 @@ def unary(graph, x):
     if kind in ("Sin", "Cos", "Atan", "Erf", "Asinh"):
         return graph.node(kind, [x], spread=min(x.spread, 1.0)) if x.spread < 20 else None
     if kind in ("Exp", "Sinh"):
-        y = graph.node("Tanh", [x], spread=0.7) if x.spread > 1.1 else x
+        y = graph.node("Tanh", [x], spread=0.7) if x.spread > 0.75 else x
         return graph.node(kind, [y], spread=1.5)
     if kind == "Square":
         return graph.node("Mul", [x, x], spread=x.spread**2) if x.spread < 3 else None
@@ -256,7 +256,8 @@ def cumulate(graph, x):
     if x.shape[axis] > 64:
         return None
     return graph.node("CumSum", [x, graph.constant(np.int64(axis))], x.shape,
-                      spread=x.spread * math.sqrt(x.shape[axis]), exclusive=graph.draw.below(2), reverse=graph.draw.below(2))
+                      spread=x.spread * math.sqrt(x.shape[axis]), exclusive=graph.draw.below(2),
+                      reverse=graph.draw.below(2))
 
 
 # -- data movement ---------------------------------------------------------------------------
