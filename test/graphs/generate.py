@@ -3,6 +3,7 @@
 
     generate.py SEED FOLDER     writes FOLDER/model.onnx, FOLDER/input_I.npy
     generate.py SEED            prints the graph
+    generate.py --digest N      prints a digest of seeds 1 to N, to be the same everywhere
 
 A graph grows piece by piece: a value is chosen among those that there are, rather a late
 one, and then a piece that fits it (pieces_*.py): a layer, or some layers as models have
@@ -10,12 +11,13 @@ them. Its values stay of ordinary size, and nothing in it is decided by the last
 sum, so that every correct engine gives nearly the same results.
 """
 import argparse
+import hashlib
 import json
 import sys
 from pathlib import Path
 
 import numpy as np
-from onnx import helper
+from onnx import helper, numpy_helper
 
 import pieces_any
 import pieces_image
@@ -128,6 +130,19 @@ def write_case(folder, model, inputs):
     (folder / "case.json").write_text(json.dumps({"inputs": note}, indent=1) + "\n")
 
 
+def digest(seeds):
+    """Of all that graphs and their inputs hold."""
+    result = hashlib.sha256()
+    for seed in seeds:
+        model, inputs = make(seed)
+        result.update(listing(model).encode())
+        for tensor in model.graph.initializer:
+            result.update(numpy_helper.to_array(tensor).tobytes())
+        for _, data in inputs:
+            result.update(data.tobytes())
+    return result.hexdigest()
+
+
 def listing(model):
     """The graph as text, a node a line."""
     stored = {t.name: list(t.dims) for t in model.graph.initializer}
@@ -145,9 +160,13 @@ def listing(model):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("seed", type=int)
+    parser.add_argument("seed", type=int, nargs="?", default=1)
     parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--digest", type=int, metavar="N")
     args = parser.parse_args()
+    if args.digest:
+        print(digest(range(1, args.digest + 1)))
+        return 0
     model, inputs = make(args.seed)
     if args.folder:
         write_case(args.folder, model, inputs)

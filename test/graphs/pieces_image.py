@@ -413,7 +413,7 @@ def classifier(graph, x):
 
 
 PIECES = [
-    (14, conv_block), (4, conv), (3, conv_transpose), (4, norm), (6, pool), (2, global_pool), (5, squeeze_excite),
+    (14, conv_block), (4, conv), (3, conv_transpose), (4, norm), (8, pool), (2, global_pool), (5, squeeze_excite),
     (4, ghost), (2, channel_shuffle), (3, shuffle_unit), (5, branches), (3, inverted_residual), (3, depth_space),
     (2, to_rows), (2, classifier), (7, resize),
 ]
