@@ -7,6 +7,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -17,30 +18,28 @@
 using namespace nnv12;
 
 // All that the end needs is there before.
-static std::string prefix;
-static void *reserve;
+static std::string prefix, outOfMemoryLine;
+static void *reserve = nullptr;
 static constexpr size_t reserveSize = 256 << 10;
+static bool isInstalled = false;
 
-[[noreturn]] static void end(const char *reason) {
+[[noreturn]] static void endWith(const std::string &line) {
   static std::atomic_flag ending = ATOMIC_FLAG_INIT;
   // Removing files may need more than the reserve.
   if (ending.test_and_set())
     _exit(1);
-  free(reserve);
-  std::string line = prefix + reason;
-  for (char &c : line)
-    c = c == '\n' ? ' ' : c;
-  line += '\n';
   (void)!write(STDERR_FILENO, line.data(), line.size());
+  free(reserve);
   TemporaryFolder::removeAll();
   llvm::sys::RunInterruptHandlers();
   _exit(1);
 }
 
-[[noreturn]] static void outOfMemory() { end("out of memory"); }
+[[noreturn]] static void outOfMemory() { endWith(outOfMemoryLine); }
 
 void nnv12::handleOutOfMemory(llvm::StringRef model) {
   prefix = ("nnv12c: " + model + ": ").str();
+  outOfMemoryLine = prefix + "out of memory\n";
   reserve = malloc(reserveSize);
   // Used, so that the system cannot refuse it later.
   if (reserve)
@@ -48,6 +47,36 @@ void nnv12::handleOutOfMemory(llvm::StringRef model) {
   std::set_new_handler(outOfMemory);
   llvm::install_bad_alloc_error_handler(
       [](void *, const char *, bool) { outOfMemory(); });
-  llvm::install_fatal_error_handler(
-      [](void *, const char *reason, bool) { end(reason); });
+  llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+    std::string line = prefix + reason;
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    endWith(line + "\n");
+  });
+  isInstalled = true;
 }
+
+// MLIR takes the memory of its operations from malloc and does not look whether
+// it got any. These take the place of the C library's for all libraries of the
+// process. Sanitizers have their own.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) &&                    \
+    !defined(__SANITIZE_THREAD__)
+extern "C" {
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+
+static void *checked(void *memory, bool isEmpty) {
+  if (!memory && !isEmpty && isInstalled)
+    outOfMemory();
+  return memory;
+}
+
+void *malloc(size_t size) { return checked(__libc_malloc(size), false); }
+void *calloc(size_t count, size_t size) {
+  return checked(__libc_calloc(count, size), false);
+}
+void *realloc(void *memory, size_t size) {
+  return checked(__libc_realloc(memory, size), size == 0);
+}
+}
+#endif

@@ -5,12 +5,15 @@ set -u
 cd "$2"
 export TMPDIR=$2/tmp
 # What the process has before main, in KB; with less the loader gives up.
-least=$(bash -c 'for ((v = 100000; v < 4000000; v += 20000)); do
-  (ulimit -v $v; nnv12c --version >/dev/null 2>&1) && { echo $v; break; }; done')
+low=0 least=8000000
+while ((least - low > 1000)); do
+  middle=$(((low + least) / 2))
+  if (ulimit -v $middle; nnv12c --version >/dev/null 2>&1); then least=$middle; else low=$middle; fi
+done
 said=0
-for ((more = 0; more <= 400000; more += 25000)); do
+for more in 0 2000 5000 10000 15000 20000 30000 40000 60000 80000 100000 150000 200000; do
   rm -f limited.nnv
-  line=$(ulimit -v $((least + more)); nnv12c "$1" --quiet -o limited.nnv 2>&1)
+  line=$(ulimit -v $((least + more)); nnv12c "$1" --target x86-64-v3 --quiet -o limited.nnv 2>&1)
   status=$?
   if [ $status -eq 0 ]; then
     [ -s limited.nnv ] || { echo "limit $((least + more)): no bundle"; exit 1; }
