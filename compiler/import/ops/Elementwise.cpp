@@ -272,7 +272,7 @@ OpRows importer::elementwiseOps() {
       {"Asinh", 9, L, kFloats, unary<U::asinh>},
       {"Atan", 7, L, kFloats, unary<U::atan>},
       {"Atanh", 9, L, kFloats, unary<U::atanh>},
-      {"BitCast", 26, L, kAll, bitCast, "no strings"},
+      {"BitCast", 26, L, kAny, bitCast, "no strings"},
       {"BitShift", 11, 27, kUnsigned, bitShift},
       {"BitShift", 28, L, kInts, bitShift},
       {"BitwiseAnd", 18, L, kInts, binary<B::bitwise_and>},
