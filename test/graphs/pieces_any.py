@@ -74,12 +74,9 @@ ACTIVATIONS = [
 def unary(graph, x):
     """Functions, kept to where they are smooth: 1e-7 at their operand is little behind them."""
     draw, wide = graph.draw, x.shape
-    half = graph.scalar(0.5)
     kind = draw.pick(["Abs", "Neg", "Sin", "Cos", "Atan", "Erf", "Exp", "Sqrt", "Log", "Reciprocal", "Square", "Pow",
                       "Cube", "Asinh", "Sinh", "Identity", "Dropout"])
-    if kind in ("Abs", "Neg", "Identity"):
-        return graph.node(kind, [x], exact=x.exact)
-    if kind == "Dropout":
+    if kind in ("Abs", "Neg", "Identity", "Dropout"):
         return graph.node(kind, [x], exact=x.exact)
     if kind in ("Sin", "Cos", "Atan", "Erf", "Asinh"):
         return graph.node(kind, [x], spread=min(x.spread, 1.0)) if x.spread < 20 else None
@@ -93,7 +90,7 @@ def unary(graph, x):
         return graph.node("Pow", [y, graph.constant(np.float32(3))], wide, spread=0.5)
     # The rest grow steep at zero.
     y = graph.node("Abs", [x])
-    y = graph.node("Add", [y, half], wide, spread=x.spread + 0.5)
+    y = graph.node("Add", [y, graph.scalar(0.5)], wide, spread=x.spread + 0.5)
     if kind == "Pow":
         return graph.node("Pow", [y, graph.constant(np.float32(draw.pick([0.5, -0.5, 1.5, 2])))], wide)
     return graph.node(kind, [y], wide, spread=max(1.0, y.spread**0.5))
@@ -178,7 +175,6 @@ def with_part(graph, x):
 
 def outer(graph, x):
     """Two values that both grow: [.., a, 1] and [.., 1, b]."""
-    draw = graph.draw
     if x.rank < 2:
         return None
     rows = reduction(graph, x, "ReduceMean", [x.rank - 1], True)

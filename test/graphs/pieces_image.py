@@ -181,8 +181,8 @@ def group_norm(graph, x):
         bias = graph.constant(graph.noise((depth,), 0.3), "b")
         return graph.node("GroupNormalization", [x, scale, bias], spread=1.0, num_groups=groups)
     y = graph.node("Reshape", [x, graph.ints([batch, groups, -1])], (batch, groups, x.elements // (batch * groups)))
-    y = graph.node("InstanceNormalization", [y, graph.constant(graph.noise((groups,), 0.0, 1.0), "w"),
-                                             graph.constant(graph.noise((groups,), 0.0), "b")], spread=1.0)
+    one, none = graph.constant(np.ones(groups, np.float32)), graph.constant(np.zeros(groups, np.float32))
+    y = graph.node("InstanceNormalization", [y, one, none], spread=1.0)
     y = graph.node("Reshape", [y, graph.ints(x.shape)], x.shape)
     ones = bias_shape(x)
     y = graph.node("Mul", [y, graph.constant(graph.noise(ones, 0.2, 1.0), "w")], x.shape)
@@ -220,15 +220,14 @@ def pool(graph, x):
     wide = [n >= (k - 1) * d + 1 for n, k, d in zip(spatial(x), kernel, dilation)]
     before = [min(b, k - 1) if w else 0 for b, k, w in zip(before, kernel, wide)]
     after = [min(a, k - 1) if w else 0 for a, k, w in zip(after, kernel, wide)]
-    if op == "LpPool" and graph.opset < 18:
-        dilation = None
-    # ONNX Runtime's ceil_mode with padding is known to differ from ONNX's in LpPool.
-    up = draw.chance(0.35) and op != "LpPool"
-    extents = slid(spatial(x), kernel, stride, dilation or [1] * len(kernel), before, after, up)
+    up = draw.chance(0.35)
+    if op == "LpPool":  # padding counts or not, by version
+        before, after, up = [0] * len(kernel), [0] * len(kernel), False
+    extents = slid(spatial(x), kernel, stride, dilation, before, after, up)
     if not extents or not graph.fits((*x.shape[:2], *extents)):
         return None
     attributes = {"kernel_shape": kernel, "strides": stride, "pads": before + after}
-    if dilation and any(d > 1 for d in dilation):
+    if max(dilation) > 1:
         attributes["dilations"] = dilation
     if up:
         attributes["ceil_mode"] = 1
@@ -236,10 +235,9 @@ def pool(graph, x):
         attributes["count_include_pad"] = draw.below(2)
     if op == "LpPool":
         attributes["p"] = draw.pick([1, 2])
-    if op == "LpPool" and any(b + a for b, a in zip(before, after)):
-        return None
-    size = x.spread * (math.prod(kernel) if op == "LpPool" else 1)
-    return graph.node(op, [x], (*x.shape[:2], *extents), spread=size, exact=x.exact and op == "MaxPool", **attributes)
+    spread = x.spread * (math.prod(kernel) if op == "LpPool" else 1)
+    return graph.node(op, [x], (*x.shape[:2], *extents), spread=spread, exact=x.exact and op == "MaxPool",
+                      **attributes)
 
 
 def global_pool(graph, x):
