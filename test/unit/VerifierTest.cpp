@@ -186,7 +186,7 @@ TEST(Verifier, Fields) {
          b.inputs[0].shape = {int64_t(1) << 40, 0, int64_t(1) << 40};
        }},
       {"output 0: type",
-       [](Bundle &b) { b.outputs[0].type = ElementType(12 + 1); }},
+       [](Bundle &b) { b.outputs[0].type = ElementType(200); }},
       {"output 0: rank", [](Bundle &b) { b.outputs[0].shape.assign(65, 1); }},
       {"segment 2: kind",
        [](Bundle &b) { b.segments[2].kind = SegmentKind(5); }},

@@ -68,8 +68,9 @@ TEST(UnitGrid, TilesAreBoxes) {
       }
       EXPECT_EQ(int64_t(all.size()), stride);
       // Neither tiny tiles nor everything in one where there is much to do.
-      if (stride > 1 && double(stride) * work >= 4 * tileWork)
+      if (stride > 1 && double(stride) * work >= 4 * tileWork) {
         EXPECT_GT(grid.tiles(), 1) << work;
+      }
     }
 }
 

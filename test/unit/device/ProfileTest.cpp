@@ -159,7 +159,7 @@ TEST(Profile, files) {
   EXPECT_EQ(printProfile(*p), printProfile(sample()));
 
   EXPECT_FALSE(readProfile(path + ".none", error));
-  EXPECT_EQ(error, path + ".none: No such file or directory");
+  EXPECT_EQ(error, path + ".none: cannot open: No such file or directory");
   EXPECT_FALSE(readProfile(folder, error));
   EXPECT_EQ(error.find(folder), 0u) << error;
 
