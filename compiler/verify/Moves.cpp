@@ -106,9 +106,10 @@ static RankedTensorType tensor(Value v) {
   return cast<RankedTensorType>(v.getType());
 }
 
-/// Both tensors dense, the same elements in the same order.
-static bool addReshape(nn::ReshapeOp reshape, Collector &moves) {
-  auto in = tensor(reshape.getInput()), out = tensor(reshape.getOutput());
+/// A reshape, or a bitcast of whole bytes: both tensors dense, the same bytes in the
+/// same order.
+static bool addFlat(Operation *layer, Collector &moves) {
+  auto in = tensor(layer->getOperand(0)), out = tensor(layer->getResult(0));
   if (!nn::layoutTag(in).empty() || !nn::layoutTag(out).empty())
     return false;
   auto flat = [](RankedTensorType type) {
@@ -142,8 +143,10 @@ static bool addConcat(nn::ConcatOp concat, Collector &moves) {
 std::optional<std::vector<Move>> nnv12::movesOf(Operation *layer) {
   Collector moves;
   bool good = false;
-  if (auto reshape = dyn_cast<nn::ReshapeOp>(layer))
-    good = addReshape(reshape, moves);
+  if (isa<nn::ReshapeOp>(layer) ||
+      (isa<nn::BitCastOp>(layer) &&
+       tensor(layer->getResult(0)).getElementTypeBitWidth() >= 8))
+    good = addFlat(layer, moves);
   else if (auto slice = dyn_cast<nn::SliceOp>(layer))
     good = addSlice(slice, moves);
   else if (auto concat = dyn_cast<nn::ConcatOp>(layer))

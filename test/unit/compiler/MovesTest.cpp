@@ -110,6 +110,18 @@ TEST_F(MovesTest, AReshapeIsItsOperand) {
   EXPECT_EQ(moves->front().size, 24u);
 }
 
+TEST_F(MovesTest, ABitcastIsItsOperandByteByByte) {
+  parse("tensor<2x6xf32>", "tensor<1xf32>",
+        "nn.bitcast %a : tensor<2x6xf32> -> tensor<2x6xi32>");
+  ASSERT_TRUE(moves);
+  ASSERT_EQ(moves->size(), 1u);
+  EXPECT_EQ(moves->front().size, 48u);
+  // In its byte an element of 4 bits is extended as its type has it.
+  parse("tensor<6xi4>", "tensor<1xf32>",
+        "nn.bitcast %a : tensor<6xi4> -> tensor<6xui4>");
+  EXPECT_FALSE(moves);
+}
+
 TEST_F(MovesTest, AReshapeBetweenLayoutsIsNot) {
   parse(BLOCKED("1x32x2x2"), "tensor<1xf32>",
         "nn.reshape %a : " BLOCKED("1x32x2x2") " -> tensor<128xf32>");
