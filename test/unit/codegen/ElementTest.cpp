@@ -411,7 +411,7 @@ TEST(Element, Conv) {
   // Dilation and stride that divide each other, one result more than vectors take: its place
   // is a constant less a multiple of the stride.
   x = random({1, 1, 7}, 3), w = random({1, 2, 5}, 4);
-  check("nn.conv_transpose %0, %1 strides [2] dilations [2] pads [2], [2] : $0, $1 -> $r",
+  check("nn.conv_transpose %0, %1 strides [2] dilations [2] pads [2], [2] output_padding [0] : $0, $1 -> $r",
         {x, w}, {{1, 2, 17}, "f32", "", {}}, [&](const Indices &i) {
           double sum = 0;
           for (int64_t s = 0; s < 7; ++s)

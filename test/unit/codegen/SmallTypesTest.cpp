@@ -140,8 +140,9 @@ TEST_F(SmallTypes, TheTableIsLlvms) {
         llvm::APFloat::getLargest(semantics).bitcastToAPInt().getZExtValue(),
         f.largest());
     for (unsigned code = 0; code < 1u << bits; ++code) {
-      double want =
-          llvm::APFloat(semantics, llvm::APInt(bits, code)).convertToDouble();
+      llvm::APFloat number(semantics, llvm::APInt(bits, code));
+      // Its conversion loses that the format without a mantissa has a NaN.
+      double want = number.isNaN() ? std::nan("") : number.convertToDouble();
       double got = f.decode(uint8_t(code));
       EXPECT_TRUE(std::isnan(want) ? std::isnan(got) : got == want)
           << name << " " << code;
