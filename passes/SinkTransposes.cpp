@@ -190,7 +190,7 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
     // The permutation of what is left: without keep_dims the reduced dimensions
     // are gone from it.
     Perm left;
-    for (auto [i, dim] : llvm::enumerate(perm)) {
+    for (int64_t dim : perm) {
       if (op.getKeepDims()) {
         left.push_back(dim);
         continue;

@@ -79,20 +79,20 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
   grid.panels = panels;
 
   // The input that all phases of a block together need.
-  auto span = [](ArrayRef<Phase> phases) {
-    int64_t lowest = 0, highest = 0, last = 0;
-    for (const Phase &phase : phases) {
-      lowest = std::min(lowest, phase.lowest());
-      highest = std::max(highest, phase.highest());
-      last = std::max(last, phase.highest() + phase.outputs - 1);
+  struct Span {
+    int64_t low = 0, high = 0, last = 0;
+    explicit Span(ArrayRef<Phase> phases) {
+      for (const Phase &phase : phases) {
+        low = std::min(low, phase.lowest());
+        high = std::max(high, phase.highest());
+        last = std::max(last, phase.highest() + phase.outputs - 1);
+      }
     }
-    return std::array<int64_t, 3>{lowest, highest, last};
   };
-  auto [lowRow, highRow, lastRow] = span(rowPhases);
-  auto [lowCol, highCol, lastCol] = span(colPhases);
-  bool copies =
-      lowRow < 0 || lowCol < 0 || lastRow >= w.height || lastCol >= w.width;
-  int64_t copyWidth = copies ? lastCol - lowCol + 1 : w.width;
+  const Span rows(rowPhases), cols(colPhases);
+  bool copies = rows.low < 0 || cols.low < 0 || rows.last >= w.height ||
+                cols.last >= w.width;
+  int64_t copyWidth = copies ? cols.last - cols.low + 1 : w.width;
 
   PanelGrid::Costs costs;
   costs.weightBytes =
@@ -108,8 +108,8 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
   copy.height = w.height;
   copy.width = w.width;
   copy.pixel = block;
-  copy.left = -lowCol;
-  copy.rows = std::min(grid.rowBlock, grid.rows) + highRow - lowRow;
+  copy.left = -cols.low;
+  copy.rows = std::min(grid.rowBlock, grid.rows) + rows.high - rows.low;
   copy.copyWidth = copyWidth;
 
   Epilogue epilogue = Epilogue::of(op);
@@ -135,9 +135,9 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
               if (copies) {
                 k.ifThen(isNew, [&] {
                   copy.emit(k, operands[1], k.mul(batch, inBatch),
-                            k.add(row, lowRow), scratch);
+                            k.add(row, rows.low), scratch);
                 });
-                in = Index(-(lowRow * copyWidth + lowCol) * block);
+                in = Index(-(rows.low * copyWidth + cols.low) * block);
               }
               b.firstPanel = firstPanel;
               b.at.bias = k.mul(group, panels * panelWidth);
