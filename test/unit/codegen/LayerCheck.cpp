@@ -3,6 +3,7 @@
 #include "LayerCheck.h"
 
 #include "gtest/gtest.h"
+#include "llvm/ADT/APFloat.h"
 
 #include <cmath>
 #include <cstring>
@@ -24,6 +25,28 @@ template <typename T> std::vector<double> unpack(const Bytes &bytes) {
     T x;
     std::memcpy(&x, &bytes[i * sizeof(T)], sizeof(T));
     values[i] = double(x);
+  }
+  return values;
+}
+
+/// By way of APFloat: not every compiler has a type for it.
+Bytes packF16(const std::vector<double> &values) {
+  Bytes bytes(values.size() * 2);
+  for (size_t i = 0; i < values.size(); ++i) {
+    llvm::APFloat x(values[i]);
+    bool inexact;
+    x.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    auto bits = uint16_t(x.bitcastToAPInt().getZExtValue());
+    std::memcpy(&bytes[i * 2], &bits, 2);
+  }
+  return bytes;
+}
+std::vector<double> unpackF16(const Bytes &bytes) {
+  std::vector<double> values(bytes.size() / 2);
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint16_t bits;
+    std::memcpy(&bits, &bytes[i * 2], 2);
+    values[i] = llvm::APFloat(llvm::APFloat::IEEEhalf(), llvm::APInt(16, bits)).convertToDouble();
   }
   return values;
 }
@@ -58,7 +81,7 @@ const ElementType elementTypes[] = {
     {"i16", pack<int16_t>, unpack<int16_t>},   {"i8", pack<int8_t>, unpack<int8_t>},
     {"ui8", pack<uint8_t>, unpack<uint8_t>},   {"ui16", pack<uint16_t>, unpack<uint16_t>},
     {"ui32", pack<uint32_t>, unpack<uint32_t>}, {"ui64", pack<uint64_t>, unpack<uint64_t>},
-    {"i1", pack<uint8_t>, unpack<uint8_t>},    {"f16", pack<_Float16>, unpack<_Float16>},
+    {"i1", pack<uint8_t>, unpack<uint8_t>},    {"f16", packF16, unpackF16},
     {"bf16", packBF16, unpackBF16},
 };
 const ElementType &typeNamed(const std::string &name) {
