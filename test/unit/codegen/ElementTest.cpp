@@ -109,7 +109,7 @@ TEST(Element, SelectAndTypes) {
     double lo = to == "i8" ? -128 : to == "ui8" ? 0 : -1e9, hi = to == "i8" ? 127 : to == "ui8" ? 255 : 1e9;
     check("nn.cast %0 : $0 -> $r", {f}, {{50}, to, "", {}}, [&](const Indices &i) {
       double x = f.at(i);
-      return to == "f64" ? x : to == "f16" ? double(_Float16(x)) : to == "i1" ? double(x != 0)
+      return to == "f64" ? x : to == "f16" ? roundToHalf(x) : to == "i1" ? double(x != 0)
                                  : std::clamp(std::trunc(x), lo, hi);
     });
   }
@@ -118,7 +118,7 @@ TEST(Element, SelectAndTypes) {
   check("nn.cast %0 : $0 -> $r", {u}, {{40}, "f32", "", {}},
         [&](const Indices &i) { return u.at(i); });
   check("nn.unary %0 <exp> : $0 -> $r", {h}, {{40}, "f16", "", {}},
-        [&](const Indices &i) { return double(_Float16(std::exp(double(_Float16(h.at(i)))))); }, 1e-3);
+        [&](const Indices &i) { return roundToHalf(std::exp(roundToHalf(h.at(i)))); }, 1e-3);
 }
 
 //===----------------------------------------------------------------------===//

@@ -151,6 +151,8 @@ Tensor integers(Shape shape, std::string element, int64_t lo, int64_t hi, unsign
   return t;
 }
 
+double roundToHalf(double x) { return unpackF16(packF16({x}))[0]; }
+
 Tensor values(std::string element, std::vector<double> data) {
   Tensor t{{int64_t(data.size())}, element, "", {}};
   // Rounded to what the type holds.

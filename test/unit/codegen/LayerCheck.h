@@ -31,6 +31,9 @@ Tensor random(Shape shape, unsigned seed = 1, std::string layout = "", double sc
 Tensor integers(Shape shape, std::string element, int64_t lo, int64_t hi, unsigned seed = 1);
 Tensor values(std::string element, std::vector<double> data);
 
+/// The number of type f16 that is nearest to x.
+double roundToHalf(double x);
+
 using Formula = std::function<double(const Indices &)>;
 
 /// Runs a layer with operands %0, %1…, whose types are written $0, $1…, the
