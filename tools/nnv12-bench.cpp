@@ -100,16 +100,6 @@ static BenchOptions parseOptions(int argc, char **argv) {
   return result;
 }
 
-static void run(const BenchOptions &options, Session &session,
-                const std::vector<nnv12_input> &in,
-                const std::vector<nnv12_output> &out) {
-  try {
-    session.run(in, out);
-  } catch (const Error &error) {
-    fail(options.bundle + ": " + error.what());
-  }
-}
-
 /// What happens in a fresh process.
 static int coldMain(const BenchOptions &options) {
   ColdReport report;
@@ -130,7 +120,7 @@ static int coldMain(const BenchOptions &options) {
       openSession(options.bundle, bundle, options.session.session());
   report.session = milliseconds() - start;
   start = milliseconds();
-  run(options, session, in, out);
+  runSession(options.bundle, session, in, out);
   report.end = milliseconds();
   report.firstRun = report.end - start;
   report.peakBytes = peakMemory();
@@ -185,7 +175,7 @@ static void runUntilSwitched(const BenchOptions &options, Session &session,
   uint32_t runs = 0;
   while (info.switches_done < info.num_switches && runs < mostRuns) {
     double start = milliseconds();
-    run(options, session, in, out);
+    runSession(options.bundle, session, in, out);
     if (runs++ == 0)
       second.push_back(milliseconds() - start);
     info = session.info();
@@ -208,7 +198,7 @@ static void measureWarm(const BenchOptions &options, const Bundle &bundle,
       openSession(options.bundle, bundle, options.session.session());
   double created = milliseconds() - start;
   start = milliseconds();
-  run(options, session, in, out);
+  runSession(options.bundle, session, in, out);
   double first = milliseconds() - start;
   results.warm = {
       {"open", {open}}, {"session", {created}}, {"first run", {first}}};
@@ -221,7 +211,7 @@ static void measureWarm(const BenchOptions &options, const Bundle &bundle,
     session.setProfile(times.data());
   for (unsigned i = 0; i < options.warm; ++i) {
     start = milliseconds();
-    run(options, session, in, out);
+    runSession(options.bundle, session, in, out);
     results.warm.back().samples.push_back(milliseconds() - start);
     for (uint32_t k = 0; options.profile && k < operations; ++k)
       samples[k].push_back(double(times[k]));

@@ -226,16 +226,6 @@ static void printClasses(const CommandLine &options, const Bundle &bundle,
     printf("%6.2f %%  %s\n", 100 * values[order[i]], labels[order[i]].c_str());
 }
 
-static void run(const CommandLine &options, Session &session,
-                const std::vector<nnv12_input> &in,
-                const std::vector<nnv12_output> &out) {
-  try {
-    session.run(in, out);
-  } catch (const Error &error) {
-    fail(options.bundle + ": " + error.what());
-  }
-}
-
 /// Each run of a session prepares a piece at least of what is for later ones.
 static void settle(const CommandLine &options, Session &session,
                    const std::vector<nnv12_input> &in,
@@ -245,7 +235,7 @@ static void settle(const CommandLine &options, Session &session,
     nnv12_session_info info = session.info();
     if (info.switches_done == info.num_switches)
       return;
-    run(options, session, in, out);
+    runSession(options.bundle, session, in, out);
   }
   nnv12_session_info info = session.info();
   if (info.switches_done != info.num_switches)
@@ -280,7 +270,7 @@ int main(int argc, char **argv) {
     fail(options.bundle + ": outputs: found none, expected one for --labels");
   uint64_t loaded = nanoseconds(), ran = 0;
   for (unsigned i = 0; i < options.runs; ++i) {
-    run(options, *session, in, out);
+    runSession(options.bundle, *session, in, out);
     if (i == 0)
       ran = nanoseconds();
   }

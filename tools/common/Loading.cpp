@@ -73,6 +73,16 @@ Session openSession(const std::string &path, const Bundle &bundle,
   return openSession(path, bundle, options);
 }
 
+void runSession(const std::string &path, Session &session,
+                const std::vector<nnv12_input> &in,
+                const std::vector<nnv12_output> &out) {
+  try {
+    session.run(in, out);
+  } catch (const Error &error) {
+    fail(path + ": " + error.what());
+  }
+}
+
 void RunOptions::addTo(Options &options) {
   options.number("threads", "N", threads, 0, 64,
                  "How many threads compute; 0, the default: as many as the "

@@ -26,6 +26,10 @@ Session openSession(const std::string &path, const Bundle &bundle,
                     unsigned threads);
 Session openSession(const std::string &path, const Bundle &bundle,
                     const SessionOptions &options);
+/// Ends the process when the run fails.
+void runSession(const std::string &path, Session &session,
+                const std::vector<nnv12_input> &in,
+                const std::vector<nnv12_output> &out);
 
 /// The options that tools have for a session.
 struct RunOptions {
