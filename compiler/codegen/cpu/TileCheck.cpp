@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/TileCheck.h"
 
 #include "artifact/CpuFeatures.h"
+#include "dialects/nn/Layout.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -69,7 +70,7 @@ void fill(char *data, const TileCheck::Operand &operand, uint32_t seed) {
     return;
   }
   if (auto type = llvm::dyn_cast<mlir::FloatType>(operand.element)) {
-    int64_t size = std::max(1u, type.getWidth() / 8);
+    int64_t size = nn::storageElementSize(operand.element);
     for (int64_t i = 0; i + size <= operand.bytes; i += size) {
       llvm::APFloat x(double(int32_t(random() & 0xff) - 0x80) / 0x80);
       bool inexact;
@@ -79,7 +80,7 @@ void fill(char *data, const TileCheck::Operand &operand, uint32_t seed) {
     }
     return;
   }
-  int64_t size = std::max(1u, operand.element.getIntOrFloatBitWidth() / 8);
+  int64_t size = nn::storageElementSize(operand.element);
   unsigned values = operand.element.getIntOrFloatBitWidth() == 1 ? 2 : 7;
   for (int64_t i = 0; i + size <= operand.bytes; i += size) {
     uint64_t x = random() % values;
@@ -154,7 +155,7 @@ private:
   void poison(unsigned char value);
   void runTiles(int64_t begin, int64_t end);
   int64_t elementBytes(unsigned result) const {
-    return std::max(1u, check.operands[result].element.getIntOrFloatBitWidth() / 8);
+    return nn::storageElementSize(check.operands[result].element);
   }
   std::string checkMap(unsigned result) const;
   std::string checkBoxes(llvm::ArrayRef<int64_t> order, unsigned char value);
