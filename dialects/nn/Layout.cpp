@@ -160,13 +160,13 @@ static void packAxis(ArrayRef<Layout::Axis> axes, unsigned a, size_t elementSize
 void nnv12::nn::pack(RankedTensorType type, const char *source, char *target) {
   Layout layout = Layout::of(type);
   size_t elementSize = storageElementSize(type.getElementType());
+  if (layout.size() == 0)
+    return; // both may be null
   if (layoutTag(type).empty()) {
     std::memcpy(target, source, layout.size() * elementSize);
     return;
   }
   std::memset(target, 0, layout.size() * elementSize);
-  if (layout.size() == 0)
-    return;
   SmallVector<int64_t> strides(type.getRank(), 1), index(type.getRank(), 0);
   for (int64_t d = type.getRank() - 2; d >= 0; --d)
     strides[d] = strides[d + 1] * type.getDimSize(d + 1);

@@ -15,12 +15,6 @@
 
 using namespace nnv12;
 
-/// libLLVM and libMLIR are built without AddressSanitizer and share arenas with
-/// us: what our code poisons there, theirs does not unpoison.
-extern "C" const char *__asan_default_options() {
-  return "allow_user_poisoning=0:detect_container_overflow=0";
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // A context is dear to make, and keeps what attributes it has seen: renew it now
   // and then.

@@ -144,8 +144,7 @@ def attention_operator(graph, x):
                        kv_num_heads=shared, **attributes)
         return linear(graph, y, draw.pick([8, 16, 20]))
     q, k, v = heads_of(graph, q, heads), heads_of(graph, k, shared), heads_of(graph, v, shared)
-    # ONNX Runtime counts the past in where is_causal ends a row, operator set 23 does not.
-    past = draw.pick([1, 3, 8]) if not attributes and draw.chance(0.6) else 0
+    past = draw.pick([1, 3, 8]) if draw.chance(0.6) else 0
     shapes, operands = [(batch, heads, rows, depth)], [q, k, v]
     if draw.chance(0.3):
         operands.append(graph.constant(graph.noise((rows, past + rows))))

@@ -58,14 +58,7 @@ void nnv12::handleOutOfMemory(llvm::StringRef model) {
 // MLIR takes the memory of its operations from malloc and does not look whether
 // it got any. These take the place of the C library's for all libraries of the
 // process. Sanitizers have their own.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define NNV12_HAS_SANITIZER
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define NNV12_HAS_SANITIZER
-#endif
-#if defined(__GLIBC__) && !defined(NNV12_HAS_SANITIZER)
+#if defined(__GLIBC__) && !defined(NNV12_SANITIZED)
 extern "C" {
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);

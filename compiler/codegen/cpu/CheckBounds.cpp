@@ -3,6 +3,7 @@
 #include "compiler/codegen/cpu/CheckBounds.h"
 #include "artifact/BoundsFault.h"
 #include "compiler/codegen/cpu/Backend.h"
+#include "dialects/nn/Layout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -45,13 +47,9 @@ struct Extent {
   Value operand; ///< its number in the kernel's operand table
 };
 
+/// Of a memref's or vector's elements, in bytes.
 int64_t elementBytes(Type type) {
-  Type element = type;
-  if (auto memory = dyn_cast<MemRefType>(type))
-    element = memory.getElementType();
-  else if (auto vector = dyn_cast<VectorType>(type))
-    element = vector.getElementType();
-  return std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  return nn::storageElementSize(getElementTypeOrSelf(type));
 }
 
 /// The checks of one function.

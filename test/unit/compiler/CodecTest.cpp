@@ -2,6 +2,7 @@
 
 #include "compiler/emit/Codec.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ bool comesBack(const void *data, uint64_t size, unsigned elementSize) {
   Encoded encoded = encode(data, size, elementSize);
   std::vector<char> back(size);
   return decode(encoded, back.data(), size) &&
-         std::memcmp(back.data(), data, size) == 0;
+         std::equal(back.begin(), back.end(), static_cast<const char *>(data));
 }
 } // namespace
 
@@ -74,16 +75,8 @@ TEST(Codec, RefusesWhatIsNoFrame) {
   EXPECT_FALSE(decode(broken, back.data(), 400)) << "planes";
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define NNV12_HAS_SANITIZER
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define NNV12_HAS_SANITIZER
-#endif
-
 TEST(Codec, WithoutMemoryThereIsNoFrame) {
-#ifdef NNV12_HAS_SANITIZER
+#ifdef NNV12_SANITIZED
   GTEST_SKIP() << "a sanitizer takes more memory than a limit leaves";
 #endif
   // The frame fits into the limit, zstd's tables do not.
