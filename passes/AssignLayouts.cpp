@@ -6,11 +6,11 @@
 #include "passes/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cassert>
+
 namespace nnv12 {
 #define GEN_PASS_DEF_ASSIGNLAYOUTS
 #include "passes/Passes.h.inc"
-
-#include <cassert>
 } // namespace nnv12
 
 using namespace mlir;
@@ -77,6 +77,9 @@ public:
         return signalPassFailure();
       }
       codegen::LayoutRequest request = routine->layouts(&op);
+      assert(request.operands.size() == op.getNumOperands() &&
+             request.results.size() == op.getNumResults() &&
+             "a routine speaks of each operand and result");
       if (llvm::all_of(request.results, [](auto &r) { return !r; }))
         propagate(&op, request);
       for (auto [operand, wanted] :

@@ -5,6 +5,7 @@
 #include "passes/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <cassert>
 #include <cmath>
 #include <cstring>
 
@@ -54,6 +55,8 @@ struct FlushTinyWeights : nnv12::impl::FlushTinyWeightsBase<FlushTinyWeights> {
     auto values = constantOf(constant);
     if (!values)
       return;
+    assert(values->type().getElementType().isF32() &&
+           "no other constants were noted");
     const char *bytes = values->bytes();
     int64_t n = values->storedBytes() / static_cast<int64_t>(sizeof(float));
     auto at = [&](int64_t i) {

@@ -5,6 +5,7 @@
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
+#include <cassert>
 #include <cmath>
 
 namespace nnv12 {
@@ -100,6 +101,9 @@ static SmallVector<ScaleShift, 2> scaleShiftsOf(Operation *op, int64_t axis) {
 static ElementsAttr makeNumbers(ArrayRef<double> numbers,
                                 ArrayRef<int64_t> shape, Type element) {
   const ElementCodec *codec = ElementCodec::get(element);
+  assert(codec && "weights are of types that constants are computed in");
+  assert(llvm::product_of(shape) == static_cast<int64_t>(numbers.size()) &&
+         "a number for each element");
   return makeConstant(
       RankedTensorType::get(shape, element), [&](MutableArrayRef<char> bytes) {
         codec->storeDouble(numbers.data(), numbers.size(), bytes.data());
@@ -181,10 +185,14 @@ struct FoldAfter : RewritePattern {
 
   LogicalResult fold(LinearLayer layer, const ScaleShift &s,
                      PatternRewriter &rewriter) const {
+    assert(!layer.activation() && !layer.residualActivation() &&
+           "a function would come between the sums and the scale");
     bool hasScale = s.hasScale();
     auto bias = biasOf(layer);
     if (!bias || (hasScale && layer.residual()))
       return failure();
+    assert(s.scale.size() == bias->size() && s.shift.size() == bias->size() &&
+           "a scale and a shift for each output");
     ElementsAttr weights;
     if (hasScale) {
       weights = scaledWeights(layer, layer.viewByOutput(), s.scale);
@@ -266,9 +274,13 @@ struct FoldBefore : RewritePattern {
   /// bias[o] += sum of weights[o, i] * shift[i] over inputs and kernel.
   static void addProduct(const LinearLayer &layer, ArrayRef<double> shift,
                          Numbers &bias) {
+    assert(isUniform(layer) && "else outputs sum different weights");
     auto weights = *constantOf(layer.weights());
     auto at = [&](int64_t i) { return weights.doubleAt(i); };
     int64_t outputs = layer.outputs(), inputs = layer.inputs();
+    assert(static_cast<int64_t>(shift.size()) == inputs &&
+           static_cast<int64_t>(bias.size()) == outputs &&
+           "a shift for each input, a bias for each output");
     if (auto matmul = dyn_cast<MatMulOp>(layer.operation())) {
       bool isTransposed = matmul.getTransposeRhs();
       for (int64_t i = 0; i < inputs; ++i)
@@ -281,6 +293,10 @@ struct FoldBefore : RewritePattern {
     int64_t groups = conv.getGroups(), perGroup = inputs / groups;
     int64_t taps = typeOf(layer.weights()).getNumElements() /
                    std::max<int64_t>(outputs * perGroup, 1);
+    assert(outputs % groups == 0 && inputs % groups == 0 &&
+           typeOf(layer.weights()).getNumElements() ==
+               outputs * perGroup * taps &&
+           "weights are [outputs, inputs of a group, kernel]");
     for (int64_t o = 0; o < outputs; ++o) {
       int64_t first = o / (outputs / groups) * perGroup;
       for (int64_t i = 0; i < perGroup * taps; ++i)

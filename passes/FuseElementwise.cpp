@@ -8,6 +8,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <cassert>
+
 namespace nnv12 {
 #define GEN_PASS_DEF_FUSEELEMENTWISE
 #include "passes/Passes.h.inc"
@@ -99,6 +101,8 @@ private:
     llvm::sort(members, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b);
     });
+    assert(members.back() == root &&
+           "all others are used inside of the group alone");
     // Splat constants go into the region, where they become immediates.
     llvm::SetVector<Value> inputs;
     SmallVector<Operation *> constants;

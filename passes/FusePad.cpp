@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
+#include <cassert>
 #include <limits>
 
 namespace nnv12 {
@@ -27,6 +28,8 @@ static std::optional<double> spatialPadding(PadOp pad) {
 
 static SmallVector<int64_t> sum(ArrayRef<int64_t> pads,
                                 ArrayRef<int64_t> added) {
+  assert(added.size() == pads.size() + 2 &&
+         "batch and channels come before the spatial dimensions");
   SmallVector<int64_t> result(pads);
   for (size_t i = 0; i < pads.size(); ++i)
     result[i] += added[i + 2];

@@ -2,6 +2,8 @@
 #include "passes/LinearLayer.h"
 #include "passes/Match.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
@@ -43,12 +45,17 @@ void LinearLayer::setBias(Value value) {
   dispatch(op, [&](auto layer) { layer.getBiasMutable().assign(value); });
 }
 void LinearLayer::setResidual(Value value) {
+  assert(!residual() && !residualActivation() &&
+         "it is added before what the layer has already");
   dispatch(op, [&](auto layer) { layer.getResidualMutable().assign(value); });
 }
 void LinearLayer::setActivation(FunctionAttr function) {
+  assert(!activation() && !residual() && !residualActivation() &&
+         "it is applied before what the layer has already");
   dispatch(op, [&](auto layer) { layer.setActivationAttr(function); });
 }
 void LinearLayer::setResidualActivation(FunctionAttr function) {
+  assert(!residualActivation() && "there is room for one");
   dispatch(op, [&](auto layer) { layer.setResidualActivationAttr(function); });
 }
 
@@ -86,6 +93,7 @@ LinearLayer::WeightsView LinearLayer::view(bool byOutput) const {
         isTransposed
             ? static_cast<int64_t>(cast<ConvTransposeOp>(op).getGroups())
             : static_cast<int64_t>(cast<ConvOp>(op).getGroups());
+    assert(weightShape[0] % groups == 0 && "groups are of one size");
     view.shape = {groups, weightShape[0] / groups};
     view.shape.append(weightShape.begin() + 1, weightShape.end());
     perGroup = true;

@@ -4,6 +4,8 @@
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
+#include <cassert>
+
 namespace nnv12 {
 #define GEN_PASS_DEF_LOWERRANK
 #include "passes/Passes.h.inc"
@@ -15,6 +17,7 @@ using namespace nnv12::nn;
 
 /// [N, C, L] as [N, C, 1, L].
 static RankedTensorType withUnitHeight(RankedTensorType type) {
+  assert(type.getRank() == 3 && "one spatial dimension");
   SmallVector<int64_t> shape(type.getShape());
   shape.insert(shape.begin() + 2, 1);
   return RankedTensorType::get(shape, type.getElementType());

@@ -1,6 +1,7 @@
 //===- Match.cpp - What patterns ask of values ----------------------------===//
 #include "passes/Match.h"
 
+#include <cassert>
 #include <cmath>
 
 using namespace mlir;
@@ -26,6 +27,8 @@ nnv12::perIndexOf(Value value, ArrayRef<int64_t> shape, int64_t axis) {
   if (!constant || constant->type().getNumElements() == 0 ||
       constant->type().getRank() > static_cast<int64_t>(shape.size()))
     return std::nullopt;
+  assert(axis >= 0 && axis < static_cast<int64_t>(shape.size()) &&
+         "an axis of the shape");
   int64_t extent = shape[axis];
   if (constant->isSplat())
     return SmallVector<double>(extent, constant->doubleAt(0));
@@ -37,6 +40,8 @@ nnv12::perIndexOf(Value value, ArrayRef<int64_t> shape, int64_t axis) {
     if (size != 1 && static_cast<int64_t>(i) != own)
       return std::nullopt;
   bool varies = own >= 0 && constant->shape()[own] != 1;
+  assert((!varies || constant->shape()[own] == extent) &&
+         "the constant broadcasts to the shape");
   SmallVector<double> values;
   for (int64_t i = 0; i < extent; ++i)
     values.push_back(constant->doubleAt(varies ? i : 0));

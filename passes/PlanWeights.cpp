@@ -5,6 +5,8 @@
 #include "mlir/IR/Builders.h"
 #include "passes/PlanningPass.h"
 
+#include <cassert>
+
 namespace nnv12 {
 #define GEN_PASS_DEF_PLANWEIGHTS
 #include "passes/Passes.h.inc"
@@ -46,6 +48,8 @@ private:
     std::string form;
     if (storage == plan::Storage::transformed)
       form = plan::formName(op, *chosen.option.routine);
+    assert((!form.empty() || storage != plan::Storage::transformed) &&
+           "weights are stored in a form that the routine has");
     ready[form] = last;
   }
 
@@ -55,8 +59,11 @@ private:
       return {};
     std::string form = plan::formName(op, routine);
     auto it = ready.find(form);
-    if (it == ready.end())
-      it = ready.try_emplace(form, transform(ready.lookup(""), form, routine)).first;
+    if (it == ready.end()) {
+      assert(ready.count("") && "a form is made of the packed weights");
+      it = ready.try_emplace(form, transform(ready.lookup(""), form, routine))
+               .first;
+    }
     return {it->second};
   }
 

@@ -6,6 +6,7 @@
 #include "passes/PlanningPass.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cassert>
 #include <cmath>
 
 namespace nnv12 {
@@ -55,7 +56,11 @@ private:
         .Case<plan::ReadOp>([](auto) { return search::Stage::Read; })
         .Case<plan::DecodeOp>([](auto) { return search::Stage::Decode; })
         .Case<plan::TransformOp>([](auto) { return search::Stage::Transform; })
-        .Default([](auto) { return search::Stage::Execute; });
+        .Default([](Operation *op) {
+          (void)op;
+          assert(isa<plan::ExecuteOp>(op) && "a program has no other stages");
+          return search::Stage::Execute;
+        });
   }
 
   void need(Operation *op) {
@@ -211,12 +216,18 @@ private:
         for (const search::Operation &operation : found.lanes[i])
           for (Operation *op : stages.find(operation))
             place(lanes[i], op);
+    assert(llvm::all_of(stages.operations(),
+                        [&](Operation *op) {
+                          return !stages.isNeeded(op) || placed.contains(op);
+                        }) &&
+           "each stage is in a queue");
   }
 
   void record(std::vector<Lane> &lanes, const Stages &stages,
               const search::Timeline &timeline) {
     Builder b(&getContext());
     for (const search::Event &event : timeline.events) {
+      assert(event.lane < lanes.size() && "the lane exists");
       lanes[event.lane].end = std::max(lanes[event.lane].end, event.end);
       ArrayRef<Operation *> parts = stages.find(event.operation);
       double step = (event.end - event.start) / std::max<size_t>(1, parts.size());

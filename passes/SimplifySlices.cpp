@@ -4,6 +4,8 @@
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
+#include <cassert>
+
 namespace nnv12 {
 #define GEN_PASS_DEF_SIMPLIFYSLICES
 #include "passes/Passes.h.inc"
@@ -116,6 +118,7 @@ struct SliceOfConcat : OpRewritePattern<SliceOp> {
       }
       begin = end;
     }
+    assert(!parts.empty() && "elements come from somewhere");
     rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), parts, axis);
     return success();
   }

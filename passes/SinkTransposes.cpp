@@ -4,6 +4,8 @@
 #include "passes/Passes.h"
 #include "passes/Rewrite.h"
 
+#include <cassert>
+
 namespace nnv12 {
 #define GEN_PASS_DEF_SINKTRANSPOSES
 #include "passes/Passes.h.inc"
@@ -25,6 +27,7 @@ static Perm inverse(ArrayRef<int64_t> perm) {
 /// Values in the order of the operand, given in that of the transposed tensor:
 /// result[perm[i]] = values[i].
 static Perm unpermute(ArrayRef<int64_t> values, ArrayRef<int64_t> perm) {
+  assert(values.size() == perm.size() && "a value for each dimension");
   Perm result(perm.size());
   for (auto [i, dim] : llvm::enumerate(perm))
     result[dim] = values[i];
@@ -51,6 +54,8 @@ static TransposeOp sinkable(Value value) {
 
 static Value transposed(PatternRewriter &rewriter, Location loc, Value value,
                         ArrayRef<int64_t> perm) {
+  assert(static_cast<int64_t>(perm.size()) == typeOf(value).getRank() &&
+         "all dimensions are permuted");
   Perm shape;
   for (int64_t dim : perm)
     shape.push_back(typeOf(value).getDimSize(dim));
@@ -66,6 +71,8 @@ static Value constantBefore(PatternRewriter &rewriter, Location loc,
   RankedTensorType type = typeOf(constant);
   if (type.getNumElements() == 1)
     return constant;
+  assert(type.getRank() <= static_cast<int64_t>(perm.size()) &&
+         "the constant broadcasts to the transposed tensor");
   SmallVector<int64_t> shape(perm.size() - type.getRank(), 1);
   shape.append(type.getShape().begin(), type.getShape().end());
   Value whole =
@@ -388,6 +395,7 @@ struct ReshapeBelowBinary : OpRewritePattern<BinaryOp> {
     ArrayRef<int64_t> from = typeOf(reshape.getInput()).getShape();
     ArrayRef<int64_t> to = typeOf(reshape.getResult()).getShape();
     int64_t missing = static_cast<int64_t>(to.size()) - type.getRank();
+    assert(missing >= 0 && "the constant broadcasts to the reshaped tensor");
     SmallVector<int64_t> shape(from.size(), 1);
     for (auto [before, after] : llvm::zip(properDims(from), properDims(to)))
       if (after >= missing)

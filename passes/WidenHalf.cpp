@@ -5,6 +5,8 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <cassert>
+
 namespace nnv12 {
 #define GEN_PASS_DEF_WIDENHALF
 #include "passes/Passes.h.inc"
@@ -69,8 +71,11 @@ private:
   void dropRoundTrips() {
     getOperation().walk([&](CastOp wide) {
       auto narrow = wide.getInput().getDefiningOp<CastOp>();
-      if (ours.contains(wide) && narrow && ours.contains(narrow))
-        wide.getOutput().replaceAllUsesWith(narrow.getInput());
+      if (!ours.contains(wide) || !narrow || !ours.contains(narrow))
+        return;
+      assert(wide.getType() == narrow.getInput().getType() &&
+             "casts of ours stand around layers that compute in f32");
+      wide.getOutput().replaceAllUsesWith(narrow.getInput());
     });
     ours.clear();
   }
