@@ -4,6 +4,7 @@
 
 #include "artifact/RuntimeFacts.h"
 #include <algorithm>
+#include <cassert>
 
 namespace nnv12::device {
 
@@ -103,6 +104,7 @@ static constexpr double headBytes = artifact::headSize - artifact::usualWeightsO
 
 double startUs(const DeviceProfile &profile, size_t layers, double weightBytes,
                unsigned threads) {
+  assert(weightBytes >= 0 && "a model has no weights or some");
   double session = profile.startUsPerLayer * double(layers) +
                    profile.laneStartUs * (std::max(1u, threads) - 1);
   if (weightBytes < headBytes && profile.tinyStartUs > 0)
@@ -117,6 +119,7 @@ static double arrivalStartUs(const DeviceProfile &profile) {
 }
 
 void setStorage(DeviceProfile &profile, double megabytes) {
+  assert(megabytes > 0 && "storage gives something");
   profile.readMBps = megabytes;
   for (DeviceProfile::Arrival &piece : profile.arrival)
     piece.us = arrivalStartUs(profile) + piece.megabytes / megabytes * 1e6;

@@ -3,6 +3,7 @@
 #include "compiler/device/CostModel.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <set>
 
@@ -43,6 +44,7 @@ double predict(const DeviceProfile &profile, const Efficiency &e, const KernelFe
 /// Mean of |log(predicted / measured)|: a relative error that is as large for half the
 /// time as for twice the time, and that one outlier does not decide.
 double loss(const DeviceProfile &profile, const Efficiency &e, const std::vector<Sample> &samples) {
+  assert(!samples.empty() && "families have what was measured");
   double sum = 0;
   for (const Sample &s : samples)
     sum += std::abs(std::log(predict(profile, e, *s.kernel) / s.time));

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cassert>
 #include <cmath>
 #include <cstring>
 
@@ -31,7 +32,9 @@ std::string describe(const Json &value) {
 class Fields {
 public:
   Fields(const Json &object, std::string prefix, std::string &error)
-      : object(object), prefix(std::move(prefix)), error(error) {}
+      : object(object), prefix(std::move(prefix)), error(error) {
+    assert(object.is_object() && "nothing else has fields");
+  }
 
   const Json *find(const char *name, bool required) {
     if (!error.empty())

@@ -38,6 +38,7 @@ std::string plan::formName(Operation *layer, const codegen::Routine &routine) {
 CostTable::CostTable(const device::DeviceProfile &profile,
                      const codegen::Target &target, unsigned threads)
     : profile(profile), target(target), threads(threads) {
+  assert(threads >= 1 && "the execute lane has a thread");
   if (profile.little.count && profile.little.memoryGBps > 0)
     littleMemory = std::max(1.0, profile.big.memoryGBps / profile.little.memoryGBps);
 }
@@ -165,6 +166,8 @@ CostedOption CostTable::cost(const ExecutedLayer &layer, const Option &option) {
   RankedTensorType packed = tensor(layer.weights());
   std::optional<codegen::WeightForm> form = routine.weightForm(layer.op);
   Storage storage = option.storage.storage;
+  assert((form || storage != Storage::transformed) &&
+         "weights are stored in a form that the routine has");
   double packedBytes = nn::storageSize(packed);
   double bytes = storage == Storage::packed ? packedBytes
                  : storage == Storage::raw

@@ -26,12 +26,12 @@ plan::planDevice(Location location, StringRef name, StringRef path,
       return emitError(location) << error;
     given = std::make_shared<device::DeviceProfile>(std::move(*profile));
   }
+  assert(given && "a profile was given, read, or is built in");
   if (given->architecture != target->architecture)
     return emitError(location)
            << "device profile '" << (path.empty() ? given->name : path.str())
            << "': architecture: found '" << given->architecture
            << "', expected '" << target->architecture << "' for target '"
            << target->name << "'";
-  assert(given && "a profile was given, read, or is built in");
   return PlanDevice{std::move(*target), std::move(given)};
 }

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <cassert>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +37,10 @@ struct ExecutedLayer {
   /// layer has read before: in no cache, unlike what an earlier layer has just written.
   double uncachedBytes = 0;
 
-  mlir::Value weights() const { return op->getOperand(*mainOperand); }
+  mlir::Value weights() const {
+    assert(mainOperand && "the layer has main weights");
+    return op->getOperand(*mainOperand);
+  }
 };
 
 /// The first name in a location: one is enough to find the layer.

@@ -8,6 +8,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::plan;
@@ -31,7 +33,10 @@ public:
   using Row = std::vector<std::string>;
   explicit Table(Row header, size_t textColumns)
       : rows{std::move(header)}, textColumns(textColumns) {}
-  void add(Row row) { rows.push_back(std::move(row)); }
+  void add(Row row) {
+    assert(row.size() == rows.front().size() && "a cell for each column");
+    rows.push_back(std::move(row));
+  }
   void print(llvm::raw_ostream &os) const {
     std::vector<size_t> width(rows.front().size());
     for (const Row &row : rows)

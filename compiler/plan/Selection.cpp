@@ -43,8 +43,11 @@ Selection plan::select(func::FuncOp main, const device::DeviceProfile &profile,
   search::Choice warm = selection.plan.choice;
   if (options.continuous)
     warm = search::warmChoice(problem);
+  assert(warm.size() == selection.layers.size() && "a choice for each layer");
   for (auto [layer, chosen, later] :
        llvm::zip(selection.layers, selection.plan.choice, warm)) {
+    assert(chosen < layer.options.size() && later < layer.options.size() &&
+           "the search chooses among the candidates");
     layer.chosen = chosen;
     // A change costs memory and code, so it must win something.
     bool wins = layer.options[later].candidate.execute <
@@ -57,6 +60,7 @@ Selection plan::select(func::FuncOp main, const device::DeviceProfile &profile,
 void plan::annotate(const Selection &selection) {
   search::Places places =
       search::placesOf(selection.plan.schedule, selection.layers.size());
+  assert(places.size() == selection.layers.size() && "a place for each layer");
   for (auto [number, layer] : llvm::enumerate(selection.layers)) {
     Operation *op = layer.layer.op;
     Builder b(op->getContext());
