@@ -8,6 +8,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SaveAndRestore.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
@@ -119,6 +121,7 @@ bool GraphImporter::checkModel() {
 }
 
 OwningOpRef<ModuleOp> GraphImporter::run() {
+  assert(!main_ && "a model is imported once");
   if (!checkModel() || !importFunctions())
     return {};
   const onnx::GraphProto &graph = model_.graph();
@@ -199,6 +202,8 @@ bool GraphImporter::bindOutputs() {
   func::ReturnOp::create(builder_, fileLoc_, results);
   SmallVector<Type> types(ValueRange(results).getTypes());
   main_.setType(builder_.getFunctionType(block_->getArgumentTypes(), types));
+  assert(argumentNames_.size() == block_->getNumArguments() &&
+         "each argument has a name");
   for (auto [i, name] : llvm::enumerate(argumentNames_))
     main_.setArgAttr(i, "nn.name", builder_.getStringAttr(name));
   for (auto [i, named] : llvm::enumerate(tensors))
@@ -400,6 +405,7 @@ bool GraphImporter::importOperator(Node &node, StringRef domain) {
 SmallVector<ImportValue>
 GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
                               ArrayRef<ImportValue> inputs) {
+  assert(current_ && currentFrame_ && "a node is being imported");
   llvm::SaveAndRestore deeper(depth_, depth_ + 1);
   if (depth_ > kMaxDepth) {
     node.fail("nesting deeper than " + Twine(kMaxDepth), "less");

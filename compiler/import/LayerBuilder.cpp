@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -244,6 +245,9 @@ Value LayerBuilder::ints(ArrayRef<int64_t> shape, ArrayRef<int64_t> values) {
 
 Value LayerBuilder::doubles(ArrayRef<int64_t> shape, Type element,
                             ArrayRef<double> values) {
+  assert((failed_ ||
+          llvm::product_of(shape) == static_cast<int64_t>(values.size())) &&
+         "a value for each element");
   return generate(shape, element, [&](int64_t i) { return values[i]; });
 }
 
@@ -252,6 +256,7 @@ Value LayerBuilder::generate(ArrayRef<int64_t> shape, Type element,
   RankedTensorType t = type(shape, element);
   if (!t || !reserve(t))
     return {};
+  assert(nn::ElementCodec::get(element) && "an element type of ONNX");
   int64_t n = t.getNumElements(), width = nn::storageElementSize(element);
   return constant(nn::makeConstant(t, [&](MutableArrayRef<char> target) {
     for (int64_t i = 0; i < n; ++i)
@@ -289,6 +294,7 @@ Values LayerBuilder::create(StringRef name, ArrayRef<Value> operands,
     fail(message.empty() ? "cannot build " + Twine(name).str() : message);
     return none;
   }
+  assert(results->size() == count && "the caller counts on so many");
   for (Value v : *results) {
     auto t = dyn_cast<RankedTensorType>(v.getType());
     if (t && !type(t.getShape(), t.getElementType()))
@@ -425,9 +431,14 @@ Value LayerBuilder::broadcast(Value x, ArrayRef<int64_t> s) {
 
 Value LayerBuilder::slice(Value x, ArrayRef<int64_t> starts,
                           ArrayRef<int64_t> sizes, ArrayRef<int64_t> steps) {
-  if (failed_ || (Ints(sizes) == shape(x) &&
-                  llvm::all_of(steps, [](int64_t s) { return s == 1; })))
+  if (failed_)
     return x;
+  if (Ints(sizes) == shape(x) &&
+      llvm::all_of(steps, [](int64_t s) { return s == 1; })) {
+    assert(llvm::all_of(starts, [](int64_t s) { return s == 0; }) &&
+           "all of it begins where it begins");
+    return x;
+  }
   return create<nn::SliceOp>({x}, {list("starts", starts), list("sizes", sizes),
                                    list("steps", steps)});
 }

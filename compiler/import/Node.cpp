@@ -7,6 +7,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
@@ -29,7 +31,11 @@ Node::Node(GraphImporter &importer, const onnx::NodeProto &proto,
                    importer.options().maxTensorBytes),
       importer_(importer), proto_(proto), attributes_(std::move(attributes)),
       inputs_(std::move(inputs)), present_(std::move(present)),
-      results_(proto.output_size()), opset_(opset) {}
+      results_(proto.output_size()), opset_(opset) {
+  assert(int(inputs_.size()) == proto.input_size() &&
+         present_.size() == inputs_.size() &&
+         "a value, or that there is none, for each input");
+}
 
 StringRef Node::op() const { return proto_.op_type(); }
 
@@ -52,6 +58,7 @@ Value Node::in(unsigned i) {
     fail("a sequence or optional as input '" + inputName(i) + "'", "a tensor");
     return {};
   }
+  assert(inputs_[i].tensor && "what is given has a value");
   return inputs_[i].tensor;
 }
 
@@ -100,6 +107,7 @@ std::optional<nn::ConstantData> Node::constantInput(unsigned i,
          "at most " + Twine(kMaxConstantInput));
     return std::nullopt;
   }
+  assert((constant || failed()) && "none is a fault");
   return constant;
 }
 

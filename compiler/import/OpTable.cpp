@@ -6,6 +6,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <cassert>
+
 using namespace nnv12;
 using namespace nnv12::importer;
 
@@ -25,16 +27,27 @@ static std::string fullName(const OpRow &row) {
 
 using Table = llvm::StringMap<llvm::SmallVector<const OpRow *, 2>>;
 
+/// Whether the rows, oldest first, share no version.
+[[maybe_unused]] static bool areApart(llvm::ArrayRef<const OpRow *> rows) {
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (rows[i]->since > rows[i]->until ||
+        (i && rows[i - 1]->until >= rows[i]->since))
+      return false;
+  return true;
+}
+
 static const Table &table() {
   static const Table table = [] {
     Table t;
     for (OpRows (*family)() : kFamilies)
       for (const OpRow &row : family())
         t[fullName(row)].push_back(&row);
-    for (auto &entry : t)
+    for (auto &entry : t) {
       llvm::sort(entry.second, [](const OpRow *l, const OpRow *r) {
         return l->since < r->since;
       });
+      assert(areApart(entry.second) && "one row serves a version");
+    }
     return t;
   }();
   return table;

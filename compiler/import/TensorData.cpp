@@ -10,6 +10,7 @@
 #include "dialects/nn/SmallTypes.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
 #include <cstring>
 
 using namespace mlir;
@@ -25,6 +26,8 @@ using Bytes = MutableArrayRef<char>;
 /// Converts a repeated field, one entry an element, to elements of `T`.
 template <typename T, typename Field>
 static void copyField(const Field &field, Bytes target) {
+  assert(size_t(field.size()) * sizeof(T) == target.size() &&
+         "an entry for each element");
   char *p = target.data();
   for (auto value : field) {
     T element = static_cast<T>(value);
@@ -49,6 +52,9 @@ static void unpack(ArrayRef<char> packed, Type element, Bytes target) {
   uint64_t bits = packedBits(element);
   if (target.empty())
     return;
+  assert((bits >= 8 ? packed.size() >= target.size()
+                    : 8 * packed.size() >= bits * target.size()) &&
+         "the file has all elements");
   if (bits >= 8) {
     std::memcpy(target.data(), packed.data(), target.size());
   } else {
@@ -157,6 +163,7 @@ ElementsAttr importer::decodeSparse(const onnx::SparseTensorProto &sparse,
     return {};
   auto values = nn::ConstantData::get(valuesAttr);
   auto indices = nn::ConstantData::get(indicesAttr);
+  assert(values && indices && "what was decoded can be read");
   Ints dims(sparse.dims().begin(), sparse.dims().end());
   RankedTensorType type = b.type(dims, values->type().getElementType());
   if (!type)

@@ -20,6 +20,9 @@ static constexpr const char *kDataTypeNames[] = {
     "float8e5m2fnuz", "uint4",        "int4",           "float4e2m1",
     "float8e8m0",     "uint2",        "int2"};
 
+static_assert(TypeSet(1) << (std::size(kDataTypeNames) - 1) == kInt2,
+              "the last one");
+
 Type importer::elementType(int32_t dataType, MLIRContext *context) {
   auto integer = [&](unsigned width, bool isUnsigned = false) -> Type {
     return IntegerType::get(context, width,

@@ -3,6 +3,7 @@
 #include "compiler/import/GraphImporter.h"
 #include "compiler/import/OpTable.h"
 
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -16,6 +17,8 @@ static constexpr double kForbidden = -std::numeric_limits<double>::infinity();
 /// [batch, length, heads * size] as [batch, heads, length, size]; values of
 /// rank four have that shape already.
 static Value splitHeads(Node &n, Value x, const char *headsAttribute) {
+  assert((n.failed() || n.rank(x) == 3 || n.rank(x) == 4) &&
+         "the caller has looked");
   if (n.rank(x) != 3)
     return x;
   int64_t heads = n.intAttr(headsAttribute), hidden = n.dim(x, 2);
@@ -33,6 +36,7 @@ static Value splitHeads(Node &n, Value x, const char *headsAttribute) {
 /// Several query heads share one key or value head: repeat each.
 static Value repeatHeads(Node &n, Value x, int64_t heads) {
   Ints s = n.shape(x);
+  assert((n.failed() || s.size() == 4) && "[batch, heads, length, size]");
   if (n.failed() || s[1] == heads)
     return x;
   if (s[1] < 1 || heads % s[1])

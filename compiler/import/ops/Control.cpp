@@ -8,6 +8,8 @@
 #include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
@@ -134,6 +136,12 @@ struct ScanPlan {
 static Values runScan(Node &n, const ScanPlan &plan, Values state,
                       ArrayRef<Value> scanned) {
   unsigned outputs = n.outputs() - plan.states;
+  assert(state.size() == plan.states &&
+         scanned.size() == plan.inputAxes.size() &&
+         scanned.size() == plan.inputBackwards.size() &&
+         outputs == plan.outputAxes.size() &&
+         outputs == plan.outputBackwards.size() &&
+         "an axis and a direction for each input and output");
   int64_t steps = -1;
   for (auto [k, v] : llvm::enumerate(scanned)) {
     int64_t d = n.dim(v, plan.inputAxes[k]);

@@ -3,6 +3,7 @@
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Windows.h"
 
+#include <cassert>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -60,6 +61,8 @@ static bool sizesFromScales(Node &n, Value x, ArrayRef<double> scales,
                             ResizePlan &plan) {
   if (n.failed())
     return false;
+  assert(int64_t(scales.size()) == n.rank(x) && plan.sizes.empty() &&
+         plan.scales.empty() && "a scale for each dimension, taken once");
   for (auto [i, s] : llvm::enumerate(scales)) {
     double size = std::floor(float(n.dim(x, i)) * float(s));
     if (!(s > 0) || !(size < 1e12)) {
@@ -126,6 +129,13 @@ static Value shrinkNearest(Node &n, Value x, Doubles &scales) {
   Value y = createResize(n, x, plan);
   return y ? y : x;
 }
+
+// The order in which the choices of attributes are listed.
+static_assert(int(ResizeMode::nearest) == 0 && int(ResizeMode::linear) == 1 &&
+              int(ResizeMode::cubic) == 2);
+static_assert(int(NearestMode::round_prefer_floor) == 0 &&
+              int(NearestMode::round_prefer_ceil) == 1 &&
+              int(NearestMode::floor) == 2 && int(NearestMode::ceil) == 3);
 
 static void resize(Node &n) {
   Value x = n.in(0);

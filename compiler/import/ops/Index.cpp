@@ -3,6 +3,7 @@
 #include "compiler/import/OpTable.h"
 #include "dialects/nn/Layout.h"
 
+#include <cassert>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -164,6 +165,7 @@ static void unique(Node &n) {
   int64_t outer = 1, inner = 1, count = s[axis];
   for (int64_t i = 0; i < int64_t(s.size()); ++i)
     (i < axis ? outer : inner) *= i == axis ? 1 : s[i];
+  assert(data->size() == outer * count * inner && "slices make up the input");
   std::map<std::vector<double>, int64_t> seen; // slice to index in `firsts`
   Ints firsts, inverse, counts;
   std::vector<std::vector<double>> slices;
@@ -187,6 +189,7 @@ static void unique(Node &n) {
     for (auto &entry : seen)
       order.push_back(entry.second);
   }
+  assert(order.size() == firsts.size() && "each slice has a place");
   for (auto [i, o] : llvm::enumerate(order))
     place[o] = i;
   Ints orderedFirsts, orderedCounts;

@@ -4,6 +4,7 @@
 
 #include "compiler/import/OpTable.h"
 
+#include <cassert>
 #include <map>
 #include <numeric>
 
@@ -207,7 +208,12 @@ private:
     return l;
   }
 
+  [[maybe_unused]] bool hasLabels(const Labelled &l) const {
+    return n.failed() || l.labels.size() == size_t(n.rank(l.value));
+  }
+
   Labelled sumOut(Labelled l, const std::string &keep) {
+    assert(hasLabels(l) && "a label for each dimension");
     Ints axes;
     std::string left;
     for (auto [i, c] : llvm::enumerate(l.labels))
@@ -229,6 +235,7 @@ private:
 
   /// The value with exactly these labels in order; absent ones have size one.
   Value arrange(const Labelled &l, const std::string &labels) {
+    assert(hasLabels(l) && "a label for each dimension");
     Ints perm, s;
     for (char c : labels) {
       size_t at = l.labels.find(c);
@@ -316,6 +323,8 @@ static void einsum(Node &n) {
 
 /// By cofactors along the first row, for small matrices [batch, k, k].
 static Value determinant(Node &n, Value x, int64_t k) {
+  assert((n.failed() || (n.dim(x, 1) == k && n.dim(x, 2) == k)) && k >= 1 &&
+         "the caller has looked");
   if (k == 1)
     return n.reshape(x, {n.dim(x, 0)});
   Value below = n.slice(x, 1, 1, k - 1), sum;

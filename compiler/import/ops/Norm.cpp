@@ -2,6 +2,7 @@
 
 #include "compiler/import/OpTable.h"
 
+#include <cassert>
 #include <cmath>
 #include <numeric>
 
@@ -11,6 +12,8 @@ using namespace nnv12::importer;
 
 /// A value of one number a channel, shaped to broadcast against x.
 static Value perChannel(Node &n, Value v, Value x) {
+  assert((n.failed() || n.size(v) == (n.rank(x) > 1 ? n.dim(x, 1) : 1)) &&
+         "a number for each channel");
   Ints s(n.rank(x) > 1 ? n.rank(x) - 1 : 1, 1);
   s[0] = n.size(v);
   return n.reshape(v, s);
@@ -93,6 +96,8 @@ static Value groupNormalize(Node &n, Value x, int64_t groups, double epsilon) {
   int64_t batch = n.dim(x, 0), each = batch * groups;
   if (n.failed())
     return {};
+  assert((groups == 0 || n.dim(x, 1) % groups == 0) &&
+         "channels come in whole groups");
   Value y = n.reshape(x, {batch, groups, each == 0 ? 0 : n.size(x) / each});
   return n.reshape(n.normalize(y, 2, epsilon), n.shape(x));
 }

@@ -12,6 +12,7 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
 #include <cmath>
 #include <numeric>
 
@@ -55,6 +56,8 @@ static Value spread(Node &n, Value v, Value x, int64_t axis, int64_t block) {
 static Value saturate(Node &n, Value x, Value zeroPoint, Type type) {
   if (n.failed())
     return {};
+  assert(n.elem(x).isF32() && "the caller has cast it");
+  assert(type.getIntOrFloatBitWidth() <= 16 && "f32 has all of its integers");
   Value y = n.unary(UnaryKind::round, x);
   if (zeroPoint)
     y = n.add(y, n.cast(zeroPoint, n.f32()));

@@ -284,6 +284,11 @@ static void tile(Node &n) {
   n.out(n.reshape(n.broadcast(n.reshape(x, split), repeated), merged));
 }
 
+// The order in which the choices of the attribute are listed.
+static_assert(int(nn::PadMode::constant) == 0 &&
+              int(nn::PadMode::reflect) == 1 && int(nn::PadMode::edge) == 2 &&
+              int(nn::PadMode::wrap) == 3);
+
 /// Pads were an attribute up to operator set 10; axes came with 18, wrap
 /// with 19.
 static void pad(Node &n) {

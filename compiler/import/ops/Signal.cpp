@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/import/OpTable.h"
 
+#include <cassert>
 #include <cmath>
 #include <numeric>
 
@@ -88,6 +89,8 @@ static void melWeightMatrix(Node &n) {
 /// `parts` (1 real, 2 complex, interleaved).
 static Value fourierMatrix(Node &n, Type type, int64_t length, int64_t parts,
                            int64_t bins, bool inverse) {
+  assert(length > 0 && bins <= length && (parts == 1 || parts == 2) &&
+         "the caller has looked");
   int64_t columns = 2 * bins;
   double scale = inverse ? 1.0 / length : 1.0, sign = inverse ? 1 : -1;
   return n.generate({length * parts, columns}, type, [&](int64_t i) {
@@ -121,6 +124,9 @@ static Value fourier(Node &n, Value x, bool onesided, bool inverse) {
 /// The real signal x [rows, length, 1] of which `bins` [rows, length / 2 + 1,
 /// 2] is one side of the spectrum; the other is its mirror image.
 static Value realSignal(Node &n, Value bins, int64_t length) {
+  assert((n.failed() ||
+          (n.dim(bins, 1) == length / 2 + 1 && n.dim(bins, 2) == 2)) &&
+         "complex numbers of one side");
   int64_t rows = n.dim(bins, 0), given = n.dim(bins, 1) * 2;
   Value matrix = n.generate({given, length}, n.elem(bins), [&](int64_t i) {
     int64_t bin = i / length / 2, at = i % length;

@@ -2,6 +2,8 @@
 
 #include "compiler/import/OpTable.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
@@ -11,7 +13,10 @@ namespace {
 struct Pool {
   int64_t n;
   Ints grams;
-  int64_t count() const { return int64_t(grams.size()) / n; }
+  int64_t count() const {
+    assert(int64_t(grams.size()) % n == 0 && "n-grams are whole");
+    return int64_t(grams.size()) / n;
+  }
 };
 } // namespace
 
