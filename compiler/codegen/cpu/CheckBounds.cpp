@@ -16,6 +16,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cassert>
 #include <numeric>
 
 using namespace mlir;
@@ -197,6 +198,8 @@ LogicalResult FunctionChecks::run(ModuleOp module) {
     size_t memories = 0;
     while (isa<MemRefType>(function.getArgument(memories).getType()))
       ++memories;
+    assert(function.getNumArguments() >= 3 * memories + 1 &&
+           "addArguments() has been here");
     size_t first = function.getNumArguments() - 2 * memories - 1;
     for (size_t i = 0; i < memories; ++i)
       extents[function.getArgument(i)] = {function.getArgument(first + 2 * i),

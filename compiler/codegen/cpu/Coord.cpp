@@ -270,6 +270,7 @@ Condition CoordMath::notLess(const Coord &x, int64_t bound) {
   auto invert = [&](Value v) -> Value {
     return v ? Value(arith::XOrIOp::create(k.b, v, k.iconst(1, v.getType()))) : v;
   };
+  assert(!(result.uniform && result.varying) && "it compares once");
   bool decided = result.never || result.always();
   result.never = decided && !result.never;
   result.uniform = invert(result.uniform);
@@ -295,6 +296,7 @@ Condition CoordMath::within(const Coord &x, int64_t lo, int64_t end) {
 }
 
 Value CoordMath::toMask(const Condition &condition) {
+  assert(!condition.never && !condition.always() && "it is not decided yet");
   if (!condition.varying)
     return condition.uniform;
   if (!condition.uniform)

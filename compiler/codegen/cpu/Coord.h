@@ -30,7 +30,7 @@ struct Coord {
   /// A value in [lo, hi] that is a multiple of `multiple`.
   Coord(mlir::Value value, int64_t lo, int64_t hi, int64_t multiple = 1)
       : base(value), lo(lo), hi(hi), multiple(multiple) {
-    assert(multiple > 0);
+    assert(lo <= hi && multiple > 0 && "there is such a value");
   }
 
   bool isUniform() const { return !vector && stride == 0; }

@@ -8,6 +8,9 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
 
 using namespace mlir;
 using namespace nnv12;
@@ -91,12 +94,15 @@ Value ElementEmitter::computeElement(Value tensor, ArrayRef<Coord> index) {
     if (!atRoot)
       readElsewhere[tensor] = 1;
     const TensorView &own = view(tensor);
+    assert(index.size() == own.shape.size() &&
+           "a coordinate for each dimension");
     bool alike = atRoot && rootMemory && own.isLike(*rootMemory);
     Value stored = load(leaf->second, alike ? rootOffset : offset(own, index));
     return toCompute(k, stored, elementType(tensor));
   }
   addCost(1);
   Operation *op = tensor.getDefiningOp();
+  assert(op && elementFunction(op) && "hasElementKernel() has looked");
   return elementFunction(op)->emit(*this, op, index);
 }
 
@@ -203,6 +209,8 @@ Values ElementEmitter::accumulate(
 
 void ElementEmitter::withLanes(int64_t lanes, int64_t active,
                                llvm::function_ref<void()> body) {
+  assert(at.lanes == 1 && active >= 1 && active <= lanes &&
+         "lanes are split once, and some count");
   int64_t oldLanes = at.lanes, oldActive = at.active;
   Value oldMask = mask;
   Scope scope(*this);
@@ -224,6 +232,7 @@ Value ElementEmitter::horizontal(Value x,
   if (!type)
     return x;
   int64_t lanes = type.getNumElements();
+  assert(llvm::isPowerOf2_64(lanes) && "it is halved until one is left");
   while (lanes > 1) {
     lanes /= 2;
     auto half = [&](int64_t start) -> Value {
@@ -242,6 +251,7 @@ Value ElementEmitter::horizontal(Value x,
 //===----------------------------------------------------------------------===//
 
 Coord ElementEmitter::linearize(ArrayRef<Coord> index, ArrayRef<int64_t> shape) {
+  assert(index.size() == shape.size() && "a coordinate for each dimension");
   Coord result(0);
   int64_t stride = 1;
   for (size_t i = shape.size(); i-- > 0;) {
@@ -266,6 +276,7 @@ Coords ElementEmitter::delinearize(Coord linear, ArrayRef<int64_t> shape) {
 Coords ElementEmitter::broadcastIndex(ArrayRef<Coord> index,
                                       ArrayRef<int64_t> shape) {
   Coords result;
+  assert(shape.size() <= index.size() && "broadcasting adds dimensions");
   size_t skip = index.size() - shape.size();
   for (size_t i = 0; i < shape.size(); ++i)
     result.push_back(shape[i] == 1 ? Coord(0) : index[skip + i]);
@@ -340,6 +351,7 @@ Value ElementEmitter::load(Value memory, const Coord &offset) {
 }
 
 Value ElementEmitter::table(ArrayRef<double> values, Type element) {
+  assert(!values.empty() && "there is something to look up");
   MemRefType type = MemRefType::get({int64_t(values.size())}, element);
   SmallVector<Attribute> attributes;
   for (double v : values)

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <cassert>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -293,6 +294,7 @@ TileMap::Part KernelEmitter::partOf(const Box &box) const {
 void KernelEmitter::emitElements(ArrayRef<Coord> position,
                                  std::optional<Coord> known) {
   const TensorView &out = program.output;
+  assert(position.size() == out.axes.size() && "a position along each axis");
   Coords index(out.shape.size(), Coord(0));
   for (size_t a = 0; a < out.axes.size(); ++a)
     index[out.axes[a].dim] = e.at.add(index[out.axes[a].dim],
@@ -300,6 +302,9 @@ void KernelEmitter::emitElements(ArrayRef<Coord> position,
   Coord offset = known.value_or(Coord(0));
   for (size_t a = 0; !known && a < out.axes.size(); ++a)
     offset = e.at.add(offset, e.at.mul(position[a], out.axes[a].stride));
+
+  assert(!offset.vector && (e.at.lanes == 1 || offset.stride == 1) &&
+         "lanes lie side by side in the result");
 
   // Padding becomes zero.
   Condition inside;
@@ -334,6 +339,8 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
   Coords position;
   for (size_t a = 0; a < axes.size(); ++a)
     position.push_back(Coord(box.lo[a]));
+  assert((!s.inBlock || axes[s.vectorAxis].extent % s.lanes == 0) &&
+         "a block is whole vectors");
   int64_t inBlockSteps = s.inBlock ? axes[s.vectorAxis].extent / s.lanes : 1;
   total += double(s.rows) * (2 + 6 * s.rowAxes.size());
 
@@ -468,6 +475,8 @@ KernelInfo KernelEmitter::emit(StringRef symbol) {
     output = operands[0];
     if (program.output.elements() == 0)
       return;
+    assert(program.leaves.size() + 1 == operands.size() &&
+           "a leaf for each operand of the layer");
     for (auto [leaf, memory] : llvm::zip(program.leaves, operands.drop_front()))
       e.addLeaf(leaf, memory);
     work = workPerElement(program);

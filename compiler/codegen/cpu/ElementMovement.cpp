@@ -6,6 +6,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -35,6 +37,7 @@ static Value emitReshape(ElementEmitter &e, Operation *op, ArrayRef<Coord> index
       else
         q *= from[jEnd++];
     }
+    assert(p == q && "both have as many elements");
     Coord linear = e.linearize(index.slice(i, iEnd - i), to.slice(i, iEnd - i));
     Coords part = e.delinearize(linear, from.slice(j, jEnd - j));
     std::copy(part.begin(), part.end(), result.begin() + j);
@@ -120,6 +123,7 @@ static Value emitConcat(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
 static Coord paddedSource(ElementEmitter &e, Coord i, int64_t size, nn::PadMode mode) {
   if (i.lo >= 0 && i.hi < size)
     return i;
+  assert(size > 0 && "there is an element to repeat");
   switch (mode) {
   case nn::PadMode::constant:
     return i;

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <cassert>
 #include <limits>
 
 using namespace mlir;
@@ -319,6 +320,8 @@ struct Window {
 static Window windowAt(ElementEmitter &e, ArrayRef<Coord> out, ArrayRef<Coord> tap,
                        ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations,
                        ArrayRef<int64_t> padsLow, ArrayRef<int64_t> sizes) {
+  assert(out.size() == sizes.size() && tap.size() == sizes.size() &&
+         "one of each a spatial dimension");
   Window w;
   for (size_t d = 0; d < sizes.size(); ++d) {
     Coord i = e.at.add(e.at.mul(out[d], strides[d]), e.at.mul(tap[d], dilations[d]));
@@ -334,6 +337,7 @@ static Value emitConv(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
   Value input = conv.getInput(), weights = conv.getWeights();
   ArrayRef<int64_t> in = e.view(input).shape, w = e.view(weights).shape;
   Type type = computeType(e.elementType(op->getResult(0)));
+  assert(w[0] % conv.getGroups() == 0 && "groups are of one size");
   int64_t groupOutputs = w[0] / conv.getGroups();
   Coord firstInput = e.at.mul(e.at.div(index[1], groupOutputs), w[1]);
   SmallVector<int64_t> extents(w.drop_front());
@@ -361,6 +365,7 @@ static Value emitConvTranspose(ElementEmitter &e, Operation *op,
   Value input = conv.getInput(), weights = conv.getWeights();
   ArrayRef<int64_t> in = e.view(input).shape, w = e.view(weights).shape;
   Type type = computeType(e.elementType(op->getResult(0)));
+  assert(in[1] % conv.getGroups() == 0 && "groups are of one size");
   int64_t groupInputs = in[1] / conv.getGroups(), groupOutputs = w[1];
   Coord firstInput = e.at.mul(e.at.div(index[1], groupOutputs), groupInputs);
   Coord output = e.at.rem(index[1], groupOutputs);

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -303,6 +304,7 @@ static Value emitResize(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
 
 /// A whole float in the integer range as a coordinate in [0, size).
 static Coord toCoord(ElementEmitter &e, FloatMath &m, Value x, int64_t size) {
+  assert(size > 0 && "there is an element to read");
   Value bounded = m.clamp(x, m.c(0), m.c(double(size - 1)));
   // A NaN is no place either.
   bounded = m.select(m.isNaN(x), m.c(0), bounded);
@@ -448,6 +450,7 @@ static Value emitGridSample(ElementEmitter &e, Operation *op, ArrayRef<Coord> in
 
 static Value emitRoiAlign(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
   // Called for one element at a time: the number of samples differs by region.
+  assert(e.at.lanes == 1 && "emitElementKernel() plans no vectors");
   auto align = cast<nn::RoiAlignOp>(op);
   Value input = align.getInput(), rois = align.getRois();
   ArrayRef<int64_t> in = e.view(input).shape;

@@ -4,6 +4,8 @@
 
 #include "dialects/nn/ConstantData.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -43,6 +45,7 @@ bool isSplat(Operation *op) {
 
 /// Gives the view `rank` dimensions, new ones in front.
 void raiseRank(TensorView &view, size_t rank) {
+  assert(view.shape.size() <= rank && "dimensions are added");
   size_t missing = rank - view.shape.size();
   view.shape.insert(view.shape.begin(), missing, 1);
   for (Axis &axis : view.axes)
@@ -118,6 +121,7 @@ void codegen::simplifyViews(ElementEmitter &e, ElementProgram &program) {
       entries.push_back({result, view, false});
       continue;
     }
+    assert(f && "hasElementKernel() has looked");
     if (!f->pointwise)
       return;
     entries.push_back({result, e.view(result), false});

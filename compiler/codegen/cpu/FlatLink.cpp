@@ -9,6 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <cassert>
 #include <mutex>
 
 LLD_HAS_DRIVER(elf)
@@ -105,8 +106,10 @@ static FailureOr<CodeBlob> extract(ModuleOp module, llvm::StringRef path) {
             llvm::joinErrors(type.takeError(), flags.takeError()),
             llvm::joinErrors(address.takeError(), name.takeError())))
       return fail(std::move(error));
-    if (*type == SymbolRef::ST_Function && (*flags & SymbolRef::SF_Global))
+    if (*type == SymbolRef::ST_Function && (*flags & SymbolRef::SF_Global)) {
+      assert(*address < blob.bytes.size() && "entry points lie in the code");
       blob.entries[name->str()] = uint32_t(*address);
+    }
   }
   return blob;
 }

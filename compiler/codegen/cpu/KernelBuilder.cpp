@@ -25,6 +25,7 @@ static llvm::MaybeAlign elementAlign(Type element) {
 KernelBuilder::KernelBuilder(MLIRContext &context, const Target &target)
     : b(UnknownLoc::get(&context), &context), target(target),
       VL(target.vectorLanes) {
+  assert(VL > 0 && 16 % VL == 0 && "a block of 16 channels is whole vectors");
   context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
                       func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
                       memref::MemRefDialect, scf::SCFDialect,
@@ -84,7 +85,7 @@ Index KernelBuilder::mul(Index x, Index y) {
 }
 
 Index KernelBuilder::div(Index x, int64_t k) {
-  assert(k > 0);
+  assert(k > 0 && (!x.isConstant() || x.constant >= 0) && "it is unsigned");
   if (k == 1)
     return x;
   if (x.isConstant())
@@ -93,7 +94,7 @@ Index KernelBuilder::div(Index x, int64_t k) {
 }
 
 Index KernelBuilder::rem(Index x, int64_t k) {
-  assert(k > 0);
+  assert(k > 0 && (!x.isConstant() || x.constant >= 0) && "it is unsigned");
   if (k == 1)
     return Index(0);
   if (x.isConstant())
@@ -255,10 +256,12 @@ void KernelBuilder::prefetch(Value memory, Index offset) {
 
 Values KernelBuilder::loop(Index lo, Index hi, Index step, Values init,
                            llvm::function_ref<Values(Value, ValueRange)> body) {
+  assert((!step.isConstant() || step.constant > 0) && "the loop ends");
   auto op = scf::ForOp::create(b, val(lo), val(hi), val(step), init);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(op.getBody());
   Values results = body(op.getInductionVar(), op.getRegionIterArgs());
+  assert(results.size() == init.size() && "all that is carried goes on");
   if (!init.empty()) // without carried values the terminator is there already
     scf::YieldOp::create(b, results);
   return Values(op.getResults());
@@ -288,6 +291,7 @@ Values KernelBuilder::ifElse(Value condition, TypeRange types,
   auto fill = [&](Block *block, llvm::function_ref<Values()> body) {
     b.setInsertionPointToStart(block);
     Values results = body();
+    assert(results.size() == types.size() && "both branches give all results");
     if (!types.empty())
       scf::YieldOp::create(b, results);
   };
@@ -331,13 +335,18 @@ internalFunction(KernelBuilder &k, StringRef name, ArrayRef<Type> memories,
 func::FuncOp
 KernelBuilder::microKernel(StringRef name, ArrayRef<Type> memories, int indices,
                            llvm::function_ref<void(ValueRange)> body) {
-  if (auto function = module.lookupSymbol<func::FuncOp>(name))
+  if (auto function = module.lookupSymbol<func::FuncOp>(name)) {
+    assert(function.getNumArguments() == memories.size() + indices &&
+           "what shares a name shares a signature");
     return function;
+  }
   return internalFunction(*this, name, memories, indices, body);
 }
 
 void KernelBuilder::call(func::FuncOp f, ValueRange memories,
                          ArrayRef<Index> indices) {
+  assert(f.getNumArguments() == memories.size() + indices.size() &&
+         "an operand for each argument");
   Values operands(memories);
   for (Index i : indices)
     operands.push_back(val(i));

@@ -22,6 +22,8 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12::codegen;
 
@@ -66,6 +68,8 @@ void addEntryPoint(LLVM::LLVMFuncOp body) {
   Block *block = entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   SmallVector<Value> operands;
+  assert(body.getNumArguments() >= 3 &&
+         "operands, scratch, and the first and last tile");
   int64_t count = body.getNumArguments() - 3;
   for (int64_t i = 0; i < count; ++i) {
     Value place =

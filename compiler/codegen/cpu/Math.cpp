@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -84,6 +85,8 @@ static Value toHalf(KernelBuilder &k, Value x, Type element) {
 }
 
 Value codegen::toCompute(KernelBuilder &k, Value stored, Type element) {
+  assert(getElementTypeOrSelf(stored) == storageType(element) &&
+         "it is as memory holds it");
   Type type = withElement(stored.getType(), computeType(element));
   if (element.isInteger(1))
     return arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne, stored,
@@ -150,6 +153,8 @@ static Value floatToInteger(KernelBuilder &k, Value x, Type type, bool isUnsigne
 
 Value codegen::emitCast(KernelBuilder &k, Value x, Type from, Type to,
                         bool saturate, nn::Rounding rounding) {
+  assert(getElementTypeOrSelf(x) == computeType(from) &&
+         "it is as kernels compute it");
   if (from == to)
     return x;
   // Small floats go through f32, which holds all of them and all that a narrow

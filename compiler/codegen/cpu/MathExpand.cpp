@@ -5,6 +5,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -20,7 +21,10 @@ static Type withElement(Type type, Type element) {
   return element;
 }
 
-FloatMath::FloatMath(KernelBuilder &k, Type type) : k(k), b(k.b), type(type) {}
+FloatMath::FloatMath(KernelBuilder &k, Type type) : k(k), b(k.b), type(type) {
+  assert((isF64() || getElementTypeOrSelf(type).isF32()) &&
+         "narrower floats are computed in f32");
+}
 
 bool FloatMath::isF64() const { return getElementTypeOrSelf(type).isF64(); }
 
@@ -290,12 +294,14 @@ Value FloatMath::erf(Value x) {
 //===----------------------------------------------------------------------===//
 
 Value FloatMath::throughF64(Value x, Value (FloatMath::*f)(Value)) {
+  assert(!isF64() && "f64 goes through itself");
   FloatMath wide(k, withElement(type, b.getF64Type()));
   Value result = (wide.*f)(arith::ExtFOp::create(b, wide.type, x));
   return arith::TruncFOp::create(b, type, result);
 }
 
 void FloatMath::sinCos(Value x, Value &sine, Value &cosine) {
+  assert(isF64() && "the constants are of f64");
   // x = n * pi/2 + r, with pi/2 in three parts.
   Value n = roundEven(mul(x, c(0.63661977236758134308)));
   Value r = fma(n, c(-1.57079632673412561417e+00), x);
@@ -441,6 +447,7 @@ Value FloatMath::atanh(Value x) {
 /// x^y of f64 for x >= 0: exp(y * log(x)) with the logarithm and the product in
 /// twice the precision, for an error of log(x) grows with the size of y.
 Value FloatMath::powPositive(Value x, Value y) {
+  assert(isF64() && "the constants are of f64");
   Value small = less(x, c(0x1p-1022));
   Value scaled = select(small, mul(x, c(0x1p54)), x);
   Value m, e;

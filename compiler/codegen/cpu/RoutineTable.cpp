@@ -10,6 +10,7 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cassert>
 #include <map>
 
 using namespace mlir;
@@ -110,6 +111,7 @@ const Routine *plainOf(const Routine &routine) {
 
 void setLayouts(const LayoutRequest &request, Operation *layer) {
   auto set = [](auto values, ArrayRef<std::optional<std::string>> tags) {
+    assert(values.size() == tags.size() && "a routine speaks of each value");
     for (auto [value, tag] : llvm::zip(values, tags))
       if (tag)
         value.setType(nn::withLayout(

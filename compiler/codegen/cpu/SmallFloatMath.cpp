@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <cassert>
 #include <cmath>
 
 using namespace mlir;
@@ -22,7 +23,9 @@ struct Bits {
         mantissa(getElementTypeOrSelf(real).isF64() ? 52 : 23),
         bias(getElementTypeOrSelf(real).isF64() ? 1023 : 127),
         width(getElementTypeOrSelf(real).getIntOrFloatBitWidth()),
-        type(like(k.b.getIntegerType(width))) {}
+        type(like(k.b.getIntegerType(width))) {
+    assert((width == 32 || width == 64) && "f32 or f64");
+  }
 
   Type like(Type element) const {
     if (auto vector = dyn_cast<VectorType>(real))
@@ -71,6 +74,7 @@ struct Bits {
 
 Value codegen::emitDecode(KernelBuilder &k, const SmallFloat &format,
                           Value code, Type type) {
+  assert(getElementTypeOrSelf(code).isInteger(8) && "codes are bytes");
   Bits b(k, type);
   Value bits = arith::ExtUIOp::create(k.b, b.type, code);
   Value magnitude =

@@ -8,6 +8,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -113,6 +114,7 @@ bool isAll(const char *data, int64_t bytes, unsigned char value) {
 /// returns false.
 bool forPieces(const TileMap &map, const TileMap::Box &box, int64_t elementBytes,
                llvm::function_ref<bool(int64_t, int64_t)> body) {
+  assert(box.lo.size() == map.axes.size() && "a box of this map");
   if (box.elements() == 0)
     return true;
   size_t last = map.axes.size();
@@ -146,7 +148,10 @@ bool forPieces(const TileMap &map, const TileMap::Box &box, int64_t elementBytes
 class Checker {
 public:
   Checker(const TileCheck &check, artifact::KernelFn kernel)
-      : check(check), kernel(kernel), tiles(check.info.tiles) {}
+      : check(check), kernel(kernel), tiles(check.info.tiles) {
+    assert(check.results <= check.operands.size() &&
+           "results are the first operands");
+  }
 
   std::string run();
 

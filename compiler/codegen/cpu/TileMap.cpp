@@ -35,6 +35,12 @@ TileMap::Box TileMap::whole() const {
 }
 
 TileMap TileMap::grid(ArrayRef<Axis> axes, ArrayRef<Cut> cuts) {
+  assert(llvm::all_of(cuts,
+                      [&](const Cut &cut) {
+                        return cut.axis < axes.size() && cut.count >= 0 &&
+                               cut.size > 0;
+                      }) &&
+         "tiles take positions of an axis");
   TileMap map;
   map.axes.assign(axes.begin(), axes.end());
   Part part;
@@ -68,6 +74,8 @@ TileMap::Box TileMap::boxOf(int64_t tile) const {
 
 UnitGrid::UnitGrid(ArrayRef<int64_t> dims, double work)
     : extents(dims.begin(), dims.end()) {
+  assert(work >= 0 && llvm::all_of(extents, [](int64_t e) { return e >= 0; }) &&
+         "there is no less than nothing to do");
   if (extents.empty())
     extents.push_back(1);
   int64_t count = llvm::product_of(extents);
@@ -85,6 +93,7 @@ UnitGrid::UnitGrid(ArrayRef<int64_t> dims, double work)
   chunks = divideCeil(extents[cut], size);
   for (unsigned d = 0; d < cut; ++d)
     outer *= extents[d];
+  assert(chunks * size >= extents[cut] && "tiles have all units");
 }
 
 UnitGrid UnitGrid::single(ArrayRef<int64_t> dims) { return UnitGrid(dims, 0); }

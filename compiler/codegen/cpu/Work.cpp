@@ -6,6 +6,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -77,7 +79,10 @@ double codegen::blockedMultiplyAdds(Operation *layer) {
   ArrayRef<int64_t> out = shapeOf(layer->getResult(0));
   int64_t columns = isa<nn::MatMulOp>(layer) ? out.back() : out[1];
   llvm::TypeSwitch<Operation *>(layer).Case<nn::ConvOp, nn::ConvTransposeOp>(
-      [&](auto op) { columns /= op.getGroups(); });
+      [&](auto op) {
+        assert(columns % op.getGroups() == 0 && "groups are of one size");
+        columns /= op.getGroups();
+      });
   return definedMultiplyAdds(layer) * double(llvm::alignTo(columns, 16)) /
          double(std::max<int64_t>(columns, 1));
 }

@@ -23,6 +23,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -40,7 +42,10 @@ class Emitter {
 public:
   Emitter(KernelBuilder &k, nn::ConvOp op)
       : k(k), window(k.target, windowOf(op)), w(window.w),
-        group(w.channels / op.getGroups()), epilogue(Epilogue::of(op)) {}
+        group(w.channels / op.getGroups()), epilogue(Epilogue::of(op)) {
+    assert(w.channels == w.outChannels && group < block &&
+           llvm::isPowerOf2_64(group) && "groups lie inside of blocks");
+  }
   KernelInfo emit(nn::ConvOp op, StringRef symbol);
 
 private:

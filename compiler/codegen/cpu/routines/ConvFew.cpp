@@ -25,6 +25,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -69,6 +71,10 @@ Axis transposeAxis(int64_t outputs, int64_t kernel, int64_t stride,
 struct Span {
   int64_t low = 0, high = 0, outputs = 0, inputStep = 1;
   explicit Span(const Axis &axis) : inputStep(axis[0].inputStep) {
+    assert(llvm::all_of(
+               axis,
+               [&](const Positions &p) { return p.inputStep == inputStep; }) &&
+           "all go over the input alike");
     bool first = true;
     for (const Positions &p : axis) {
       outputs = std::max(outputs, p.outputs);
@@ -93,6 +99,8 @@ public:
           Axis cols)
       : k(k), w(w), epilogue(epilogue), rows(std::move(rows)),
         cols(std::move(cols)) {
+    assert(w.outChannels >= 1 && w.outChannels <= mostChannels &&
+           "registers hold the sums of a pixel");
     // As many pixels as accumulators allow: a power of two up to a vector.
     int64_t most = std::min<int64_t>(
         k.VL, llvm::bit_floor(
@@ -118,6 +126,7 @@ private:
 /// Lane i of the result is the sum of the lanes of vector i.
 Value Emitter::sumLanes(Values vectors) {
   int64_t VL = k.VL;
+  assert(int64_t(vectors.size()) <= VL && "a lane for each vector");
   vectors.resize(VL, k.fconst(0, k.vec(VL)));
   for (int64_t run = 1; run < VL; run *= 2) {
     Values next;

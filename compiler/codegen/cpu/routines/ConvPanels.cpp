@@ -4,6 +4,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -14,13 +16,17 @@ ConvPanels::ConvPanels(nn::ConvOp op, int64_t block)
       groups(op.getGroups()), channels(w.channels / groups),
       outChannels(w.outChannels / groups),
       inBlocks(divideCeil(channels, block)),
-      panels(divideCeil(outChannels, panelWidth)), epilogue(Epilogue::of(op)) {}
+      panels(divideCeil(outChannels, panelWidth)), epilogue(Epilogue::of(op)) {
+  assert(channels * groups == w.channels &&
+         outChannels * groups == w.outChannels && "groups are of one size");
+}
 
 bool ConvPanels::isFlat() const {
   return taps() == 1 && w.strideRows == 1 && w.strideCols == 1 && !w.isPadded();
 }
 
 void ConvPanels::flatten() {
+  assert(isFlat() && "else neighbours share inputs");
   w.height *= w.width;
   w.outHeight *= w.outWidth;
   w.width = w.outWidth = 1;
@@ -76,6 +82,7 @@ KernelInfo ConvPanels::info(nn::ConvOp op, const PanelGrid &grid,
   KernelInfo info;
   info.tiles = grid.tiles();
   info.scratchBytes = scratch;
+  assert(outPanel() % grid.rows == 0 && "a panel has whole rows");
   info.maps = {grid.blockedMap(outPanel(), outPanel() / grid.rows)};
   // A pixel's residual is read just before its result is written.
   if (epilogue.allowsInPlace())

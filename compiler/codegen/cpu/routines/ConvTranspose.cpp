@@ -22,6 +22,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -65,6 +67,8 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
   WindowShape w(op, shapeOf(op.getWeights()).drop_front(2));
   int64_t groups = op.getGroups();
   int64_t channels = w.channels / groups, outChannels = w.outChannels / groups;
+  assert(channels * groups == w.channels &&
+         outChannels * groups == w.outChannels && "groups are of one size");
   int64_t inBlocks = divideCeil(channels, block),
           panels = divideCeil(outChannels, panelWidth);
   SmallVector<Phase> rowPhases =
@@ -72,6 +76,13 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
   SmallVector<Phase> colPhases =
       phasesOf(w.outWidth, w.kernelCols, w.strideCols, w.dilationCols, w.left);
 
+  [[maybe_unused]] auto firstHasMost = [](ArrayRef<Phase> phases) {
+    return llvm::all_of(phases, [&](const Phase &phase) {
+      return phase.outputs <= phases[0].outputs;
+    });
+  };
+  assert(firstHasMost(rowPhases) && firstHasMost(colPhases) &&
+         "the grid has room for all phases");
   PanelGrid grid;
   grid.batches = w.batch * groups;
   grid.rows = rowPhases[0].outputs;

@@ -37,6 +37,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
 #include <limits>
 
 using namespace mlir;
@@ -85,6 +86,9 @@ class Emitter {
 public:
   Emitter(KernelBuilder &k, nn::ConvOp op, int64_t m)
       : k(k), op(op), g(op, m), f(g.f), w(g.w), epilogue(Epilogue::of(op)) {
+    assert(op.getGroups() == 1 && w.kernelRows == 3 && w.kernelCols == 3 &&
+           w.strideRows == 1 && w.strideCols == 1 && w.dilationRows == 1 &&
+           w.dilationCols == 1 && "the matrices are those of such windows");
     plan();
   }
   KernelInfo emit(StringRef symbol);
@@ -190,6 +194,7 @@ void Emitter::plan() {
           break;
       }
   }
+  assert(best < std::numeric_limits<double>::max() && "some tile fits");
   grid.rowBlocks = divideCeil(grid.rows, grid.rowBlock);
   // Chunks of panels make up for missing blocks; each thread that takes one
   // transforms the input again.

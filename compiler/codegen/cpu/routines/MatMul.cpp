@@ -35,6 +35,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -106,6 +108,7 @@ struct Parts {
   SmallVector<unsigned> inPlace;
 
   Parts(nn::MatMulOp op, const MatMulShape &s) {
+    assert(biasKind(op) != BiasKind::Other && "isSupported() has looked");
     shape.epilogue = Epilogue::of(op);
     if (biasKind(op) == BiasKind::Full) {
       shape.epilogue.bias = false;
@@ -136,6 +139,7 @@ PanelGrid gridOf(const MatMulShape &s) {
 /// apart by 16 more.
 void copyRows(KernelBuilder &k, Value in, Index row, Index rows,
               int64_t columns, Value scratch) {
+  assert(columns % panelWidth == 0 && "rows are whole vectors");
   k.loop(0, rows, 1, [&](Value i) {
     Index from = k.mul(k.add(row, i), columns),
           to = k.mul(i, columns + panelWidth);
@@ -201,6 +205,8 @@ KernelInfo MatMulPanels::emitWith(KernelBuilder &k, Operation *layer,
   costs.inputRowBytes = s.k * 4;
   costs.multiplyAdds = double(s.m) * double(costs.weightBytes / 4);
   grid.plan(k.target, costs, tuning);
+  assert((sideBySide == 1 || sideBySide == grid.tile.panels) &&
+         "the panels of a tile alternate");
   Parts parts(op, s);
   // Rows a multiple of 4 KiB apart fall into one set of the first cache.
   bool copies = !s.transposeLhs && s.k % 1024 == 0 && s.m >= 8 && s.n >= 64;

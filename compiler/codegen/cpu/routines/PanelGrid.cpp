@@ -73,11 +73,14 @@ static PanelTile chooseTile(const Target &target, const PanelGrid &grid,
         }
       }
   }
+  assert(bestCost < std::numeric_limits<double>::max() && "some tile fits");
   return best;
 }
 
 void PanelGrid::plan(const Target &target, const Costs &costs,
                      const PanelTuning &tuning) {
+  assert(batches > 0 && rows > 0 && cols > 0 && panels > 0 &&
+         "there is something to compute");
   tile = chooseTile(target, *this, tuning.panels);
   int64_t rowGroups = divideCeil(rows, tile.rows);
   int64_t panelGroups = divideCeil(panels, tile.panels);

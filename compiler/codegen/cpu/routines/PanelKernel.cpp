@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/Twine.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -42,6 +44,12 @@ public:
   Emitter(KernelBuilder &k, const PanelShape &shape, const PanelTile &tile)
       : k(k), s(shape), t(tile), vectors(panelWidth / k.VL),
         width(t.panels * vectors), accumulators(t.rows * t.cols * width) {
+    assert(t.rows * t.cols >= 1 &&
+           t.rows * t.cols <= maxPositions(k.target, t.panels) &&
+           "registers hold the sums");
+    assert(t.lastLanes >= 1 && t.lastLanes <= panelWidth &&
+           s.channelTail >= 0 && s.channelTail < s.channelBlock &&
+           "what is left over is a part");
     // Bodies of more than a few hundred multiply-adds overflow the decoded
     // instruction cache, short ones pay for the loop.
     unroll = 16;
@@ -120,6 +128,7 @@ Values Emitter::steps(Values acc, Index in, Index weights, int64_t count) {
 }
 
 Values Emitter::channels(Values acc, Index in, Index weights, int64_t count) {
+  assert(count > 0 && "there is a channel");
   int64_t chunk = std::min(unroll, count), chunks = count / chunk;
   if (chunks == 1)
     acc = steps(acc, in, weights, chunk);
@@ -271,6 +280,8 @@ std::string nameOf(const PanelShape &s, const PanelTile &t) {
 } // namespace
 
 PanelMemory PanelMemory::of(ValueRange operands, const Epilogue &epilogue) {
+  assert(operands.size() == 3u + epilogue.bias + epilogue.residual &&
+         "each operand is one of these");
   PanelMemory memory;
   memory.out = operands[0];
   memory.in = operands[1];
@@ -286,6 +297,9 @@ PanelMemory PanelMemory::of(ValueRange operands, const Epilogue &epilogue) {
 void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
                               const PanelTile &tile, const PanelMemory &memory,
                               const PanelCall &args) {
+  assert((memory.bias || !shape.epilogue.bias) &&
+         (memory.residual || !shape.epilogue.residual) &&
+         "what is added is somewhere");
   Values memories = {memory.in, memory.weights, memory.out};
   if (shape.epilogue.bias)
     memories.push_back(memory.bias);

@@ -3,6 +3,9 @@
 #include "compiler/codegen/cpu/routines/PanelPack.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
 
 using namespace mlir;
 using namespace nnv12::codegen;
@@ -13,6 +16,7 @@ static constexpr int64_t width = 16;
 /// log2(n) times turns rows into columns.
 static Values transpose(KernelBuilder &k, Values rows) {
   int64_t n = rows.size();
+  assert(llvm::isPowerOf2_64(n) && "halves are interleaved");
   for (int64_t round = 1; round < n; round *= 2) {
     Values next(n);
     for (int64_t i = 0; i < n / 2; ++i)
@@ -34,6 +38,7 @@ static Values transpose(KernelBuilder &k, Values rows) {
 static void packTransposed(KernelBuilder &k, Value in, Index from,
                            int64_t stride, Value out, Index to, int64_t columns,
                            int64_t count) {
+  assert(count >= 1 && count <= k.VL && "rows of one vector");
   for (int64_t first = 0; first < width; first += k.VL) {
     Values lines;
     for (int64_t l = 0; l < k.VL; ++l)

@@ -13,6 +13,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <cassert>
+
 using namespace mlir;
 
 namespace nnv12::codegen {
@@ -59,6 +61,7 @@ public:
     initialC = optional(op.getInitialC());
     peepholes = optional(op.getPeepholes());
     lengths = optional(op.getLengths());
+    assert(next == operands.size() && "each operand is read as what it is");
     steps = shapeOf(op.getGates())[0];
     batch = shapeOf(op.getGates())[1];
     columns = shapeOf(op.getGates())[2];

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/Routine.h"
 #include "dialects/nn/Layout.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <cassert>
 
@@ -38,12 +39,19 @@ class List {
 public:
   template <typename... Entries> explicit List(Entries... entries) {
     (add(entries), ...);
+    assert(hasOwnNames() && "routineNamed() tells them apart");
   }
   llvm::SmallVector<const Routine *> all;
 
 private:
   void add(const Routine *routine) { all.push_back(routine); }
   void add(Variants variants) { all.append(variants.begin(), variants.end()); }
+  [[maybe_unused]] bool hasOwnNames() const {
+    llvm::StringSet<> names;
+    return llvm::all_of(all, [&](const Routine *routine) {
+      return names.insert(routine->name()).second;
+    });
+  }
 };
 } // namespace
 
@@ -93,6 +101,7 @@ const Routine *routineFor(mlir::Operation *layer) {
 
 static bool agrees(llvm::ArrayRef<std::optional<std::string>> wanted,
                    mlir::TypeRange types) {
+  assert(wanted.size() == types.size() && "a routine speaks of each value");
   return llvm::all_of(llvm::zip(wanted, types), [](auto pair) {
     auto &[tag, type] = pair;
     return !tag || *tag == nn::layoutTag(type);

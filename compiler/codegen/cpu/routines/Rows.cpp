@@ -5,11 +5,14 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 
 AxisView::AxisView(ArrayRef<int64_t> shape, int64_t axis) {
+  assert(axis >= 0 && axis < int64_t(shape.size()) && "an axis of the shape");
   for (int64_t d = 0; d < int64_t(shape.size()); ++d)
     (d < axis ? outer : d == axis ? size : inner) *= shape[d];
 }

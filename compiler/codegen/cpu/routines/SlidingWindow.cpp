@@ -4,6 +4,7 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
 #include <map>
 
 using namespace mlir;
@@ -13,11 +14,13 @@ using llvm::divideCeil;
 SlidingWindow::SlidingWindow(const Target &target, const WindowShape &shape,
                              int64_t countedRight)
     : w(shape), countedRight(countedRight) {
+  assert(w.kernelCols <= mostKernelCols && "the routine has looked");
   int64_t most = target.vectorRegisters == 32 ? 14 : 7;
   tileCols = divideCeil(w.outWidth, divideCeil(w.outWidth, most));
 }
 
 ColumnTile SlidingWindow::columnTile(int64_t first) const {
+  assert(first >= 0 && first < w.outWidth && "it begins in the row");
   ColumnTile tile;
   tile.first = first;
   tile.count = std::min(tileCols, w.outWidth - first);
@@ -85,6 +88,7 @@ int64_t SlidingWindow::plan(int64_t planes, double workPerPlane) {
 }
 
 TileMap SlidingWindow::tileMap(int64_t planes) const {
+  assert(rowBlock * rowBlocks >= w.outHeight && "plan() has been here");
   int64_t row = w.outWidth * block, plane = w.outHeight * row;
   return TileMap::grid({{planes, plane}, {w.outHeight, row}, {row, 1}},
                        {{0, planes, 1}, {1, rowBlocks, rowBlock}});
@@ -93,6 +97,7 @@ TileMap SlidingWindow::tileMap(int64_t planes) const {
 void SlidingWindow::forEachRow(
     KernelBuilder &k, Value begin, Value end,
     llvm::function_ref<void(Index, Index)> body) const {
+  assert(rowBlock * rowBlocks >= w.outHeight && "plan() has been here");
   k.loop(begin, end, 1, [&](Value t) {
     Index first = k.mul(k.rem(t, rowBlocks), rowBlock);
     Index plane = k.div(t, rowBlocks);

@@ -5,6 +5,8 @@
 #include "compiler/codegen/cpu/Work.h"
 #include "dialects/nn/NNDialect.h"
 
+#include <cassert>
+
 namespace nnv12::codegen {
 
 inline bool isF32(mlir::Value value) {
@@ -34,6 +36,8 @@ struct WindowShape {
   template <typename Op> WindowShape(Op op, llvm::ArrayRef<int64_t> kernel) {
     llvm::ArrayRef<int64_t> in = shapeOf(op->getOperand(0)),
                             out = shapeOf(op->getResult(0));
+    assert((in.size() == 3 || in.size() == 4) &&
+           kernel.size() + 2 == in.size() && "one or two spatial dimensions");
     bool flat = in.size() == 3;
     auto row = [&](llvm::ArrayRef<int64_t> v, int64_t none) {
       return flat ? none : v[0];

@@ -4,7 +4,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <cassert>
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace nnv12;
@@ -20,6 +22,7 @@ static Matrix zeros(int64_t rows, int64_t cols) {
 
 /// `points` are finite, 0 first, then pairs of opposite ones.
 static Winograd fromPoints(ArrayRef<double> points) {
+  assert(points.size() % 2 == 1 && points[0] == 0 && "pairs behind the zero");
   int64_t finite = points.size(), t = finite + 1, m = t - 2;
   Winograd w{m, t, zeros(m, t), zeros(t, t), zeros(t, 3)};
   // prod (x - p) over all points but one (or none), low powers first.
@@ -52,6 +55,7 @@ static Winograd fromPoints(ArrayRef<double> points) {
 }
 
 const Winograd &Winograd::of(int64_t m) {
+  assert((m == 2 || m == 4 || m == 6) && "no others are worth it");
   // Points decide how much of the sums' precision survives. Those below have
   // the smallest errors among pairs of multiples of 1/16; with the
   // usual 1 and 2, F(4, 3) would lose four times as much.
@@ -125,6 +129,11 @@ Steps::Steps(const Matrix &matrix) {
     pairColumns(matrix);
   else
     pairRows(matrix);
+  assert(std::accumulate(results.begin(), results.end(), int64_t(0),
+                         [](int64_t rows, auto result) {
+                           return rows + (result.second < 0 ? 1 : 2);
+                         }) == matrix.rows &&
+         "a result for each row");
 }
 
 /// Columns of equal or opposite numbers need only the sum or the difference of

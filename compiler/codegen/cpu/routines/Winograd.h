@@ -21,14 +21,22 @@
 
 #include "compiler/codegen/cpu/KernelBuilder.h"
 
+#include <cassert>
+
 namespace nnv12::codegen {
 
 /// A small dense matrix.
 struct Matrix {
   int64_t rows, cols;
   llvm::SmallVector<double> data; ///< row-major
-  double &at(int64_t row, int64_t col) { return data[row * cols + col]; }
-  double at(int64_t row, int64_t col) const { return data[row * cols + col]; }
+  double &at(int64_t row, int64_t col) { return data[index(row, col)]; }
+  double at(int64_t row, int64_t col) const { return data[index(row, col)]; }
+
+private:
+  int64_t index(int64_t row, int64_t col) const {
+    assert(row >= 0 && row < rows && col >= 0 && col < cols && "inside");
+    return row * cols + col;
+  }
 };
 
 /// The matrices of F(m x m, 3x3).
