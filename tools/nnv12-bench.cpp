@@ -9,8 +9,10 @@
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
 
+#include <cassert>
 #include <cinttypes>
 #include <cstdio>
+#include <iterator>
 
 using namespace nnv12;
 using namespace nnv12::tools;
@@ -155,6 +157,7 @@ static void measureCold(const BenchOptions &options, char **argv,
     const double values[] = {process,
                              report.open + report.session + report.firstRun,
                              report.open, report.session, report.firstRun};
+    assert(results.cold.size() == std::size(values) && "a time for each stage");
     for (size_t k = 0; k < results.cold.size(); ++k)
       results.cold[k].samples.push_back(values[k]);
     results.coldPeak = std::max(results.coldPeak, report.peakBytes);

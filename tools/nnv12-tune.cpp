@@ -11,6 +11,7 @@
 #include "tools/tune/System.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <optional>
 
@@ -99,6 +100,9 @@ static std::vector<unsigned> threadCounts(const TuneOptions &options,
 /// between two: a part that does not scale and one that does.
 static std::vector<double> interpolate(const std::vector<unsigned> &counts,
                                        const std::vector<double> &times) {
+  assert(counts.size() == times.size() && !counts.empty() && counts[0] == 1 &&
+         std::is_sorted(counts.begin(), counts.end()) &&
+         "a time for each number of threads, from 1 on");
   std::vector<double> result;
   for (size_t i = 0; i < counts.size(); ++i) {
     for (unsigned n = i ? counts[i - 1] + 1 : counts[i]; n < counts[i]; ++n) {

@@ -1,6 +1,7 @@
 //===- Compare.cpp - Compares an output with a reference ------------------===//
 #include "tools/common/Compare.h"
 
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -8,6 +9,9 @@ namespace nnv12::tools {
 
 Difference compare(const Tensor &found, const Tensor &expected,
                    double tolerance) {
+  assert(found.type == expected.type &&
+         found.data.size() == expected.data.size() &&
+         "the caller has compared type and shape");
   size_t count = expected.data.size() / elementSize(expected.type);
   double largest = 0;
   for (size_t i = 0; i < count; ++i) {

@@ -5,6 +5,7 @@
 #include "tools/common/Report.h"
 
 #include <algorithm>
+#include <cassert>
 #include <climits>
 #include <cmath>
 #include <memory>
@@ -118,9 +119,16 @@ static void placeImage(const std::string &fit, int width, int height,
     target.width = round(geometry.height * found);
     target.x = (geometry.width - target.width) / 2;
   }
+  assert(source.x + source.width <= width &&
+         source.y + source.height <= height &&
+         target.x + target.width <= geometry.width &&
+         target.y + target.height <= geometry.height &&
+         "parts lie inside of the images");
 }
 
 static double perChannel(const std::vector<double> &values, int channel) {
+  assert((values.size() == 1 || size_t(channel) < values.size()) &&
+         "checkOptions() has looked");
   return values[values.size() == 1 ? 0 : channel];
 }
 
@@ -196,6 +204,8 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
   tensor.shape.assign(input.shape, input.shape + input.rank);
   tensor.data = Buffer(input.byte_size);
   size_t plane = size_t(geometry.width) * geometry.height;
+  assert(plane * channels * elementSize(input.type) == tensor.data.size() &&
+         "the input is one image");
   for (int c = 0; c < channels; ++c) {
     int from = options.bgr ? channels - 1 - c : c;
     double mean = perChannel(options.mean, c), std = perChannel(options.std, c);

@@ -1,7 +1,7 @@
 //===- Json.cpp - Writes JSON ---------------------------------------------===//
 #include "tools/common/Json.h"
 
-
+#include <cassert>
 #include <cmath>
 #include <cstdio>
 
@@ -28,6 +28,7 @@ Json &Json::open(char bracket) {
 }
 
 Json &Json::close(char bracket) {
+  assert(depth > 0 && !afterKey && "it was opened, and each key has a value");
   --depth;
   if (!first) {
     out += '\n';
@@ -45,6 +46,7 @@ Json &Json::raw(const std::string &token) {
 }
 
 Json &Json::key(const char *name) {
+  assert(depth > 0 && !afterKey && "members are of an object that is open");
   value(name);
   out += ": ";
   afterKey = true;
@@ -108,6 +110,7 @@ Json &Json::value(double number) {
 }
 
 const std::string &Json::text() {
+  assert(depth == 0 && !afterKey && "the caller closes what it opens");
   out += '\n';
   return out;
 }

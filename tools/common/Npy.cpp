@@ -5,6 +5,7 @@
 #include "artifact/MappedFile.h"
 #include "tools/common/Files.h"
 
+#include <cassert>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -246,6 +247,7 @@ std::string writeNpy(const std::string &path, const nnv12_tensor_info &info,
   while ((10 + text.size() + 1) % 64)
     text += ' ';
   text += '\n';
+  assert(text.size() <= 0xffff && "version 1 has two bytes for it");
   std::string header(npyMagic, 6);
   header += {'\1', '\0', static_cast<char>(text.size() & 255),
              static_cast<char>(text.size() >> 8)};

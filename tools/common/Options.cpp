@@ -4,6 +4,8 @@
 #include "runtime/include/nnv12.h"
 #include "tools/common/Report.h"
 
+#include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -97,6 +99,9 @@ void Options::reals(const char *name, const char *meta,
 
 void Options::choice(const char *name, std::vector<const char *> choices,
                      std::string &value, const char *help) {
+  assert(std::any_of(choices.begin(), choices.end(),
+                     [&](const char *choice) { return value == choice; }) &&
+         "the default is one of them");
   std::string meta;
   for (const char *choice : choices)
     meta += (meta.empty() ? "" : "|") + std::string(choice);

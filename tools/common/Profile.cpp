@@ -1,6 +1,7 @@
 //===- Profile.cpp - Time by layer ----------------------------------------===//
 #include "tools/common/Profile.h"
 
+#include <cassert>
 #include <cinttypes>
 #include <cstdio>
 
@@ -8,6 +9,8 @@ namespace nnv12::tools {
 
 void printProfile(const Bundle &bundle,
                   const std::vector<uint64_t> &nanoseconds) {
+  assert(nanoseconds.size() == bundle.info().num_operations &&
+         "a time for each operation");
   uint64_t total = 0;
   for (uint64_t time : nanoseconds)
     total += time;

@@ -3,6 +3,7 @@
 #define NNV12_TOOLS_COMMON_STATISTICS_H
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -16,6 +17,7 @@ struct Statistics {
   double median, min, p95;
 
   explicit Statistics(std::vector<double> samples) {
+    assert(!samples.empty() && "of nothing there are no statistics");
     std::sort(samples.begin(), samples.end());
     size_t n = samples.size();
     median = n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;

@@ -4,6 +4,7 @@
 #include "tools/common/Json.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace nnv12::tools {
 
@@ -53,6 +54,7 @@ static const char *kernelOf(const Bundle &bundle,
 }
 
 std::string TraceRecorder::json(const Bundle &bundle) const {
+  assert(header.count <= events.size() && "the runtime drops what is more");
   uint64_t origin = ~uint64_t(0);
   uint32_t threads = 1;
   for (const Stage &stage : stages)

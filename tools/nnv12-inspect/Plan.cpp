@@ -2,28 +2,33 @@
 #include "tools/nnv12-inspect/Plan.h"
 
 #include <cstdio>
+#include <iterator>
 
 namespace nnv12::tools {
 
 const char *stageName(bundle::OperationKind kind) {
   static constexpr const char *names[] = {"execute", "read", "decode",
                                           "transform"};
+  static_assert(std::size(names) == bundle::OperationKind_MAX + 1);
   return names[kind];
 }
 
 const char *codecName(bundle::Codec codec) {
   static constexpr const char *names[] = {"stored", "zstd"};
+  static_assert(std::size(names) == bundle::Codec_MAX + 1);
   return names[codec];
 }
 
 const char *coreName(bundle::CoreKind core) {
   static constexpr const char *names[] = {"any core", "big core",
                                           "little core"};
+  static_assert(std::size(names) == bundle::CoreKind_MAX + 1);
   return names[core];
 }
 
 const char *laneName(bundle::LaneKind kind) {
   static constexpr const char *names[] = {"execute", "prepare"};
+  static_assert(std::size(names) == bundle::LaneKind_MAX + 1);
   return names[kind];
 }
 

@@ -9,6 +9,8 @@
 
 #include "tools/common/Json.h"
 
+#include <cassert>
+
 namespace nnv12::tools {
 
 extern const char pageSkeleton[], pageStyle[], pageScript[];
@@ -151,6 +153,7 @@ std::string makePage(const PlanPage &page) {
   size_t begin = 0;
   for (const auto &part : parts) {
     size_t place = skeleton.find(part.mark, begin);
+    assert(place != std::string::npos && "the skeleton has them in this order");
     result.append(skeleton, begin, place - begin).append(part.text);
     begin = place + std::string(part.mark).size();
   }

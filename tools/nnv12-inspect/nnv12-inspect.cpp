@@ -13,6 +13,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 using namespace nnv12;
 using namespace nnv12::tools;
@@ -148,6 +149,7 @@ static std::string textOf(const flatbuffers::String *string) {
 static const char *spaceName(bundle::Space space) {
   static constexpr const char *names[] = {"arena", "weights", "input", "output",
                                           "prepared"};
+  static_assert(std::size(names) == bundle::Space_MAX + 1);
   return names[space];
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -38,6 +39,7 @@ static bool isInstalled = false;
 [[noreturn]] static void outOfMemory() { endWith(outOfMemoryLine); }
 
 void nnv12::handleOutOfMemory(llvm::StringRef model) {
+  assert(!isInstalled && "a process compiles one model");
   prefix = ("nnv12c: " + model + ": ").str();
   outOfMemoryLine = prefix + "out of memory\n";
   reserve = malloc(reserveSize);

@@ -2,6 +2,7 @@
 #include "tools/tune/Cores.h"
 
 #include <algorithm>
+#include <cassert>
 #include <fstream>
 #include <sched.h>
 
@@ -23,6 +24,7 @@ static std::vector<double> readNumbers(const std::vector<unsigned> &cpus,
 }
 
 Cores sortCores(const std::vector<unsigned> &cpus, const std::string &folder) {
+  assert(!cpus.empty() && "this process runs somewhere");
   double part = 0.6;
   std::vector<double> speeds = readNumbers(cpus, folder, "cpu_capacity");
   if (speeds.empty()) {

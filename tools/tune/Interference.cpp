@@ -5,6 +5,7 @@
 #include "tools/common/Statistics.h"
 
 #include <atomic>
+#include <cassert>
 #include <cstring>
 #include <thread>
 
@@ -17,6 +18,7 @@ using tools::milliseconds;
 static double prepareOnce(const StorageFile &file, Memory &memory,
                           size_t &offset) {
   constexpr size_t part = 4u << 20;
+  assert(file.size() >= part && "there is a part to read");
   double start = milliseconds();
   file.populate(offset, part);
   for (size_t i = 0; i + 1 < memory.size() / part; ++i)

@@ -12,6 +12,7 @@
 #include "tools/common/Statistics.h"
 #include "tools/tune/Kernels.h"
 
+#include <cassert>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -127,6 +128,7 @@ StorageFile::Arrivals StorageFile::readAsBundle(const std::vector<size_t> &offse
     madvise(bytes + weightsBegin, file.size() - weightsBegin, MADV_HUGEPAGE);
   size_t at = weightsBegin;
   for (size_t offset : offsets) {
+    assert(offset >= at && offset <= file.size() && "offsets ascend");
     runtime::readPages(bytes + at, offset - at);
     at = offset;
     result.times.push_back(milliseconds() - start);
@@ -138,6 +140,7 @@ double StorageFile::resident() const { return tools::residency(fd, size_); }
 
 StorageFile::Times StorageFile::populate(size_t offset, size_t size,
                                          bool alone) const {
+  assert(offset % page == 0 && offset + size <= size_ && "pages of the file");
   Mapping mapping(fd, offset, size);
   mapping.advise(alone ? MADV_RANDOM : MADV_HUGEPAGE);
   Times start = {milliseconds(), coreMilliseconds()};
@@ -191,6 +194,7 @@ void Storage::sample() {
 }
 
 void Storage::describe(device::DeviceProfile &profile) const {
+  assert(!reads.empty() && "a sample was taken");
   double megabytes = double(large.size()) * 1e-6;
   std::vector<double> waits, cores;
   for (const StorageFile::Times &read : reads) {
@@ -271,6 +275,7 @@ static constexpr size_t piece = artifact::hugePageSize;
 /// Microseconds for each megabyte of `memory`, which nobody has used: the first write to
 /// each of its pages.
 static double touch(Memory &memory) {
+  assert(memory.size() % piece == 0 && "pieces are whole");
   std::vector<double> times;
   for (size_t offset = 0; offset < memory.size(); offset += piece) {
     double start = milliseconds();
