@@ -369,7 +369,7 @@ Bytes LayerKernel::transformed(const std::vector<Bytes> &operands) {
 Bytes LayerKernel::transformedHere(const std::vector<Bytes> &operands) const {
   Bytes packed = packOperands(operands)[form_->operand];
   Guarded from(packed.size(), true, 0), to(form_->bytes, true, 0xff);
-  std::memcpy(from.data, packed.data(), packed.size());
+  llvm::copy(packed, from.data);
   routine_->transform(layer_, from.data, to.data);
   return Bytes(to.data, to.data + to.size);
 }
@@ -382,8 +382,10 @@ std::vector<Bytes> LayerKernel::run(const Entry &entry,
   std::vector<void *> table;
   for (auto [i, size] : llvm::enumerate(entry.sizes)) {
     memory.emplace_back(size, false, 0x7f);
-    if (i >= entry.results)
-      std::memcpy(memory.back().data, packed[i - entry.results].data(), size);
+    if (i >= entry.results) {
+      assert(packed[i - entry.results].size() == size_t(size));
+      llvm::copy(packed[i - entry.results], memory.back().data);
+    }
     table.push_back(memory.back().data);
   }
   Guarded scratch(entry.info.scratchBytes, true, 0xff); // NaN
@@ -455,8 +457,7 @@ LayerKernel::stopwatch(const std::vector<Bytes> &operands, int threads,
   for (auto [i, size] : llvm::enumerate(entry.sizes)) {
     state->memory.emplace_back(size, true, 0);
     if (i >= entry.results)
-      std::memcpy(state->memory.back().data, packed[i - entry.results].data(),
-                  size);
+      llvm::copy(packed[i - entry.results], state->memory.back().data);
     state->table.push_back(state->memory.back().data);
   }
   for (int t = 0; t < threads; ++t)
