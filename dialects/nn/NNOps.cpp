@@ -98,6 +98,13 @@ LogicalResult ResizeOp::verify() {
   if (getRoi() && (int64_t)getRoi()->size() != 2 * in.getRank())
     return emitOpError() << "found " << getRoi()->size() << " roi values, expected "
                          << 2 * in.getRank();
+  // Coordinates, which they are multiplied to, stay exact in f64.
+  constexpr double mostRoi = 1 << 20;
+  if (std::optional<ArrayRef<double>> roi = getRoi())
+    for (double value : *roi)
+      if (!(std::abs(value) <= mostRoi))
+        return emitOpError() << "found a roi of " << value << ", expected from -"
+                             << mostRoi << " to " << mostRoi;
   if (in.getNumElements() == 0 && out.getNumElements() != 0)
     return emitOpError("found an empty input, expected elements");
   return success();

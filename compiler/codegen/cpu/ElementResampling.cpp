@@ -150,6 +150,7 @@ static Taps tapsOf(nn::ResizeOp op, unsigned d, int64_t in, int64_t out) {
       while (row.size() > 1 && row.front().weight == 0)
         row.erase(row.begin());
     }
+    assert(!row.empty() && "coordinates are small enough to be exact");
     most = std::max(most, row.size());
   }
   Taps taps;

@@ -122,6 +122,13 @@ func.func @resize_small(%x: tensor<1x1x2xf4E2M1FN>) {
 }
 
 // -----
+func.func @resize_roi(%x: tensor<4xf32>) {
+  // expected-error @below {{found a roi of 1.000000e+18, expected from -1.048576e+06 to 1.048576e+06}}
+  %0 = nn.resize linear %x scales [0.5] coordinates tf_crop_and_resize nearest floor {antialias = true, roi = array<f64: 1.0e18, 1.0e18>} : tensor<4xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
 func.func @cast_rounding(%x: tensor<2xf32>) {
   // expected-error @below {{found rounding up to 'f8E5M2', expected f8E8M0FNU}}
   %0 = nn.cast %x {rounding = #nn<rounding up>} : tensor<2xf32> -> tensor<2xf8E5M2>

@@ -225,3 +225,39 @@ TEST(ConvFew, Transpose) {
     check(x.text(), "conv_transpose.few");
   }
 }
+
+/// A window that lies in the padding alone, and strides that leave most of the
+/// padding unread.
+TEST(ConvPadding, BeyondTheInput) {
+  auto far = [](ConvCase x, int64_t low, int64_t high) {
+    x.top = x.left = low, x.bottom = x.right = high;
+    return x;
+  };
+  for (auto [routine, channels, outChannels, groups] :
+       std::vector<std::tuple<const char *, int64_t, int64_t, int64_t>>{
+           {"conv.direct.nChw16c", 16, 16, 1},
+           {"conv.im2col.nChw16c", 16, 16, 1},
+           {"conv.first.nChw16c", 3, 16, 1},
+           {"conv.few", 16, 2, 1},
+           {"conv.depthwise.nChw16c", 16, 16, 16}})
+    for (auto [size, kernel, stride, low, high] :
+         std::vector<std::array<int64_t, 5>>{
+             {1, 1, 8, 5, 0}, {1, 1, 7, 0, 9}, {2, 3, 7, 9, 8}, {1, 2, 3, 4, 20}}) {
+      ConvCase x = conv(channels, outChannels, size, size, kernel, stride, 0);
+      x.groups = groups;
+      check(far(x, low, high).text(), routine);
+    }
+  ConvCase x = conv(16, 16, 1, 1, 1, 100, 0);
+  x.left = 10;
+  check(x.text(), "conv.direct.nChw16c");
+  for (auto [routine, outChannels] :
+       std::vector<std::pair<const char *, int64_t>>{
+           {"conv_transpose.phases.nChw16c", 16}, {"conv_transpose.few", 1}})
+    for (auto [kernel, stride, low, outputPadding] :
+         std::vector<std::array<int64_t, 4>>{
+             {1, 1, 10, 10}, {3, 1, 9, 8}, {2, 3, 14, 12}}) {
+      ConvCase x = conv(16, outChannels, 2, 2, kernel, stride, 0);
+      x.transpose = true, x.outputPadding = outputPadding;
+      check(far(x, low, 0).text(), routine);
+    }
+}

@@ -28,4 +28,11 @@ TEST(Pool, Borders) {
   check(x.text(), "pool.nChw16c");
   x = PoolCase(), x.k = 7, x.stride = 1, x.h = x.w = 7, x.max = false;
   check(x.text(), "pool.nChw16c");
+  // Windows in the padding alone; padding that no window reads.
+  for (auto [k, stride, low, high] : std::vector<std::array<int64_t, 4>>{
+           {3, 7, 9, 8}, {2, 8, 5, 0}, {1, 100, 10, 0}}) {
+    x = PoolCase(), x.h = x.w = 2, x.k = k, x.stride = stride;
+    x.max = false, x.countPad = true, x.low = low, x.high = high;
+    check(x.text(), "pool.nChw16c");
+  }
 }

@@ -25,9 +25,11 @@ static void pieces(KernelBuilder &k, int64_t count,
 
 void HaloCopy::emit(KernelBuilder &k, Value in, Index inOffset, Index firstRow,
                     Value scratch) const {
-  int64_t first = std::max<int64_t>(left, 0); // zero columns
-  int64_t skip = std::max<int64_t>(-left, 0); // input columns not needed
-  int64_t copied = std::clamp<int64_t>(copyWidth - first, 0, width - skip);
+  // Zero columns, and input columns that are not needed: strides and large
+  // padding may leave nothing of the input.
+  int64_t first = std::clamp<int64_t>(left, 0, copyWidth);
+  int64_t skip = std::clamp<int64_t>(-left, 0, width);
+  int64_t copied = std::min(copyWidth - first, width - skip);
   Value zero = k.fconst(0, k.vec(k.VL));
   auto clear = [&](Index at, int64_t count) {
     pieces(k, count, [&](Index i, int64_t lanes) {
