@@ -6,6 +6,7 @@
 #include "passes/PlanningPass.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
@@ -17,8 +18,10 @@ namespace nnv12 {
 using namespace mlir;
 using namespace nnv12;
 
+/// Absurd numbers of a profile give absurd times: thirty years stand for all
+/// that is longer, or else they would be no integers.
 static int64_t nanoseconds(double milliseconds) {
-  return std::llround(milliseconds * 1e6);
+  return std::llround(std::clamp(milliseconds * 1e6, 0.0, 1e18));
 }
 
 namespace {
@@ -139,6 +142,8 @@ private:
     timeline.finish += start;
 
     Stages stages(program);
+    if (failed(backgroundIsRead(stages, layers)))
+      return failure();
     std::vector<Lane> lanes(std::max<size_t>(1, found.lanes.size()));
     fill(lanes, stages, found);
     record(lanes, stages, timeline);
@@ -168,6 +173,28 @@ private:
     if (executes != layers.size())
       return program.emitOpError("executes ")
              << executes << " layers, but @main has " << layers.size();
+    return success();
+  }
+
+  /// What no execute waits for must be the form of the routine that takes over.
+  static LogicalResult backgroundIsRead(const Stages &stages,
+                                        ArrayRef<plan::Chosen> layers) {
+    for (Operation *op : stages.operations()) {
+      if (stages.isNeeded(op))
+        continue;
+      uint64_t number = op->getAttrOfType<IntegerAttr>("layer").getInt();
+      assert(number < layers.size() && "each layer of a program is executed");
+      const plan::Chosen &layer = layers[number];
+      auto transform = dyn_cast<plan::TransformOp>(op);
+      if (!layer.warm)
+        return op->emitOpError("is for no execute, and layer ")
+               << number << " has no nn.warm_routine";
+      if (!transform || transform.getForm().empty() ||
+          transform.getForm() != plan::formName(layer.layer.op, *layer.warm))
+        return op->emitOpError("is for no execute, and the nn.warm_routine '")
+               << layer.warm->name() << "' of layer " << number
+               << " does not read it";
+    }
     return success();
   }
 

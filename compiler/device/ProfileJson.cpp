@@ -65,11 +65,15 @@ public:
       to = value->get<bool>();
     }
   }
-  enum Range { Positive, NotNegative, AtLeastOne, PartOfOne };
+  /// Times are Positive. What they are divided by is a Rate: a smaller one is a
+  /// mistake, and would give times that are not finite.
+  enum Range { Positive, Rate, NotNegative, AtLeastOne, PartOfOne };
   static const char *name(Range range) {
     switch (range) {
     case Positive:
       return "a number above 0";
+    case Rate:
+      return "a number, at least 1e-6";
     case NotNegative:
       return "a number, at least 0";
     case AtLeastOne:
@@ -89,6 +93,8 @@ public:
     switch (range) {
     case Positive:
       return x > 0;
+    case Rate:
+      return x >= 1e-6;
     case NotNegative:
       return x >= 0;
     case AtLeastOne:
@@ -139,8 +145,8 @@ void readCore(Fields &cores, const char *name, bool required, CoreKind &core, st
   // Of cores that do not exist nothing need be known.
   if (!core.count)
     return;
-  fields.number("gflops", core.gflops, Fields::Positive);
-  fields.number("memoryGBps", core.memoryGBps, Fields::Positive);
+  fields.number("gflops", core.gflops, Fields::Rate);
+  fields.number("memoryGBps", core.memoryGBps, Fields::Rate);
 }
 
 void readEfficiency(const Json &section, DeviceProfile &profile, std::string &error) {
@@ -152,8 +158,8 @@ void readEfficiency(const Json &section, DeviceProfile &profile, std::string &er
     }
     Efficiency e;
     Fields fields(value, prefix + ".", error);
-    fields.number("compute", e.compute, Fields::Positive);
-    fields.number("memory", e.memory, Fields::Positive);
+    fields.number("compute", e.compute, Fields::Rate);
+    fields.number("memory", e.memory, Fields::Rate);
     fields.number("overheadUs", e.overhead, Fields::NotNegative);
     if (!error.empty())
       return;
@@ -243,7 +249,7 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   }
   if (const Json *storage = top.section("storage")) {
     Fields fields(*storage, "storage.", error);
-    fields.number("readMBps", p.readMBps, Fields::Positive);
+    fields.number("readMBps", p.readMBps, Fields::Rate);
     fields.number("readLatencyUs", p.readLatencyUs, Fields::NotNegative);
     fields.number("readAheadMB", p.readAheadMB, Fields::NotNegative, false);
     if (const Json *arrival = fields.find("arrival", false))
@@ -266,14 +272,14 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   if (const Json *codecs = top.section("codecs")) {
     Fields fields(*codecs, "codecs.", error);
     fields.number("zstdStartUs", p.zstdStartUs, Fields::NotNegative, false);
-    fields.number("zstdMBps", p.zstdMBps, Fields::Positive);
+    fields.number("zstdMBps", p.zstdMBps, Fields::Rate);
     p.zstdLittleMBps = p.zstdMBps;
-    fields.number("zstdLittleMBps", p.zstdLittleMBps, Fields::Positive, false);
+    fields.number("zstdLittleMBps", p.zstdLittleMBps, Fields::Rate, false);
     // Where nobody measured it: matches are a third as fast as entropy coding.
     p.zstdRepeatsMBps = p.zstdMBps / 3;
     p.zstdRepeatsLittleMBps = p.zstdLittleMBps / 3;
-    fields.number("zstdRepeatsMBps", p.zstdRepeatsMBps, Fields::Positive, false);
-    fields.number("zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps, Fields::Positive, false);
+    fields.number("zstdRepeatsMBps", p.zstdRepeatsMBps, Fields::Rate, false);
+    fields.number("zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps, Fields::Rate, false);
   }
   if (const Json *interference = top.section("interference")) {
     Fields fields(*interference, "interference.", error);

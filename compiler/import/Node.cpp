@@ -70,6 +70,17 @@ Values Node::variadic(unsigned first) {
   return values;
 }
 
+bool Node::expectTypeOf(unsigned i, ArrayRef<unsigned> others) {
+  Type expected = elem(in(i));
+  for (unsigned other : others) {
+    Type found = elem(optional(other));
+    if (!failed() && has(other) && found != expected)
+      fail("input '" + inputName(other) + "' of " + typeName(found),
+           typeName(expected) + ", the type of input '" + inputName(i) + "'");
+  }
+  return !failed();
+}
+
 void Node::failNotConstant(Value value, const Twine &what) {
   // Name the graph inputs on which the value depends: binding them helps.
   llvm::SetVector<Value> work;

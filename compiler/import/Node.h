@@ -61,6 +61,9 @@ public:
   Value optional(unsigned i) { return has(i) ? in(i) : Value(); }
   /// All given inputs from `first`.
   Values variadic(unsigned first = 0);
+  /// Whether those of inputs `others` that are given have elements of input i's
+  /// type, else a fault: an operator that has one type for several inputs.
+  bool expectTypeOf(unsigned i, llvm::ArrayRef<unsigned> others);
   const ImportValue &value(unsigned i) const { return inputs_[i]; }
   std::string inputName(unsigned i) const;
   /// An input that must be known now; else a fault that names `what` and the

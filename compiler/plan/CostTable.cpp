@@ -220,15 +220,17 @@ std::vector<CostedOption> CostTable::candidates(const ExecutedLayer &layer,
   };
   llvm::SmallVector<const codegen::Routine *> routines =
       codegen::routinesFor(layer.op);
-  if (layer.isComparedForEquality)
+  // A form belongs to one layer's plan: it cannot be made of weights that
+  // another layer's plan has in the form that that one wants.
+  llvm::erase_if(routines, [&](const codegen::Routine *routine) {
+    std::optional<codegen::WeightForm> form = routine->weightForm(layer.op);
+    return form && (!layer.mainOperand || *layer.mainOperand != form->operand ||
+                    layer.isShared);
+  });
+  if (layer.isComparedForEquality && !routines.empty())
     routines.resize(1);
   for (const codegen::Routine *routine : routines) {
     std::optional<codegen::WeightForm> form = routine->weightForm(layer.op);
-    // A form belongs to one layer's plan: it cannot be made of weights that
-    // another layer's plan has in the form that that one wants.
-    if (form && (!layer.mainOperand || *layer.mainOperand != form->operand ||
-                 layer.isShared))
-      continue;
     if (!layer.mainOperand) {
       add(routine, Storage::packed);
       continue;

@@ -101,6 +101,19 @@ static FailureOr<const codegen::Routine *> routineOf(Operation *op,
   return routine;
 }
 
+/// A routine's form must be made of weights that are the layer's to prepare.
+static LogicalResult checkForm(const ExecutedLayer &layer,
+                               const codegen::Routine &routine,
+                               StringRef attribute) {
+  std::optional<codegen::WeightForm> form = routine.weightForm(layer.op);
+  if (!form || (layer.mainOperand && *layer.mainOperand == form->operand))
+    return success();
+  return layer.op->emitOpError(attribute)
+         << ": found '" << routine.name() << "', which reads operand "
+         << form->operand << " in form '" << form->name
+         << "', expected it to be the layer's main weights";
+}
+
 /// Leaves `place` alone where nn.place is absent.
 static LogicalResult readPlace(Operation *op, std::optional<search::Place> &place) {
   Attribute attribute = op->getAttr(placeAttr);
@@ -126,14 +139,14 @@ FailureOr<std::vector<Chosen>> plan::chosenOptions(func::FuncOp main) {
                                     : "has no nn.layer, number ")
              << result.size() << ", expected select-routines to have run";
     auto routine = routineOf(op, routineAttr);
-    if (failed(routine))
+    if (failed(routine) || failed(checkForm(layer, **routine, routineAttr)))
       return failure();
     Chosen chosen;
     chosen.layer = layer;
     chosen.option.routine = *routine;
     if (op->hasAttr(warmAttr)) {
       auto warm = routineOf(op, warmAttr);
-      if (failed(warm))
+      if (failed(warm) || failed(checkForm(layer, **warm, warmAttr)))
         return failure();
       chosen.warm = *warm;
     }
@@ -153,6 +166,10 @@ FailureOr<std::vector<Chosen>> plan::chosenOptions(func::FuncOp main) {
         return op->emitOpError("nn.storage: found '")
                << text.getValue() << "', but " << (*routine)->name()
                << " reads packed weights";
+      if (storage->storage == Storage::transformed && layer.isShared)
+        return op->emitOpError("nn.storage: found '")
+               << text.getValue()
+               << "', but a later layer reads the weights as packed";
       if (storage->storage == Storage::raw &&
           nn::layoutTag(layer.weights().getType()).empty())
         return op->emitOpError("nn.storage: found '")

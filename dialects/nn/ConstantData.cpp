@@ -63,6 +63,21 @@ nn::makeConstant(RankedTensorType type,
   return DenseResourceElementsAttr::get(type, "constant", std::move(blob));
 }
 
+/// The 64 bits of an integer. What no integer of the type equals is clamped:
+/// to convert it would be undefined.
+static uint64_t integerBits(Type element, double value) {
+  bool isAbove = value >= 0x1p63;
+  double number = value;
+  int64_t bits;
+  if (isAbove && element.isUnsignedInteger(64))
+    number -= 0x1p63; // exact: the difference has no more digits
+  ElementCodec::get(IntegerType::get(element.getContext(), 64))
+      ->storeDouble(&number, 1, reinterpret_cast<char *>(&bits));
+  if (isAbove && element.isUnsignedInteger(64))
+    return static_cast<uint64_t>(bits) | uint64_t(1) << 63;
+  return static_cast<uint64_t>(bits);
+}
+
 ElementsAttr nn::makeSplat(RankedTensorType type, double value) {
   type = withLayout(type, "");
   Type element = type.getElementType();
@@ -77,10 +92,10 @@ ElementsAttr nn::makeSplat(RankedTensorType type, double value) {
   if (auto f = dyn_cast<FloatType>(element))
     attr = FloatAttr::get(f, value);
   else
-    attr = IntegerAttr::get(
-        element, APInt(element.getIntOrFloatBitWidth(),
-                       static_cast<uint64_t>(static_cast<int64_t>(value)),
-                       /*isSigned=*/true, /*implicitTrunc=*/true));
+    attr = IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(),
+                                           integerBits(element, value),
+                                           /*isSigned=*/false,
+                                           /*implicitTrunc=*/true));
   return DenseElementsAttr::get(type, attr);
 }
 

@@ -26,7 +26,9 @@ mlir::ElementsAttr makeConstant(mlir::RankedTensorType type,
 mlir::ElementsAttr
 makeConstant(mlir::RankedTensorType type,
              llvm::function_ref<void(llvm::MutableArrayRef<char>)> fill);
-/// All elements the same: a double for floats, an int64_t for integers.
+/// All elements the same. For integers `value` is truncated, clamped to
+/// int64_t (for ui64 from 2^63 on, to uint64_t; NaN gives 0), and then wraps in
+/// a narrower type.
 mlir::ElementsAttr makeSplat(mlir::RankedTensorType type, double value);
 
 /// Row-major view of a constant. Splats are expanded only where bytes() is called.

@@ -494,12 +494,22 @@ static Type linearResult(MLIRContext *context, Type element) {
   return isa<FloatType>(element) ? element : IntegerType::get(context, 32);
 }
 
-static LogicalResult checkBias(OptLoc loc, Value bias, int64_t channels) {
+/// Kernels add the bias to sums of the result's type.
+static LogicalResult checkBiasType(OptLoc loc, Value bias, Type element) {
+  if (!bias || ranked(bias).getElementType() == element)
+    return success();
+  return emitOptionalError(loc, "found a bias of ",
+                           ranked(bias).getElementType(), ", expected ",
+                           element);
+}
+
+static LogicalResult checkBias(OptLoc loc, Value bias, int64_t channels,
+                               Type element) {
   if (!bias)
     return success();
   auto b = ranked(bias);
   if (b.getRank() == 1 && b.getDimSize(0) == channels)
-    return success();
+    return checkBiasType(loc, bias, element);
   return emitOptionalError(loc, "found a bias of shape ", str(b.getShape()),
                            ", expected [", channels, "]");
 }
@@ -528,16 +538,21 @@ INFER(ConvOp) {
                              " input channels, weights ", str(w.getShape()),
                              " and ", op.getGroups(),
                              " groups, expected channels = weights[1] * groups");
-  if (isa<FloatType>(t.getElementType()) != isa<FloatType>(w.getElementType()))
+  if (isa<FloatType>(t.getElementType())
+          ? t.getElementType() != w.getElementType()
+          : isa<FloatType>(w.getElementType()))
     return emitOptionalError(loc, "found input of ", t.getElementType(),
-                             " and weights of ", w.getElementType());
+                             " and weights of ", w.getElementType(),
+                             ", expected the same");
   auto out = windows(loc, t, w.getShape().drop_front(2), op.getStrides(),
                      op.getDilations(), op.getPadsLow(), op.getPadsHigh());
-  if (failed(out) || failed(checkBias(loc, op.getBias(), w.getDimSize(0))))
+  Type element = linearResult(context, t.getElementType());
+  if (failed(out) ||
+      failed(checkBias(loc, op.getBias(), w.getDimSize(0), element)))
     return failure();
   Shape shape{t.getDimSize(0), w.getDimSize(0)};
   llvm::append_range(shape, *out);
-  if (failed(result(loc, types, shape, linearResult(context, t.getElementType()))))
+  if (failed(result(loc, types, shape, element)))
     return failure();
   return checkResidual(loc, op.getResidual(), types.back());
 }
@@ -554,6 +569,10 @@ INFER(ConvTransposeOp) {
     return emitOptionalError(loc, "found input ", str(t.getShape()),
                              ", weights ", str(w.getShape()), " and ", groups,
                              " groups, expected channels = weights[0]");
+  if (t.getElementType() != w.getElementType())
+    return emitOptionalError(loc, "found input of ", t.getElementType(),
+                             " and weights of ", w.getElementType(),
+                             ", expected the same");
   for (ArrayRef<int64_t> a : {op.getStrides(), op.getDilations(), op.getPadsLow(),
                               op.getPadsHigh(), op.getOutputPadding()})
     if ((int64_t)a.size() != spatial)
@@ -580,7 +599,7 @@ INFER(ConvTransposeOp) {
                                ", expected at least one");
     shape.push_back(extent);
   }
-  if (failed(checkBias(loc, op.getBias(), channels)) ||
+  if (failed(checkBias(loc, op.getBias(), channels, t.getElementType())) ||
       failed(result(loc, types, shape, t.getElementType())))
     return failure();
   return checkResidual(loc, op.getResidual(), types.back());
@@ -622,7 +641,9 @@ INFER(MatMulOp) {
     }
   shape.push_back(m);
   shape.push_back(n);
-  if (failed(result(loc, types, shape, linearResult(context, l.getElementType()))))
+  Type element = linearResult(context, l.getElementType());
+  if (failed(result(loc, types, shape, element)) ||
+      failed(checkBiasType(loc, op.getBias(), element)))
     return failure();
   if (Value bias = op.getBias()) {
     ArrayRef<int64_t> b = ranked(bias).getShape();
@@ -652,6 +673,16 @@ static LogicalResult inferPool(Op op, Type element, OptLoc loc, Types &types) {
 }
 
 INFER(PoolOp) {
+  if (std::optional<ArrayRef<int64_t>> counted = op.getCountedPadsHigh()) {
+    ArrayRef<int64_t> high = op.getPadsHigh();
+    bool fits = counted->size() == high.size();
+    for (size_t d = 0; fits && d < high.size(); ++d)
+      fits = (*counted)[d] >= 0 && (*counted)[d] <= high[d];
+    if (!fits)
+      return emitOptionalError(loc, "found counted_pads_high ", str(*counted),
+                               ", expected 0 to the pad for each of ",
+                               str(high));
+  }
   return inferPool(op, ranked(op.getInput()).getElementType(), loc, types);
 }
 

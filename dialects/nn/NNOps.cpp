@@ -5,6 +5,7 @@
 #include "dialects/nn/SmallTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace nnv12::nn;
@@ -135,6 +136,19 @@ LogicalResult RecurrentOp::verify() {
       !is(getLastH(), {b, h}) || !is(getLastC(), {b, h}))
     return emitOpError() << "found operands or results that do not fit " << t
                          << " steps, batch " << b << ", hidden size " << h;
+  Type element = gates.getElementType();
+  for (Value v :
+       {Value(getRecurrentWeights()), Value(getRecurrentBias()),
+        Value(getInitialH()), Value(getInitialC()), Value(getPeepholes()),
+        Value(getAll()), Value(getLastH()), Value(getLastC())})
+    if (v && getElementTypeOrSelf(v) != element)
+      return emitOpError() << "found an operand or result of " << v.getType()
+                           << ", expected elements of " << element
+                           << ", as the gates";
+  if (Value lengths = getLengths())
+    if (!getElementTypeOrSelf(lengths).isInteger(32))
+      return emitOpError() << "found lengths of "
+                           << getElementTypeOrSelf(lengths) << ", expected i32";
   size_t functions = getKind() == RecurrentKind::lstm  ? 3
                      : getKind() == RecurrentKind::gru ? 2
                                                        : 1;

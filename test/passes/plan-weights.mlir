@@ -139,3 +139,30 @@ func.func @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
 module {
   func.func @other() { return }
 }
+
+// -----
+func.func @main(%x: tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">> {
+  %w = nn.constant dense<0.1> : tensor<16x16x3x3xf32> -> tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">>
+  %1 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 0 : i64, nn.routine = "conv.direct.nChw16c", nn.storage = "packed"} : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>, tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">> -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+  // expected-error @below {{nn.routine: found 'conv.winograd4.nChw16c', which reads operand 1 in form 'winograd4', expected it to be the layer's main weights}}
+  %2 = nn.conv %1, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 1 : i64, nn.routine = "conv.winograd4.nChw16c"} : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>, tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">> -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+  return %2 : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+}
+
+// -----
+func.func @main(%x: tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">> {
+  %w = nn.constant dense<0.1> : tensor<16x16x3x3xf32> -> tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">>
+  %1 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 0 : i64, nn.routine = "conv.direct.nChw16c", nn.storage = "packed"} : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>, tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">> -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+  // expected-error @below {{nn.warm_routine: found 'conv.winograd4.nChw16c', which reads operand 1 in form 'winograd4', expected it to be the layer's main weights}}
+  %2 = nn.conv %1, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 1 : i64, nn.routine = "conv.direct.nChw16c", nn.warm_routine = "conv.winograd4.nChw16c"} : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>, tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">> -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+  return %2 : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+}
+
+// -----
+func.func @main(%x: tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">> {
+  %w = nn.constant dense<0.1> : tensor<16x16x3x3xf32> -> tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">>
+  // expected-error @below {{nn.storage: found 'transformed', but a later layer reads the weights as packed}}
+  %1 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 0 : i64, nn.routine = "conv.winograd4.nChw16c", nn.storage = "transformed"} : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>, tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">> -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+  %2 = nn.conv %1, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 1 : i64, nn.routine = "conv.direct.nChw16c"} : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>, tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">> -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+  return %2 : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+}

@@ -118,3 +118,29 @@ func.func @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
 plan.program "z80" threads(1) {
   %e = plan.execute 0 routine("element")
 }
+
+// -----
+func.func @main(%x: tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">> {
+  %w = nn.constant dense<0.1> : tensor<16x16x3x3xf32> -> tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">>
+  %1 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 0 : i64, nn.routine = "conv.direct.nChw16c", nn.storage = "packed"} : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>, tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">> -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+  return %1 : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+}
+plan.program "x86-64-v4" threads(1) {
+  %r = plan.read 0 operand(1) storage(packed, stored)
+  // expected-error @below {{is for no execute, and layer 0 has no nn.warm_routine}}
+  %t = plan.transform 0 form("winograd4") routine("conv.winograd4.nChw16c") after(%r)
+  %e = plan.execute 0 routine("conv.direct.nChw16c") after(%r)
+}
+
+// -----
+func.func @main(%x: tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">> {
+  %w = nn.constant dense<0.1> : tensor<16x16x3x3xf32> -> tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">>
+  %1 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 0 : i64, nn.routine = "conv.direct.nChw16c", nn.storage = "packed", nn.warm_routine = "conv.winograd2.nChw16c"} : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>, tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">> -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+  return %1 : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+}
+plan.program "x86-64-v4" threads(1) {
+  %r = plan.read 0 operand(1) storage(packed, stored)
+  // expected-error @below {{is for no execute, and the nn.warm_routine 'conv.winograd2.nChw16c' of layer 0 does not read it}}
+  %t = plan.transform 0 form("winograd4") routine("conv.winograd4.nChw16c") after(%r)
+  %e = plan.execute 0 routine("conv.direct.nChw16c") after(%r)
+}

@@ -195,9 +195,11 @@ int main(int argc, char **argv) {
   }
   options.mode = mode;
   options.parts = parts;
-  if (storageMBps.getNumOccurrences() && !(storageMBps > 0 && storageMBps < 1e9))
+  // The bounds of a profile's rates.
+  if (storageMBps.getNumOccurrences() &&
+      !(storageMBps >= 1e-6 && storageMBps < 1e9))
     return fail("--storage-mbps: found " + llvm::Twine(std::to_string(storageMBps)) +
-                ", expected a number above 0");
+                ", expected a number, at least 1e-6");
   options.storageMBps = storageMBps;
   options.profile = profile;
   options.summary = !quiet;

@@ -197,6 +197,14 @@ static void scan(Node &n) {
   bool batched = n.opset() < 9;
   if (batched && n.has(0))
     return n.fail("sequence_lens", "sequences of one length");
+  // Before 9 there are directions alone, and the axis is the one behind the
+  // batch. What the attributes of later versions would mean is anybody's guess.
+  for (const char *later : {"scan_input_axes", "scan_output_axes",
+                            "scan_input_directions", "scan_output_directions"})
+    if (batched && n.hasAttr(later))
+      return n.fail("attribute '" + Twine(later) + "' in operator set " +
+                        Twine(n.opset()),
+                    "none before operator set 9");
   unsigned first = batched ? 1 : 0;
   int64_t scans = n.intAttr("num_scan_inputs");
   if (n.failed())
@@ -231,8 +239,13 @@ static void scan(Node &n) {
       n.out(i, v);
     return;
   }
-  // Version 8 has a batch in front of everything.
+  // Version 8 has a batch in front of everything, and the steps behind it.
+  for (Value v : scanned)
+    if (!n.expectRank(v, 2, 64, "a scan input"))
+      return;
   int64_t batches = n.dim(scanned[0], 0);
+  if (batches > kMaxIterations)
+    return n.fail(Twine(batches) + " batches", "few enough to unroll");
   SmallVector<Values> results(n.outputs());
   auto at = [&](Value v, int64_t b) {
     Ints s = n.shape(v);

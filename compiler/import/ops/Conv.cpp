@@ -54,13 +54,14 @@ Value importer::convolution(Node &n, Value x, Value weights, Value bias) {
 }
 
 static void conv(Node &n) {
-  n.out(convolution(n, n.in(0), n.in(1), n.optional(2)));
+  if (n.expectTypeOf(0, {1, 2}))
+    n.out(convolution(n, n.in(0), n.in(1), n.optional(2)));
 }
 
 /// auto_pad and output_shape give the pads of which the output has that size.
 static void convTranspose(Node &n) {
   Value x = n.in(0), weights = n.in(1), bias = n.optional(2);
-  if (!n.expectRank(x, 3, 5, "an input") ||
+  if (!n.expectTypeOf(0, {1, 2}) || !n.expectRank(x, 3, 5, "an input") ||
       !n.expectRank(weights, n.rank(x), n.rank(x), "weights"))
     return;
   size_t rank = n.rank(x) - 2;

@@ -239,8 +239,10 @@ static Value foldLeft(Node &n, BinaryKind kind) {
 
 template <BinaryKind K> static void variadic(Node &n) { n.out(foldLeft(n, K)); }
 
+/// Of the inputs that are given.
 static void mean(Node &n) {
-  n.out(n.mul(foldLeft(n, BinaryKind::add), 1.0 / n.inputs()));
+  Value sum = foldLeft(n, BinaryKind::add);
+  n.out(n.mul(sum, 1.0 / n.variadic().size()));
 }
 
 /// The gate's shape is the value's: nothing broadcasts.

@@ -2,9 +2,12 @@
 
 #include "compiler/import/OpTable.h"
 #include "dialects/nn/Layout.h"
+#include "llvm/ADT/bit.h"
 
 #include <cassert>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -147,6 +150,26 @@ static void compress(Node &n) {
   n.out(n.gather(x, n.ints(indices), axis));
 }
 
+/// A number that stands for element `i` and orders like it, equal where the
+/// elements are. Exact for 64-bit integers, which are no doubles. Zeros are
+/// equal; so are NaNs, which come last, as in numpy.unique.
+static uint64_t orderedKey(const nn::ConstantData &data, int64_t i) {
+  constexpr uint64_t sign = uint64_t(1) << 63;
+  Type type = data.type().getElementType();
+  if (!isa<FloatType>(type)) {
+    bool isUnsigned = type.isUnsignedInteger() || type.isInteger(1);
+    return static_cast<uint64_t>(data.asInt(i)) ^ (isUnsigned ? 0 : sign);
+  }
+  double value = data.asDouble(i);
+  if (std::isnan(value))
+    return std::numeric_limits<uint64_t>::max();
+  if (value == 0)
+    return sign;
+  // The bits order positive numbers, and negative ones backwards.
+  uint64_t bits = llvm::bit_cast<uint64_t>(value);
+  return bits & sign ? ~bits : bits | sign;
+}
+
 /// The result's shape depends on the values: they must be constant. Slices
 /// along an axis compare as sequences of numbers.
 static void unique(Node &n) {
@@ -166,14 +189,13 @@ static void unique(Node &n) {
   for (int64_t i = 0; i < int64_t(s.size()); ++i)
     (i < axis ? outer : inner) *= i == axis ? 1 : s[i];
   assert(data->size() == outer * count * inner && "slices make up the input");
-  std::map<std::vector<double>, int64_t> seen; // slice to index in `firsts`
+  std::map<std::vector<uint64_t>, int64_t> seen; // slice to index in `firsts`
   Ints firsts, inverse, counts;
-  std::vector<std::vector<double>> slices;
   for (int64_t i = 0; i < count; ++i) {
-    std::vector<double> slice;
+    std::vector<uint64_t> slice;
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t k = 0; k < inner; ++k)
-        slice.push_back(data->asDouble((o * count + i) * inner + k));
+        slice.push_back(orderedKey(*data, (o * count + i) * inner + k));
     auto [it, isNew] = seen.try_emplace(slice, int64_t(firsts.size()));
     if (isNew) {
       firsts.push_back(i);

@@ -82,6 +82,9 @@ static void linearAttention(Node &n) {
   check(query, keySize, "query");
   check(key, keySize, "key");
   check(value, valueSize, "value");
+  // Decay that is one number a head tells how many heads it has.
+  if (keySize < 1)
+    return n.fail("a key size of " + Twine(keySize), "a positive one");
   Packed decay = gate(
       n, 4, gated, "decay",
       {Ints{batch, steps, heads}, Ints{batch, steps, heads * keySize}}, heads);
@@ -147,6 +150,8 @@ static void causalConvWithState(Node &n) {
     return n.fail("weights of shape " + str(n.shape(weights)),
                   "[" + Twine(channels) + ", 1, k]");
   Value bias = n.optional(2), past = n.optional(3);
+  if (!n.expectTypeOf(0, {1, 2, 3}))
+    return;
   if (bias && n.shape(bias) != Ints{channels})
     return n.fail("a bias of shape " + str(n.shape(bias)), str({channels}));
   Ints stateShape{batch, channels, kernel - 1};

@@ -53,7 +53,10 @@ Value importer::numpyMatmul(Node &n, Value lhs, Value rhs) {
   return n.reshape(y, s);
 }
 
-static void matmul(Node &n) { n.out(numpyMatmul(n, n.in(0), n.in(1))); }
+static void matmul(Node &n) {
+  if (n.expectTypeOf(0, {1}))
+    n.out(numpyMatmul(n, n.in(0), n.in(1)));
+}
 
 /// alpha * A' * B' + beta * C. The factors go into constants where they can.
 static void gemm(Node &n) {
@@ -61,6 +64,8 @@ static void gemm(Node &n) {
   bool transA = n.intAttr("transA", 0) != 0,
        transB = n.intAttr("transB", 0) != 0;
   double alpha = n.floatAttr("alpha", 1), beta = n.floatAttr("beta", 1);
+  if (!n.expectTypeOf(0, {1, 2}))
+    return;
   if (!n.expectRank(a, 2, 2, "A") || !n.expectRank(b, 2, 2, "B"))
     return;
   int64_t m = n.dim(a, transA ? 1 : 0), k = n.dim(a, transA ? 0 : 1);

@@ -60,7 +60,9 @@ static void lpPool(Node &n) {
   if (!w)
     return;
   double p = n.opset() < 2 ? n.floatAttr("p", 2) : double(n.intAttr("p", 2));
-  int64_t window = 1;
+  // An absurd window is a fault of the pad below: until then its size must not
+  // overflow. That of any other is a number that a double has.
+  double window = 1;
   for (int64_t k : w->kernel)
     window *= k;
   Value powers = n.binary(BinaryKind::pow, n.unary(UnaryKind::abs, x), p);

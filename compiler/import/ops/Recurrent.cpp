@@ -76,6 +76,9 @@ static void recurrent(Node &n, const Cell &cell) {
   bool batchFirst = n.opset() >= 14 && n.intAttr("layout", 0) != 0;
   bool linearBeforeReset =
       cell.kind == R::gru && n.intAttr("linear_before_reset", 0) != 0;
+  if (!n.expectTypeOf(0, {1, 2, 3, 5}) ||
+      (isLstm && !n.expectTypeOf(0, {6, 7})))
+    return;
   if (!n.expectRank(x, 3, 3, "an input") || !n.expectRank(w, 3, 3, "W") ||
       !n.expectRank(r, 3, 3, "R"))
     return;

@@ -31,8 +31,9 @@ static std::optional<Ints> reduceAxes(Node &n, Value x) {
 /// ONNX knows 0 and 1; for any other number ONNX Runtime drops the dimensions.
 static bool keepDims(Node &n) { return n.intAttr("keepdims", 1) == 1; }
 
-/// The integers' smallest or largest value: what an empty maximum or minimum
-/// is.
+/// What an empty maximum or minimum is: an infinity, or the type's smallest or
+/// largest integer. The largest ones of 64 bits are no doubles: the power of
+/// two above stands for them, and makeSplat() clamps it.
 static double limit(Type type, bool isMax) {
   if (isa<FloatType>(type))
     return isMax ? -std::numeric_limits<double>::infinity()

@@ -156,3 +156,88 @@ func.func @grid(%x: tensor<1x2x4x4x4xf32>, %g: tensor<1x3x3x3x2xf32>) {
   %0 = nn.grid_sample linear %x, %g padding "zeros" align_corners false : tensor<1x2x4x4x4xf32>, tensor<1x3x3x3x2xf32> -> tensor<1x2x3x3x3xf32>
   return
 }
+
+// -----
+func.func @counted_pads(%x: tensor<1x3x4x4xf32>) {
+  // expected-error @below {{found counted_pads_high [1], expected 0 to the pad for each of [1, 1]}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.pool average %x kernel [2, 2] strides [1, 1] dilations [1, 1] pads [0, 0], [1, 1] {count_include_pad = true, counted_pads_high = array<i64: 1>} : tensor<1x3x4x4xf32> -> tensor<1x3x4x4xf32>
+  return
+}
+
+// -----
+func.func @counted_pads_beyond(%x: tensor<1x3x4x4xf32>) {
+  // expected-error @below {{found counted_pads_high [1, 2], expected 0 to the pad for each of [1, 1]}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.pool average %x kernel [2, 2] strides [1, 1] dilations [1, 1] pads [0, 0], [1, 1] {count_include_pad = true, counted_pads_high = array<i64: 1, 2>} : tensor<1x3x4x4xf32> -> tensor<1x3x4x4xf32>
+  return
+}
+
+// -----
+func.func @conv_weights(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf64>) {
+  // expected-error @below {{found input of 'f32' and weights of 'f64', expected the same}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.conv %x, %w strides [1] dilations [1] pads [0], [0] : tensor<1x3x8xf32>, tensor<4x3x3xf64> -> tensor<1x4x6xf32>
+  return
+}
+
+// -----
+func.func @conv_bias(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>, %b: tensor<4xf64>) {
+  // expected-error @below {{found a bias of 'f64', expected 'f32'}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.conv %x, %w bias %b strides [1] dilations [1] pads [0], [0] : tensor<1x3x8xf32>, tensor<4x3x3xf32> bias tensor<4xf64> -> tensor<1x4x6xf32>
+  return
+}
+
+// -----
+func.func @conv_integer_bias(%x: tensor<1x3x8xui8>, %w: tensor<4x3x3xi8>, %b: tensor<4xi8>) {
+  // expected-error @below {{found a bias of 'i8', expected 'i32'}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.conv %x, %w bias %b strides [1] dilations [1] pads [0], [0] : tensor<1x3x8xui8>, tensor<4x3x3xi8> bias tensor<4xi8> -> tensor<1x4x6xi32>
+  return
+}
+
+// -----
+func.func @transposed_weights(%x: tensor<1x3x8xf32>, %w: tensor<3x4x1xf64>) {
+  // expected-error @below {{found input of 'f32' and weights of 'f64', expected the same}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.conv_transpose %x, %w strides [1] dilations [1] pads [0], [0] output_padding [0] : tensor<1x3x8xf32>, tensor<3x4x1xf64> -> tensor<1x4x8xf32>
+  return
+}
+
+// -----
+func.func @transposed_bias(%x: tensor<1x3x8xf32>, %w: tensor<3x4x1xf32>, %b: tensor<4xf16>) {
+  // expected-error @below {{found a bias of 'f16', expected 'f32'}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.conv_transpose %x, %w bias %b strides [1] dilations [1] pads [0], [0] output_padding [0] : tensor<1x3x8xf32>, tensor<3x4x1xf32> bias tensor<4xf16> -> tensor<1x4x8xf32>
+  return
+}
+
+// -----
+func.func @matmul_bias(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>, %b: tensor<4xf64>) {
+  // expected-error @below {{found a bias of 'f64', expected 'f32'}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.matmul %x, %y bias %b : tensor<2x3xf32>, tensor<3x4xf32> bias tensor<4xf64> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+func.func @recurrent_weights(%gates: tensor<5x2x12xf32>, %r: tensor<12x3xf64>) {
+  // expected-error @below {{found an operand or result of 'tensor<12x3xf64>', expected elements of 'f32', as the gates}}
+  %0:3 = "nn.recurrent"(%gates, %r) {kind = #nn<recurrent_kind lstm>, activations = [#nn.fn<sigmoid>, #nn.fn<tanh>, #nn.fn<tanh>], reverse = false, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0>} : (tensor<5x2x12xf32>, tensor<12x3xf64>) -> (tensor<5x2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+func.func @recurrent_state(%gates: tensor<5x2x12xf32>, %r: tensor<12x3xf32>, %c: tensor<2x3xf16>) {
+  // expected-error @below {{found an operand or result of 'tensor<2x3xf16>', expected elements of 'f32', as the gates}}
+  %0:3 = "nn.recurrent"(%gates, %r, %c) {kind = #nn<recurrent_kind lstm>, activations = [#nn.fn<sigmoid>, #nn.fn<tanh>, #nn.fn<tanh>], reverse = false, operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 0, 0>} : (tensor<5x2x12xf32>, tensor<12x3xf32>, tensor<2x3xf16>) -> (tensor<5x2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+func.func @recurrent_lengths(%gates: tensor<5x2x12xf32>, %r: tensor<12x3xf32>, %l: tensor<2xi64>) {
+  // expected-error @below {{found lengths of 'i64', expected i32}}
+  %0:3 = "nn.recurrent"(%gates, %r, %l) {kind = #nn<recurrent_kind lstm>, activations = [#nn.fn<sigmoid>, #nn.fn<tanh>, #nn.fn<tanh>], reverse = false, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1>} : (tensor<5x2x12xf32>, tensor<12x3xf32>, tensor<2xi64>) -> (tensor<5x2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+  return
+}

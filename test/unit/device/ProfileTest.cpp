@@ -103,7 +103,10 @@ TEST(Profile, refused) {
             "p.json: storage.readLatencyUs: is missing");
   EXPECT_EQ(faultWith("\"kernels\"", "\"k\""), "p.json: kernels: is missing");
   EXPECT_EQ(faultWith("\"readMBps\": 123.45", "\"readMBps\": -123.45"),
-            "p.json: storage.readMBps: found -123.45678901234568, expected a number above 0");
+            "p.json: storage.readMBps: found -123.45678901234568, expected a number, at least 1e-6");
+  // Smaller rates would give times that are no numbers.
+  EXPECT_EQ(faultWith("\"readMBps\": 123.45678901234568", "\"readMBps\": 1e-300"),
+            "p.json: storage.readMBps: found 1e-300, expected a number, at least 1e-6");
   EXPECT_EQ(faultWith("\"threadScaling\": 0.9", "\"threadScaling\": null"),
             "p.json: threadScaling: found null, expected a number from 0 to 1");
   EXPECT_EQ(faultWith("\"measured\": true", "\"measured\": 1"),
@@ -167,7 +170,7 @@ TEST(Profile, files) {
   DeviceProfile bad = sample();
   bad.readMBps = 0;
   EXPECT_EQ(writeProfile(bad, path),
-            path + ": storage.readMBps: found 0.0, expected a number above 0");
+            path + ": storage.readMBps: found 0.0, expected a number, at least 1e-6");
   EXPECT_TRUE(readProfile(path, error));
   EXPECT_NE(writeProfile(sample(), std::string(folder) + "/none/device.json"), "");
   std::filesystem::remove_all(folder);
