@@ -490,8 +490,16 @@ static FailureOr<Shape> windows(OptLoc loc, RankedTensorType input,
   return out;
 }
 
-static Type linearResult(MLIRContext *context, Type element) {
-  return isa<FloatType>(element) ? element : IntegerType::get(context, 32);
+/// The element type of sums of products: i32 of 8-bit integers, which may differ
+/// in sign, else that of both operands, in which integers wrap around.
+static FailureOr<Type> productType(OptLoc loc, Value lhs, Value rhs) {
+  Type l = ranked(lhs).getElementType(), r = ranked(rhs).getElementType();
+  if (l.isInteger(8) && r.isInteger(8))
+    return Type(IntegerType::get(l.getContext(), 32));
+  if (l == r)
+    return l;
+  return emitOptionalError(loc, "found element types ", l, " and ", r,
+                           ", expected the same");
 }
 
 /// Kernels add the bias to sums of the result's type.
@@ -538,21 +546,15 @@ INFER(ConvOp) {
                              " input channels, weights ", str(w.getShape()),
                              " and ", op.getGroups(),
                              " groups, expected channels = weights[1] * groups");
-  if (isa<FloatType>(t.getElementType())
-          ? t.getElementType() != w.getElementType()
-          : isa<FloatType>(w.getElementType()))
-    return emitOptionalError(loc, "found input of ", t.getElementType(),
-                             " and weights of ", w.getElementType(),
-                             ", expected the same");
   auto out = windows(loc, t, w.getShape().drop_front(2), op.getStrides(),
                      op.getDilations(), op.getPadsLow(), op.getPadsHigh());
-  Type element = linearResult(context, t.getElementType());
-  if (failed(out) ||
-      failed(checkBias(loc, op.getBias(), w.getDimSize(0), element)))
+  FailureOr<Type> element = productType(loc, op.getInput(), op.getWeights());
+  if (failed(out) || failed(element) ||
+      failed(checkBias(loc, op.getBias(), w.getDimSize(0), *element)))
     return failure();
   Shape shape{t.getDimSize(0), w.getDimSize(0)};
   llvm::append_range(shape, *out);
-  if (failed(result(loc, types, shape, element)))
+  if (failed(result(loc, types, shape, *element)))
     return failure();
   return checkResidual(loc, op.getResidual(), types.back());
 }
@@ -613,11 +615,6 @@ INFER(MatMulOp) {
   if (l.getRank() < 2 || r.getRank() < 2)
     return emitOptionalError(loc, "found ranks ", l.getRank(), " and ",
                              r.getRank(), ", expected at least 2");
-  if (isa<FloatType>(l.getElementType())
-          ? l.getElementType() != r.getElementType()
-          : isa<FloatType>(r.getElementType()))
-    return emitOptionalError(loc, "found element types ", l.getElementType(),
-                             " and ", r.getElementType(), ", expected the same");
   auto dims = [](RankedTensorType t, bool transposed) {
     ArrayRef<int64_t> s = t.getShape().take_back(2);
     return transposed ? std::pair(s[1], s[0]) : std::pair(s[0], s[1]);
@@ -641,9 +638,9 @@ INFER(MatMulOp) {
     }
   shape.push_back(m);
   shape.push_back(n);
-  Type element = linearResult(context, l.getElementType());
-  if (failed(result(loc, types, shape, element)) ||
-      failed(checkBiasType(loc, op.getBias(), element)))
+  FailureOr<Type> element = productType(loc, op.getLhs(), op.getRhs());
+  if (failed(element) || failed(result(loc, types, shape, *element)) ||
+      failed(checkBiasType(loc, op.getBias(), *element)))
     return failure();
   if (Value bias = op.getBias()) {
     ArrayRef<int64_t> b = ranked(bias).getShape();

@@ -284,7 +284,8 @@ def NN_ConvOp : NN_Linear<"conv"> {
   let summary = "convolution with 1 to 3 spatial dimensions and groups";
   let description = [{
     input [N, C, spatial…], weights [O, C/groups, kernel…], bias [O]; residual has the
-    result's shape. Integer element types give an i32 result (ConvInteger).
+    result's shape. 8-bit integers, of either sign, give an i32 result (ConvInteger); else
+    the operands and the result have one element type.
     out = residual_activation(activation(conv + bias) + residual); absent parts are skipped.
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$weights, Optional<NN_Tensor>:$bias, Optional<NN_Tensor>:$residual,
@@ -318,7 +319,8 @@ def NN_MatMulOp : NN_Linear<"matmul"> {
   let description = [{
     lhs […, M, K] (or […, K, M] if transpose_lhs), rhs […, K, N] (or […, N, K] if transpose_rhs),
     both of rank >= 2. bias broadcasts to the result ([N] or any broadcastable shape).
-    Integer element types give an i32 result (MatMulInteger).
+    8-bit integers, of either sign, give an i32 result (MatMulInteger); else the operands
+    and the result have one element type.
     out = residual_activation(activation(product + bias) + residual); absent parts are skipped.
   }];
   let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs, Optional<NN_Tensor>:$bias, Optional<NN_Tensor>:$residual,

@@ -230,6 +230,7 @@ static Value emitArgReduce(ElementEmitter &e, Operation *op, ArrayRef<Coord> ind
 template <typename OpTy>
 static Value finish(ElementEmitter &e, OpTy op, Value x, Value bias,
                     ArrayRef<Coord> index) {
+  bool isUnsigned = e.isUnsigned(op.getOutput());
   auto add = [&](Value a, Value b) {
     e.unify(a, b);
     return emitBinary(e.k, BinaryKind::add, a, b);
@@ -237,11 +238,11 @@ static Value finish(ElementEmitter &e, OpTy op, Value x, Value bias,
   if (bias)
     x = add(x, bias);
   if (auto activation = op.getActivation())
-    x = emitUnary(e.k, *activation, x);
+    x = emitUnary(e.k, *activation, x, isUnsigned);
   if (Value residual = op.getResidual())
     x = add(x, e.element(residual, index));
   if (auto activation = op.getResidualActivation())
-    x = emitUnary(e.k, *activation, x);
+    x = emitUnary(e.k, *activation, x, isUnsigned);
   return x;
 }
 

@@ -304,8 +304,10 @@ private:
       result.push_back(n.dim(r.value, r.labels.find(c)));
     x = n.reshape(x, xs);
     y = n.reshape(y, ys);
-    Value z =
-        inner.empty() && (m == 1 || cols == 1) ? n.mul(x, y) : n.matmul(x, y);
+    // 8-bit integers wrap around as the equation's other steps do.
+    Value z = inner.empty() && (m == 1 || cols == 1)
+                  ? n.mul(x, y)
+                  : n.cast(n.matmul(x, y), n.elem(x));
     return {n.reshape(z, result), batch + rows + columns};
   }
 

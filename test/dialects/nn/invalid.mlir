@@ -175,7 +175,7 @@ func.func @counted_pads_beyond(%x: tensor<1x3x4x4xf32>) {
 
 // -----
 func.func @conv_weights(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf64>) {
-  // expected-error @below {{found input of 'f32' and weights of 'f64', expected the same}}
+  // expected-error @below {{found element types 'f32' and 'f64', expected the same}}
   // expected-error @below {{failed to infer returned types}}
   %0 = nn.conv %x, %w strides [1] dilations [1] pads [0], [0] : tensor<1x3x8xf32>, tensor<4x3x3xf64> -> tensor<1x4x6xf32>
   return
@@ -194,6 +194,14 @@ func.func @conv_integer_bias(%x: tensor<1x3x8xui8>, %w: tensor<4x3x3xi8>, %b: te
   // expected-error @below {{found a bias of 'i8', expected 'i32'}}
   // expected-error @below {{failed to infer returned types}}
   %0 = nn.conv %x, %w bias %b strides [1] dilations [1] pads [0], [0] : tensor<1x3x8xui8>, tensor<4x3x3xi8> bias tensor<4xi8> -> tensor<1x4x6xi32>
+  return
+}
+
+// -----
+func.func @product_of_unlike_integers(%x: tensor<2x3xi64>, %y: tensor<3x2xi32>) {
+  // expected-error @below {{found element types 'i64' and 'i32', expected the same}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = nn.matmul %x, %y : tensor<2x3xi64>, tensor<3x2xi32> -> tensor<2x2xi64>
   return
 }
 

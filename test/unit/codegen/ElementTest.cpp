@@ -366,14 +366,25 @@ TEST(Element, MatMul) {
               return std::max(0.0, sum);
             }, 1e-5);
     }
-  Tensor a = integers({4, 9}, "ui8", 0, 255), b = integers({9, 20}, "i8", -128, 127, 2);
-  check("nn.matmul %0, %1 : $0, $1 -> $r", {a, b}, {{4, 20}, "i32", "", {}},
-        [&](const Indices &i) {
-          double sum = 0;
-          for (int64_t k = 0; k < 9; ++k)
-            sum += a.at({i[0], k}) * b.at({k, i[1]});
-          return sum;
-        });
+  // 8-bit integers give i32, others their own type.
+  struct Integers {
+    const char *lhs, *rhs, *result;
+    int64_t low, high;
+  };
+  for (Integers t : {Integers{"ui8", "i8", "i32", -128, 127}, {"i16", "i16", "i16", -60, 60},
+                     {"i32", "i32", "i32", -10000, 10000}, {"ui32", "ui32", "ui32", 0, 20000},
+                     {"i64", "i64", "i64", -3000000, 3000000},
+                     {"ui64", "ui64", "ui64", 0, 3000000}}) {
+    Tensor a = integers({4, 9}, t.lhs, *t.lhs == 'u' ? 0 : t.low, t.high),
+           b = integers({9, 20}, t.rhs, t.low, t.high, 2);
+    check("nn.matmul %0, %1 : $0, $1 -> $r", {a, b}, {{4, 20}, t.result, "", {}},
+          [&](const Indices &i) {
+            double sum = 0;
+            for (int64_t k = 0; k < 9; ++k)
+              sum += a.at({i[0], k}) * b.at({k, i[1]});
+            return sum;
+          });
+  }
 }
 
 TEST(Element, Conv) {
