@@ -122,5 +122,6 @@ int64_t nnv12::layerCount(func::FuncOp function) {
 }
 
 bool nnv12::isClose(double a, double b) {
-  return std::fabs(a - b) <= 2e-6 * std::max(std::fabs(a), std::fabs(b));
+  return std::isfinite(a) && std::isfinite(b) &&
+         std::fabs(a - b) <= 2e-6 * std::max(std::fabs(a), std::fabs(b));
 }

@@ -177,7 +177,10 @@ const UnaryEntry unaryTable[] = {
      }},
     {UnaryKind::clip, 2,
      [](double x, Params p) { return std::min(std::max(x, p[0]), p[1]); }},
-    {UnaryKind::affine, 2, [](double x, Params p) { return p[0] * x + p[1]; }},
+    {UnaryKind::affine, 2,
+     [](double x, Params p) {
+       return p[1] == 0 ? p[0] * x : p[0] * x + p[1];
+     }},
     {UnaryKind::logical_not, 0,
      [](double x, Params) { return x == 0 ? 1.0 : 0.0; }},
     {UnaryKind::is_nan, 0,

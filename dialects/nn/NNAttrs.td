@@ -22,7 +22,7 @@ class NN_EnumAttr<EnumInfo e, string mnemonic> : EnumAttr<NN_Dialect, e, mnemoni
 //   leaky_relu [alpha]   elu [alpha]   celu [alpha]   selu [alpha, gamma]
 //   hard_sigmoid [alpha, beta]   hard_swish [alpha, beta]: x * max(0, min(1, alpha * x + beta))
 //   clip [min, max]   thresholded_relu [alpha]   shrink [lambd, bias]   swish [alpha]: x * sigmoid(alpha * x)
-//   affine [scale, shift]: scale * x + shift
+//   affine [scale, shift]: scale * x + shift; scale * x where the shift is zero
 //   is_inf [detect_negative, detect_positive] (0 or 1)
 def NN_UnaryKind : NN_Enum<"UnaryKind", "element-wise function of one operand", [
   "identity", "abs", "neg", "sign", "reciprocal", "sqrt", "exp", "log", "erf",

@@ -307,7 +307,9 @@ static Value floatUnary(KernelBuilder &k, nn::FunctionAttr f, Value x) {
                     m.select(m.greater(x, lambda), m.sub(x, bias), m.c(0)));
   }
   case UnaryKind::clip: return m.clamp(x, p(0, -infinity), p(1, infinity));
-  case UnaryKind::affine: return m.fma(x, p(0, 1), p(1, 0));
+  case UnaryKind::affine:
+    // Adding a zero would take the sign of a negative one.
+    return parameter(f, 1, 0) == 0 ? m.mul(x, p(0, 1)) : m.fma(x, p(0, 1), p(1, 0));
   case UnaryKind::is_nan: return m.isNaN(x);
   case UnaryKind::is_inf: {
     V up = m.equal(x, m.c(infinity)), down = m.equal(x, m.c(-infinity));

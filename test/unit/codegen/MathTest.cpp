@@ -135,6 +135,19 @@ TEST(Math, UnarySpecialValues) {
     }
 }
 
+// A product with a number keeps the sign of zero: its reciprocal depends on it.
+TEST(Math, AffineOfZero) {
+  for (const std::string &target : testTargets()) {
+    std::string element = "f32";
+    Tensor x = values(element, {0.0, -0.0});
+    auto out = evaluate("nn.unary %0 <affine [-2.0, 0.0]> : $0 -> $r", {x}, {{x.shape, element, "", {}}},
+                        target, "element");
+    ASSERT_FALSE(out.empty());
+    EXPECT_TRUE(std::signbit(out[0].data[0]));
+    EXPECT_FALSE(std::signbit(out[0].data[1]));
+  }
+}
+
 TEST(Math, Pow) {
   std::vector<double> x, y;
   const double bases[] = {0.0, -0.0, 1, -1, 2, -2, 0.5, -8, 10, 1e10, 1e-10, infinity, -infinity, nan, 3.7, 0.999};
