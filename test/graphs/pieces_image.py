@@ -263,8 +263,12 @@ def squeeze_excite(graph, x):
     middle = max(1, channels // draw.pick([2, 4, 8]))
     y = global_pool(graph, x)
     y = conv(graph, y, channels=middle, sizes=(1,), strides=(1,), groups=1, exact_shape=True)
+    if y is None:
+        return None
     y = graph.node(draw.pick(["Relu", "Relu", "Sigmoid"]), [y])
     y = conv(graph, y, channels=channels, sizes=(1,), strides=(1,), groups=1, exact_shape=True)
+    if y is None:
+        return None
     y = graph.node(draw.pick(["Sigmoid", "HardSigmoid"]), [y], spread=0.5)
     return graph.node("Mul", draw.shuffled([x, y]), x.shape, spread=x.spread * 0.5)
 
@@ -282,6 +286,8 @@ def ghost(graph, x):
     if draw.chance(0.6):
         first = graph.node("Relu", [first])
     cheap = conv(graph, first, channels=depth, sizes=(3, 5), strides=(1,), groups=depth, exact_shape=True)
+    if cheap is None:
+        return None
     if draw.chance(0.6):
         cheap = activation(graph, cheap)
     y = concat(graph, [first, cheap], 1)
@@ -290,7 +296,7 @@ def ghost(graph, x):
         y = graph.node("Slice", [y, graph.ints([0]), graph.ints([wanted]), graph.ints([1])],
                        (y.shape[0], wanted, *spatial(y)))
     if draw.chance(0.5):
-        y = squeeze_excite(graph, y)
+        y = squeeze_excite(graph, y) or y
     if y.shape == x.shape and draw.chance(0.5):
         y = graph.node("Add", [y, x], y.shape)
     return y
@@ -366,7 +372,7 @@ def inverted_residual(graph, x):
     z = conv(graph, y, channels=wide, sizes=(3, 5), strides=(1, 1, 2), groups=wide)
     y = activation(graph, z) if z is not None else y
     if draw.chance(0.4):
-        y = squeeze_excite(graph, y)
+        y = squeeze_excite(graph, y) or y
     y = conv(graph, y, channels=x.shape[1], sizes=(1,), strides=(1,), groups=1, exact_shape=True) or y
     if y.shape == x.shape:
         y = graph.node("Add", draw.shuffled([x, y]), y.shape)

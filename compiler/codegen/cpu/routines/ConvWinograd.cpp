@@ -630,12 +630,12 @@ void ConvWinograd::transform(Operation *layer, const void *packed,
   auto *from = static_cast<const float *>(packed);
   auto *to = static_cast<float *>(transformed);
   for (int64_t panel = 0; panel < g.panels; ++panel)
-    for (int64_t i = 0; i < g.w.channels; ++i)
-      transform2D(g.f.weights, panelWidth,
-                  from + (panel * g.inBlocks + i / block) * packedBlock +
-                      i % block * panelWidth,
-                  block * panelWidth,
-                  to + panel * g.panelSize() + i * panelWidth, g.tapSize());
+    for (int64_t first = 0; first < g.w.channels; first += block)
+      transform2D(g.f.weights, std::min(block, g.w.channels - first),
+                  from + (panel * g.inBlocks + first / block) * packedBlock,
+                  panelWidth, block * panelWidth,
+                  to + panel * g.panelSize() + first * panelWidth, panelWidth,
+                  g.tapSize());
 }
 
 } // namespace

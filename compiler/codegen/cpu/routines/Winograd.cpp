@@ -2,10 +2,13 @@
 
 #include "compiler/codegen/cpu/routines/Winograd.h"
 
+#include "compiler/codegen/cpu/routines/PanelKernel.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <cassert>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 using namespace mlir;
@@ -65,38 +68,8 @@ const Winograd &Winograd::of(int64_t m) {
   return m == 2 ? two : m == 4 ? four : six;
 }
 
-void codegen::transform2D(const Matrix &matrix, int64_t lanes, const float *x,
-                          int64_t distance, float *result,
-                          int64_t resultDistance) {
-  int64_t rows = matrix.rows, cols = matrix.cols;
-  // [row][column][lane]
-  SmallVector<double, 1024> half(rows * cols * lanes, 0.0);
-  SmallVector<double, 64> sum(lanes);
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t inner = 0; inner < cols; ++inner)
-      if (double factor = matrix.at(row, inner))
-        for (int64_t col = 0; col < cols; ++col) {
-          const float *from = x + (inner * cols + col) * distance;
-          double *to = &half[(row * cols + col) * lanes];
-          for (int64_t lane = 0; lane < lanes; ++lane)
-            to[lane] += factor * from[lane];
-        }
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t col = 0; col < rows; ++col) {
-      llvm::fill(sum, 0.0);
-      for (int64_t inner = 0; inner < cols; ++inner) {
-        const double *from = &half[(row * cols + inner) * lanes];
-        for (int64_t lane = 0; lane < lanes; ++lane)
-          sum[lane] += matrix.at(col, inner) * from[lane];
-      }
-      float *to = result + (row * rows + col) * resultDistance;
-      for (int64_t lane = 0; lane < lanes; ++lane)
-        to[lane] = float(sum[lane]);
-    }
-}
-
 //===----------------------------------------------------------------------===//
-// Code
+// Transforms: the same steps, in the same order, in kernels and on this machine
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -187,45 +160,156 @@ void Steps::pairRows(const Matrix &matrix) {
   }
 }
 
-Value combine(KernelBuilder &k, Terms terms, const Values &x) {
+/// Emits the steps. An arithmetic is what the steps are done with: the type of
+/// its numbers, and for them add, sub, scaled (a product with a constant) and
+/// fma (the same, added to a number, rounded once).
+struct EmittedArithmetic {
+  using Number = Value;
+  KernelBuilder &k;
+
+  Value add(Value a, Value b) { return arith::AddFOp::create(k.b, a, b); }
+  Value sub(Value a, Value b) { return arith::SubFOp::create(k.b, a, b); }
+  Value scaled(Value a, double by) {
+    return arith::MulFOp::create(k.b, a, k.fconst(by, a.getType()));
+  }
+  Value fma(Value a, double by, Value b) {
+    return k.fma(a, k.fconst(by, a.getType()), b);
+  }
+};
+
+/// Numbers of a panel side by side, which the compiler makes vectors of.
+struct Lanes {
+  float x[panelWidth];
+};
+
+/// Does the steps. Inlined everywhere, to be compiled for the CPU of its caller.
+struct HostArithmetic {
+  using Number = Lanes;
+  template <typename Function>
+  [[gnu::always_inline]] static Lanes each(Function function) {
+    Lanes result;
+    for (int64_t i = 0; i < panelWidth; ++i)
+      result.x[i] = function(i);
+    return result;
+  }
+
+  [[gnu::always_inline]] Lanes add(const Lanes &a, const Lanes &b) {
+    return each([&](int64_t i) __attribute__((always_inline)) { return a.x[i] + b.x[i]; });
+  }
+  [[gnu::always_inline]] Lanes sub(const Lanes &a, const Lanes &b) {
+    return each([&](int64_t i) __attribute__((always_inline)) { return a.x[i] - b.x[i]; });
+  }
+  [[gnu::always_inline]] Lanes scaled(const Lanes &a, double by) {
+    return each([&](int64_t i) __attribute__((always_inline)) { return a.x[i] * float(by); });
+  }
+  [[gnu::always_inline]] Lanes fma(const Lanes &a, double by, const Lanes &b) {
+    return each([&](int64_t i) __attribute__((always_inline)) {
+      return __builtin_fmaf(a.x[i], float(by), b.x[i]);
+    });
+  }
+};
+
+template <typename Arithmetic, typename Number = typename Arithmetic::Number>
+[[gnu::always_inline]] inline Number
+combine(Arithmetic &a, ArrayRef<Term> terms, ArrayRef<Number> x) {
   // A factor of one makes a start that costs nothing.
-  auto *one = llvm::find_if(terms, [](Term t) { return t.factor == 1; });
-  if (one != terms.end())
-    std::swap(terms.front(), *one);
-  Type type = x[0].getType();
-  Value sum = x[terms[0].of];
-  if (terms[0].factor != 1)
-    sum = arith::MulFOp::create(k.b, sum, k.fconst(terms[0].factor, type));
-  for (Term t : llvm::drop_begin(terms)) {
-    Value value = x[t.of];
+  size_t first = 0;
+  for (size_t i = terms.size(); i-- > 0;)
+    if (terms[i].factor == 1)
+      first = i;
+  Number sum = x[terms[first].of];
+  if (terms[first].factor != 1)
+    sum = a.scaled(sum, terms[first].factor);
+  for (size_t i = 1; i < terms.size(); ++i) {
+    // The first has changed places with the start.
+    Term t = terms[i == first ? 0 : i];
     if (t.factor == 1)
-      sum = arith::AddFOp::create(k.b, sum, value);
+      sum = a.add(sum, x[t.of]);
     else if (t.factor == -1)
-      sum = arith::SubFOp::create(k.b, sum, value);
+      sum = a.sub(sum, x[t.of]);
     else
-      sum = k.fma(value, k.fconst(t.factor, type), sum);
+      sum = a.fma(x[t.of], t.factor, sum);
   }
   return sum;
 }
 
-Values multiply(KernelBuilder &k, const Steps &steps, Values x) {
-  for (auto [a, b] : steps.operandPairs) {
-    x.push_back(arith::AddFOp::create(k.b, x[a], x[b]));
-    x.push_back(arith::SubFOp::create(k.b, x[a], x[b]));
+/// The matrix's product with x, which grows by what pairs of it share.
+template <typename Arithmetic, typename Number = typename Arithmetic::Number>
+[[gnu::always_inline]] inline SmallVector<Number, 8>
+multiply(Arithmetic &a, const Steps &steps, SmallVector<Number, 8> x) {
+  for (auto [p, q] : steps.operandPairs) {
+    Number sum = a.add(x[p], x[q]), difference = a.sub(x[p], x[q]);
+    x.push_back(sum);
+    x.push_back(difference);
   }
-  Values sums, results;
+  SmallVector<Number, 8> sums, results;
   for (const Terms &terms : steps.combinations)
-    sums.push_back(combine(k, terms, x));
-  for (auto [a, b] : steps.results) {
-    if (b < 0) {
-      results.push_back(sums[a]);
+    sums.push_back(combine(a, terms, ArrayRef<Number>(x)));
+  for (auto [p, q] : steps.results) {
+    if (q < 0) {
+      results.push_back(sums[p]);
       continue;
     }
-    results.push_back(arith::AddFOp::create(k.b, sums[a], sums[b]));
-    results.push_back(arith::SubFOp::create(k.b, sums[a], sums[b]));
+    results.push_back(a.add(sums[p], sums[q]));
+    results.push_back(a.sub(sums[p], sums[q]));
   }
   return results;
 }
+
+template <typename Arithmetic, typename Load, typename Store>
+[[gnu::always_inline]] inline void transform(Arithmetic &a, const Matrix &matrix,
+                                             const Steps &steps, Load load,
+                                             Store store) {
+  using Numbers = SmallVector<typename Arithmetic::Number, 8>;
+  SmallVector<Numbers, 8> half(matrix.rows);
+  for (int64_t col = 0; col < matrix.cols; ++col) {
+    Numbers column;
+    for (int64_t row = 0; row < matrix.cols; ++row)
+      column.push_back(load(row, col));
+    Numbers result = multiply(a, steps, std::move(column));
+    for (int64_t row = 0; row < matrix.rows; ++row)
+      half[row].push_back(result[row]);
+  }
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    Numbers result = multiply(a, steps, half[row]);
+    for (int64_t col = 0; col < matrix.rows; ++col)
+      store(row, col, result[col]);
+  }
+}
+
+/// All of transformPanel(), compiled for its caller's CPU.
+[[gnu::always_inline]] inline void
+transformOnHost(const Matrix &matrix, int64_t count, const float *x,
+                int64_t apart, int64_t distance, float *result,
+                int64_t resultApart, int64_t resultDistance) {
+  Steps steps(matrix);
+  HostArithmetic arithmetic;
+  for (int64_t i = 0; i < count; ++i, x += apart, result += resultApart)
+    transform(
+        arithmetic, matrix, steps,
+        [&](int64_t row, int64_t col) __attribute__((always_inline)) {
+          Lanes lanes;
+          std::memcpy(&lanes, x + (row * matrix.cols + col) * distance,
+                      sizeof(Lanes));
+          return lanes;
+        },
+        [&](int64_t row, int64_t col, const Lanes &lanes)
+            __attribute__((always_inline)) {
+              std::memcpy(result + (row * matrix.rows + col) * resultDistance,
+                          &lanes, sizeof(Lanes));
+            });
+}
+
+#ifdef __x86_64__
+/// With the instruction: without it each fma is a call.
+[[gnu::target("avx2,fma")]] void
+transformWithFma(const Matrix &matrix, int64_t count, const float *x,
+                 int64_t apart, int64_t distance, float *result,
+                 int64_t resultApart, int64_t resultDistance) {
+  transformOnHost(matrix, count, x, apart, distance, result, resultApart,
+                  resultDistance);
+}
+#endif
 
 } // namespace
 
@@ -233,18 +317,20 @@ void codegen::emitTransform2D(
     KernelBuilder &k, const Matrix &matrix,
     llvm::function_ref<Value(int64_t, int64_t)> load,
     llvm::function_ref<void(int64_t, int64_t, Value)> store) {
-  Steps steps(matrix);
-  SmallVector<Values> half(matrix.rows);
-  for (int64_t col = 0; col < matrix.cols; ++col) {
-    Values column;
-    for (int64_t row = 0; row < matrix.cols; ++row)
-      column.push_back(load(row, col));
-    for (auto [row, value] : llvm::enumerate(multiply(k, steps, column)))
-      half[row].push_back(value);
-  }
-  for (int64_t row = 0; row < matrix.rows; ++row)
-    for (auto [col, value] : llvm::enumerate(multiply(k, steps, half[row])))
-      store(row, col, value);
+  EmittedArithmetic arithmetic{k};
+  transform(arithmetic, matrix, Steps(matrix), load, store);
+}
+
+void codegen::transform2D(const Matrix &matrix, int64_t count, const float *x,
+                          int64_t apart, int64_t distance, float *result,
+                          int64_t resultApart, int64_t resultDistance) {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
+    return transformWithFma(matrix, count, x, apart, distance, result,
+                            resultApart, resultDistance);
+#endif
+  transformOnHost(matrix, count, x, apart, distance, result, resultApart,
+                  resultDistance);
 }
 
 double codegen::transformOperations(const Matrix &matrix) {
