@@ -227,7 +227,7 @@ static Value floatUnary(KernelBuilder &k, nn::FunctionAttr f, Value x) {
   using V = Value;
   auto p = [&](unsigned i, double otherwise) { return m.c(parameter(f, i, otherwise)); };
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  auto positive = [&] { return m.greater(x, m.c(0)); };
+  auto isNegative = [&] { return m.less(x, m.c(0)); };
   // The negative part goes through exp; its argument is kept where it matters.
   auto expm1Negative = [&](V y) { return m.expm1(y); };
   auto clamp01 = [&](V y) { return m.clamp(y, m.c(0), m.c(1)); };
@@ -263,14 +263,15 @@ static Value floatUnary(KernelBuilder &k, nn::FunctionAttr f, Value x) {
   case UnaryKind::leaky_relu:
     return m.select(m.less(x, m.c(0)), m.mul(x, p(0, 0.01)), x);
   case UnaryKind::elu:
-    return m.select(positive(), x, m.mul(p(0, 1), expm1Negative(x)));
+    return m.select(isNegative(), m.mul(p(0, 1), expm1Negative(x)), x);
   case UnaryKind::celu:
-    return m.select(positive(), x,
-                    m.mul(p(0, 1), expm1Negative(m.div(x, p(0, 1)))));
+    return m.select(isNegative(), m.mul(p(0, 1), expm1Negative(m.div(x, p(0, 1)))),
+                    x);
   case UnaryKind::selu:
     return m.mul(p(1, 1.05070102214813232421875),
-                 m.select(positive(), x,
-                          m.mul(p(0, 1.67326319217681884765625), expm1Negative(x))));
+                 m.select(isNegative(),
+                          m.mul(p(0, 1.67326319217681884765625), expm1Negative(x)),
+                          x));
   case UnaryKind::sigmoid: return m.sigmoid(x);
   case UnaryKind::hard_sigmoid: return clamp01(m.fma(x, p(0, 0.2), p(1, 0.5)));
   case UnaryKind::hard_swish:

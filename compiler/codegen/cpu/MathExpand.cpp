@@ -247,7 +247,7 @@ Value FloatMath::tanh(Value x) {
   Value p = polynomial(z, {-3.33332819422e-1, 1.33314422036e-1, -5.37397155531e-2,
                            2.06390887954e-2, -5.70498872745e-3});
   Value small = fma(mul(p, z), x, x);
-  return select(less(a, c(0.625)), small, copySign(large, x));
+  return copySign(select(less(a, c(0.625)), small, large), x);
 }
 
 Value FloatMath::erf(Value x) {

@@ -135,17 +135,21 @@ TEST(Math, UnarySpecialValues) {
     }
 }
 
-// A product with a number keeps the sign of zero: its reciprocal depends on it.
-TEST(Math, AffineOfZero) {
-  for (const std::string &target : testTargets()) {
-    std::string element = "f32";
-    Tensor x = values(element, {0.0, -0.0});
-    auto out = evaluate("nn.unary %0 <affine [-2.0, 0.0]> : $0 -> $r", {x}, {{x.shape, element, "", {}}},
-                        target, "element");
-    ASSERT_FALSE(out.empty());
-    EXPECT_TRUE(std::signbit(out[0].data[0]));
-    EXPECT_FALSE(std::signbit(out[0].data[1]));
-  }
+// Odd functions keep the sign of zero: its reciprocal depends on it.
+TEST(Math, SignOfZero) {
+  for (const std::string &target : testTargets())
+    for (std::string element : {"f32", "f64"})
+      for (std::string function :
+           {"affine [2.0, 0.0]", "tanh", "elu [2.0]", "celu [2.0]", "selu [2.0, 1.0]", "leaky_relu [0.1]",
+            "erf", "sin", "tan", "asin", "atan", "sinh", "asinh", "atanh", "sqrt", "floor", "ceil",
+            "round", "softsign"}) {
+        Tensor x = values(element, {0.0, -0.0});
+        auto out = evaluate("nn.unary %0 <" + function + "> : $0 -> $r", {x},
+                            {{x.shape, element, "", {}}}, target, "element");
+        ASSERT_FALSE(out.empty());
+        EXPECT_TRUE(out[0].data[0] == 0 && !std::signbit(out[0].data[0])) << target << " " << element << " " << function;
+        EXPECT_TRUE(out[0].data[1] == 0 && std::signbit(out[0].data[1])) << target << " " << element << " " << function;
+      }
 }
 
 TEST(Math, Pow) {
