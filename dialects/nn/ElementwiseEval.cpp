@@ -4,6 +4,8 @@
 #include "dialects/nn/SmallTypes.h"
 #include "dialects/nn/StridedLoop.h"
 
+#include "llvm/ADT/bit.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,7 +30,8 @@ union ElementBlock {
 /// block, and stores it.
 template <typename Compute>
 ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
-                        RankedTensorType type, bool asFloat, Compute compute) {
+                        RankedTensorType type, bool asFloat, bool storesFloat,
+                        Compute compute) {
   type = withLayout(type, "");
   const ElementCodec *codec = ElementCodec::get(type.getElementType());
   if (!codec)
@@ -68,7 +71,7 @@ ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
         }
         compute(MutableArrayRef<ElementBlock>(blocks), n);
         char *target = result.data() + (offsets.back() + begin) * codec->size;
-        if (asFloat)
+        if (storesFloat)
           codec->storeDouble(blocks[0].floats.data(), n, target);
         else
           codec->storeInt(blocks[0].ints.data(), n, target);
@@ -80,6 +83,12 @@ ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
   alignas(8) std::array<char, 8> element;
   fill(element);
   return makeSplatOf(type, element.data());
+}
+
+template <typename Compute>
+ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
+                        RankedTensorType type, bool asFloat, Compute compute) {
+  return evalBlocks(operands, type, asFloat, asFloat, std::move(compute));
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,6 +269,17 @@ ElementsAttr nn::evalUnary(FunctionAttr function, const ConstantOperand &input,
                     });
 }
 
+/// The double that rounds to any narrower float as the integer does: where it is
+/// not exact its last bit is one ("round to odd").
+static double toOddDouble(uint64_t magnitude) {
+  int excess = 64 - llvm::countl_zero(magnitude) - 53;
+  if (excess <= 0)
+    return static_cast<double>(magnitude);
+  uint64_t kept = magnitude >> excess;
+  return std::ldexp(static_cast<double>(kept | (kept << excess != magnitude)),
+                    excess);
+}
+
 ElementsAttr nn::evalCast(const ConstantOperand &input, RankedTensorType type,
                           bool saturate, Rounding rounding) {
   const ElementCodec *to = ElementCodec::get(type.getElementType());
@@ -268,6 +288,20 @@ ElementsAttr nn::evalCast(const ConstantOperand &input, RankedTensorType type,
   bool asFloat = input.codec().domain == ElementCodec::Float ||
                  to->domain == ElementCodec::Float;
   const artifact::SmallFloat *format = smallFloat(type.getElementType());
+  bool isSigned = input.codec().domain == ElementCodec::Signed;
+  // Through the nearest double an integer of 64 bits would be rounded twice.
+  if (to->domain == ElementCodec::Float && !type.getElementType().isF64() &&
+      !format && (isSigned || input.codec().domain == ElementCodec::Unsigned))
+    return evalBlocks({&input}, type, /*asFloat=*/false, /*storesFloat=*/true,
+                      [&](MutableArrayRef<ElementBlock> blocks, int64_t n) {
+                        for (int64_t i = 0; i < n; ++i) {
+                          int64_t x = blocks[0].ints[i];
+                          auto bits = static_cast<uint64_t>(x);
+                          blocks[0].floats[i] =
+                              isSigned && x < 0 ? -toOddDouble(0 - bits)
+                                                : toOddDouble(bits);
+                        }
+                      });
   return evalBlocks({&input}, type, asFloat,
                     [&](MutableArrayRef<ElementBlock> blocks, int64_t n) {
                       // What the store does by itself is exact then.

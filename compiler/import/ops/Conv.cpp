@@ -189,7 +189,9 @@ static void deformConv(Node &n) {
     Value at = n.add(n.reshape(n.slice(moved, 2, d, 1),
                                {batch * sets, taps, out[0], out[1]}),
                      still);
-    at = n.sub(n.div(n.add(n.mul(at, 2), 1), double(in[d + 2])), 1);
+    // (2 * at + 1) / size - 1, rounded once.
+    double size = double(in[d + 2]);
+    at = n.unary(UnaryKind::affine, at, {2 / size, 1 / size - 1});
     place[1 - d] = // x comes first
         n.reshape(at, {batch * sets, taps * out[0], out[1], 1});
   }

@@ -4,7 +4,9 @@
 #include "compiler/import/OpTable.h"
 #include "dialects/nn/SmallTypes.h"
 
+#include <algorithm>
 #include <limits>
+#include <optional>
 
 using namespace mlir;
 using namespace nnv12;
@@ -71,14 +73,27 @@ static void identity(Node &n) {
   n.out(n.in(0));
 }
 
-/// Bounds were attributes up to operator set 10, since then they are inputs.
+/// Bounds were attributes up to operator set 10, since then they are inputs. The
+/// defaults are the type's least and largest numbers, so infinity has a bound
+/// always; where the bounds cross, the upper one wins.
 static void clip(Node &n) {
   Value x = n.in(0);
+  if (n.failed())
+    return;
+  double most = 0;
+  if (auto type = dyn_cast<FloatType>(n.elem(x)))
+    most = llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  auto clipped = [&](std::optional<double> low, std::optional<double> high) {
+    double to = high.value_or(most);
+    n.out(n.unary(UnaryKind::clip, x, {std::min(low.value_or(-most), to), to}));
+  };
   if (n.opset() < 11) {
-    // The defaults are the type's limits: no bound at all.
-    return n.out(n.unary(
-        UnaryKind::clip, x,
-        {n.floatAttr("min", -kInfinity), n.floatAttr("max", kInfinity)}));
+    std::optional<double> low, high;
+    if (n.hasAttr("min"))
+      low = n.floatAttr("min", 0);
+    if (n.hasAttr("max"))
+      high = n.floatAttr("max", 0);
+    return clipped(low, high);
   }
   Value low = n.optional(1), high = n.optional(2);
   for (Value bound : {low, high})
@@ -86,13 +101,16 @@ static void clip(Node &n) {
       return n.fail("a bound of shape " + str(n.shape(bound)), "a scalar");
   auto lowData = n.data(low), highData = n.data(high);
   if (n.isFloat(x) && (!low || lowData) && (!high || highData))
-    return n.out(n.unary(UnaryKind::clip, x,
-                         {low ? lowData->asDouble(0) : -kInfinity,
-                          high ? highData->asDouble(0) : kInfinity}));
+    return clipped(low ? std::optional(lowData->asDouble(0)) : std::nullopt,
+                   high ? std::optional(highData->asDouble(0)) : std::nullopt);
   if (low)
     x = n.binary(BinaryKind::max, x, n.reshape(low, {}));
+  else if (n.isFloat(x))
+    x = n.binary(BinaryKind::max, x, -most);
   if (high)
     x = n.binary(BinaryKind::min, x, n.reshape(high, {}));
+  else if (n.isFloat(x))
+    x = n.binary(BinaryKind::min, x, most);
   n.out(x);
 }
 

@@ -224,12 +224,15 @@ static void slice(Node &n) {
     int64_t d = sizes[a], step = steps[i];
     if (step == 0)
       return n.fail("step 0", "another");
-    // The limits are those of NumPy: a negative step may end before element 0.
-    int64_t low = step > 0 ? 0 : -1, high = step > 0 ? d : d - 1;
-    auto clamp = [&](int64_t v) {
-      return std::clamp(v < 0 ? v + d : v, low, high);
+    // ONNX's limits: a negative step starts at an element, where NumPy may start
+    // before all of them, and ends before element 0.
+    int64_t high = step > 0 ? d : d - 1;
+    auto clamp = [&](int64_t v, int64_t low) {
+      return std::max(std::min(v < 0 ? v + d : v, high), low);
     };
-    int64_t from = clamp(starts[i]), to = clamp(ends[i]);
+    int64_t from = clamp(starts[i], 0), to = clamp(ends[i], step > 0 ? 0 : -1);
+    if (d == 0)
+      to = from;
     int64_t distance = step > 0 ? to - from : from - to;
     uint64_t stride = step > 0 ? uint64_t(step) : -uint64_t(step);
     begin[a] = from;
