@@ -37,14 +37,21 @@ struct FlushTinyWeights : nnv12::impl::FlushTinyWeightsBase<FlushTinyWeights> {
         note(recurrent.getRecurrentWeights());
       }
     });
-    // Elsewhere a tiny number may matter, as a guard against division by zero.
+    // Elsewhere a tiny number may matter: as a summand, or as a guard against
+    // division by zero.
     for (ConstantOp constant : constants)
-      if (llvm::all_of(constant->getUsers(), multiplies))
+      if (llvm::all_of(constant->getUses(), isFactor))
         flush(constant);
   }
 
-  static bool multiplies(Operation *op) {
-    return isa<ConvOp, ConvTransposeOp, MatMulOp, RecurrentOp>(op);
+  /// Whether the operand is a factor of sums of products.
+  static bool isFactor(OpOperand &use) {
+    Operation *op = use.getOwner();
+    if (auto recurrent = dyn_cast<RecurrentOp>(op))
+      return use.get() == recurrent.getRecurrentWeights() &&
+             llvm::count(op->getOperands(), use.get()) == 1;
+    return isa<ConvOp, ConvTransposeOp, MatMulOp>(op) &&
+           use.getOperandNumber() < 2;
   }
 
   bool isTiny(float value) const {

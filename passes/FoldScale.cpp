@@ -7,6 +7,7 @@
 
 #include <cassert>
 #include <cmath>
+#include <iterator>
 
 namespace nnv12 {
 #define GEN_PASS_DEF_FOLDSCALE
@@ -110,8 +111,22 @@ static ElementsAttr makeNumbers(ArrayRef<double> numbers,
       });
 }
 
+/// The largest absolute value.
+static double largestOf(const ConstantOperand &constant) {
+  const ElementCodec &codec = constant.codec();
+  int64_t n = constant.isSplat() ? 1 : constant.type().getNumElements();
+  double largest = 0, block[512];
+  for (int64_t begin = 0; begin < n; begin += std::size(block)) {
+    int64_t count = std::min<int64_t>(std::size(block), n - begin);
+    codec.loadDouble(constant.bytes() + begin * codec.size, 1, count, block);
+    for (int64_t i = 0; i < count; ++i)
+      largest = std::max(largest, std::fabs(block[i]));
+  }
+  return largest;
+}
+
 /// The weights times `scale` along the channels of the view; null if they are
-/// not constant, or shared and large.
+/// not constant, shared and large, or would leave the range of their type.
 static ElementsAttr scaledWeights(const LinearLayer &layer,
                                   const LinearLayer::WeightsView &view,
                                   ArrayRef<double> scale) {
@@ -122,6 +137,11 @@ static ElementsAttr scaledWeights(const LinearLayer &layer,
   if (!layer.weights().hasOneUse() && weights->storedBytes() > kSmallWeights)
     return {};
   Type element = weights->type().getElementType();
+  double largest = largestOf(*weights);
+  if (!llvm::all_of(scale, [&](double s) {
+        return isRepresentable(s * largest, element);
+      }))
+    return {};
   auto viewType = RankedTensorType::get(view.shape, element);
   ElementsAttr viewed = evalReshape(constant.getValue(), viewType);
   ElementsAttr factors = makeNumbers(scale, view.channelShape,
@@ -142,6 +162,17 @@ static std::optional<Numbers> biasOf(const LinearLayer &layer) {
     return perIndexOf(layer.bias(), {layer.outputs()}, 0);
   return perIndexOf(layer.bias(), typeOf(layer.result()).getShape(),
                     layer.outputAxis());
+}
+
+/// Whether `shift` may join `bias`: it neither cancels it nor is so large that
+/// what it is added to is rounded on purpose, as by (x + 2^23) - 2^23, and their
+/// sum is in the range of their type.
+static bool mayJoin(double bias, double shift, FloatType element) {
+  double sum = bias + shift;
+  bool cancels = bias != 0 && shift != 0 && std::fabs(sum) < 1e-3 * std::fabs(shift);
+  double rounds = std::ldexp(1.0, static_cast<int>(element.getFPMantissaWidth()) - 2);
+  return !cancels && std::fabs(shift) < rounds &&
+         (std::fabs(sum) < 1 || isRepresentable(sum, element));
 }
 
 static void replaceWeights(PatternRewriter &rewriter, LinearLayer layer,
@@ -199,8 +230,12 @@ struct FoldAfter : RewritePattern {
       if (!weights)
         return failure();
     }
-    for (size_t i = 0; i < bias->size(); ++i)
+    auto element = cast<FloatType>(typeOf(layer.result()).getElementType());
+    for (size_t i = 0; i < bias->size(); ++i) {
+      if (!mayJoin((*bias)[i] * s.scale[i], s.shift[i], element))
+        return failure();
       (*bias)[i] = (*bias)[i] * s.scale[i] + s.shift[i];
+    }
     bool hasBias = layer.bias() || s.hasShift();
     rewriter.modifyOpInPlace(layer.operation(), [&] {
       if (weights)
@@ -252,6 +287,11 @@ struct FoldBefore : RewritePattern {
     if (hasShift && (!bias || !isUniform(layer)))
       return failure();
     if (hasShift && !constantOf(layer.weights()))
+      return failure();
+    // x - 1e6 is exact where x is close to 1e6; its products summed with those of
+    // 1e6 are not. Means of pictures and of normalised values are no such.
+    constexpr double large = 16;
+    if (llvm::any_of(s.shift, [](double v) { return std::fabs(v) > large; }))
       return failure();
     ElementsAttr weights;
     if (s.hasScale()) {

@@ -36,35 +36,6 @@ static SmallVector<int64_t> sum(ArrayRef<int64_t> pads,
   return result;
 }
 
-static FunctionAttr lastActivation(Operation *op) {
-  if (auto unary = dyn_cast_or_null<UnaryOp>(op))
-    return unary.getFunction();
-  if (auto conv = dyn_cast_or_null<ConvOp>(op))
-    return conv.getResidual() || conv.getResidualActivation()
-               ? conv.getResidualActivationAttr()
-               : conv.getActivationAttr();
-  return {};
-}
-
-/// Whether every element is known to be zero or more.
-static bool isNonNegative(Value value) {
-  FunctionAttr function = lastActivation(value.getDefiningOp());
-  if (!function)
-    return false;
-  ArrayRef<double> params = function.getParams();
-  switch (function.getKind()) {
-  case UnaryKind::relu:
-  case UnaryKind::sigmoid:
-  case UnaryKind::hard_sigmoid:
-  case UnaryKind::abs:
-    return true;
-  case UnaryKind::clip:
-    return params.size() == 2 && params[0] >= 0;
-  default:
-    return false;
-  }
-}
-
 namespace {
 struct PadIntoConv : OpRewritePattern<ConvOp> {
   PadIntoConv(MLIRContext *context, Pass::Statistic &fused)
@@ -129,8 +100,10 @@ struct PadIntoPool : OpRewritePattern<PoolOp> {
   static bool isPaddingLost(PoolOp op, PadOp pad, double value) {
     bool isDense =
         llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; });
+    // An input without elements leaves nothing but padding in a window.
     return value == -std::numeric_limits<double>::infinity() ||
-           (value == 0 && isDense && isNonNegative(pad.getInput()));
+           (value == 0 && isDense && typeOf(pad.getInput()).getNumElements() > 0 &&
+            isNonNegative(pad.getInput()));
   }
 
   /// Whether the average of a window counts padding as zeros: an unpadded pool

@@ -38,9 +38,34 @@ struct Affine {
   mlir::Value input;
   double scale = 1, shift = 0;
 };
-std::optional<Affine> affineOf(mlir::Operation *op);
+
+/// What may stand for a layer. x / 41 is exact where x is a multiple of 41, and
+/// its integer part, its rounding or its equality with a number tells; x times
+/// 1/41 is not.
+enum class Exactness {
+  asSpelled, ///< the same numbers: a quotient with a power of two alone
+  any        ///< where continuous functions or sums of products follow
+};
+
+/// The affine that `op` is by itself.
+std::optional<Affine> affineOf(mlir::Operation *op,
+                               Exactness exactness = Exactness::asSpelled);
 /// Of the operation that defines the value; {value, 1, 0} if it is none such.
-Affine affineOf(mlir::Value value);
+Affine affineOf(mlir::Value value, Exactness exactness = Exactness::asSpelled);
+/// That which the operations before `value` are together, for continuous
+/// functions of it.
+Affine affineChainOf(mlir::Value value);
+/// outer after inner, if it is one affine but for the rounding: none that cancels
+/// what the inner one rounds, none that cancels what it keeps, and none with
+/// numbers that the element type does not have.
+std::optional<Affine> compose(const Affine &outer, const Affine &inner,
+                              Exactness exactness);
+
+/// Whether a float type has a normal number close to `number`, or it is zero.
+bool isRepresentable(double number, mlir::Type element);
+
+/// Whether every element is known to be zero, of either sign, or more.
+bool isNonNegative(mlir::Value value);
 
 /// Layers of a function, constants aside.
 int64_t layerCount(mlir::func::FuncOp function);

@@ -42,8 +42,9 @@ static std::optional<Clip> clipOf(Operation *op) {
     ArrayRef<double> params = unary.getFunction().getParams();
     if (unary.getFunction().getKind() == UnaryKind::relu)
       return Clip{unary.getInput(), 0, kInfinity};
+    // Where the bounds cross, the upper one wins.
     if (unary.getFunction().getKind() == UnaryKind::clip && params.size() == 2)
-      return Clip{unary.getInput(), params[0], params[1]};
+      return Clip{unary.getInput(), std::min(params[0], params[1]), params[1]};
     return std::nullopt;
   }
   auto binary = dyn_cast_or_null<BinaryOp>(op);
@@ -70,6 +71,17 @@ static FunctionAttr clipFunction(MLIRContext *context, double low,
   return function(context, UnaryKind::clip, {low, high});
 }
 
+/// clip(a * x + b, 0, m) / m as the a * x + b of a hard sigmoid.
+static std::optional<Affine> hardSigmoidOf(Operation *op) {
+  auto outer = affineOf(op, Exactness::any);
+  auto clip = outer ? clipOf(outer->input.getDefiningOp()) : std::nullopt;
+  if (!clip || !outer->input.hasOneUse() || clip->low != 0 || clip->high <= 0 ||
+      outer->shift != 0 || !isClose(outer->scale * clip->high, 1))
+    return std::nullopt;
+  return compose(Affine{outer->input, outer->scale, 0},
+                 affineChainOf(clip->input), Exactness::any);
+}
+
 namespace {
 struct BinaryWithNumber : OpRewritePattern<BinaryOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -88,6 +100,13 @@ struct BinaryWithNumber : OpRewritePattern<BinaryOp> {
       rewriter.replaceOpWithNewOp<UnaryOp>(
           op, op.getType(), clip->input,
           clipFunction(getContext(), clip->low, clip->high));
+      return success();
+    }
+    if (auto sigmoid = hardSigmoidOf(op)) {
+      rewriter.replaceOpWithNewOp<UnaryOp>(
+          op, op.getType(), sigmoid->input,
+          function(getContext(), UnaryKind::hard_sigmoid,
+                   {sigmoid->scale, sigmoid->shift}));
       return success();
     }
     auto lhs = splatOf(op.getLhs()), rhs = splatOf(op.getRhs());
@@ -124,7 +143,8 @@ struct BinaryWithNumber : OpRewritePattern<BinaryOp> {
                                             BinaryKind::mul);
       return success();
     }
-    if (number == 0.5 || number == -1) {
+    // The root of -inf is NaN, its power inf.
+    if ((number == 0.5 && isNonNegative(x)) || number == -1) {
       rewriter.replaceOpWithNewOp<UnaryOp>(
           op, op.getType(), x,
           function(getContext(),
@@ -139,9 +159,8 @@ struct BinaryWithNumber : OpRewritePattern<BinaryOp> {
 // Functions of functions
 //===----------------------------------------------------------------------===//
 
-/// affine(affine(x)) where one of the two only scales or neither cancels the
-/// other's shift, clip(clip(x)), and the spellings of hard_sigmoid, softplus
-/// and sigmoid.
+/// affine(affine(x)) where they compose, clip(clip(x)), and the spellings of
+/// hard_sigmoid, softplus and sigmoid.
 struct ComposeUnary : OpRewritePattern<UnaryOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(UnaryOp op,
@@ -185,24 +204,16 @@ struct ComposeUnary : OpRewritePattern<UnaryOp> {
     auto outer = affineOf(op.getOperation());
     auto inner = affineOf(op.getInput().getDefiningOp());
     if (outer && inner) {
-      double shift = outer->scale * inner->shift + outer->shift;
-      // (x + 1e8) - 1e8 rounds on purpose.
-      bool cancels = inner->shift != 0 && outer->shift != 0 &&
-                     std::fabs(shift) < 1e-3 * std::fabs(outer->shift);
-      if (cancels)
+      auto both = compose(*outer, *inner, Exactness::asSpelled);
+      if (!both)
         return failure();
-      return replace(inner->input, UnaryKind::affine,
-                     {outer->scale * inner->scale, shift});
+      return replace(both->input, UnaryKind::affine, {both->scale, both->shift});
     }
-    // clip(a * x + b, 0, m) / m
-    auto clip = clipOf(op.getInput().getDefiningOp());
-    if (!outer || !clip || clip->low != 0 || outer->shift != 0 ||
-        !isClose(outer->scale * clip->high, 1))
+    auto sigmoid = hardSigmoidOf(op.getOperation());
+    if (!sigmoid)
       return failure();
-    Affine argument = affineOf(clip->input);
-    return replace(
-        argument.input, UnaryKind::hard_sigmoid,
-        {argument.scale * outer->scale, argument.shift * outer->scale});
+    return replace(sigmoid->input, UnaryKind::hard_sigmoid,
+                   {sigmoid->scale, sigmoid->shift});
   }
 
   template <typename Replace>
@@ -218,11 +229,12 @@ struct ComposeUnary : OpRewritePattern<UnaryOp> {
       return replace(inner->input, composed.getKind(), composed.getParams());
     }
     // clip(a * x + b, 0, 1)
-    auto affine = affineOf(op.getInput().getDefiningOp());
-    if (!outer || outer->low != 0 || outer->high != 1 || !affine)
+    Affine affine = affineChainOf(op.getInput());
+    if (!outer || outer->low != 0 || outer->high != 1 ||
+        affine.input == op.getInput())
       return failure();
-    return replace(affine->input, UnaryKind::hard_sigmoid,
-                   {affine->scale, affine->shift});
+    return replace(affine.input, UnaryKind::hard_sigmoid,
+                   {affine.scale, affine.shift});
   }
 };
 
@@ -238,7 +250,7 @@ struct Product {
 
 bool collect(Value value, bool isRoot, Product &product) {
   if (isRoot || value.hasOneUse()) {
-    Affine affine = affineOf(value);
+    Affine affine = affineOf(value, Exactness::any);
     if (affine.input != value && affine.shift == 0) {
       product.scale *= affine.scale;
       return collect(affine.input, false, product);
@@ -272,7 +284,7 @@ bool isGeluPolynomial(Value value, Value x, double scale) {
     bool xFirst = add.getLhs() == x;
     if (!xFirst && add.getRhs() != x)
       return false;
-    Affine cube = affineOf(xFirst ? add.getRhs() : add.getLhs());
+    Affine cube = affineChainOf(xFirst ? add.getRhs() : add.getLhs());
     return cube.shift == 0 && isClose(cube.scale, 0.044715) &&
            isClose(scale, kSqrt2OverPi) && isCube(cube.input, x);
   }
@@ -282,7 +294,7 @@ bool isGeluPolynomial(Value value, Value x, double scale) {
   Value other = product.factors[product.factors[0] == x ? 1 : 0];
   if (product.factors[0] != x && product.factors[1] != x)
     return false;
-  Affine affine = affineOf(other);
+  Affine affine = affineChainOf(other);
   auto square = definingBinary(affine.input, BinaryKind::mul);
   double whole = scale * product.scale;
   return square && square.getLhs() == x && square.getRhs() == x &&
@@ -292,14 +304,18 @@ bool isGeluPolynomial(Value value, Value x, double scale) {
 
 /// `value` as scale * x + shift; with another input if it is none such.
 Affine affineOn(Value x, Value value) {
-  return value == x ? Affine{x} : affineOf(value);
+  if (value == x)
+    return Affine{x};
+  Affine chain = affineChainOf(value);
+  // The chain may go on to what x is made of.
+  return chain.input == x ? chain : affineOf(value, Exactness::any);
 }
 
 /// What scale * x * f(x) is, null if it has no name.
 FunctionAttr nameOf(Value x, Value f, double scale) {
   MLIRContext *context = x.getContext();
   // f as gain * core + offset.
-  Affine outer = affineOf(f);
+  Affine outer = affineChainOf(f);
   double gain = outer.scale * scale, offset = outer.shift * scale;
   auto core = outer.input.getDefiningOp<UnaryOp>();
   if (!core)
@@ -319,7 +335,7 @@ FunctionAttr nameOf(Value x, Value f, double scale) {
     return {};
   case UnaryKind::clip:
     if (offset == 0 && inner.input == x && params.size() == 2 &&
-        params[0] == 0 && isClose(gain * params[1], 1))
+        params[0] == 0 && params[1] > 0 && isClose(gain * params[1], 1))
       return function(context, UnaryKind::hard_swish,
                       {inner.scale * gain, inner.shift * gain});
     return {};

@@ -23,3 +23,13 @@ func.func @shared(%x: tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2x2xf32>) {
   %1 = nn.unary %w <reciprocal> : tensor<2x2xf32> -> tensor<2x2xf32>
   return %0, %1 : tensor<4x2xf32>, tensor<2x2xf32>
 }
+
+// The weights of one layer are a summand of another: they stay.
+// CHECK-LABEL: @summand
+// CHECK: nn.constant dense<{{.*}}E-32
+func.func @summand(%x: tensor<2x2xf32>, %y: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  %w = nn.constant dense<[[1.0, 1.0e-31], [1.0, 1.0]]> : tensor<2x2xf32>
+  %0 = nn.matmul %x, %w : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %1 = nn.matmul %x, %y residual %w : tensor<2x2xf32>, tensor<2x2xf32> residual tensor<2x2xf32> -> tensor<2x2xf32>
+  return %0, %1 : tensor<2x2xf32>, tensor<2x2xf32>
+}

@@ -117,3 +117,66 @@ func.func @refused(%x: tensor<1x2x4x4xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x2x
   %5 = nn.binary mul %4, %columns : tensor<1x2x4x4xf32>, tensor<4xf32> -> tensor<1x2x4x4xf32>
   return %0, %1, %3, %5 : tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
 }
+
+// -----
+
+// Rounding on purpose: a shift that another one cancels, or one so large that its
+// sums have no fraction.
+// CHECK-LABEL: @rounding
+// CHECK: nn.matmul
+// CHECK: nn.binary add
+// CHECK: nn.binary sub
+// CHECK: nn.matmul %{{.*}} bias
+// CHECK: nn.binary sub
+// CHECK: return
+func.func @rounding(%x: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
+  %w = nn.constant dense<[[1.0, 2.0], [1.0, 3.0]]> : tensor<2x2xf32>
+  %large = nn.constant dense<12582912.0> : tensor<f32>
+  %thousand = nn.constant dense<1000.0> : tensor<f32>
+  %0 = nn.matmul %x, %w : tensor<3x2xf32>, tensor<2x2xf32> -> tensor<3x2xf32>
+  %1 = nn.binary add %0, %large : tensor<3x2xf32>, tensor<f32> -> tensor<3x2xf32>
+  %2 = nn.binary sub %1, %large : tensor<3x2xf32>, tensor<f32> -> tensor<3x2xf32>
+  %3 = nn.matmul %x, %w : tensor<3x2xf32>, tensor<2x2xf32> -> tensor<3x2xf32>
+  %4 = nn.binary add %3, %thousand : tensor<3x2xf32>, tensor<f32> -> tensor<3x2xf32>
+  %5 = nn.binary sub %4, %thousand : tensor<3x2xf32>, tensor<f32> -> tensor<3x2xf32>
+  return %2, %5 : tensor<3x2xf32>, tensor<3x2xf32>
+}
+
+// -----
+
+// What cancels the input stays in front: x - 1e6 is exact close to 1e6.
+// CHECK-LABEL: @large_shift_before
+// CHECK: nn.binary sub
+// CHECK-NEXT: nn.matmul
+func.func @large_shift_before(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %w = nn.constant dense<[[1.0, 2.0], [1.0, 3.0]]> : tensor<2x2xf32>
+  %large = nn.constant dense<1.0e6> : tensor<f32>
+  %0 = nn.binary sub %x, %large : tensor<3x2xf32>, tensor<f32> -> tensor<3x2xf32>
+  %1 = nn.matmul %0, %w : tensor<3x2xf32>, tensor<2x2xf32> -> tensor<3x2xf32>
+  return %1 : tensor<3x2xf32>
+}
+
+// -----
+
+// Weights and bias stay in the range of their type.
+// CHECK-LABEL: @range
+// CHECK: nn.matmul
+// CHECK-NEXT: nn.binary mul
+// CHECK: nn.matmul
+// CHECK-NEXT: nn.binary mul
+// CHECK: nn.matmul %{{.*}} bias
+// CHECK-NEXT: nn.binary add
+func.func @range(%x: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>) {
+  %w = nn.constant dense<1.0e25> : tensor<2x2xf32>
+  %v = nn.constant dense<1.0e-25> : tensor<2x2xf32>
+  %b = nn.constant dense<3.0e38> : tensor<2xf32>
+  %up = nn.constant dense<[1.0e20, 1.0]> : tensor<2xf32>
+  %down = nn.constant dense<[1.0e-20, 1.0]> : tensor<2xf32>
+  %0 = nn.matmul %x, %w : tensor<3x2xf32>, tensor<2x2xf32> -> tensor<3x2xf32>
+  %1 = nn.binary mul %0, %up : tensor<3x2xf32>, tensor<2xf32> -> tensor<3x2xf32>
+  %2 = nn.matmul %x, %v : tensor<3x2xf32>, tensor<2x2xf32> -> tensor<3x2xf32>
+  %3 = nn.binary mul %2, %down : tensor<3x2xf32>, tensor<2xf32> -> tensor<3x2xf32>
+  %4 = nn.matmul %x, %w bias %b : tensor<3x2xf32>, tensor<2x2xf32> bias tensor<2xf32> -> tensor<3x2xf32>
+  %5 = nn.binary add %4, %b : tensor<3x2xf32>, tensor<2xf32> -> tensor<3x2xf32>
+  return %1, %3, %5 : tensor<3x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>
+}

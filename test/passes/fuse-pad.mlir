@@ -51,3 +51,17 @@ func.func @refused(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x3x3xf32>, %v: tensor<
   %10 = nn.pool average %9 kernel [3, 3] strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] : tensor<1x2x5x5xf32> -> tensor<1x2x5x5xf32>
   return %1, %3, %5, %7, %10 : tensor<1x2x3x3xf32>, tensor<1x2x2x2xf32>, tensor<1x2x3x3xf32>, tensor<1x2x2x2xf32>, tensor<1x2x5x5xf32>
 }
+
+// A clip whose bounds cross gives the upper one, here below zero; without elements
+// only the padding is in a window.
+// CHECK-LABEL: @max_pool_refused
+// CHECK-COUNT-2: nn.pad
+func.func @max_pool_refused(%x: tensor<1x2x4x4xf32>, %e: tensor<1x2x0x4xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x1x5xf32>) {
+  %0 = nn.unary %x <clip [0.0, -1.0]> : tensor<1x2x4x4xf32> -> tensor<1x2x4x4xf32>
+  %1 = nn.pad constant %0 low [0, 0, 0, 0] high [0, 0, 1, 1] : tensor<1x2x4x4xf32> -> tensor<1x2x5x5xf32>
+  %2 = nn.pool max %1 kernel [3, 3] strides [2, 2] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x2x5x5xf32> -> tensor<1x2x2x2xf32>
+  %3 = nn.unary %e <relu> : tensor<1x2x0x4xf32> -> tensor<1x2x0x4xf32>
+  %4 = nn.pad constant %3 low [0, 0, 1, 1] high [0, 0, 1, 1] : tensor<1x2x0x4xf32> -> tensor<1x2x2x6xf32>
+  %5 = nn.pool max %4 kernel [2, 2] strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x2x2x6xf32> -> tensor<1x2x1x5xf32>
+  return %2, %5 : tensor<1x2x2x2xf32>, tensor<1x2x1x5xf32>
+}
