@@ -44,6 +44,11 @@ def RecognizeFunctions : Pass<"recognize-functions", "::mlir::func::FuncOp"> {
     clip(x + 3, 0, 6) / 6 is hard_sigmoid, x * f(x) is swish, hard_swish, gelu
     or mish, log(1 + exp(x)) is softplus. A function fuses into the layer before
     it; its spelling would be one or more passes over memory.
+
+    What is named computes what was spelled but for a rounding that no function
+    after it can tell: x / 41 stays a quotient, because its integer part at 41 is
+    1 and that of x * (1/41) is 0; sums that cancel or round stay as they are, and
+    so does what would leave the range of the type.
   }];
   let statistics = [
     Statistic<"removed", "removed", "layers fewer than before">
@@ -68,7 +73,10 @@ def FoldScale : Pass<"fold-scale", "::mlir::func::FuncOp"> {
     matrix product it multiplies the weights and changes the bias, at compile
     time; before one it does so too, a shift only where every output sums all
     weights (no padding). Computed in double and rounded once. Weights that other
-    layers share are left alone unless they are small.
+    layers share are left alone unless they are small. So are shifts that cancel
+    the bias or round what they are added to, shifts above 16 before a layer
+    (x - 1e6 is exact where x is close to it, the sums of its products are not),
+    and what would leave the range of the type.
   }];
   let statistics = [
     Statistic<"foldedAfter", "folded-after", "layers folded into their producer">,
