@@ -169,9 +169,8 @@ static std::optional<Numbers> biasOf(const LinearLayer &layer) {
 /// sum is in the range of their type.
 static bool mayJoin(double bias, double shift, FloatType element) {
   double sum = bias + shift;
-  bool cancels = bias != 0 && shift != 0 && std::fabs(sum) < 1e-3 * std::fabs(shift);
   double rounds = std::ldexp(1.0, static_cast<int>(element.getFPMantissaWidth()) - 2);
-  return !cancels && std::fabs(shift) < rounds &&
+  return !cancel(bias, shift) && std::fabs(shift) < rounds &&
          (std::fabs(sum) < 1 || isRepresentable(sum, element));
 }
 
@@ -288,10 +287,8 @@ struct FoldBefore : RewritePattern {
       return failure();
     if (hasShift && !constantOf(layer.weights()))
       return failure();
-    // x - 1e6 is exact where x is close to 1e6; its products summed with those of
-    // 1e6 are not. Means of pictures and of normalised values are no such.
-    constexpr double large = 16;
-    if (llvm::any_of(s.shift, [](double v) { return std::fabs(v) > large; }))
+    if (llvm::any_of(s.shift,
+                     [](double v) { return std::fabs(v) > kLargestShift; }))
       return failure();
     ElementsAttr weights;
     if (s.hasScale()) {

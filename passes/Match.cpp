@@ -145,6 +145,11 @@ Affine nnv12::affineOf(Value value, Exactness exactness) {
   return affine ? *affine : Affine{value};
 }
 
+bool nnv12::cancel(double first, double second) {
+  return first != 0 && second != 0 &&
+         std::fabs(first + second) < 1e-3 * std::fabs(second);
+}
+
 std::optional<Affine> nnv12::compose(const Affine &outer, const Affine &inner,
                                      Exactness exactness) {
   Type element = typeOf(inner.input).getElementType();
@@ -161,13 +166,8 @@ std::optional<Affine> nnv12::compose(const Affine &outer, const Affine &inner,
   bool isProductAndSum = inner.shift == 0 && outer.scale == 1;
   if (exactness == Exactness::asSpelled && !isProductAndSum)
     return std::nullopt;
-  // (x + 1e8) - 1e8 rounds on purpose.
-  if (inner.shift != 0 && outer.shift != 0 &&
-      std::fabs(shift) < 1e-3 * std::fabs(outer.shift))
-    return std::nullopt;
-  // (x - 1e6) * 0.1 is exact where x is close to 1e6; 0.1 * x - 1e5 is not.
-  constexpr double large = 16;
-  if (inner.shift != 0 && std::fabs(outer.scale * inner.shift) > large)
+  if (cancel(outer.scale * inner.shift, outer.shift) ||
+      std::fabs(outer.scale * inner.shift) > kLargestShift)
     return std::nullopt;
   return Affine{inner.input, scale, shift};
 }

@@ -5,14 +5,11 @@
 #include "dialects/nn/SmallTypes.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
 // One operand

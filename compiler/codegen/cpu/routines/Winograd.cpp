@@ -102,6 +102,12 @@ Steps::Steps(const Matrix &matrix) {
     pairColumns(matrix);
   else
     pairRows(matrix);
+  // A factor of one makes a start that costs nothing.
+  for (Terms &terms : combinations) {
+    auto *one = llvm::find_if(terms, [](Term t) { return t.factor == 1; });
+    if (one != terms.end())
+      std::swap(terms.front(), *one);
+  }
   assert(std::accumulate(results.begin(), results.end(), int64_t(0),
                          [](int64_t rows, auto result) {
                            return rows + (result.second < 0 ? 1 : 2);
@@ -212,17 +218,10 @@ struct HostArithmetic {
 template <typename Arithmetic, typename Number = typename Arithmetic::Number>
 [[gnu::always_inline]] inline Number
 combine(Arithmetic &a, ArrayRef<Term> terms, ArrayRef<Number> x) {
-  // A factor of one makes a start that costs nothing.
-  size_t first = 0;
-  for (size_t i = terms.size(); i-- > 0;)
-    if (terms[i].factor == 1)
-      first = i;
-  Number sum = x[terms[first].of];
-  if (terms[first].factor != 1)
-    sum = a.scaled(sum, terms[first].factor);
-  for (size_t i = 1; i < terms.size(); ++i) {
-    // The first has changed places with the start.
-    Term t = terms[i == first ? 0 : i];
+  Number sum = x[terms[0].of];
+  if (terms[0].factor != 1)
+    sum = a.scaled(sum, terms[0].factor);
+  for (Term t : terms.drop_front()) {
     if (t.factor == 1)
       sum = a.add(sum, x[t.of]);
     else if (t.factor == -1)
@@ -277,7 +276,7 @@ template <typename Arithmetic, typename Load, typename Store>
   }
 }
 
-/// All of transformPanel(), compiled for its caller's CPU.
+/// All of transform2D(), compiled for its caller's CPU.
 [[gnu::always_inline]] inline void
 transformOnHost(const Matrix &matrix, int64_t count, const float *x,
                 int64_t apart, int64_t distance, float *result,
