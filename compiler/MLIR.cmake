@@ -37,6 +37,8 @@ endfunction()
 function(nnv12_precompile target)
   if(NNV12_PRECOMPILE_HEADERS)
     target_precompile_headers(${target} REUSE_FROM NNV12Precompiled)
+    # As libraries are compiled: a program would have -fPIE.
+    target_compile_options(${target} PRIVATE -fPIC)
   endif()
 endfunction()
 
