@@ -1,4 +1,4 @@
-//===- BoundsFault.h - How a checked kernel tells of an access ---*- C++ -*-===//
+//===- BoundsFault.h - How a checked kernel tells of an access --*- C++ -*-===//
 //
 // What nnv12c --check-bounds makes of a kernel stops at an access outside of its
 // operands: at an instruction that is undefined on purpose, known by its bytes,

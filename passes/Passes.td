@@ -1,4 +1,4 @@
-//===- Passes.td - Passes on nn layers ----------------------*- tablegen -*-===//
+//===- Passes.td - Passes on nn layers ---------------------*- tablegen -*-===//
 #ifndef NNV12_PASSES_PASSES
 #define NNV12_PASSES_PASSES
 

@@ -1,4 +1,4 @@
-//===- SinkTransposes.cpp - Transposes and reshapes down until they cancel ===//
+//===- SinkTransposes.cpp - Moves transposes until they cancel ------------===//
 #include "mlir/IR/Builders.h"
 #include "passes/Match.h"
 #include "passes/Passes.h"

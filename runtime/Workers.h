@@ -1,4 +1,4 @@
-//===- Workers.h - Threads that share the tiles of an operation -*- C++ -*-===//
+//===- Workers.h - Threads that share the tiles of a step -------*- C++ -*-===//
 //
 // One thread, the caller, leads. For each operation it publishes the grid,
 // works on its own part, takes what others have not begun, and waits only for

@@ -1,4 +1,4 @@
-//===- ProgramPlan.h - Operations, memory and lanes of a program -*- C++ -*-===//
+//===- ProgramPlan.h - Operations, memory, lanes of a program ---*- C++ -*-===//
 #ifndef NNV12_COMPILER_EMIT_PROGRAMPLAN_H
 #define NNV12_COMPILER_EMIT_PROGRAMPLAN_H
 

@@ -1,5 +1,4 @@
-//===- Moves.h - Which bytes of its operands a layer's result is -*- C++
-//-*-===//
+//===- Moves.h - Which bytes of operands a result is ------------*- C++ -*-===//
 #ifndef NNV12_COMPILER_VERIFY_MOVES_H
 #define NNV12_COMPILER_VERIFY_MOVES_H
 

@@ -1,4 +1,4 @@
-//===- NNAttrs.td - Enums and attributes of the nn dialect --*- tablegen -*-===//
+//===- NNAttrs.td - Enums and attributes of nn -------------*- tablegen -*-===//
 #ifndef NNV12_DIALECTS_NN_NNATTRS
 #define NNV12_DIALECTS_NN_NNATTRS
 

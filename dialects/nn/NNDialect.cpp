@@ -1,4 +1,4 @@
-//===- NNDialect.cpp - The nn dialect: attributes and registration -------===//
+//===- NNDialect.cpp - The nn dialect: attributes and registration --------===//
 
 #include "dialects/nn/NNDialect.h"
 

@@ -1,4 +1,4 @@
-//===- NNDialect.td - The nn dialect ------------------------*- tablegen -*-===//
+//===- NNDialect.td - The nn dialect -----------------------*- tablegen -*-===//
 #ifndef NNV12_DIALECTS_NN_NNDIALECT
 #define NNV12_DIALECTS_NN_NNDIALECT
 

@@ -1,4 +1,4 @@
-//===- NNOps.td - Layers ------------------------------------*- tablegen -*-===//
+//===- NNOps.td - Layers -----------------------------------*- tablegen -*-===//
 #ifndef NNV12_DIALECTS_NN_NNOPS
 #define NNV12_DIALECTS_NN_NNOPS
 

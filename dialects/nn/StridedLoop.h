@@ -1,5 +1,4 @@
-//===- StridedLoop.h - Walks several arrays over one index space -*- C++
-//-*-===//
+//===- StridedLoop.h - Walks arrays over one index space --------*- C++ -*-===//
 #ifndef NNV12_DIALECTS_NN_STRIDEDLOOP_H
 #define NNV12_DIALECTS_NN_STRIDEDLOOP_H
 

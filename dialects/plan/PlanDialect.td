@@ -1,4 +1,4 @@
-//===- PlanDialect.td - The plan dialect --------------------*- tablegen -*-===//
+//===- PlanDialect.td - The plan dialect -------------------*- tablegen -*-===//
 #ifndef NNV12_DIALECTS_PLAN_PLANDIALECT
 #define NNV12_DIALECTS_PLAN_PLANDIALECT
 

@@ -1,4 +1,4 @@
-//===- PlanOps.td - Operations and lanes --------------------*- tablegen -*-===//
+//===- PlanOps.td - Operations and lanes -------------------*- tablegen -*-===//
 #ifndef NNV12_DIALECTS_PLAN_PLANOPS
 #define NNV12_DIALECTS_PLAN_PLANOPS
 

@@ -1,4 +1,4 @@
-//===- DescribeAll.h - Reads all that the API tells of a bundle -*- C++ -*-===//
+//===- DescribeAll.h - Reads all that the API tells -------------*- C++ -*-===//
 #ifndef NNV12_TEST_FUZZ_DESCRIBEALL_H
 #define NNV12_TEST_FUZZ_DESCRIBEALL_H
 

@@ -1,4 +1,4 @@
-//===- TraceWriter.h - Traces for Perfetto and chrome://tracing -*- C++ -*-===//
+//===- TraceWriter.h - Traces for Perfetto and Chrome -----------*- C++ -*-===//
 #ifndef NNV12_TOOLS_COMMON_TRACEWRITER_H
 #define NNV12_TOOLS_COMMON_TRACEWRITER_H
 

@@ -1,4 +1,4 @@
-//===- CheckBounds.h - Every access of a kernel against its operand -*- C++ -*-===//
+//===- CheckBounds.h - Checks every access of a kernel ----------*- C++ -*-===//
 //
 // For developers (nnv12c --check-bounds): each load and store of a kernel, and of
 // the micro-kernels it calls, is compared with the size of the operand that it

@@ -1,4 +1,4 @@
-//===- ElementMovement.cpp - Layers that move elements ---------------------===//
+//===- ElementMovement.cpp - Layers that move elements --------------------===//
 
 #include "compiler/codegen/cpu/Element.h"
 #include "compiler/codegen/cpu/Math.h"

@@ -1,4 +1,4 @@
-//===- ElementPointwise.cpp - Element-wise layers --------------------------===//
+//===- ElementPointwise.cpp - Element-wise layers -------------------------===//
 
 #include "compiler/codegen/cpu/Element.h"
 #include "compiler/codegen/cpu/Math.h"

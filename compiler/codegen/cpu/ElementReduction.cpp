@@ -1,4 +1,4 @@
-//===- ElementReduction.cpp - Layers that sum over elements ----------------===//
+//===- ElementReduction.cpp - Layers that sum over elements ---------------===//
 //
 // Plain loops, for every rank and element type. The shapes and types that matter
 // for speed have routines of their own.

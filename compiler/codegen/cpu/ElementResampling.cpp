@@ -1,4 +1,4 @@
-//===- ElementResampling.cpp - Layers that interpolate ---------------------===//
+//===- ElementResampling.cpp - Layers that interpolate --------------------===//
 
 #include "compiler/codegen/cpu/Element.h"
 #include "compiler/codegen/cpu/Math.h"

@@ -1,4 +1,4 @@
-//===- TileCheck.cpp - Proves by running what the tiles of a kernel write -===//
+//===- TileCheck.cpp - Proves what tiles write by running them ------------===//
 
 #include "compiler/codegen/cpu/TileCheck.h"
 

@@ -1,5 +1,4 @@
-//===- LinearAttention.cpp - Layers that carry a state
-//---------------------===//
+//===- LinearAttention.cpp - Layers that carry a state --------------------===//
 //
 // Linear attention and the short causal convolution before it: what they keep
 // of the past has one size, however long the past is.

@@ -1,4 +1,4 @@
-//===- BoundsTest.cpp - Checked kernels stop outside of their operands -----===//
+//===- BoundsTest.cpp - Checked kernels stop outside of their operands ----===//
 
 #include "compiler/codegen/cpu/Backend.h"
 #include "compiler/codegen/cpu/CheckBounds.h"

@@ -1,4 +1,4 @@
-//===- KernelTest.h - Compiles and runs the kernel of one layer -*- C++ -*-===//
+//===- KernelTest.h - Compiles and runs one kernel --------------*- C++ -*-===//
 //
 // What the tests of routines share: from nn IR text with one layer to its
 // kernel's code in executable memory (or under qemu-aarch64), run as the

@@ -1,4 +1,4 @@
-//===- TileMapTest.cpp - Boxes of tiles, and the proof of them -------------===//
+//===- TileMapTest.cpp - Boxes of tiles, and the proof of them ------------===//
 
 #include "compiler/codegen/cpu/TileCheck.h"
 #include "compiler/codegen/cpu/TileMap.h"

@@ -1,4 +1,4 @@
-//===- PhoneTables.h - The paper's tables beside simulated ones -*- C++ -*-===//
+//===- PhoneTables.h - The tables of the paper, simulated -------*- C++ -*-===//
 #ifndef NNV12_TEST_UNIT_DEVICE_PHONETABLES_H
 #define NNV12_TEST_UNIT_DEVICE_PHONETABLES_H
 

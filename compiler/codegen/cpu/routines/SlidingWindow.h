@@ -1,5 +1,4 @@
-//===- SlidingWindow.h - Windows over blocked rows without copies -*- C++
-//-*-===//
+//===- SlidingWindow.h - Windows over blocked rows --------------*- C++ -*-===//
 //
 // What depthwise convolution and pooling share: they go over output rows in
 // tiles of neighbouring pixels. Borders cost no copy: column tiles at the left
