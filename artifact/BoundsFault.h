@@ -1,8 +1,8 @@
 //===- BoundsFault.h - How a checked kernel tells of an access --*- C++ -*-===//
 //
-// What nnv12c --check-bounds makes of a kernel stops at an access outside of its
-// operands: at an instruction that is undefined on purpose, known by its bytes,
-// with the facts in the first five argument registers of the C calling
+// What nnv12c --check-bounds makes of a kernel stops at an access outside of
+// its operands: at an instruction that is undefined on purpose, known by its
+// bytes, with the facts in the first five argument registers of the C calling
 // convention. Tools report it (tools/common/BoundsFault.h); any other process
 // ends with SIGILL.
 //
@@ -17,7 +17,8 @@ namespace nnv12::artifact {
 /// In the order of the registers.
 struct BoundsFault {
   const char *title; ///< kernel and layer, in the code
-  int64_t operand;   ///< in the kernel's table, scratch behind the last; -1: a table of constants
+  int64_t operand;   ///< in the kernel's table, scratch behind the last; -1: a
+                     ///< table of constants
   int64_t offset;    ///< of the access, in bytes
   int64_t bytes;     ///< that it reads or writes
   int64_t size;      ///< of the operand

@@ -94,7 +94,8 @@ Digest Hasher::finish() {
     leaves.count[i] += bytesIn(0, i);
     leaves.last[i] = bytesIn(1, i) ? 0 : yes;
   }
-  assert(bytesIn(1, lastLeaf) == 0 && "the last leaf has no block in the second row");
+  assert(bytesIn(1, lastLeaf) == 0 &&
+         "the last leaf has no block in the second row");
   leaves.lastNode[lastLeaf] = yes;
   compressRow(buffer);
   if (used > rowSize) {

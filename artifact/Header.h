@@ -20,9 +20,9 @@ constexpr uint8_t magic[8] = {0x8e, 'N', 'N', 'V', '\r', '\n', 0x1a, '\n'};
 /// The format that this source reads and writes.
 constexpr uint32_t formatVersion = 3;
 
-/// Segments lie at multiples of the smallest page size, code for processors that may
-/// have larger pages at multiples of their largest one, so that it can be mapped in
-/// place.
+/// Segments lie at multiples of the smallest page size, code for processors
+/// that may have larger pages at multiples of their largest one, so that it can
+/// be mapped in place.
 constexpr uint64_t segmentAlignment = 4096;
 constexpr uint64_t largestPage = 65536;
 /// Of code for this architecture, as a program names it.

@@ -63,8 +63,8 @@ bool MappedFile::isWaitingForHead() const {
 
 /// With the head in memory, the rest of its 2 MiB cannot come as one large
 /// folio any more, and touching it page by page takes as long as some megabytes
-/// do. It is asked for early, but not together with the head: that would come as
-/// late as the rest then.
+/// do. It is asked for early, but not together with the head: that would come
+/// as late as the rest then.
 void MappedFile::readAhead(size_t needed) const {
   size_t end = std::min<size_t>(length, headSize);
   if (needed > end && needed <= length) {

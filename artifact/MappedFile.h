@@ -22,8 +22,8 @@ public:
   bool open(const char *path, Fault &fault);
   /// Whether the head is still on its way from storage.
   bool isWaitingForHead() const;
-  /// Waits for the first `needed` bytes, and asks for what follows them and would
-  /// be read in small pieces otherwise.
+  /// Waits for the first `needed` bytes, and asks for what follows them and
+  /// would be read in small pieces otherwise.
   void readAhead(size_t needed) const;
   /// The mapping stays.
   void closeDescriptor();

@@ -408,7 +408,8 @@ bool MetadataVerifier::verifySwitch(const bundle::Program *program,
 
 const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
                                      uint64_t fileSize, Fault &fault) {
-  assert(reinterpret_cast<uintptr_t>(metadata) % 8 == 0 && "FlatBuffers are aligned");
+  assert(reinterpret_cast<uintptr_t>(metadata) % 8 == 0 &&
+         "FlatBuffers are aligned");
   auto *bytes = static_cast<const uint8_t *>(metadata);
   if (!verifyFlatBuffer(bytes, size, fault))
     return nullptr;

@@ -59,8 +59,8 @@ static Place measure(const Segment &segment) {
   return place;
 }
 
-static fb::Offset<bundle::Operation> addOperation(fb::FlatBufferBuilder &builder,
-                                                  const Operation &operation) {
+static fb::Offset<bundle::Operation>
+addOperation(fb::FlatBufferBuilder &builder, const Operation &operation) {
   std::vector<bundle::Operand> operands;
   for (const Operand &operand : operation.operands)
     operands.emplace_back(static_cast<bundle::Space>(operand.space),
@@ -156,7 +156,8 @@ static uint64_t alignmentOf(const Bundle &source, size_t index) {
   uint64_t alignment = segmentAlignment;
   for (const Program &program : source.programs)
     if (program.code == index)
-      alignment = std::max(alignment, codeAlignment(program.architecture.c_str()));
+      alignment =
+          std::max(alignment, codeAlignment(program.architecture.c_str()));
   return alignment;
 }
 

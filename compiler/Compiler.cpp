@@ -18,8 +18,6 @@
 #include "dialects/nn/NNDialect.h"
 #include "dialects/nn/SmallTypes.h"
 #include "dialects/plan/PlanDialect.h"
-#include "passes/Passes.h"
-#include "passes/Pipelines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -29,6 +27,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include "passes/Pipelines.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -41,8 +41,7 @@ void nnv12::loadDialects(MLIRContext &context) {
   context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
                       func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
                       memref::MemRefDialect, nn::NNDialect, plan::PlanDialect,
-                      scf::SCFDialect,
-                      vector::VectorDialect>();
+                      scf::SCFDialect, vector::VectorDialect>();
 }
 
 namespace {
@@ -104,10 +103,10 @@ static std::optional<artifact::ElementType> elementType(Type type) {
   }
 }
 
-static LogicalResult
-describe(func::FuncOp main, TypeRange types,
-         llvm::function_ref<StringAttr(unsigned)> name, StringRef what,
-         std::vector<artifact::Tensor> &tensors) {
+static LogicalResult describe(func::FuncOp main, TypeRange types,
+                              llvm::function_ref<StringAttr(unsigned)> name,
+                              StringRef what,
+                              std::vector<artifact::Tensor> &tensors) {
   for (auto [i, type] : llvm::enumerate(types)) {
     auto tensor = cast<RankedTensorType>(type);
     auto element = elementType(tensor.getElementType());
@@ -194,7 +193,8 @@ static LogicalResult checkTiles(Location location, const KernelTable &kernels,
   }
   std::string fault = codegen::runTileChecks(checks, blob.bytes, target);
   if (!fault.empty())
-    return emitError(location) << "--check-tiles, " << target.name << ": " << fault;
+    return emitError(location)
+           << "--check-tiles, " << target.name << ": " << fault;
   return success();
 }
 
@@ -227,7 +227,8 @@ writeText(const CompileOptions &options, MLIRContext &context,
   return success();
 }
 
-LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context) {
+LogicalResult nnv12::compile(const CompileOptions &options,
+                             MLIRContext &context) {
   loadDialects(context);
   artifact::InputFiles inputs;
   noteInputs(options, inputs);
@@ -267,7 +268,8 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
     std::vector<TuningProgram> programs;
     for (const codegen::Target &target : *targets)
       programs.push_back({target, tuningKernels(main, target)});
-    return writeTuningBundle(main, programs, options.output, options.signingKey);
+    return writeTuningBundle(main, programs, options.output,
+                             options.signingKey);
   }
   // What a text is asked for, it is that of the first target.
   if (options.emit == Emit::Routines) {
@@ -290,11 +292,15 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
   bundle.threads = options.threads;
   if (failed(describe(
           main, main.getArgumentTypes(),
-          [&](unsigned i) { return main.getArgAttrOfType<StringAttr>(i, "nn.name"); },
+          [&](unsigned i) {
+            return main.getArgAttrOfType<StringAttr>(i, "nn.name");
+          },
           "input", bundle.inputs)) ||
       failed(describe(
           main, main.getResultTypes(),
-          [&](unsigned i) { return main.getResultAttrOfType<StringAttr>(i, "nn.name"); },
+          [&](unsigned i) {
+            return main.getResultAttrOfType<StringAttr>(i, "nn.name");
+          },
           "output", bundle.outputs)))
     return failure();
 
@@ -349,9 +355,9 @@ LogicalResult nnv12::compile(const CompileOptions &options, MLIRContext &context
       Stage stage(options, "code");
       if (options.checkBounds && failed(codegen::checkBounds(*owned, target)))
         return failure();
-      blob = codegen::compileModule(*owned, target,
-                                    options.checkBounds ? codegen::Effort::Least
-                                                        : codegen::Effort::Full);
+      blob = codegen::compileModule(
+          *owned, target,
+          options.checkBounds ? codegen::Effort::Least : codegen::Effort::Full);
       if (failed(blob))
         return failure();
     }

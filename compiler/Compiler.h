@@ -27,11 +27,12 @@ struct CompileOptions {
   std::string input;
   std::string output; ///< "-" is standard output, for text
   ImportOptions import;
-  /// Names that codegen::Target::byName takes, the preferred one first. None: the
-  /// profile's, or this machine.
+  /// Names that codegen::Target::byName takes, the preferred one first. None:
+  /// the profile's, or this machine.
   std::vector<std::string> targets;
   std::string profile; ///< file with the costs of a device, empty for none
-  /// Without a profile: measure the costs of this machine's target, see tuneHost().
+  /// Without a profile: measure the costs of this machine's target, see
+  /// tuneHost().
   bool tuneHost = false;
   TuneOptions tuning;
   /// What storage reads, instead of what the costs say; 0: as they say.
@@ -39,12 +40,13 @@ struct CompileOptions {
   plan::Mode mode = plan::Mode::Cold;
   plan::Parts parts = plan::Parts::KCP;
   Emit emit = Emit::Bundle;
-  unsigned threads = 0;   ///< of a session that is not told otherwise; 0: one a CPU
-  std::string signingKey; ///< file, empty for none
+  unsigned threads =
+      0; ///< of a session that is not told otherwise; 0: one a CPU
+  std::string signingKey;   ///< file, empty for none
   bool checkBounds = false; ///< kernels compare each access with its operand
-  bool checkTiles = false;  ///< run each kernel's tiles, and see what they write
-  bool timing = false;    ///< print the time of each stage to stderr
-  bool summary = false;   ///< print to stdout what a bundle's plan is
+  bool checkTiles = false; ///< run each kernel's tiles, and see what they write
+  bool timing = false;     ///< print the time of each stage to stderr
+  bool summary = false;    ///< print to stdout what a bundle's plan is
 };
 
 /// Loads every dialect that the compiler uses.

@@ -36,7 +36,8 @@ static std::string lastLine(const std::string &file) {
   return text.substr(text.rfind('\n') + 1).str();
 }
 
-/// Runs nnv12-tune on the bundle. "" or a line that says why there is no profile.
+/// Runs nnv12-tune on the bundle. "" or a line that says why there is no
+/// profile.
 static std::string runTuner(const TemporaryFolder &folder,
                             const std::string &bundle, const std::string &base,
                             const std::string &storage,
@@ -52,13 +53,13 @@ static std::string runTuner(const TemporaryFolder &folder,
   // On a terminal the tuner shows its progress there.
   bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
   std::string log = folder.file("log");
-  std::optional<StringRef> redirects[] = {
-      StringRef(), StringRef(), StringRef(log)};
+  std::optional<StringRef> redirects[] = {StringRef(), StringRef(),
+                                          StringRef(log)};
   if (terminal)
     redirects[2] = std::nullopt;
   std::string error;
-  int status = llvm::sys::ExecuteAndWait(tuner, arguments, std::nullopt, redirects,
-                                         0, 0, &error);
+  int status = llvm::sys::ExecuteAndWait(tuner, arguments, std::nullopt,
+                                         redirects, 0, 0, &error);
   if (status == 0)
     return "";
   // A negative status is the system's, and `error` says what it was.
@@ -70,9 +71,9 @@ static std::string runTuner(const TemporaryFolder &folder,
                                                       : "nnv12-tune: " + error;
 }
 
-/// Measures `program` and returns a profile of this machine with its kernels, which
-/// builds on `known` if there is one. Storage is measured in folder `storage`, or where
-/// temporary files go if that is "".
+/// Measures `program` and returns a profile of this machine with its kernels,
+/// which builds on `known` if there is one. Storage is measured in folder
+/// `storage`, or where temporary files go if that is "".
 static FailureOr<std::optional<device::DeviceProfile>>
 measure(func::FuncOp main, const TuningProgram &program,
         const std::optional<device::DeviceProfile> &known,
@@ -84,8 +85,8 @@ measure(func::FuncOp main, const TuningProgram &program,
   };
   if (folder.error)
     return give("no folder for temporary files: " + folder.error.message());
-  std::string bundle = folder.file("tuning.nnv"), profile = folder.file("profile.json"),
-              base, error;
+  std::string bundle = folder.file("tuning.nnv"),
+              profile = folder.file("profile.json"), base, error;
   if (known) {
     base = folder.file("base.json");
     error = device::writeProfile(*known, base);
@@ -106,11 +107,12 @@ measure(func::FuncOp main, const TuningProgram &program,
   return measured;
 }
 
-FailureOr<device::DeviceProfile>
-nnv12::tuneHost(func::FuncOp main, const codegen::Target &target,
-                const TuneOptions &options) {
-  std::string folder = options.cacheFolder.empty() ? device::defaultCacheFolder()
-                                                   : options.cacheFolder;
+FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
+                                                 const codegen::Target &target,
+                                                 const TuneOptions &options) {
+  std::string folder = options.cacheFolder.empty()
+                           ? device::defaultCacheFolder()
+                           : options.cacheFolder;
   bool useCache = options.useCache && !folder.empty();
   if (options.useCache && folder.empty())
     warn("found neither XDG_CACHE_HOME nor HOME: what is measured is forgotten "
@@ -132,8 +134,9 @@ nnv12::tuneHost(func::FuncOp main, const codegen::Target &target,
     return withoutMeasuring();
 
   // The cache is on a disk; temporary files often are in memory.
-  bool onDisk = useCache && !llvm::sys::fs::create_directories(folder) &&
-                !llvm::sys::fs::access(folder, llvm::sys::fs::AccessMode::Write);
+  bool onDisk =
+      useCache && !llvm::sys::fs::create_directories(folder) &&
+      !llvm::sys::fs::access(folder, llvm::sys::fs::AccessMode::Write);
   auto measured = measure(main, missing, known, onDisk ? folder : "");
   if (failed(measured))
     return failure();

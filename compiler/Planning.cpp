@@ -11,8 +11,8 @@ using namespace nnv12;
 using SharedProfile = std::shared_ptr<const device::DeviceProfile>;
 
 FailureOr<std::vector<codegen::Target>>
-nnv12::targetsOf(const CompileOptions &options, const device::DeviceProfile *profile,
-                 MLIRContext &context) {
+nnv12::targetsOf(const CompileOptions &options,
+                 const device::DeviceProfile *profile, MLIRContext &context) {
   std::vector<std::string> names = options.targets;
   if (names.empty())
     names = {profile && !profile->target.empty() ? profile->target : "host"};
@@ -30,9 +30,10 @@ nnv12::targetsOf(const CompileOptions &options, const device::DeviceProfile *pro
         return t.architecture == profile->architecture;
       }))
     return emitError(UnknownLoc::get(&context))
-           << "--profile " << options.profile << ": found a device of architecture '"
-           << profile->architecture << "', expected '"
-           << targets.front().architecture << "', that of --target";
+           << "--profile " << options.profile
+           << ": found a device of architecture '" << profile->architecture
+           << "', expected '" << targets.front().architecture
+           << "', that of --target";
   return targets;
 }
 
@@ -44,11 +45,13 @@ FailureOr<SharedProfile> nnv12::readProfileOption(const CompileOptions &options,
   auto profile = device::readProfile(options.profile, error);
   if (!profile)
     return emitError(UnknownLoc::get(&context)) << error;
-  // For another device is what profiles are for; for this one it must be this one's.
+  // For another device is what profiles are for; for this one it must be this
+  // one's.
   if (llvm::is_contained(options.targets, "host")) {
     error = device::foreignDevice(*profile);
     if (!error.empty())
-      return emitError(UnknownLoc::get(&context)) << options.profile << ": " << error;
+      return emitError(UnknownLoc::get(&context))
+             << options.profile << ": " << error;
   }
   return SharedProfile(
       std::make_shared<device::DeviceProfile>(std::move(*profile)));
@@ -70,9 +73,11 @@ static FailureOr<Costs> storedCosts(const CompileOptions &options,
   }
   auto builtin = std::make_shared<device::DeviceProfile>(
       device::builtinProfile(target.architecture, target.name));
-  // Where nothing else is said, code is for this machine, and so is its number of CPUs.
+  // Where nothing else is said, code is for this machine, and so is its number
+  // of CPUs.
   if (options.targets.empty())
-    builtin->big.count = std::max(1u, llvm::hardware_concurrency().compute_thread_count());
+    builtin->big.count =
+        std::max(1u, llvm::hardware_concurrency().compute_thread_count());
   return Costs{builtin};
 }
 
@@ -103,8 +108,10 @@ FailureOr<plan::ProgramOp> nnv12::planModel(ModuleOp module,
   weights.threads = options.threads;
   ScheduleOptions lanes;
   lanes.parts = options.parts;
-  // Programs of other targets have been emitted; their layers had other routines.
-  for (auto program : llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
+  // Programs of other targets have been emitted; their layers had other
+  // routines.
+  for (auto program :
+       llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
     program.erase();
   PassManager pm(module->getName());
   pm.addPass(createSelectRoutines(select, costs.profile));

@@ -13,13 +13,14 @@
 
 namespace nnv12 {
 
-/// The targets that the options ask for, each once: those of --target, else the profile's,
-/// else this machine. `profile` is that of --profile, or null.
+/// The targets that the options ask for, each once: those of --target, else the
+/// profile's, else this machine. `profile` is that of --profile, or null.
 mlir::FailureOr<std::vector<codegen::Target>>
 targetsOf(const CompileOptions &options, const device::DeviceProfile *profile,
           mlir::MLIRContext &context);
 
-/// The file that --profile names; null where it is not given. Fails with a diagnostic.
+/// The file that --profile names; null where it is not given. Fails with a
+/// diagnostic.
 mlir::FailureOr<std::shared_ptr<const device::DeviceProfile>>
 readProfileOption(const CompileOptions &options, mlir::MLIRContext &context);
 
@@ -28,19 +29,21 @@ struct Costs {
   std::shared_ptr<const device::DeviceProfile> profile;
   bool mayLack = false;
 };
-/// The costs that a plan of `main` for `target` is made with: those of --profile where
-/// they are for this architecture (`given`); else, on this machine's target and if the
-/// options say so, such as are measured now; else the built-in ones. Fails with a diagnostic.
+/// The costs that a plan of `main` for `target` is made with: those of
+/// --profile where they are for this architecture (`given`); else, on this
+/// machine's target and if the options say so, such as are measured now; else
+/// the built-in ones. Fails with a diagnostic.
 mlir::FailureOr<Costs>
 resolveCosts(const CompileOptions &options, const codegen::Target &target,
              std::shared_ptr<const device::DeviceProfile> given,
              mlir::func::FuncOp main);
 
-/// Runs select-routines, plan-weights and schedule. The layers of @main get their
-/// attributes anew; the program is at the end of `module`.
-mlir::FailureOr<plan::ProgramOp>
-planModel(mlir::ModuleOp module, const CompileOptions &options,
-          const codegen::Target &target, const Costs &costs);
+/// Runs select-routines, plan-weights and schedule. The layers of @main get
+/// their attributes anew; the program is at the end of `module`.
+mlir::FailureOr<plan::ProgramOp> planModel(mlir::ModuleOp module,
+                                           const CompileOptions &options,
+                                           const codegen::Target &target,
+                                           const Costs &costs);
 
 } // namespace nnv12
 

@@ -42,7 +42,9 @@ static bool keepsBlocks(Operation *op, StringRef tag) {
       })
       .Case<SliceOp>([&](SliceOp slice) {
         return slice.getSteps()[1] == 1 &&
-               slice.getStarts()[1] % channelBlock(tag, tensor(slice.getInput())) == 0;
+               slice.getStarts()[1] %
+                       channelBlock(tag, tensor(slice.getInput())) ==
+                   0;
       })
       .Case<PadOp>([](PadOp pad) {
         return pad.getLow()[1] == 0 && pad.getHigh()[1] == 0;
@@ -59,7 +61,8 @@ static bool keepsBlocks(Operation *op, StringRef tag) {
 }
 
 namespace {
-class AssignLayoutsPass : public nnv12::impl::AssignLayoutsBase<AssignLayoutsPass> {
+class AssignLayoutsPass
+    : public nnv12::impl::AssignLayoutsBase<AssignLayoutsPass> {
 public:
   void runOnOperation() override {
     Block &block = getOperation().getBody().front();
@@ -93,10 +96,13 @@ public:
     for (Operation &op : llvm::make_early_inc_range(block))
       if (isa<ConstantOp>(op) && op.use_empty())
         op.erase();
-    assert(llvm::all_of(block, [](Operation &op) {
-             return isa<ConstantOp>(op) || op.hasTrait<OpTrait::IsTerminator>() ||
-                    !codegen::routinesFor(&op).empty();
-           }) && "each layer has the layouts that its routine asked for");
+    assert(llvm::all_of(block,
+                        [](Operation &op) {
+                          return isa<ConstantOp>(op) ||
+                                 op.hasTrait<OpTrait::IsTerminator>() ||
+                                 !codegen::routinesFor(&op).empty();
+                        }) &&
+           "each layer has the layouts that its routine asked for");
   }
 
 private:
@@ -138,10 +144,12 @@ private:
       OpBuilder b(&getContext());
       b.setInsertionPointAfterValue(value);
       if (auto constant = value.getDefiningOp<ConstantOp>()) {
-        converted = ConstantOp::create(b, value.getLoc(), type, constant.getValue());
+        converted =
+            ConstantOp::create(b, value.getLoc(), type, constant.getValue());
       } else {
         // Named like the layer that asked for it: what is seen in a profile.
-        converted = AdaptOp::create(b, operand.getOwner()->getLoc(), type, value);
+        converted =
+            AdaptOp::create(b, operand.getOwner()->getLoc(), type, value);
         ++adapts;
       }
     }

@@ -58,8 +58,8 @@ struct DedupeConstants : nnv12::impl::DedupeConstantsBase<DedupeConstants> {
     auto other = constantOf(first);
     return other && other->isSplat() == values.isSplat() &&
            (other->bytes() == values.bytes() ||
-            std::memcmp(other->bytes(), values.bytes(),
-                        values.storedBytes()) == 0);
+            std::memcmp(other->bytes(), values.bytes(), values.storedBytes()) ==
+                0);
   }
 };
 } // namespace

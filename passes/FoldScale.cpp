@@ -165,11 +165,12 @@ static std::optional<Numbers> biasOf(const LinearLayer &layer) {
 }
 
 /// Whether `shift` may join `bias`: it neither cancels it nor is so large that
-/// what it is added to is rounded on purpose, as by (x + 2^23) - 2^23, and their
-/// sum is in the range of their type.
+/// what it is added to is rounded on purpose, as by (x + 2^23) - 2^23, and
+/// their sum is in the range of their type.
 static bool mayJoin(double bias, double shift, FloatType element) {
   double sum = bias + shift;
-  double rounds = std::ldexp(1.0, static_cast<int>(element.getFPMantissaWidth()) - 2);
+  double rounds =
+      std::ldexp(1.0, static_cast<int>(element.getFPMantissaWidth()) - 2);
   return !cancel(bias, shift) && std::fabs(shift) < rounds &&
          (std::fabs(sum) < 1 || isRepresentable(sum, element));
 }

@@ -4,8 +4,8 @@
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/nn/View.h"
-#include "passes/Passes.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <cassert>
@@ -19,8 +19,9 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-/// Layers that the generic routine evaluates one element at a time, reading each
-/// operand element about once. Anything with a template of its own stays alone.
+/// Layers that the generic routine evaluates one element at a time, reading
+/// each operand element about once. Anything with a template of its own stays
+/// alone.
 static bool isElementwise(Operation *op) {
   return isa<UnaryOp, BinaryOp, SelectOp, CastOp, TransposeOp, BroadcastOp,
              SliceOp, ConcatOp, PadOp, AdaptOp, ReshapeOp>(op) &&
@@ -36,7 +37,8 @@ static bool repeats(Operation *user, Value operand) {
 }
 
 namespace {
-class FuseElementwisePass : public nnv12::impl::FuseElementwiseBase<FuseElementwisePass> {
+class FuseElementwisePass
+    : public nnv12::impl::FuseElementwiseBase<FuseElementwisePass> {
 public:
   using FuseElementwiseBase::FuseElementwiseBase;
 
@@ -89,11 +91,13 @@ private:
   }
 
   static bool isSplat(Value v) {
-    auto data = v.getDefiningOp<ConstantOp>() ? ConstantData::get(v) : std::nullopt;
+    auto data =
+        v.getDefiningOp<ConstantOp>() ? ConstantData::get(v) : std::nullopt;
     return data && data->splat().has_value();
   }
   static bool hasSplat(Operation *op) {
-    return isa<BinaryOp, SelectOp>(op) && llvm::any_of(op->getOperands(), isSplat);
+    return isa<BinaryOp, SelectOp>(op) &&
+           llvm::any_of(op->getOperands(), isSplat);
   }
 
   void fuse(Operation *root, llvm::SetVector<Operation *> &group) {
@@ -118,9 +122,9 @@ private:
     SmallVector<Location> locations;
     for (Operation *op : members)
       locations.push_back(op->getLoc());
-    auto fuse = FuseOp::create(b, FusedLoc::get(&getContext(), locations),
-                                root->getResult(0).getType(),
-                                inputs.getArrayRef());
+    auto fuse =
+        FuseOp::create(b, FusedLoc::get(&getContext(), locations),
+                       root->getResult(0).getType(), inputs.getArrayRef());
     Block *body = b.createBlock(&fuse.getBody());
     IRMapping mapping;
     for (Value input : inputs)

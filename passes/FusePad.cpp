@@ -102,7 +102,8 @@ struct PadIntoPool : OpRewritePattern<PoolOp> {
         llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; });
     // An input without elements leaves nothing but padding in a window.
     return value == -std::numeric_limits<double>::infinity() ||
-           (value == 0 && isDense && typeOf(pad.getInput()).getNumElements() > 0 &&
+           (value == 0 && isDense &&
+            typeOf(pad.getInput()).getNumElements() > 0 &&
             isNonNegative(pad.getInput()));
   }
 

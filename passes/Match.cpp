@@ -222,9 +222,8 @@ bool nnv12::isNonNegative(Value value) {
 }
 
 int64_t nnv12::layerCount(func::FuncOp function) {
-  return llvm::count_if(function.getOps(), [](Operation &op) {
-    return !isa<ConstantOp>(op);
-  });
+  return llvm::count_if(function.getOps(),
+                        [](Operation &op) { return !isa<ConstantOp>(op); });
 }
 
 bool nnv12::isClose(double a, double b) {

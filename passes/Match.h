@@ -55,9 +55,9 @@ Affine affineOf(mlir::Value value, Exactness exactness = Exactness::asSpelled);
 /// That which the operations before `value` are together, for continuous
 /// functions of it.
 Affine affineChainOf(mlir::Value value);
-/// outer after inner, if it is one affine but for the rounding: none that cancels
-/// what the inner one rounds, none that cancels what it keeps, and none with
-/// numbers that the element type does not have.
+/// outer after inner, if it is one affine but for the rounding: none that
+/// cancels what the inner one rounds, none that cancels what it keeps, and none
+/// with numbers that the element type does not have.
 std::optional<Affine> compose(const Affine &outer, const Affine &inner,
                               Exactness exactness);
 

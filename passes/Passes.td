@@ -16,9 +16,8 @@ def SimplifySlices : Pass<"simplify-slices", "::mlir::func::FuncOp"> {
     slice of what it covers; concats of concats and of neighbouring slices are
     one; a resize or a pool that changes nothing is gone.
   }];
-  let statistics = [
-    Statistic<"removed", "removed", "layers fewer than before">
-  ];
+  let statistics = [Statistic<"removed", "removed",
+                              "layers fewer than before">];
 }
 
 def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
@@ -31,9 +30,8 @@ def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
     below element-wise layers, which so come next to the layer they fuse with; a
     matmul reads a transposed operand as such.
   }];
-  let statistics = [
-    Statistic<"removed", "removed", "transposes fewer than before">
-  ];
+  let statistics = [Statistic<"removed", "removed",
+                              "transposes fewer than before">];
 }
 
 def RecognizeFunctions : Pass<"recognize-functions", "::mlir::func::FuncOp"> {
@@ -50,9 +48,8 @@ def RecognizeFunctions : Pass<"recognize-functions", "::mlir::func::FuncOp"> {
     1 and that of x * (1/41) is 0; sums that cancel or round stay as they are, and
     so does what would leave the range of the type.
   }];
-  let statistics = [
-    Statistic<"removed", "removed", "layers fewer than before">
-  ];
+  let statistics = [Statistic<"removed", "removed",
+                              "layers fewer than before">];
 }
 
 def RecognizeNormalize : Pass<"recognize-normalize", "::mlir::func::FuncOp"> {
@@ -61,9 +58,8 @@ def RecognizeNormalize : Pass<"recognize-normalize", "::mlir::func::FuncOp"> {
     (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) over trailing dimensions is
     one nn.normalize: one pass over a row that stays in the cache.
   }];
-  let statistics = [
-    Statistic<"recognized", "recognized", "nn.normalize layers made">
-  ];
+  let statistics = [Statistic<"recognized", "recognized",
+                              "nn.normalize layers made">];
 }
 
 def FoldScale : Pass<"fold-scale", "::mlir::func::FuncOp"> {
@@ -78,22 +74,21 @@ def FoldScale : Pass<"fold-scale", "::mlir::func::FuncOp"> {
     (x - 1e6 is exact where x is close to it, the sums of its products are not),
     and what would leave the range of the type.
   }];
-  let statistics = [
-    Statistic<"foldedAfter", "folded-after", "layers folded into their producer">,
-    Statistic<"foldedBefore", "folded-before", "layers folded into their user">
-  ];
+  let statistics = [Statistic<"foldedAfter", "folded-after",
+                              "layers folded into their producer">,
+                    Statistic<"foldedBefore", "folded-before",
+                              "layers folded into their user">];
 }
 
 def FusePad : Pass<"fuse-pad", "::mlir::func::FuncOp"> {
-  let summary = "give constant padding to the convolution or pool that reads it";
+  let summary =
+      "give constant padding to the convolution or pool that reads it";
   let description = [{
     A convolution pads with zeros by itself. A pool does so where the result is the
     same: a max pool pads with -inf, so that zeros go in only beside elements
     known to be zero or more; an average pool counts the padding.
   }];
-  let statistics = [
-    Statistic<"fused", "fused", "pads given to their user">
-  ];
+  let statistics = [Statistic<"fused", "fused", "pads given to their user">];
 }
 
 def FuseActivation : Pass<"fuse-activation", "::mlir::func::FuncOp"> {
@@ -104,25 +99,22 @@ def FuseActivation : Pass<"fuse-activation", "::mlir::func::FuncOp"> {
     fuse-residual and again after it, then with `second`: a layer without a residual
     has room for one function more, which would have been in the residual's way.
   }];
-  let options = [
-    Option<"second", "second", "bool", /*default=*/"false",
-           "also fuse a second function, as the residual activation">
-  ];
-  let statistics = [
-    Statistic<"fused", "fused", "functions fused into their producer">
-  ];
+  let options = [Option<
+      "second", "second", "bool", /*default=*/"false",
+      "also fuse a second function, as the residual activation">];
+  let statistics = [Statistic<"fused", "fused",
+                              "functions fused into their producer">];
 }
 
 def FuseResidual : Pass<"fuse-residual", "::mlir::func::FuncOp"> {
-  let summary = "fuse a sum into the convolution or matmul that makes a summand";
+  let summary =
+      "fuse a sum into the convolution or matmul that makes a summand";
   let description = [{
     The other summand becomes the residual operand, added when the result is
     stored. Of two layers that could take it, the later one does, since the
     other's result is there by then.
   }];
-  let statistics = [
-    Statistic<"fused", "fused", "sums fused into a producer">
-  ];
+  let statistics = [Statistic<"fused", "fused", "sums fused into a producer">];
 }
 
 def LowerRank : Pass<"lower-rank", "::mlir::func::FuncOp"> {
@@ -131,9 +123,8 @@ def LowerRank : Pass<"lower-rank", "::mlir::func::FuncOp"> {
     [N, C, L] is [N, C, 1, L] without moving anything: the templates for two
     spatial dimensions serve one as well.
   }];
-  let statistics = [
-    Statistic<"raised", "raised", "layers given a unit dimension">
-  ];
+  let statistics = [Statistic<"raised", "raised",
+                              "layers given a unit dimension">];
 }
 
 def FlushTinyWeights : Pass<"flush-tiny-weights", "::mlir::func::FuncOp"> {
@@ -150,13 +141,9 @@ def FlushTinyWeights : Pass<"flush-tiny-weights", "::mlir::func::FuncOp"> {
     below 1e22. An activation of 1e30 makes a weight of 1e-31 count. A threshold of 1.2e-38,
     where denormal numbers begin, takes what a kernel takes for zero anyway.
   }];
-  let options = [
-    Option<"threshold", "threshold", "double", /*default=*/"1e-30",
-           "smallest magnitude that stays">
-  ];
-  let statistics = [
-    Statistic<"flushed", "flushed", "weights set to zero">
-  ];
+  let options = [Option<"threshold", "threshold", "double", /*default=*/"1e-30",
+                        "smallest magnitude that stays">];
+  let statistics = [Statistic<"flushed", "flushed", "weights set to zero">];
 }
 
 def DedupeConstants : Pass<"dedupe-constants", "::mlir::func::FuncOp"> {
@@ -165,9 +152,8 @@ def DedupeConstants : Pass<"dedupe-constants", "::mlir::func::FuncOp"> {
     Large constants are resources, which compare by name: two copies of one array in
     a model file are found by a hash of their content.
   }];
-  let statistics = [
-    Statistic<"merged", "merged", "constants replaced by an equal one">
-  ];
+  let statistics = [Statistic<"merged", "merged",
+                              "constants replaced by an equal one">];
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,9 +170,7 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
     its operands, so that a chain of element-wise layers between two convolutions
     stays in their blocks. Model inputs and outputs are dense.
   }];
-  let statistics = [
-    Statistic<"adapts", "adapts", "nn.adapt layers inserted">
-  ];
+  let statistics = [Statistic<"adapts", "adapts", "nn.adapt layers inserted">];
 }
 
 def FuseElementwise : Pass<"fuse-elementwise", "::mlir::func::FuncOp"> {
@@ -197,14 +181,11 @@ def FuseElementwise : Pass<"fuse-elementwise", "::mlir::func::FuncOp"> {
     group goes through memory. Data movement (transpose, slice, concat, adapt…)
     joins in, because it is only another index into the operand.
   }];
-  let options = [
-    Option<"maxLayers", "max-layers", "unsigned", /*default=*/"24",
-           "largest group; bounds the size of a kernel">
-  ];
-  let statistics = [
-    Statistic<"groups", "groups", "nn.fuse layers made">,
-    Statistic<"fused", "fused", "layers that went into a group">
-  ];
+  let options = [Option<"maxLayers", "max-layers", "unsigned", /*default=*/"24",
+                        "largest group; bounds the size of a kernel">];
+  let statistics = [Statistic<"groups", "groups", "nn.fuse layers made">,
+                    Statistic<"fused", "fused",
+                              "layers that went into a group">];
 }
 
 def WidenHalf : Pass<"widen-half", "::mlir::func::FuncOp"> {
@@ -216,31 +197,35 @@ def WidenHalf : Pass<"widen-half", "::mlir::func::FuncOp"> {
     drops a rounding, which makes results more accurate, never less. Weights become
     f32 in the bundle. The model's inputs and outputs keep their type.
   }];
-  let statistics = [
-    Statistic<"widenedLayers", "layers", "layers computed in f32 instead">
-  ];
+  let statistics = [Statistic<"widenedLayers", "layers",
+                              "layers computed in f32 instead">];
 }
 
 //===----------------------------------------------------------------------===//
 // Planning a first inference, for one target (in this order)
 //===----------------------------------------------------------------------===//
 
-class Plan_Parts<string description> : Option<"parts", "parts", "::nnv12::plan::Parts",
-    /*default=*/"::nnv12::plan::Parts::KCP", description,
-    [{::llvm::cl::values(
+class Plan_Parts<string description>
+    : Option<"parts", "parts", "::nnv12::plan::Parts",
+             /*default=*/"::nnv12::plan::Parts::KCP", description,
+             [{::llvm::cl::values(
         clEnumValN(::nnv12::plan::Parts::None, "none", "warm routines, weights as in the model, prepared first"),
         clEnumValN(::nnv12::plan::Parts::K, "K", "routines chosen for the first inference"),
         clEnumValN(::nnv12::plan::Parts::KC, "K+C", "and weights stored in any form"),
         clEnumValN(::nnv12::plan::Parts::KCP, "K+C+P", "and preparation beside execution"))}]>;
 class Plan_Profile : Option<"profile", "profile", "std::string", /*default=*/"",
-    "device profile with the costs; none: the built-in one of the target">;
-class Plan_Target : Option<"target", "target", "std::string", /*default=*/"\"host\"",
-    "the CPU, as nnv12c's --target takes it">;
+                            "device profile with the costs; none: the built-in "
+                            "one of the target">;
+class Plan_Target
+    : Option<"target", "target", "std::string", /*default=*/"\"host\"",
+             "the CPU, as nnv12c's --target takes it">;
 class Plan_Threads : Option<"threads", "threads", "unsigned", /*default=*/"0",
-    "threads of the execute lane; 0: one for each big core of the profile">;
+                            "threads of the execute lane; 0: one for each big "
+                            "core of the profile">;
 
 def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
-  let summary = "choose for each layer of @main how it is computed and how its weights are kept";
+  let summary = "choose for each layer of @main how it is computed and how its "
+                "weights are kept";
   let description = [{
     The candidates of a layer are the routines that compute it in the layouts it
     has, each with every way to keep its largest constant in the file: `raw` (as in the
@@ -259,25 +244,25 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
     over after the first inference. A measured profile that lacks a candidate's kernel
     is refused unless `allow-predicted`.
   }];
-  let options = [
-    Plan_Target<>, Plan_Profile<>, Plan_Threads<>,
-    Option<"mode", "mode", "::nnv12::plan::Mode", /*default=*/"::nnv12::plan::Mode::Cold",
-           "what inferences there will be",
-           [{::llvm::cl::values(
+  let options =
+      [Plan_Target<>, Plan_Profile<>, Plan_Threads<>,
+       Option<"mode", "mode", "::nnv12::plan::Mode",
+              /*default=*/"::nnv12::plan::Mode::Cold",
+              "what inferences there will be", [{::llvm::cl::values(
                clEnumValN(::nnv12::plan::Mode::Cold, "cold", "one, after start"),
                clEnumValN(::nnv12::plan::Mode::Continuous, "continuous", "many: warm routines take over"))}]>,
-    Plan_Parts<"what of NNV12 is used">,
-    Option<"allowPredicted", "allow-predicted", "bool", /*default=*/"false",
-           "predict the costs of kernels that a measured profile lacks">
-  ];
-  let statistics = [
-    Statistic<"candidates", "candidates", "candidates of all layers">,
-    Statistic<"switched", "switched", "layers for which another routine takes over">
-  ];
+       Plan_Parts<"what of NNV12 is used">,
+       Option<"allowPredicted", "allow-predicted", "bool", /*default=*/"false",
+              "predict the costs of kernels that a measured profile lacks">];
+  let statistics = [Statistic<"candidates", "candidates",
+                              "candidates of all layers">,
+                    Statistic<"switched", "switched",
+                              "layers for which another routine takes over">];
 }
 
 def PlanWeights : Pass<"plan-weights", "::mlir::ModuleOp"> {
-  let summary = "spell out the stages that make weights ready for what was chosen";
+  let summary =
+      "spell out the stages that make weights ready for what was chosen";
   let description = [{
     Makes a `plan.program` with the stages of every layer: a read of constants that no
     earlier layer has read, a decode where they are compressed, a transform for each step
@@ -287,11 +272,12 @@ def PlanWeights : Pass<"plan-weights", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::nnv12::plan::PlanDialect"];
   let options = [Plan_Target<>, Plan_Profile<>, Plan_Threads<>];
-  let statistics = [
-    Statistic<"preparations", "preparations", "reads, decodes and transforms">,
-    Statistic<"bypassed", "bypassed", "layers whose weights are stored transformed">,
-    Statistic<"compressed", "compressed", "layers whose weights are stored compressed">
-  ];
+  let statistics = [Statistic<"preparations", "preparations",
+                              "reads, decodes and transforms">,
+                    Statistic<"bypassed", "bypassed",
+                              "layers whose weights are stored transformed">,
+                    Statistic<"compressed", "compressed",
+                              "layers whose weights are stored compressed">];
 }
 
 def Schedule : Pass<"schedule", "::mlir::ModuleOp"> {
@@ -306,12 +292,14 @@ def Schedule : Pass<"schedule", "::mlir::ModuleOp"> {
     and `end` (nanoseconds).
   }];
   let dependentDialects = ["::nnv12::plan::PlanDialect"];
-  let options = [Plan_Profile<>, Plan_Parts<"without P there is the execute lane alone">];
-  let statistics = [
-    Statistic<"onExecuteLane", "on-execute-lane", "preparations on the execute lane">,
-    Statistic<"onPreparationLanes", "on-preparation-lanes", "preparations on other lanes">,
-    Statistic<"inBackground", "in-background", "preparations in the background">
-  ];
+  let options = [Plan_Profile<>,
+                 Plan_Parts<"without P there is the execute lane alone">];
+  let statistics = [Statistic<"onExecuteLane", "on-execute-lane",
+                              "preparations on the execute lane">,
+                    Statistic<"onPreparationLanes", "on-preparation-lanes",
+                              "preparations on other lanes">,
+                    Statistic<"inBackground", "in-background",
+                              "preparations in the background">];
 }
 
 #endif // NNV12_PASSES_PASSES

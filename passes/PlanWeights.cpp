@@ -39,8 +39,8 @@ private:
   /// From the file to packed weights, or to transformed ones.
   void prepare() {
     auto [storage, codec] = chosen.option.storage;
-    Value last = plan::ReadOp::create(b, location, done, number,
-                                      *chosen.layer.mainOperand, storage, codec);
+    Value last = plan::ReadOp::create(
+        b, location, done, number, *chosen.layer.mainOperand, storage, codec);
     if (codec == plan::Codec::zstd)
       last = plan::DecodeOp::create(b, location, done, last, number);
     if (storage == plan::Storage::raw)
@@ -53,7 +53,8 @@ private:
     ready[form] = last;
   }
 
-  /// What a routine waits for: its form of the weights, made if it is not there.
+  /// What a routine waits for: its form of the weights, made if it is not
+  /// there.
   SmallVector<Value> weightsFor(const codegen::Routine &routine) {
     if (!chosen.layer.mainOperand)
       return {};
@@ -67,7 +68,8 @@ private:
     return {it->second};
   }
 
-  Value transform(Value after, StringRef form, const codegen::Routine &routine) {
+  Value transform(Value after, StringRef form,
+                  const codegen::Routine &routine) {
     return plan::TransformOp::create(b, location, done, after, number, form,
                                      routine.name());
   }
@@ -93,7 +95,8 @@ struct PlanWeights : PlanningPass<nnv12::impl::PlanWeightsBase<PlanWeights>> {
     if (failed(layers))
       return failure();
 
-    for (auto old : llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
+    for (auto old :
+         llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
       if (old.getTarget() == device->target.name)
         old.erase();
     OpBuilder b = OpBuilder::atBlockEnd(module.getBody());

@@ -7,8 +7,8 @@
 
 namespace nnv12 {
 
-/// A pass over @main with the costs of a device. `Base` is what Passes.td makes of
-/// it, with option `profile`.
+/// A pass over @main with the costs of a device. `Base` is what Passes.td makes
+/// of it, with option `profile`.
 template <typename Base> class PlanningPass : public Base {
 public:
   PlanningPass() = default;
@@ -19,7 +19,8 @@ public:
 
 protected:
   /// Fails with a diagnostic.
-  virtual mlir::LogicalResult run(mlir::ModuleOp module, mlir::func::FuncOp main) = 0;
+  virtual mlir::LogicalResult run(mlir::ModuleOp module,
+                                  mlir::func::FuncOp main) = 0;
 
   /// See plan::planDevice().
   mlir::FailureOr<plan::PlanDevice> device(mlir::Location location,

@@ -207,7 +207,8 @@ struct ComposeUnary : OpRewritePattern<UnaryOp> {
       auto both = compose(*outer, *inner, Exactness::asSpelled);
       if (!both)
         return failure();
-      return replace(both->input, UnaryKind::affine, {both->scale, both->shift});
+      return replace(both->input, UnaryKind::affine,
+                     {both->scale, both->shift});
     }
     auto sigmoid = hardSigmoidOf(op.getOperation());
     if (!sigmoid)

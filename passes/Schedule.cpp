@@ -112,7 +112,8 @@ private:
       lane.erase();
 
     search::Options options = plan::searchOptions(plan::Mode::Cold, parts);
-    plan::CostTable costs(*device->profile, device->target, program.getThreads());
+    plan::CostTable costs(*device->profile, device->target,
+                          program.getThreads());
     search::Problem problem;
     problem.device = costs.device(options.pipeline);
     double warm = 0;
@@ -198,8 +199,8 @@ private:
     return success();
   }
 
-  /// As select-routines has found them together with the routines; searched for where
-  /// a layer does not say.
+  /// As select-routines has found them together with the routines; searched for
+  /// where a layer does not say.
   static FailureOr<search::Schedule> queuesOf(const search::Problem &problem,
                                               const search::Choice &choice,
                                               ArrayRef<plan::Chosen> layers,
@@ -226,7 +227,8 @@ private:
       for (const search::Operation &operation : queue)
         for (Operation *op : stages.find(operation))
           scheduled.insert(op);
-    std::function<void(Lane &, Operation *)> place = [&](Lane &lane, Operation *op) {
+    std::function<void(Lane &, Operation *)> place = [&](Lane &lane,
+                                                         Operation *op) {
       if (!placed.insert(op).second)
         return;
       // What has a place of its own, perhaps on another lane, keeps it.
@@ -257,10 +259,13 @@ private:
       assert(event.lane < lanes.size() && "the lane exists");
       lanes[event.lane].end = std::max(lanes[event.lane].end, event.end);
       ArrayRef<Operation *> parts = stages.find(event.operation);
-      double step = (event.end - event.start) / std::max<size_t>(1, parts.size());
+      double step =
+          (event.end - event.start) / std::max<size_t>(1, parts.size());
       for (auto [i, op] : llvm::enumerate(parts)) {
-        op->setAttr("start", b.getI64IntegerAttr(nanoseconds(event.start + i * step)));
-        op->setAttr("end", b.getI64IntegerAttr(nanoseconds(event.start + (i + 1) * step)));
+        op->setAttr("start",
+                    b.getI64IntegerAttr(nanoseconds(event.start + i * step)));
+        op->setAttr("end", b.getI64IntegerAttr(
+                               nanoseconds(event.start + (i + 1) * step)));
       }
     }
   }
@@ -272,9 +277,8 @@ private:
       if (stages.isNeeded(op))
         continue;
       auto first = lanes.begin() + (lanes.size() > 1);
-      auto lane = std::min_element(first, lanes.end(), [](auto &a, auto &b) {
-        return a.end < b.end;
-      });
+      auto lane = std::min_element(
+          first, lanes.end(), [](auto &a, auto &b) { return a.end < b.end; });
       lane->background.push_back(op->getResult(0));
       uint64_t layer = op->getAttrOfType<IntegerAttr>("layer").getInt();
       lane->end += costs.transform(layers[layer].layer.op, *layers[layer].warm);
@@ -293,7 +297,8 @@ private:
                   : i       ? plan::CoreKind::little
                             : plan::CoreKind::big;
       plan::LaneOp::create(b, program.getLoc(),
-                           i ? plan::LaneKind::prepare : plan::LaneKind::execute,
+                           i ? plan::LaneKind::prepare
+                             : plan::LaneKind::execute,
                            core, lane.queue, lane.background);
     }
   }

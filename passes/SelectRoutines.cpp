@@ -23,8 +23,8 @@ struct SelectRoutines
     if (failed(device))
       return failure();
     plan::clearAnnotations(main);
-    plan::Selection selection = plan::select(main, *device->profile,
-                                             device->target, threads, mode, parts);
+    plan::Selection selection = plan::select(
+        main, *device->profile, device->target, threads, mode, parts);
     std::string missing =
         device::missingKernels(*device->profile, selection.kernels);
     if (!missing.empty() && !allowPredicted)
@@ -42,5 +42,6 @@ struct SelectRoutines
 
 std::unique_ptr<Pass> nnv12::createSelectRoutines(SelectRoutinesOptions options,
                                                   SharedProfile profile) {
-  return std::make_unique<SelectRoutines>(std::move(options), std::move(profile));
+  return std::make_unique<SelectRoutines>(std::move(options),
+                                          std::move(profile));
 }

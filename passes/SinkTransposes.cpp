@@ -221,29 +221,30 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
 /// A slice or a pad of `x`, of which `op` is that of its transpose.
 Value untransposed(PatternRewriter &rewriter, SliceOp op, Type type, Value x,
                    ArrayRef<int64_t> perm) {
-  return SliceOp::create(rewriter, op.getLoc(), type, x,
-                         unpermute(op.getStarts(), perm), unpermute(op.getSizes(), perm),
-                         unpermute(op.getSteps(), perm));
+  return SliceOp::create(
+      rewriter, op.getLoc(), type, x, unpermute(op.getStarts(), perm),
+      unpermute(op.getSizes(), perm), unpermute(op.getSteps(), perm));
 }
 Value untransposed(PatternRewriter &rewriter, PadOp op, Type type, Value x,
                    ArrayRef<int64_t> perm) {
   return PadOp::create(rewriter, op.getLoc(), type, x, op.getValue(),
-                       unpermute(op.getLow(), perm), unpermute(op.getHigh(), perm),
-                       op.getMode());
+                       unpermute(op.getLow(), perm),
+                       unpermute(op.getHigh(), perm), op.getMode());
 }
 
 /// What they say of each dimension moves with it.
 template <typename Op> struct SinkThroughBounds : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
     auto transpose = op.getInput().template getDefiningOp<TransposeOp>();
     if (!transpose || !op.getInput().hasOneUse())
       return failure();
     ArrayRef<int64_t> perm = transpose.getPerm();
     RankedTensorType type = typeOf(op.getResult());
-    Value inner = untransposed(rewriter, op,
-                               withShape(type, unpermute(type.getShape(), perm)),
-                               transpose.getInput(), perm);
+    Value inner = untransposed(
+        rewriter, op, withShape(type, unpermute(type.getShape(), perm)),
+        transpose.getInput(), perm);
     rewriter.replaceOpWithNewOp<TransposeOp>(op, type, inner,
                                              transpose.getPermAttr());
     return success();
@@ -276,8 +277,8 @@ struct TransposeIntoMatMul : OpRewritePattern<MatMulOp> {
     auto transpose = value.getDefiningOp<TransposeOp>();
     if (!transpose || transpose.getPerm().size() < 2)
       return {};
-    Perm expected = llvm::to_vector<4>(
-        llvm::seq<int64_t>(0, transpose.getPerm().size()));
+    Perm expected =
+        llvm::to_vector<4>(llvm::seq<int64_t>(0, transpose.getPerm().size()));
     std::swap(expected[expected.size() - 1], expected[expected.size() - 2]);
     return transpose.getPerm() == ArrayRef<int64_t>(expected) ? transpose
                                                               : TransposeOp();
@@ -440,10 +441,12 @@ struct SinkTransposes : nnv12::impl::SinkTransposesBase<SinkTransposes> {
     };
     int64_t before = countTransposes();
     RewritePatternSet patterns(&getContext());
-    patterns.add<SinkThroughUnary, SinkThroughBinary, SinkThroughConcat,
-                 SinkThroughReduce, SinkThroughBounds<SliceOp>, SinkThroughBounds<PadOp>,
-                 TransposeToReshape, TransposeIntoMatMul, ReshapeBelowUnary,
-                 ReshapeBelowBinary, UnitReshapeBelowTranspose>(&getContext());
+    patterns
+        .add<SinkThroughUnary, SinkThroughBinary, SinkThroughConcat,
+             SinkThroughReduce, SinkThroughBounds<SliceOp>,
+             SinkThroughBounds<PadOp>, TransposeToReshape, TransposeIntoMatMul,
+             ReshapeBelowUnary, ReshapeBelowBinary, UnitReshapeBelowTranspose>(
+            &getContext());
     rewriteGreedily(getOperation(), std::move(patterns));
     removed += std::max<int64_t>(before - countTransposes(), 0);
   }

@@ -1,8 +1,8 @@
 //===- WidenHalf.cpp - Compute 16-bit floats in f32 -----------------------===//
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
-#include "passes/Passes.h"
 #include "mlir/IR/Builders.h"
+#include "passes/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <cassert>
@@ -47,8 +47,8 @@ private:
     OpBuilder b(layer);
     for (OpOperand &operand : layer->getOpOperands())
       if (isHalf(operand.get().getType()))
-        operand.set(cast(b, layer, widened(operand.get().getType()),
-                         operand.get()));
+        operand.set(
+            cast(b, layer, widened(operand.get().getType()), operand.get()));
     b.setInsertionPointAfter(layer);
     for (Value result : layer->getResults()) {
       if (!isHalf(result.getType()))

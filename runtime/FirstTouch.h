@@ -1,9 +1,9 @@
 //===- FirstTouch.h - Memory that is about to be used -----------*- C++ -*-===//
 //
-// The system supplies a page at its first use, and clears it: for 2 MB that takes
-// as long as a layer of a small model. Threads that wait for the storage, or have
-// nothing left to prepare, ask for the pages of the arena and of the outputs before
-// the executes come to them. Contents do not change.
+// The system supplies a page at its first use, and clears it: for 2 MB that
+// takes as long as a layer of a small model. Threads that wait for the storage,
+// or have nothing left to prepare, ask for the pages of the arena and of the
+// outputs before the executes come to them. Contents do not change.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_FIRSTTOUCH_H
@@ -26,11 +26,11 @@ public:
 
   /// Room for so many ranges. False when memory ran out.
   bool create(size_t ranges);
-  /// Memory that will be written, after what was added before it. One thread adds,
-  /// while others touch. The memory must stay until close().
+  /// Memory that will be written, after what was added before it. One thread
+  /// adds, while others touch. The memory must stay until close().
   void add(void *data, size_t size);
-  /// Asks for the pages of the next piece, the size of a huge page at most. False
-  /// where none is left. Any thread, not after *this is gone.
+  /// Asks for the pages of the next piece, the size of a huge page at most.
+  /// False where none is left. Any thread, not after *this is gone.
   bool touchNext();
   /// Touches no more, and waits for those that are at it.
   void close();

@@ -34,8 +34,8 @@ uint32_t Lanes::numThreads(const bundle::Program *program,
   // On a single CPU another thread only takes turns with the caller.
   if (lanes < 2 || options.threads == 0 || availableCpus() == 1)
     return 0;
-  // In the first run lanes mostly wait for the storage. One thread more prepares what
-  // switches need meanwhile, while CPUs are idle.
+  // In the first run lanes mostly wait for the storage. One thread more
+  // prepares what switches need meanwhile, while CPUs are idle.
   bool oneMore = options.continuous && options.steal && hasBackground(program);
   return std::min(lanes - 1 + oneMore, options.threads);
 }
@@ -169,20 +169,20 @@ void *Lanes::threadMain(void *argument) {
   return nullptr;
 }
 
-/// Until there are no pieces left that nobody has begun, and no memory that nobody
-/// has touched; or until a preparation has failed, for then no result is wanted. A
-/// thread without a lane has no part in the first run.
+/// Until there are no pieces left that nobody has begun, and no memory that
+/// nobody has touched; or until a preparation has failed, for then no result is
+/// wanted. A thread without a lane has no part in the first run.
 ///
-/// It may wait for what the caller does in a run, for as long as there is none: nobody
-/// waits for this thread then but ~Lanes, which ends the wait.
+/// It may wait for what the caller does in a run, for as long as there is none:
+/// nobody waits for this thread then but ~Lanes, which ends the wait.
 void Lanes::work(Preparer &preparer) {
   bool hasLane = preparer.thread < queues.size(), inBackground = false;
   // The first layers want it, and the storage has not answered yet.
   if (hasLane)
     firstTouch->touchNext();
   for (;;) {
-    // First the count, then all that an event may tell of: the end as well. What happens
-    // in between makes the wait below return at once.
+    // First the count, then all that an event may tell of: the end as well.
+    // What happens in between makes the wait below return at once.
     uint32_t seen = items.finishes().seen();
     BETWEEN_LOOKS();
     if (isOver())
@@ -210,8 +210,8 @@ void Lanes::work(Preparer &preparer) {
     continue;
 }
 
-/// The first entry that can be worked on, or `none`; without `reads` it is none of
-/// those.
+/// The first entry that can be worked on, or `none`; without `reads` it is none
+/// of those.
 uint32_t Lanes::findReady(Queue &queue, bool reads) {
   uint32_t head = queue.head.load(std::memory_order_relaxed);
   while (head < queue.count && !items.hasPieces(queue.entries[head]))
@@ -298,14 +298,18 @@ void Lanes::prepare(uint32_t index, Workers &workers) {
 }
 
 /// Each wait is for one event, and is bounded:
-///   - what is not done and has pieces that nobody has begun is done here, or, without
-///     stealing, by the thread of its lane, which works as long as its queue has
-///     something ready (start() turns stealing on where such a thread is missing);
+///   - what is not done and has pieces that nobody has begun is done here, or,
+///   without
+///     stealing, by the thread of its lane, which works as long as its queue
+///     has something ready (start() turns stealing on where such a thread is
+///     missing);
 ///   - that there is always something ready is proven before the plan is used
 ///     (artifact/PlanVerifier.cpp: verifyNoDeadlock, verifyBackground);
-///   - what others have begun ends with an event, after one piece a thread at most:
+///   - what others have begun ends with an event, after one piece a thread at
+///   most:
 ///     Preparations::finish() tells of success and of failure;
-///   - a failed preparation is never done, so what waits for it never gets ready. This is
+///   - a failed preparation is never done, so what waits for it never gets
+///   ready. This is
 ///     looked at after each event, before the next wait.
 bool Lanes::waitFor(const After *after, Workers &workers) {
   for (;;) {
@@ -319,9 +323,10 @@ bool Lanes::waitFor(const After *after, Workers &workers) {
     if (index != none) {
       if (items.workOnRest(index, members[0].preparer, workers))
         record(index, 0, start);
-    } else if (mayHelp() && (index = findReady(queues, 0, /*reads=*/false)) != none) {
-      // A piece at a time: what it waits for may be done any moment. No reads, which
-      // would wait for the storage like those that others are at.
+    } else if (mayHelp() &&
+               (index = findReady(queues, 0, /*reads=*/false)) != none) {
+      // A piece at a time: what it waits for may be done any moment. No reads,
+      // which would wait for the storage like those that others are at.
       workOn(index, members[0].preparer, 1);
     } else {
       items.finishes().wait(seen);

@@ -38,13 +38,14 @@ public:
     bool steal = true;
   };
 
-  /// How many threads start() will start: one a preparation lane, and one more for what
-  /// switches need, if options allow.
+  /// How many threads start() will start: one a preparation lane, and one more
+  /// for what switches need, if options allow.
   static uint32_t numThreads(const bundle::Program *program,
                              const Options &options);
 
   /// Allocates. `scratch` has room of `stride` bytes for each thread, the
-  /// execute lane's first; threads that have nothing to prepare serve `firstTouch`.
+  /// execute lane's first; threads that have nothing to prepare serve
+  /// `firstTouch`.
   bool create(const nnv12_bundle &bundle, const Options &options, Memory memory,
               uint8_t *scratch, size_t stride, FirstTouch &firstTouch,
               const Trace &trace, artifact::Fault &fault);

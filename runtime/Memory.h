@@ -30,7 +30,8 @@ public:
   bool allocate(size_t size, size_t alignment) {
     if (size == 0)
       return true;
-    assert(alignment && (alignment & (alignment - 1)) == 0 && "alignments are powers of two");
+    assert(alignment && (alignment & (alignment - 1)) == 0 &&
+           "alignments are powers of two");
     if (size > SIZE_MAX - alignment)
       return false;
     // Alignment beyond a page costs address space, no memory.

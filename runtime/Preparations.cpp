@@ -160,8 +160,8 @@ bool Preparations::compute(Item &item, uint64_t begin, uint64_t end,
 
 void Preparations::finish(Item &item, uint32_t pieces, bool good) {
   if (!good) {
-    // It never becomes done, so that nobody takes what came of it: who waits for it
-    // wakes up and finds that the plan has failed.
+    // It never becomes done, so that nobody takes what came of it: who waits
+    // for it wakes up and finds that the plan has failed.
     const bundle::Operation *nobody = nullptr;
     culprit.compare_exchange_strong(nobody, item.operation);
     failed.store(true, std::memory_order_release);
@@ -180,7 +180,8 @@ void Preparations::finish(Item &item, uint32_t pieces, bool good) {
 }
 
 /// Weights that were decoded or transformed need not stay in this process's
-/// memory beside the result. In the page cache they do, as long as there is room.
+/// memory beside the result. In the page cache they do, as long as there is
+/// room.
 void Preparations::forgetSource(const Item &item) const {
   auto page = static_cast<uintptr_t>(getpagesize());
   auto begin = reinterpret_cast<uintptr_t>(item.operands[1]);

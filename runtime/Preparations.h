@@ -72,8 +72,8 @@ public:
   bool workOnRest(uint32_t index, Preparer &leader, Workers &workers);
 
   uint32_t numDone() const { return doneCount.load(std::memory_order_relaxed); }
-  /// Set when a preparation has failed: that one and those that wait for it are never
-  /// done. To be looked at before every wait.
+  /// Set when a preparation has failed: that one and those that wait for it are
+  /// never done. To be looked at before every wait.
   bool hasFailed() const { return failed.load(std::memory_order_acquire); }
   bool reportFailure(artifact::Fault &fault) const;
 

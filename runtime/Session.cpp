@@ -12,7 +12,6 @@ using namespace nnv12;
 using namespace nnv12::runtime;
 using artifact::Fault;
 
-
 nnv12_session::~nnv12_session() {
   if (bundle)
     bundle->release();
@@ -158,7 +157,8 @@ bool nnv12_session::resolve(Fault &fault) {
                   change->operation(), change->replacement()->after(), false};
     changes[i].step.switched = true;
   }
-  assert(place == operandTable.end() && patch == patches.end() && "all were counted");
+  assert(place == operandTable.end() && patch == patches.end() &&
+         "all were counted");
   return true;
 }
 

@@ -15,15 +15,17 @@ static constexpr size_t stackSize = 1u << 20;
 /// The shortest time slice that Linux grants; usual ones are 3 ms and more.
 static constexpr uint64_t shortSlice = 100000;
 
-/// Sets the calling thread's time slice, nanoseconds, and returns what it was; 0 where the
-/// system has no such thing, or the thread has another policy than time sharing.
+/// Sets the calling thread's time slice, nanoseconds, and returns what it was;
+/// 0 where the system has no such thing, or the thread has another policy than
+/// time sharing.
 static uint64_t exchangeSlice(uint64_t slice) {
 #ifdef __ANDROID__
   // Whether apps may ask, their sandbox says by killing those that do.
   (void)slice;
   return 0;
 #else
-  // struct sched_attr of sched_setattr(2), which C libraries lack, as Linux 3.14 had it.
+  // struct sched_attr of sched_setattr(2), which C libraries lack, as
+  // Linux 3.14 had it.
   struct {
     uint32_t size, policy;
     uint64_t flags;

@@ -38,14 +38,15 @@ private:
 
 /// Starts threads with all signals blocked and small stacks. The application's
 /// signals are none of our threads' business. They begin on other CPUs than the
-/// caller's, where the system lets us say so: on the same one, one of the two would wait for the
-/// other's time slice, some milliseconds of a cold start.
+/// caller's, where the system lets us say so: on the same one, one of the two
+/// would wait for the other's time slice, some milliseconds of a cold start.
 class ThreadStarter {
 public:
-  /// Short, for threads that mostly wait: such a thread gets a CPU as soon as what it waits
-  /// for has happened, even if others compute on all of them. It asks for its share of time
-  /// in smaller pieces, not for more of it. Linux heeds that from 6.12 on; before, and
-  /// elsewhere, slices are as long as the system makes them.
+  /// Short, for threads that mostly wait: such a thread gets a CPU as soon as
+  /// what it waits for has happened, even if others compute on all of them. It
+  /// asks for its share of time in smaller pieces, not for more of it. Linux
+  /// heeds that from 6.12 on; before, and elsewhere, slices are as long as the
+  /// system makes them.
   enum class Slices { Default, Short };
 
   explicit ThreadStarter(Slices slices = Slices::Default);
@@ -63,8 +64,9 @@ private:
   CpuMask allowed;
   pthread_attr_t attributes;
   sigset_t before;
-  /// Of the caller, whose slice threads inherit: from the first moment on, since one that
-  /// asks for itself has to get a CPU before. 0 where nothing is changed.
+  /// Of the caller, whose slice threads inherit: from the first moment on,
+  /// since one that asks for itself has to get a CPU before. 0 where nothing is
+  /// changed.
   uint64_t callersSlice = 0;
 };
 

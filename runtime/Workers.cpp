@@ -86,8 +86,8 @@ void Workers::work(uint32_t index) {
   }
 }
 
-/// Sleeps for as long as there is no operation. Nobody waits for a worker that has not
-/// joined, but ~Workers, which ends the sleep.
+/// Sleeps for as long as there is no operation. Nobody waits for a worker that
+/// has not joined, but ~Workers, which ends the sleep.
 bool Workers::join(uint32_t &seen) {
   auto isNew = [&](uint32_t value) {
     return (value & openBit) && value >> numberShift != seen;
@@ -150,8 +150,8 @@ void Workers::takePieces(uint32_t index) {
   }
 }
 
-/// Bounded by one piece of each worker that has joined, which depends on nobody: nobody
-/// joins any more, and no kernel waits.
+/// Bounded by one piece of each worker that has joined, which depends on
+/// nobody: nobody joins any more, and no kernel waits.
 void Workers::waitForWorkers() {
   auto nobody = [&] {
     return (state.load(std::memory_order_acquire) & joinedMask) == 0;
@@ -168,8 +168,8 @@ void Workers::waitForWorkers() {
 #if defined(__clang__)
 __attribute__((no_sanitize("function")))
 #endif
-void Workers::run(artifact::KernelFn fn, void *const *addresses,
-                  uint64_t first, uint64_t end) {
+void Workers::run(artifact::KernelFn fn, void *const *addresses, uint64_t first,
+                  uint64_t end) {
   assert(first <= end);
   uint64_t tiles = end - first;
   if (count == 1 || tiles <= 1) {
@@ -178,7 +178,8 @@ void Workers::run(artifact::KernelFn fn, void *const *addresses,
          scratch);
     return;
   }
-  assert((state.load() & (openBit | joinedMask)) == 0 && "one operation at a time");
+  assert((state.load() & (openBit | joinedMask)) == 0 &&
+         "one operation at a time");
   kernel = fn;
   operands = addresses;
   for (uint32_t i = 0; i < count; ++i) {

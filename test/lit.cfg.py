@@ -8,26 +8,56 @@ import lit.formats
 config.name = "nnv12"
 config.test_format = lit.formats.ShTest(execute_external=True)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "install", "unit", "fuzz", "data", "conformance", "models"]
+config.excludes = [
+    "Inputs",
+    "install",
+    "unit",
+    "fuzz",
+    "data",
+    "conformance",
+    "models",
+]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.nnv12_build, "test")
 
 config.environment["PATH"] = os.pathsep.join(
-    [os.path.join(config.nnv12_build, "bin"), config.llvm_tools, os.environ["PATH"]])
+    [
+        os.path.join(config.nnv12_build, "bin"),
+        config.llvm_tools,
+        os.environ["PATH"],
+    ]
+)
 config.substitutions.append(("%source", config.nnv12_source))
 config.substitutions.append(("%build", config.nnv12_build))
 config.substitutions.append(("%python", config.python))
 # `%onnx TEST NAME OUT.onnx` writes the model NAME of a test of the importer.
-config.substitutions.append(("%onnx", " ".join(
-    [config.python, os.path.join(config.test_source_root, "compiler/import/onnx_text.py")])))
+config.substitutions.append(
+    (
+        "%onnx",
+        " ".join(
+            [
+                config.python,
+                os.path.join(
+                    config.test_source_root, "compiler/import/onnx_text.py"
+                ),
+            ]
+        ),
+    )
+)
 # A tool must say no in one line and leave with 1: `%refuses COMMAND | FileCheck`.
 config.substitutions.append(
-    ("%refuses", os.path.join(config.test_source_root, "refuses.sh")))
+    ("%refuses", os.path.join(config.test_source_root, "refuses.sh"))
+)
 if config.nnv12_compiler:
     config.available_features.add("compiler")
 else:
     config.suffixes = [".test"]
-if subprocess.run([config.python, "-c", "import onnx.parser"], capture_output=True).returncode == 0:
+if (
+    subprocess.run(
+        [config.python, "-c", "import onnx.parser"], capture_output=True
+    ).returncode
+    == 0
+):
     config.available_features.add("onnx")
 # Sanitizers need more address space than a limit leaves them.
 if config.nnv12_sanitized:

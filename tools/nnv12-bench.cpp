@@ -110,7 +110,8 @@ static int coldMain(const BenchOptions &options) {
     sendReport(options.reportTo, report);
     return 0;
   }
-  // Before all else: what is read ahead would use the time, which does not count.
+  // Before all else: what is read ahead would use the time, which does not
+  // count.
   std::vector<nnv12_input> in = takeInputs(options.inputsFrom);
   double start = milliseconds();
   Bundle bundle = openBundle(options.bundle, options.load);

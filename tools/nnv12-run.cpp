@@ -63,9 +63,10 @@ static CommandLine parseOptions(int argc, char **argv) {
   Options options("nnv12-run", overview, examples);
   options.positional("BUNDLE.nnv", result.bundle);
   result.input.addTo(options);
-  options.output("output-dir", "DIR", result.outputDir,
-                 "Write each output to DIR/output_I.npy. DIR is made if it does "
-                 "not exist.");
+  options.output(
+      "output-dir", "DIR", result.outputDir,
+      "Write each output to DIR/output_I.npy. DIR is made if it does "
+      "not exist.");
   options.text("expect", "DIR", result.expect,
                "Compare each output with DIR/output_I.npy, print the largest "
                "absolute and relative error, and exit with 1 if one is outside "
@@ -140,8 +141,8 @@ static void writeOutputs(const std::string &dir, const Bundle &bundle,
   if (mkdir(dir.c_str(), 0777) != 0 && errno != EEXIST)
     fail(dir + ": cannot create: " + strerror(errno));
   for (uint32_t i = 0; i < outputs.size(); ++i) {
-    std::string error = writeNpy(caseFile(dir, i), bundle.output(i),
-                                 outputs[i].data.data());
+    std::string error =
+        writeNpy(caseFile(dir, i), bundle.output(i), outputs[i].data.data());
     if (!error.empty())
       fail(error);
   }

@@ -20,9 +20,12 @@ using namespace nnv12::tools;
 using namespace nnv12::tune;
 
 static constexpr char overview[] =
-    "measures, on the device that it runs on, what nnv12c must know to plan for it: "
-    "each kernel of tuning bundles (nnv12c --emit tuning) on each kind of core, storage, "
-    "memory, and what neighbouring threads cost each other. Writes a device profile "
+    "measures, on the device that it runs on, what nnv12c must know to plan "
+    "for it: "
+    "each kernel of tuning bundles (nnv12c --emit tuning) on each kind of "
+    "core, storage, "
+    "memory, and what neighbouring threads cost each other. Writes a device "
+    "profile "
     "for nnv12c --profile";
 
 static constexpr char examples[] =
@@ -48,25 +51,31 @@ static TuneOptions parseOptions(int argc, char **argv) {
   TuneOptions result;
   Options options("nnv12-tune", overview, examples);
   options.positionals("TUNING.nnv", result.bundles);
-  options.output("o", "PROFILE.json", result.output,
-                 "Where to write the device profile. Required. May be that of --base, "
-                 "but none of the bundles.");
-  options.text("base", "PROFILE.json", result.base,
-               "Take what is known of this device from an earlier profile, measure "
-               "kernels alone, and add them.");
-  options.number("repeat", "N", result.repeat, 1, 1000,
-                 "Runs of each kernel, after one that does not count; the median is "
-                 "taken. Where all kernels take less than a fifth of a second they run "
-                 "that long instead of once. Default 9.");
-  options.reals("threads", "LIST", result.threads,
-                "Numbers of threads to measure with, e.g. 1,2,4; what lies between two "
-                "of them is interpolated. Default: powers of two up to the number of big "
-                "cores, and that number.");
-  options.text("storage", "FOLDER", result.storage,
-               "Where models will be stored: read speed is measured there. Default: the "
-               "profile's folder.");
-  options.number("storage-size", "MB", result.storageMB, 4, 4096,
-                 "Size of the file that is written and read there. Default 64.");
+  options.output(
+      "o", "PROFILE.json", result.output,
+      "Where to write the device profile. Required. May be that of --base, "
+      "but none of the bundles.");
+  options.text(
+      "base", "PROFILE.json", result.base,
+      "Take what is known of this device from an earlier profile, measure "
+      "kernels alone, and add them.");
+  options.number(
+      "repeat", "N", result.repeat, 1, 1000,
+      "Runs of each kernel, after one that does not count; the median is "
+      "taken. Where all kernels take less than a fifth of a second they run "
+      "that long instead of once. Default 9.");
+  options.reals(
+      "threads", "LIST", result.threads,
+      "Numbers of threads to measure with, e.g. 1,2,4; what lies between two "
+      "of them is interpolated. Default: powers of two up to the number of big "
+      "cores, and that number.");
+  options.text(
+      "storage", "FOLDER", result.storage,
+      "Where models will be stored: read speed is measured there. Default: the "
+      "profile's folder.");
+  options.number(
+      "storage-size", "MB", result.storageMB, 4, 4096,
+      "Size of the file that is written and read there. Default 64.");
   options.text("name", "NAME", result.name,
                "The device's name, for people. Default: its CPU.");
   options.parse(argc, argv);
@@ -96,8 +105,8 @@ static std::vector<unsigned> threadCounts(const TuneOptions &options,
   return counts;
 }
 
-/// Times for 1, 2, 3... threads of those that were measured, linear in 1 / threads
-/// between two: a part that does not scale and one that does.
+/// Times for 1, 2, 3... threads of those that were measured, linear in 1 /
+/// threads between two: a part that does not scale and one that does.
 static std::vector<double> interpolate(const std::vector<unsigned> &counts,
                                        const std::vector<double> &times) {
   assert(counts.size() == times.size() && !counts.empty() && counts[0] == 1 &&
@@ -107,7 +116,8 @@ static std::vector<double> interpolate(const std::vector<unsigned> &counts,
   for (size_t i = 0; i < counts.size(); ++i) {
     for (unsigned n = i ? counts[i - 1] + 1 : counts[i]; n < counts[i]; ++n) {
       double a = 1.0 / counts[i - 1], b = 1.0 / counts[i];
-      result.push_back(times[i] + (times[i - 1] - times[i]) * (1.0 / n - b) / (a - b));
+      result.push_back(times[i] +
+                       (times[i - 1] - times[i]) * (1.0 / n - b) / (a - b));
     }
     result.push_back(times[i]);
   }
@@ -125,8 +135,8 @@ static void measureKernels(Kernels &kernels, const TuneOptions &options,
     between();
     progress.step();
   };
-  std::string what = std::to_string(kernels.features().size()) + " kernels of " +
-                     kernels.path() + ", ";
+  std::string what = std::to_string(kernels.features().size()) +
+                     " kernels of " + kernels.path() + ", ";
   std::vector<std::vector<double>> big;
   for (unsigned count : counts) {
     OnCores pinned(cores.big);
@@ -134,7 +144,8 @@ static void measureKernels(Kernels &kernels, const TuneOptions &options,
                    (count == 1 ? " thread" : " threads"));
     Kernels::Times times = kernels.measure(count, options.repeat, bigStep);
     big.push_back(std::move(times.medians));
-    firstRuns.insert(firstRuns.end(), times.firstRuns.begin(), times.firstRuns.end());
+    firstRuns.insert(firstRuns.end(), times.firstRuns.begin(),
+                     times.firstRuns.end());
   }
   std::vector<double> little;
   if (!cores.little.empty()) {
@@ -192,8 +203,8 @@ static std::string storageFolder(const TuneOptions &options) {
 /// Beside the first one.
 static constexpr size_t storageSamples = 11;
 
-/// All that does not depend on kernels, but for what is sampled while these are measured.
-/// `kernels` are there to be disturbed.
+/// All that does not depend on kernels, but for what is sampled while these are
+/// measured. `kernels` are there to be disturbed.
 static void measureSystem(Storage &storage, const Cores &cores,
                           Kernels &kernels, device::DeviceProfile &profile,
                           Progress &progress) {
@@ -207,9 +218,10 @@ static void measureSystem(Storage &storage, const Cores &cores,
     OnCores pinned({cores.big[0]});
     storage.sample();
     if (storage.resident() > 0.5)
-      fprintf(stderr,
-              "nnv12-tune: warning: files stay in memory, so that no storage was "
-              "measured; see --storage\n");
+      fprintf(
+          stderr,
+          "nnv12-tune: warning: files stay in memory, so that no storage was "
+          "measured; see --storage\n");
   }
   profile.laneStartUs = measureThreadStartUs(repeat);
   progress.step();
@@ -237,14 +249,15 @@ static void measureSystem(Storage &storage, const Cores &cores,
   }
   progress.step();
   progress.phase("interference");
-  Interference interference = measureInterference(kernels, storage.file(), cores, repeat);
+  Interference interference =
+      measureInterference(kernels, storage.file(), cores, repeat);
   profile.executeInterference = interference.execute;
   profile.prepareInterference = interference.prepare;
   progress.step();
 }
 
-/// Coefficients of what the profile has none for yet: those that came with --base
-/// were made of kernels that are not at hand now.
+/// Coefficients of what the profile has none for yet: those that came with
+/// --base were made of kernels that are not at hand now.
 static device::Fit
 fitCoefficients(const std::vector<device::KernelFeatures> &features,
                 bool hasBase, device::DeviceProfile &profile) {
@@ -314,15 +327,18 @@ int main(int argc, char **argv) {
       measureSystem(*storage, cores, bundles[0], profile, progress);
     std::vector<device::KernelFeatures> features;
     // Samples of the storage are spread over the time that kernels take.
-    size_t steps = bundles.size() * (options.repeat + 1) * counts.size(), step = 0;
+    size_t steps = bundles.size() * (options.repeat + 1) * counts.size(),
+           step = 0;
     auto between = [&] {
-      if (storage && step * storageSamples / steps != (step + 1) * storageSamples / steps)
+      if (storage &&
+          step * storageSamples / steps != (step + 1) * storageSamples / steps)
         storage->sample();
       ++step;
     };
     std::vector<double> firstRuns;
     for (Kernels &kernels : bundles) {
-      measureKernels(kernels, options, cores, counts, between, firstRuns, profile, progress);
+      measureKernels(kernels, options, cores, counts, between, firstRuns,
+                     profile, progress);
       features.insert(features.end(), kernels.features().begin(),
                       kernels.features().end());
     }
@@ -340,21 +356,22 @@ int main(int argc, char **argv) {
          profile.big.count);
   if (profile.little.count)
     printf(" and %u little", profile.little.count);
-  printf(" cores\n"
-         "  kernels   %zu; predicted from coefficients they would be %.0f %% off "
-         "(median)\n"
-         "  core      %.1f GFLOP/s, %.1f GB/s, thread scaling %.2f\n"
-         "  storage   %.0f MB/s, latency %.0f us, map %.0f us/MB\n"
-         "  memory    first touch %.0f us/MB, in small pages %.0f\n"
-         "  zstd      %.0f MB/s, of repeated numbers %.0f\n"
-         "  together  execute %.2f, prepare %.2f\n"
-         "  first run %.2f of a later one\n",
-         profile.kernels.size(), 100 * fit.errorAfter, profile.big.gflops,
-         profile.big.memoryGBps, profile.threadScaling, profile.readMBps,
-         profile.readLatencyUs, profile.mapUsPerMB, profile.firstTouchUsPerMB,
-         profile.firstTouchSmallUsPerMB,
-         profile.zstdMBps, profile.zstdRepeatsMBps, profile.executeInterference,
-         profile.prepareInterference, profile.firstRun);
+  printf(
+      " cores\n"
+      "  kernels   %zu; predicted from coefficients they would be %.0f %% off "
+      "(median)\n"
+      "  core      %.1f GFLOP/s, %.1f GB/s, thread scaling %.2f\n"
+      "  storage   %.0f MB/s, latency %.0f us, map %.0f us/MB\n"
+      "  memory    first touch %.0f us/MB, in small pages %.0f\n"
+      "  zstd      %.0f MB/s, of repeated numbers %.0f\n"
+      "  together  execute %.2f, prepare %.2f\n"
+      "  first run %.2f of a later one\n",
+      profile.kernels.size(), 100 * fit.errorAfter, profile.big.gflops,
+      profile.big.memoryGBps, profile.threadScaling, profile.readMBps,
+      profile.readLatencyUs, profile.mapUsPerMB, profile.firstTouchUsPerMB,
+      profile.firstTouchSmallUsPerMB, profile.zstdMBps, profile.zstdRepeatsMBps,
+      profile.executeInterference, profile.prepareInterference,
+      profile.firstRun);
   finishOutput();
   return 0;
 }

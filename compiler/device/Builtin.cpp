@@ -4,7 +4,8 @@
 
 namespace nnv12::device {
 
-DeviceProfile builtinProfile(const std::string &architecture, const std::string &target) {
+DeviceProfile builtinProfile(const std::string &architecture,
+                             const std::string &target) {
   DeviceProfile p;
   p.name = "ordinary " + target;
   p.architecture = architecture;
@@ -20,13 +21,16 @@ DeviceProfile builtinProfile(const std::string &architecture, const std::string 
   p.laneStartUs = 60;
   p.readLatencyUs = 100;
   p.mapUsPerMB = p.mapLittleUsPerMB = 60;
-  // Whether the device has libzstd is not known, so nothing is compressed for it.
-  p.zstdMBps = p.zstdLittleMBps = p.zstdRepeatsMBps = p.zstdRepeatsLittleMBps = 1;
+  // Whether the device has libzstd is not known, so nothing is compressed for
+  // it.
+  p.zstdMBps = p.zstdLittleMBps = p.zstdRepeatsMBps = p.zstdRepeatsLittleMBps =
+      1;
   p.executeInterference = 1.1;
   p.prepareInterference = 1.15;
-  // Winograd, what prepares weights and what memory bounds: rounded from fits (fitEfficiency) to the
-  // kernels of squeezenet, mobilenetv2 and ultraface on one Xeon core with AVX-512. Memory above
-  // 1: small layers are served by caches. Other convolutions: 80 to 88 % of the peak is seen.
+  // Winograd, what prepares weights and what memory bounds: rounded from fits
+  // (fitEfficiency) to the kernels of squeezenet, mobilenetv2 and ultraface on
+  // one Xeon core with AVX-512. Memory above 1: small layers are served by
+  // caches. Other convolutions: 80 to 88 % of the peak is seen.
   p.efficiency = {
       {"", {0.5, 0.9, 0.2}},
       {"conv", {0.6, 0.8, 1}},

@@ -8,7 +8,8 @@
 
 namespace nnv12::device {
 
-const Efficiency &DeviceProfile::efficiencyOf(const std::string &routine) const {
+const Efficiency &
+DeviceProfile::efficiencyOf(const std::string &routine) const {
   for (size_t length = routine.size();;) {
     auto found = efficiency.find(routine.substr(0, length));
     if (found != efficiency.end())
@@ -23,39 +24,50 @@ const Efficiency &DeviceProfile::efficiencyOf(const std::string &routine) const 
 }
 
 double speedup(const DeviceProfile &profile, unsigned threads, int64_t tiles) {
-  int64_t n = std::max<int64_t>(1, std::min(threads, std::max(1u, profile.big.count)));
+  int64_t n =
+      std::max<int64_t>(1, std::min(threads, std::max(1u, profile.big.count)));
   tiles = std::max<int64_t>(1, tiles);
   n = std::min(n, tiles);
   double ideal = 1 + double(n - 1) * profile.threadScaling;
-  // n threads need ceil(tiles / n) rounds; a full last round would be the ideal.
+  // n threads need ceil(tiles / n) rounds; a full last round would be the
+  // ideal.
   double rounds = double((tiles + n - 1) / n);
   return std::max(1.0, ideal * (double(tiles) / double(n)) / rounds);
 }
 
 /// On one core, without the overhead.
-static double alone(const Efficiency &e, const CoreKind &core, const KernelFeatures &kernel) {
-  double compute = core.gflops > 0 ? 2 * kernel.multiplyAdds / (e.compute * core.gflops * 1e6) : 0;
-  double memory = core.memoryGBps > 0 ? kernel.bytes / (e.memory * core.memoryGBps * 1e6) : 0;
+static double alone(const Efficiency &e, const CoreKind &core,
+                    const KernelFeatures &kernel) {
+  double compute = core.gflops > 0 ? 2 * kernel.multiplyAdds /
+                                         (e.compute * core.gflops * 1e6)
+                                   : 0;
+  double memory = core.memoryGBps > 0
+                      ? kernel.bytes / (e.memory * core.memoryGBps * 1e6)
+                      : 0;
   return std::max(compute, memory);
 }
 
-static const KernelTime *measuredTime(const DeviceProfile &profile, const KernelFeatures &kernel) {
+static const KernelTime *measuredTime(const DeviceProfile &profile,
+                                      const KernelFeatures &kernel) {
   if (kernel.fingerprint.empty())
     return nullptr;
   auto found = profile.kernels.find(kernel.fingerprint);
   return found == profile.kernels.end() ? nullptr : &found->second;
 }
 
-Cost cost(const DeviceProfile &profile, const KernelFeatures &kernel, unsigned threads) {
+Cost cost(const DeviceProfile &profile, const KernelFeatures &kernel,
+          unsigned threads) {
   threads = std::max(1u, threads);
   const KernelTime *time = measuredTime(profile, kernel);
   if (time && !time->big.empty()) {
     unsigned measured = std::min<size_t>(threads, time->big.size());
-    double ratio = speedup(profile, measured, kernel.tiles) / speedup(profile, threads, kernel.tiles);
+    double ratio = speedup(profile, measured, kernel.tiles) /
+                   speedup(profile, threads, kernel.tiles);
     return {time->big[measured - 1] * ratio, true};
   }
   const Efficiency &e = profile.efficiencyOf(kernel.routine);
-  return {alone(e, profile.big, kernel) / speedup(profile, threads, kernel.tiles) +
+  return {alone(e, profile.big, kernel) /
+                  speedup(profile, threads, kernel.tiles) +
               e.overhead * 1e-3,
           false};
 }
@@ -68,7 +80,9 @@ Cost littleCost(const DeviceProfile &profile, const KernelFeatures &kernel) {
     return {time->little, true};
   const Efficiency &e = profile.efficiencyOf(kernel.routine);
   double little = alone(e, profile.little, kernel);
-  double ratio = profile.little.gflops > 0 ? profile.big.gflops / profile.little.gflops : 1;
+  double ratio = profile.little.gflops > 0
+                     ? profile.big.gflops / profile.little.gflops
+                     : 1;
   if (time && !time->big.empty()) {
     // Measured on a big core: as much slower as the prediction is.
     double big = alone(e, profile.big, kernel);
@@ -90,17 +104,21 @@ std::string missingKernels(const DeviceProfile &profile,
     }
   if (!missing)
     return "";
-  return "device profile '" + profile.name + "': kernels: " + std::to_string(missing) + " of " +
-         std::to_string(kernels.size()) + " were not measured (first: " + first->routine + ", " +
+  return "device profile '" + profile.name +
+         "': kernels: " + std::to_string(missing) + " of " +
+         std::to_string(kernels.size()) +
+         " were not measured (first: " + first->routine + ", " +
          (first->fingerprint.empty() ? "no fingerprint" : first->fingerprint) +
          "), expected all; run nnv12-tune for this model";
 }
 
 /// Of weights, what is asked for early (artifact/MappedFile.cpp).
-static constexpr double earlyBytes = artifact::hugePageSize - artifact::usualWeightsOffset;
+static constexpr double earlyBytes =
+    artifact::hugePageSize - artifact::usualWeightsOffset;
 
 /// Of weights, what comes with the bundle's head.
-static constexpr double headBytes = artifact::headSize - artifact::usualWeightsOffset;
+static constexpr double headBytes =
+    artifact::headSize - artifact::usualWeightsOffset;
 
 double startUs(const DeviceProfile &profile, size_t layers, double weightBytes,
                unsigned threads) {
@@ -129,23 +147,26 @@ search::Device searchDevice(const DeviceProfile &profile, unsigned threads) {
   search::Device device;
   device.executeThreads = std::max(1u, threads);
   device.cpus = profile.big.count + profile.little.count;
-  device.readBandwidth = profile.readMBps * 1e3;    // MB/s to bytes/ms
+  device.readBandwidth = profile.readMBps * 1e3; // MB/s to bytes/ms
   device.readLatency = profile.readLatencyUs * 1e-3;
   for (const DeviceProfile::Arrival &point : profile.arrival)
     device.arrival.push_back(
-        {point.megabytes * 1e6, std::max(0.0, point.us - arrivalStartUs(profile)) * 1e-3});
+        {point.megabytes * 1e6,
+         std::max(0.0, point.us - arrivalStartUs(profile)) * 1e-3});
   device.arrivedBytes = headBytes;
   device.askedAhead = artifact::hugePageSize;
   device.laneStart = profile.laneStartUs * 1e-3;
   device.decoderStart = profile.zstdStartUs * 1e-3;
   device.readAhead = profile.readAheadMB * 1e6;
-  device.mapPerByte = {profile.mapUsPerMB * 1e-9, profile.mapLittleUsPerMB * 1e-9};
+  device.mapPerByte = {profile.mapUsPerMB * 1e-9,
+                       profile.mapLittleUsPerMB * 1e-9};
   device.executeInterference = profile.executeInterference;
   device.prepareInterference = profile.prepareInterference;
   if (profile.little.count) {
     device.preparationLanes.assign(profile.little.count, search::Core::Little);
   } else {
-    unsigned spare = profile.big.count > threads ? profile.big.count - threads : 0;
+    unsigned spare =
+        profile.big.count > threads ? profile.big.count - threads : 0;
     device.preparationLanes.assign(std::max(1u, spare), search::Core::Big);
   }
   return device;

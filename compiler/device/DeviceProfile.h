@@ -17,14 +17,15 @@ namespace nnv12::device {
 
 /// Predictor coefficients of a routine, or of a family of routines.
 struct Efficiency {
-  double compute = 0.5; ///< part of the core's peak multiply-adds that it reaches
-  double memory = 0.5;  ///< part of the core's memory bandwidth that it reaches
-  double overhead = 1;  ///< microseconds, once a call
+  double compute =
+      0.5; ///< part of the core's peak multiply-adds that it reaches
+  double memory = 0.5; ///< part of the core's memory bandwidth that it reaches
+  double overhead = 1; ///< microseconds, once a call
 };
 
 /// Cores of one kind.
 struct CoreKind {
-  std::string name;      ///< e.g. "Cortex-A76"
+  std::string name; ///< e.g. "Cortex-A76"
   unsigned count = 1;
   double gflops = 0;     ///< peak of one core, f32, a multiply-add counts two
   double memoryGBps = 0; ///< of one core that reads memory
@@ -39,55 +40,65 @@ struct KernelTime {
 struct DeviceProfile {
   static constexpr unsigned currentVersion = 1;
 
-  std::string name;         ///< for people
-  std::string identity;     ///< what a measured profile must agree on, see hostIdentity()
+  std::string name; ///< for people
+  std::string
+      identity; ///< what a measured profile must agree on, see hostIdentity()
   std::string architecture; ///< "x86-64" or "aarch64"
   std::string target;       ///< as `--target` takes it
   bool measured = false;    ///< false: written from data sheets or papers
   CoreKind big;
   CoreKind little; ///< count 0: there are none
 
-  /// From opening a bundle until its first operation may start: header, metadata and code
-  /// read and checked, memory and threads made.
+  /// From opening a bundle until its first operation may start: header,
+  /// metadata and code read and checked, memory and threads made.
   double startUs = 0;
-  /// The same for a bundle so small that it is read at once, see startUs(). 0: the same.
+  /// The same for a bundle so small that it is read at once, see startUs(). 0:
+  /// the same.
   double tinyStartUs = 0;
   double startUsPerLayer = 0; ///< more for each layer
-  double startUsPerMB = 0; ///< more for each MB of weights that opening asks for early
-  double laneStartUs = 0;  ///< more for each thread of a session, lanes' or computing
+  double startUsPerMB =
+      0; ///< more for each MB of weights that opening asks for early
+  double laneStartUs =
+      0; ///< more for each thread of a session, lanes' or computing
   // Storage.
   double readMBps = 1000;
   double readLatencyUs = 100;
-  double readAheadMB = 0;     ///< see search::Device::readAhead
-  /// The piece of the weights that ends after so many megabytes is in memory so long after
-  /// the bundle was opened, see search::Device::arrival. Empty: unknown.
+  double readAheadMB = 0; ///< see search::Device::readAhead
+  /// The piece of the weights that ends after so many megabytes is in memory so
+  /// long after the bundle was opened, see search::Device::arrival. Empty:
+  /// unknown.
   struct Arrival {
     double megabytes, us;
   };
   std::vector<Arrival> arrival;
-  double mapUsPerMB = 50;     ///< what a big core does for each MB that is read and mapped
+  double mapUsPerMB =
+      50; ///< what a big core does for each MB that is read and mapped
   double mapLittleUsPerMB = 50; ///< and a little one
-  // Memory that the system supplies at its first use, in the pages that the runtime asks
-  // for, huge ones where the system has them, and in small ones.
+  // Memory that the system supplies at its first use, in the pages that the
+  // runtime asks for, huge ones where the system has them, and in small ones.
   double firstTouchUsPerMB = 250;
   double firstTouchSmallUsPerMB = 250;
-  // Codecs: decompressed MB a second on a big and on a little core. 1: the device cannot.
-  double zstdStartUs = 300; ///< loading the library, once, where anything is compressed
+  // Codecs: decompressed MB a second on a big and on a little core. 1: the
+  // device cannot.
+  double zstdStartUs =
+      300; ///< loading the library, once, where anything is compressed
   double zstdMBps = 800;
   double zstdLittleMBps = 300;
-  // The same where whole elements repeat, as in weights that were 8-bit numbers once.
+  // The same where whole elements repeat, as in weights that were 8-bit numbers
+  // once.
   double zstdRepeatsMBps = 270;
   double zstdRepeatsLittleMBps = 100;
   // See search::Device.
   double executeInterference = 1;
-  /// An execute in a first run by one in a later run: caches and predictors do not know it.
+  /// An execute in a first run by one in a later run: caches and predictors do
+  /// not know it.
   double firstRun = 1;
   double prepareInterference = 1;
   /// Part of the ideal speed-up that n threads reach: 1 + (n - 1) * this.
   double threadScaling = 0.9;
 
-  /// By routine name or a prefix of it that ends before a dot ("conv.direct"); "" is for all
-  /// others. The longest prefix counts.
+  /// By routine name or a prefix of it that ends before a dot ("conv.direct");
+  /// "" is for all others. The longest prefix counts.
   std::map<std::string, Efficiency> efficiency;
   /// Measured kernels by fingerprint.
   std::map<std::string, KernelTime> kernels;
@@ -96,30 +107,33 @@ struct DeviceProfile {
 };
 
 /// Reads a profile; on failure returns nothing and sets `error` to one line
-/// that starts with the path. `path` may also be the name of a profile that comes with
-/// nnv12 ("meizu-16t"), see shippedProfiles(); a file of that name goes first.
+/// that starts with the path. `path` may also be the name of a profile that
+/// comes with nnv12 ("meizu-16t"), see shippedProfiles(); a file of that name
+/// goes first.
 std::optional<DeviceProfile> readProfile(const std::string &path,
                                          std::string &error);
 /// The same from memory; `name` stands for the path in messages.
-std::optional<DeviceProfile> parseProfile(const std::string &text, const std::string &name,
+std::optional<DeviceProfile> parseProfile(const std::string &text,
+                                          const std::string &name,
                                           std::string &error);
 /// The JSON text that parseProfile() reads back without loss.
 std::string printProfile(const DeviceProfile &profile);
 /// Writes one, atomically; returns an error line or "".
 std::string writeProfile(const DeviceProfile &profile, const std::string &path);
 
-/// A stand-in for a device of which nothing was measured: an ordinary core of `architecture`
-/// with the SIMD width of `target`.
+/// A stand-in for a device of which nothing was measured: an ordinary core of
+/// `architecture` with the SIMD width of `target`.
 DeviceProfile builtinProfile(const std::string &architecture,
                              const std::string &target);
 
-/// Microseconds from opening a bundle with so many layers and bytes of weights until its
-/// first operation may start, with so many threads that compute. Preparation lanes come to
-/// that, see search::Device::laneStart.
+/// Microseconds from opening a bundle with so many layers and bytes of weights
+/// until its first operation may start, with so many threads that compute.
+/// Preparation lanes come to that, see search::Device::laneStart.
 double startUs(const DeviceProfile &profile, size_t layers, double weightBytes,
                unsigned threads);
 
-/// The same device with storage that reads `megabytes` a second, in pieces as before.
+/// The same device with storage that reads `megabytes` a second, in pieces as
+/// before.
 void setStorage(DeviceProfile &profile, double megabytes);
 
 /// Names of the profiles that are part of the program, and their JSON text.
@@ -128,8 +142,9 @@ const std::map<std::string, std::string> &shippedProfiles();
 /// Names this machine: CPU model, number of CPUs.
 std::string hostIdentity();
 
-/// "" if costs of this profile hold on a machine of this identity: it is the one that was
-/// measured, or the profile was not measured at all. Else one line.
+/// "" if costs of this profile hold on a machine of this identity: it is the
+/// one that was measured, or the profile was not measured at all. Else one
+/// line.
 std::string foreignDevice(const DeviceProfile &profile,
                           const std::string &identity = hostIdentity());
 

@@ -11,8 +11,8 @@ namespace nnv12::device {
 
 namespace {
 
-// Beyond these a coefficient no longer means what it is called: a cache is faster than
-// memory, and a peak may be underestimated, but not without limit.
+// Beyond these a coefficient no longer means what it is called: a cache is
+// faster than memory, and a peak may be underestimated, but not without limit.
 constexpr double mostCompute = 4, mostMemory = 16;
 
 struct Sample {
@@ -28,22 +28,26 @@ double median(std::vector<double> values) {
   double upper = values[middle];
   if (values.size() % 2)
     return upper;
-  return (upper + *std::max_element(values.begin(), values.begin() + middle)) / 2;
+  return (upper + *std::max_element(values.begin(), values.begin() + middle)) /
+         2;
 }
 
-double predict(const DeviceProfile &profile, const Efficiency &e, const KernelFeatures &k) {
-  double compute = profile.big.gflops > 0 && e.compute > 0
-                       ? 2 * k.multiplyAdds / (e.compute * profile.big.gflops * 1e6)
-                       : 0;
+double predict(const DeviceProfile &profile, const Efficiency &e,
+               const KernelFeatures &k) {
+  double compute =
+      profile.big.gflops > 0 && e.compute > 0
+          ? 2 * k.multiplyAdds / (e.compute * profile.big.gflops * 1e6)
+          : 0;
   double memory = profile.big.memoryGBps > 0 && e.memory > 0
                       ? k.bytes / (e.memory * profile.big.memoryGBps * 1e6)
                       : 0;
   return std::max(compute, memory) + e.overhead * 1e-3;
 }
 
-/// Mean of |log(predicted / measured)|: a relative error that is as large for half the
-/// time as for twice the time, and that one outlier does not decide.
-double loss(const DeviceProfile &profile, const Efficiency &e, const std::vector<Sample> &samples) {
+/// Mean of |log(predicted / measured)|: a relative error that is as large for
+/// half the time as for twice the time, and that one outlier does not decide.
+double loss(const DeviceProfile &profile, const Efficiency &e,
+            const std::vector<Sample> &samples) {
   assert(!samples.empty() && "families have what was measured");
   double sum = 0;
   for (const Sample &s : samples)
@@ -51,8 +55,9 @@ double loss(const DeviceProfile &profile, const Efficiency &e, const std::vector
   return sum / double(samples.size());
 }
 
-/// What a routine's measurement tells something about: all routines, those that share the
-/// first part of its name, and those that share the first two ("conv.direct").
+/// What a routine's measurement tells something about: all routines, those that
+/// share the first part of its name, and those that share the first two
+/// ("conv.direct").
 std::vector<std::string> families(const std::string &routine) {
   std::vector<std::string> result = {""};
   size_t dot = routine.find('.');
@@ -62,9 +67,10 @@ std::vector<std::string> families(const std::string &routine) {
   return result;
 }
 
-/// Coordinate descent in log space from the present coefficients: each coefficient is
-/// multiplied by factors that grow smaller.
-Efficiency fit(const DeviceProfile &profile, Efficiency e, const std::vector<Sample> &samples) {
+/// Coordinate descent in log space from the present coefficients: each
+/// coefficient is multiplied by factors that grow smaller.
+Efficiency fit(const DeviceProfile &profile, Efficiency e,
+               const std::vector<Sample> &samples) {
   double best = loss(profile, e, samples);
   // The scale first: the median ratio corrects both parts at once.
   std::vector<double> ratios;
@@ -91,7 +97,8 @@ Efficiency fit(const DeviceProfile &profile, Efficiency e, const std::vector<Sam
             next.memory *= f;
           if (which == 2)
             next.overhead = std::max(0.01, next.overhead) * f;
-          if (next.compute > mostCompute || next.memory > mostMemory || next.overhead > 1000)
+          if (next.compute > mostCompute || next.memory > mostMemory ||
+              next.overhead > 1000)
             continue;
           double value = loss(profile, next, samples);
           if (value < best * (1 - 1e-9)) {
@@ -104,17 +111,21 @@ Efficiency fit(const DeviceProfile &profile, Efficiency e, const std::vector<Sam
   return e;
 }
 
-double medianError(const DeviceProfile &profile, const std::vector<Sample> &samples) {
+double medianError(const DeviceProfile &profile,
+                   const std::vector<Sample> &samples) {
   std::vector<double> errors;
   for (const Sample &s : samples)
-    errors.push_back(
-        std::abs(predict(profile, profile.efficiencyOf(s.kernel->routine), *s.kernel) / s.time - 1));
+    errors.push_back(std::abs(
+        predict(profile, profile.efficiencyOf(s.kernel->routine), *s.kernel) /
+            s.time -
+        1));
   return median(errors);
 }
 
 } // namespace
 
-Fit fitEfficiency(DeviceProfile &profile, const std::vector<KernelFeatures> &features) {
+Fit fitEfficiency(DeviceProfile &profile,
+                  const std::vector<KernelFeatures> &features) {
   std::vector<Sample> samples;
   std::map<std::string, std::vector<Sample>> measured;
   std::set<std::string> seen;
@@ -134,7 +145,9 @@ Fit fitEfficiency(DeviceProfile &profile, const std::vector<KernelFeatures> &fea
   result.errorBefore = medianError(profile, samples);
   std::vector<double> ratios;
   for (const Sample &s : samples)
-    ratios.push_back(predict(profile, profile.efficiencyOf(s.kernel->routine), *s.kernel) / s.time);
+    ratios.push_back(
+        predict(profile, profile.efficiencyOf(s.kernel->routine), *s.kernel) /
+        s.time);
   double scale = median(ratios);
 
   std::map<std::string, Efficiency> fitted;

@@ -18,7 +18,8 @@ std::string hostIdentity() {
     size_t colon = line.find(':');
     if (colon == std::string::npos)
       continue;
-    std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
+    std::string key =
+        line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
     size_t begin = line.find_first_not_of(" \t", colon + 1);
     std::string value = begin == std::string::npos ? "" : line.substr(begin);
     if (key == "model name" && model.empty())
@@ -35,11 +36,12 @@ std::string hostIdentity() {
   return model + " x " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-std::string foreignDevice(const DeviceProfile &profile, const std::string &identity) {
+std::string foreignDevice(const DeviceProfile &profile,
+                          const std::string &identity) {
   if (!profile.measured || profile.identity == identity)
     return "";
-  return "device profile '" + profile.name + "': identity: found '" + profile.identity +
-         "', expected '" + identity + "', this machine";
+  return "device profile '" + profile.name + "': identity: found '" +
+         profile.identity + "', expected '" + identity + "', this machine";
 }
 
 } // namespace nnv12::device

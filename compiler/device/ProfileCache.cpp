@@ -28,16 +28,20 @@ static std::string shortDigest(const std::string &text) {
   return hex;
 }
 
-ProfileCache::ProfileCache(const std::string &folder, const std::string &identity,
-                           const std::string &target, const std::string &revision)
+ProfileCache::ProfileCache(const std::string &folder,
+                           const std::string &identity,
+                           const std::string &target,
+                           const std::string &revision)
     : folder(folder), identity(identity), target(target),
       name(identity + ", code " + revision),
-      path_(folder + "/" + shortDigest(identity + "\n" + target + "\n" + revision) +
-            ".json") {}
+      path_(folder + "/" +
+            shortDigest(identity + "\n" + target + "\n" + revision) + ".json") {
+}
 
 std::optional<DeviceProfile> ProfileCache::read() const {
   std::string error;
-  // A file of the same name as a shipped profile there is not: names are digests.
+  // A file of the same name as a shipped profile there is not: names are
+  // digests.
   auto profile = readProfile(path_, error);
   // A file can have come under this name in many ways.
   if (!profile || !profile->measured || profile->identity != identity ||
@@ -52,7 +56,8 @@ class Lock {
 public:
   explicit Lock(const std::string &path)
       : fd(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
-    // Where it cannot be had, two compiles at once may forget each other's kernels.
+    // Where it cannot be had, two compiles at once may forget each other's
+    // kernels.
     if (fd >= 0)
       while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
         continue;

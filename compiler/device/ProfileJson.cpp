@@ -21,8 +21,10 @@ constexpr const char *targets[][2] = {
     {"x86-64-v4", "x86-64"}, {"x86-64-v3", "x86-64"}, {"aarch64", "aarch64"}};
 
 std::string describe(const Json &value) {
-  if (value.is_string() || value.is_number() || value.is_boolean() || value.is_null()) {
-    std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (value.is_string() || value.is_number() || value.is_boolean() ||
+      value.is_null()) {
+    std::string text =
+        value.dump(-1, ' ', false, Json::error_handler_t::replace);
     return text.size() > 60 ? text.substr(0, 57) + "..." : text;
   }
   return value.is_array() ? "an array" : "an object";
@@ -49,7 +51,8 @@ public:
   }
   void fail(const char *name, const Json &found, const char *expected) {
     if (error.empty())
-      error = prefix + name + ": found " + describe(found) + ", expected " + expected;
+      error = prefix + name + ": found " + describe(found) + ", expected " +
+              expected;
   }
   void text(const char *name, std::string &to) {
     if (const Json *value = find(name, true)) {
@@ -115,7 +118,9 @@ public:
     if (const Json *value = find(name, true)) {
       if (!value->is_number_integer() || value->get<double>() < least ||
           value->get<double>() > 1024)
-        return fail(name, *value, least ? "a whole number from 1 to 1024" : "a whole number from 0 to 1024");
+        return fail(name, *value,
+                    least ? "a whole number from 1 to 1024"
+                          : "a whole number from 0 to 1024");
       to = value->get<unsigned>();
     }
   }
@@ -135,7 +140,8 @@ private:
   std::string &error;
 };
 
-void readCore(Fields &cores, const char *name, bool required, CoreKind &core, std::string &error) {
+void readCore(Fields &cores, const char *name, bool required, CoreKind &core,
+              std::string &error) {
   const Json *object = cores.section(name, required);
   if (!object)
     return;
@@ -149,7 +155,8 @@ void readCore(Fields &cores, const char *name, bool required, CoreKind &core, st
   fields.number("memoryGBps", core.memoryGBps, Fields::Rate);
 }
 
-void readEfficiency(const Json &section, DeviceProfile &profile, std::string &error) {
+void readEfficiency(const Json &section, DeviceProfile &profile,
+                    std::string &error) {
   for (const auto &[routine, value] : section.items()) {
     std::string prefix = "efficiency." + routine;
     if (!value.is_object()) {
@@ -167,7 +174,8 @@ void readEfficiency(const Json &section, DeviceProfile &profile, std::string &er
   }
 }
 
-void readKernels(const Json &section, DeviceProfile &profile, std::string &error) {
+void readKernels(const Json &section, DeviceProfile &profile,
+                 std::string &error) {
   for (const auto &[fingerprint, value] : section.items()) {
     std::string prefix = "kernels." + fingerprint;
     if (!value.is_object()) {
@@ -188,7 +196,8 @@ void readKernels(const Json &section, DeviceProfile &profile, std::string &error
           time.big.push_back(t.get<double>());
         }
     }
-    fields.number("little", time.little, Fields::NotNegative, /*required=*/false);
+    fields.number("little", time.little, Fields::NotNegative,
+                  /*required=*/false);
     if (error.empty() && time.big.empty() && time.little == 0)
       error = prefix + ": found no time, expected one at least";
     if (!error.empty())
@@ -198,14 +207,17 @@ void readKernels(const Json &section, DeviceProfile &profile, std::string &error
 }
 
 void readArrival(const Json &value, DeviceProfile &p, Fields &fields) {
-  constexpr const char *expected = "pairs of megabytes and microseconds, both ascending from 0";
+  constexpr const char *expected =
+      "pairs of megabytes and microseconds, both ascending from 0";
   DeviceProfile::Arrival last = {0, 0};
   if (!value.is_array())
     return fields.fail("arrival", value, expected);
   for (const Json &pair : value) {
-    bool good = pair.is_array() && pair.size() == 2 && Fields::holds(pair[0], Fields::NotNegative) &&
+    bool good = pair.is_array() && pair.size() == 2 &&
+                Fields::holds(pair[0], Fields::NotNegative) &&
                 Fields::holds(pair[1], Fields::NotNegative);
-    DeviceProfile::Arrival point = {good ? pair[0].get<double>() : 0, good ? pair[1].get<double>() : 0};
+    DeviceProfile::Arrival point = {good ? pair[0].get<double>() : 0,
+                                    good ? pair[1].get<double>() : 0};
     if (!good || point.megabytes < last.megabytes || point.us < last.us)
       return fields.fail("arrival", good ? pair[1] : pair, expected);
     p.arrival.push_back(last = point);
@@ -226,8 +238,10 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   std::string architectures, names;
   bool known = false, fits = false;
   for (auto [target, architecture] : targets) {
-    if (architectures.find(std::string("'") + architecture) == std::string::npos)
-      architectures += (architectures.empty() ? "'" : " or '") + std::string(architecture) + "'";
+    if (architectures.find(std::string("'") + architecture) ==
+        std::string::npos)
+      architectures += (architectures.empty() ? "'" : " or '") +
+                       std::string(architecture) + "'";
     known |= p.architecture == architecture;
     if (p.architecture != architecture)
       continue;
@@ -235,11 +249,13 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     fits |= p.target == target;
   }
   if (!known)
-    return top.fail("architecture", json["architecture"], architectures.c_str());
+    return top.fail("architecture", json["architecture"],
+                    architectures.c_str());
   if (!fits)
     return top.fail("target", json["target"], names.c_str());
   if (p.measured && p.identity.empty())
-    return top.fail("identity", json["identity"], "the device that was measured");
+    return top.fail("identity", json["identity"],
+                    "the device that was measured");
 
   if (const Json *cores = top.section("cores")) {
     Fields fields(*cores, "cores.", error);
@@ -256,18 +272,22 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
       readArrival(*arrival, p, fields);
     fields.number("startUs", p.startUs, Fields::NotNegative, false);
     fields.number("tinyStartUs", p.tinyStartUs, Fields::NotNegative, false);
-    fields.number("startUsPerLayer", p.startUsPerLayer, Fields::NotNegative, false);
+    fields.number("startUsPerLayer", p.startUsPerLayer, Fields::NotNegative,
+                  false);
     fields.number("startUsPerMB", p.startUsPerMB, Fields::NotNegative, false);
     fields.number("laneStartUs", p.laneStartUs, Fields::NotNegative, false);
     fields.number("mapUsPerMB", p.mapUsPerMB, Fields::NotNegative);
     p.mapLittleUsPerMB = p.mapUsPerMB;
-    fields.number("mapLittleUsPerMB", p.mapLittleUsPerMB, Fields::NotNegative, false);
+    fields.number("mapLittleUsPerMB", p.mapLittleUsPerMB, Fields::NotNegative,
+                  false);
   }
   if (const Json *memory = top.section("memory")) {
     Fields fields(*memory, "memory.", error);
-    fields.number("firstTouchUsPerMB", p.firstTouchUsPerMB, Fields::NotNegative);
+    fields.number("firstTouchUsPerMB", p.firstTouchUsPerMB,
+                  Fields::NotNegative);
     p.firstTouchSmallUsPerMB = p.firstTouchUsPerMB;
-    fields.number("firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB, Fields::NotNegative, false);
+    fields.number("firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB,
+                  Fields::NotNegative, false);
   }
   if (const Json *codecs = top.section("codecs")) {
     Fields fields(*codecs, "codecs.", error);
@@ -279,7 +299,8 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     p.zstdRepeatsMBps = p.zstdMBps / 3;
     p.zstdRepeatsLittleMBps = p.zstdLittleMBps / 3;
     fields.number("zstdRepeatsMBps", p.zstdRepeatsMBps, Fields::Rate, false);
-    fields.number("zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps, Fields::Rate, false);
+    fields.number("zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps,
+                  Fields::Rate, false);
   }
   if (const Json *interference = top.section("interference")) {
     Fields fields(*interference, "interference.", error);
@@ -306,7 +327,8 @@ Json coreJson(const CoreKind &core) {
 
 } // namespace
 
-std::optional<DeviceProfile> parseProfile(const std::string &text, const std::string &name,
+std::optional<DeviceProfile> parseProfile(const std::string &text,
+                                          const std::string &name,
                                           std::string &error) {
   auto fault = [&](const std::string &line) {
     error = name + ": " + line;
@@ -316,13 +338,16 @@ std::optional<DeviceProfile> parseProfile(const std::string &text, const std::st
     return fault("found an empty file, expected a device profile");
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
-    return fault("found text that is not JSON or ends too soon, expected a device profile");
+    return fault("found text that is not JSON or ends too soon, expected a "
+                 "device profile");
   if (!json.is_object())
-    return fault("found " + describe(json) + ", expected a device profile (a JSON object)");
+    return fault("found " + describe(json) +
+                 ", expected a device profile (a JSON object)");
   auto version = json.find("version");
   if (version == json.end())
     return fault("version: is missing (is this a device profile?)");
-  if (!version->is_number_integer() || version->get<double>() != DeviceProfile::currentVersion)
+  if (!version->is_number_integer() ||
+      version->get<double>() != DeviceProfile::currentVersion)
     return fault("version: found " + describe(*version) + ", expected " +
                  std::to_string(DeviceProfile::currentVersion));
   DeviceProfile profile;
@@ -333,12 +358,14 @@ std::optional<DeviceProfile> parseProfile(const std::string &text, const std::st
   return profile;
 }
 
-std::optional<DeviceProfile> readProfile(const std::string &path, std::string &error) {
+std::optional<DeviceProfile> readProfile(const std::string &path,
+                                         std::string &error) {
   artifact::MappedFile file;
   artifact::Fault fault;
   if (file.open(path.c_str(), fault))
-    return parseProfile({reinterpret_cast<const char *>(file.data()), file.size()},
-                        path, error);
+    return parseProfile(
+        {reinterpret_cast<const char *>(file.data()), file.size()}, path,
+        error);
   auto shipped = shippedProfiles().find(path);
   if (shipped != shippedProfiles().end())
     return parseProfile(shipped->second, path, error);
@@ -385,8 +412,9 @@ std::string printProfile(const DeviceProfile &p) {
   json["threadScaling"] = p.threadScaling;
   json["efficiency"] = Json::object();
   for (const auto &[routine, e] : p.efficiency)
-    json["efficiency"][routine] = {
-        {"compute", e.compute}, {"memory", e.memory}, {"overheadUs", e.overhead}};
+    json["efficiency"][routine] = {{"compute", e.compute},
+                                   {"memory", e.memory},
+                                   {"overheadUs", e.overhead}};
   json["kernels"] = Json::object();
   for (const auto &[fingerprint, time] : p.kernels) {
     json["kernels"][fingerprint]["big"] = time.big;
@@ -396,15 +424,16 @@ std::string printProfile(const DeviceProfile &p) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string writeProfile(const DeviceProfile &profile, const std::string &path) {
+std::string writeProfile(const DeviceProfile &profile,
+                         const std::string &path) {
   // What could not be read back is not written.
   std::string text = printProfile(profile), error;
   if (!parseProfile(text, path, error))
     return error;
   artifact::AtomicFile file;
   artifact::Fault fault;
-  if (!file.open(path.c_str(), fault) || !file.write(text.data(), text.size(), fault) ||
-      !file.commit(fault))
+  if (!file.open(path.c_str(), fault) ||
+      !file.write(text.data(), text.size(), fault) || !file.commit(fault))
     return path + ": " + fault.text;
   return "";
 }

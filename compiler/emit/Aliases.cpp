@@ -17,8 +17,9 @@ static RankedTensorType tensor(Value v) {
 }
 static int64_t bytes(Value v) { return nn::storageSize(tensor(v)); }
 
-/// Bytes between consecutive elements along `dim` when all memory outside of that
-/// dimension is one piece, so that a range of `dim` is contiguous; 0 if not.
+/// Bytes between consecutive elements along `dim` when all memory outside of
+/// that dimension is one piece, so that a range of `dim` is contiguous; 0 if
+/// not.
 static int64_t outermostStride(RankedTensorType type, int64_t dim) {
   nn::Layout layout = nn::Layout::of(type);
   for (const nn::Layout::Axis &axis : layout.axes()) {
@@ -40,8 +41,8 @@ Aliases::Aliases(func::FuncOp main) {
       // One dimension cut, whole blocks, nothing outside of it.
       auto in = slice.getInput().getType(), out = slice.getType();
       int64_t cut = -1;
-      bool simple = nn::layoutTag(in) == nn::layoutTag(out) &&
-                    out.getNumElements() > 0;
+      bool simple =
+          nn::layoutTag(in) == nn::layoutTag(out) && out.getNumElements() > 0;
       for (int64_t d = 0; d < in.getRank() && simple; ++d)
         if (in.getDimSize(d) != out.getDimSize(d)) {
           simple = cut < 0 && slice.getSteps()[d] == 1;
@@ -102,7 +103,8 @@ Aliases::Place Aliases::find(Value value) const {
     place.offset += it->second.offset;
     place.base = it->second.base;
   }
-  assert(place.offset >= 0 && place.offset + bytes(value) <= bytes(place.base) &&
+  assert(place.offset >= 0 &&
+         place.offset + bytes(value) <= bytes(place.base) &&
          "it lies inside of it");
   return place;
 }

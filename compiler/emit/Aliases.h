@@ -31,7 +31,8 @@ private:
 };
 
 /// Makes sure that each returned value can be computed right into the caller's
-/// buffer: returns of arguments, constants, the same value twice or parts of others are copied.
+/// buffer: returns of arguments, constants, the same value twice or parts of
+/// others are copied.
 void insertOutputCopies(mlir::func::FuncOp main);
 
 } // namespace nnv12

@@ -28,7 +28,8 @@ ArenaPlan nnv12::planArena(const std::vector<Lifetime> &buffers,
     uint64_t end = 0; // of the buffers looked at so far
     uint64_t best = UINT64_MAX, bestGap = UINT64_MAX;
     for (size_t p : placed) {
-      if (buffers[p].last < buffers[i].first || buffers[i].last < buffers[p].first)
+      if (buffers[p].last < buffers[i].first ||
+          buffers[i].last < buffers[p].first)
         continue;
       uint64_t offset = plan.offsets[p];
       if (offset > end && offset - end >= size && offset - end < bestGap) {

@@ -11,7 +11,8 @@
 
 namespace nnv12 {
 
-/// A buffer that is needed from operation `first` to operation `last`, both included.
+/// A buffer that is needed from operation `first` to operation `last`, both
+/// included.
 struct Lifetime {
   uint64_t size; ///< bytes
   int64_t first;
@@ -23,10 +24,11 @@ struct ArenaPlan {
   uint64_t size = 0;             ///< bytes of the whole arena
 };
 
-/// Gives each buffer an offset so that no two that live at the same time overlap:
-/// the largest first, each into the smallest gap that holds it. Deterministic.
-/// O(n^2) for n buffers.
-ArenaPlan planArena(const std::vector<Lifetime> &buffers, uint64_t alignment = 64);
+/// Gives each buffer an offset so that no two that live at the same time
+/// overlap: the largest first, each into the smallest gap that holds it.
+/// Deterministic. O(n^2) for n buffers.
+ArenaPlan planArena(const std::vector<Lifetime> &buffers,
+                    uint64_t alignment = 64);
 
 } // namespace nnv12
 

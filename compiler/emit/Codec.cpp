@@ -49,11 +49,13 @@ Encoded nnv12::encode(const void *data, uint64_t size, unsigned elementSize) {
 
 bool nnv12::decode(const Encoded &encoded, void *data, uint64_t size) {
   std::vector<char> joined(size);
-  if (ZSTD_getFrameContentSize(encoded.bytes.data(), encoded.bytes.size()) != size)
+  if (ZSTD_getFrameContentSize(encoded.bytes.data(), encoded.bytes.size()) !=
+      size)
     return false;
   size_t got = ZSTD_decompress(joined.data(), size, encoded.bytes.data(),
                                encoded.bytes.size());
-  if (ZSTD_isError(got) || got != size || !encoded.planes || size % encoded.planes)
+  if (ZSTD_isError(got) || got != size || !encoded.planes ||
+      size % encoded.planes)
     return false;
   char *target = static_cast<char *>(data);
   uint64_t count = size / encoded.planes;
@@ -63,7 +65,8 @@ bool nnv12::decode(const Encoded &encoded, void *data, uint64_t size) {
   return true;
 }
 
-Estimate nnv12::estimate(const void *data, uint64_t size, unsigned elementSize) {
+Estimate nnv12::estimate(const void *data, uint64_t size,
+                         unsigned elementSize) {
   if (!size)
     return {};
   const char *bytes = static_cast<const char *>(data);
@@ -79,6 +82,7 @@ Estimate nnv12::estimate(const void *data, uint64_t size, unsigned elementSize) 
     take(0, size);
   else
     for (uint64_t i = 0; i < estimatePieces; ++i)
-      take((size - estimatePieceBytes) / (estimatePieces - 1) * i / 8 * 8, estimatePieceBytes);
+      take((size - estimatePieceBytes) / (estimatePieces - 1) * i / 8 * 8,
+           estimatePieceBytes);
   return {std::min(1.0, double(left) / taken), whole > taken / 2};
 }

@@ -1,9 +1,9 @@
 //===- Codec.h - Lossless compression of weights ----------------*- C++ -*-===//
 //
-// Pure: knows nothing of MLIR. The neighbouring weights of a trained model differ in
-// all mantissa bits but share most of sign and exponent. Splitting elements
-// into planes (byte b of all elements together) puts what is alike next to each
-// other; zstd then finds it.
+// Pure: knows nothing of MLIR. The neighbouring weights of a trained model
+// differ in all mantissa bits but share most of sign and exponent. Splitting
+// elements into planes (byte b of all elements together) puts what is alike
+// next to each other; zstd then finds it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_EMIT_CODEC_H
@@ -17,25 +17,30 @@ namespace nnv12 {
 /// What artifact::OperationKind::Decode takes back.
 struct Encoded {
   std::vector<char> bytes; ///< one zstd frame that holds its content size
-  uint8_t planes = 1;      ///< bytes of an element that were split into planes; 1: not split
+  uint8_t planes =
+      1; ///< bytes of an element that were split into planes; 1: not split
 };
 
-/// Compresses `size` bytes of elements of `elementSize` bytes (a power of two up
-/// to 8), as planes or as they are, whichever is smaller. The same bytes give
-/// the same frame. No bytes at all, which are no frame, where memory runs out.
+/// Compresses `size` bytes of elements of `elementSize` bytes (a power of two
+/// up to 8), as planes or as they are, whichever is smaller. The same bytes
+/// give the same frame. No bytes at all, which are no frame, where memory runs
+/// out.
 Encoded encode(const void *data, uint64_t size, unsigned elementSize);
 
-/// The inverse, for tests and tools: false if `encoded` is no frame of `size` bytes.
+/// The inverse, for tests and tools: false if `encoded` is no frame of `size`
+/// bytes.
 bool decode(const Encoded &encoded, void *data, uint64_t size);
 
-/// estimate() looks at so many pieces, each half as large as one of zstd's blocks: its
-/// tables weigh little more than in the whole. Larger ones, or more, take as much longer.
+/// estimate() looks at so many pieces, each half as large as one of zstd's
+/// blocks: its tables weigh little more than in the whole. Larger ones, or
+/// more, take as much longer.
 constexpr uint64_t estimatePieces = 4, estimatePieceBytes = 64 << 10;
 
 /// What encode() will do, by pieces spread over `data`.
 struct Estimate {
   double ratio = 1;     ///< what is left of the size; 1 where nothing is saved
-  bool repeats = false; ///< not in planes: whole elements repeat, which takes longer to decode
+  bool repeats = false; ///< not in planes: whole elements repeat, which takes
+                        ///< longer to decode
 };
 Estimate estimate(const void *data, uint64_t size, unsigned elementSize);
 

@@ -35,7 +35,8 @@ static KernelTable::Memory memoryOf(Type type) {
 }
 
 std::string KernelTable::ownerOf(Operation *layer) const {
-  return forBounds ? "@" + std::to_string(reinterpret_cast<uintptr_t>(layer)) : "";
+  return forBounds ? "@" + std::to_string(reinterpret_cast<uintptr_t>(layer))
+                   : "";
 }
 
 std::string KernelTable::executeKey(Operation *layer,
@@ -88,10 +89,9 @@ void KernelTable::describe(unsigned index, Operation *layer,
 
 unsigned KernelTable::execute(Operation *layer,
                               const codegen::Routine &routine) {
-  auto [index, isNew] =
-      find(executeKey(layer, routine), routine.name(),
-           layer->getNumResults() + layer->getNumOperands(),
-           layer->getNumResults());
+  auto [index, isNew] = find(executeKey(layer, routine), routine.name(),
+                             layer->getNumResults() + layer->getNumOperands(),
+                             layer->getNumResults());
   if (!isNew)
     return index;
   kernels_[index].info = routine.emit(builder, layer, kernels_[index].symbol);
@@ -128,16 +128,17 @@ unsigned KernelTable::copy() {
   codegen::KernelBuilder &k = builder;
   constexpr int64_t elements = copyTile / sizeof(float);
   Type f32 = k.b.getF32Type();
-  k.kernel(kernels_[index].symbol, {f32, f32},
-           [&](ValueRange operands, Value, Value begin, Value end) {
-    k.loop(codegen::Index(begin), codegen::Index(end), 1, [&](Value tile) {
-      codegen::Index start = k.mul(codegen::Index(tile), elements);
-      k.loop(0, elements, k.VL, [&](Value i) {
-        codegen::Index at = k.add(start, codegen::Index(i));
-        k.store(k.load(operands[1], at, k.VL), operands[0], at);
+  k.kernel(
+      kernels_[index].symbol, {f32, f32},
+      [&](ValueRange operands, Value, Value begin, Value end) {
+        k.loop(codegen::Index(begin), codegen::Index(end), 1, [&](Value tile) {
+          codegen::Index start = k.mul(codegen::Index(tile), elements);
+          k.loop(0, elements, k.VL, [&](Value i) {
+            codegen::Index at = k.add(start, codegen::Index(i));
+            k.store(k.load(operands[1], at, k.VL), operands[0], at);
+          });
+        });
       });
-    });
-  });
   return index;
 }
 

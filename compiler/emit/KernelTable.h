@@ -8,8 +8,9 @@
 
 namespace nnv12 {
 
-/// The kernels of one target, emitted as they are asked for. Layers that are equal in kind,
-/// attributes, types, routine, and in which operands are constant share one.
+/// The kernels of one target, emitted as they are asked for. Layers that are
+/// equal in kind, attributes, types, routine, and in which operands are
+/// constant share one.
 class KernelTable {
 public:
   /// What an operand of a kernel points at.
@@ -27,8 +28,8 @@ public:
     llvm::SmallVector<Memory> memories;
   };
 
-  /// Emits into the module of `builder`, which must outlive the table. For checks of
-  /// bounds, each layer has kernels of its own that know its name.
+  /// Emits into the module of `builder`, which must outlive the table. For
+  /// checks of bounds, each layer has kernels of its own that know its name.
   explicit KernelTable(codegen::KernelBuilder &builder, bool forBounds = false)
       : builder(builder), forBounds(forBounds) {}
 
@@ -44,7 +45,8 @@ public:
   /// From memory to memory, of as many tiles as an operation has.
   unsigned copy();
 
-  /// The kernels that were emitted for these; none where nobody has asked for one.
+  /// The kernels that were emitted for these; none where nobody has asked for
+  /// one.
   std::optional<unsigned> findExecute(mlir::Operation *layer,
                                       const codegen::Routine &routine) const;
   std::optional<unsigned> findTransform(mlir::Operation *layer,

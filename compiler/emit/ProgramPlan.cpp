@@ -103,7 +103,8 @@ private:
         continue;
       const codegen::Routine *routine = codegen::routineFor(&op);
       if (!llvm::is_contained(codegen::routinesFor(&op), routine))
-        return op.emitOpError("found no routine that computes it in these layouts");
+        return op.emitOpError(
+            "found no routine that computes it in these layouts");
       Step step;
       step.layer = &op;
       step.kernel = kernels.execute(&op, *routine);
@@ -229,7 +230,8 @@ private:
   }
 
   void addDependency(artifact::Operation &operation, Value after) {
-    assert(done.contains(after) && "stages stand in the order in which they are done");
+    assert(done.contains(after) &&
+           "stages stand in the order in which they are done");
     addDependency(operation, done[after]);
   }
   static void addDependency(artifact::Operation &operation, const Done &after) {
@@ -280,9 +282,8 @@ private:
           {artifact::Space::Weights, weightsSegment, frame.offset, frame.size}};
       operation.codec = artifact::Codec::Zstd;
       operation.planes = frame.planes;
-      llvm::append_range(
-          result.entries,
-          prepare(std::move(operation), op.getAfter()).entries);
+      llvm::append_range(result.entries,
+                         prepare(std::move(operation), op.getAfter()).entries);
       position += frame.bytes;
     }
     return result;
@@ -292,8 +293,7 @@ private:
     artifact::Operation operation;
     operation.kind = artifact::OperationKind::Transform;
     operation.layer = layerName(layer->getLoc());
-    Value constant =
-        aliases.find(layer->getOperand(main_[layer].operand)).base;
+    Value constant = aliases.find(layer->getOperand(main_[layer].operand)).base;
     uint64_t size = bytes(constant);
     if (op.getForm() == "packed") {
       operation.kernel = kernels.pack(tensor(constant));
@@ -371,9 +371,11 @@ private:
           })
           .Case([&](plan::ExecuteOp op) {
             isPlanned = true;
-            program.operations.push_back(execute(
-                layer, step.kernel, *codegen::routineFor(layer), op.getAfter()));
-            done[op.getDone()].entries = {{artifact::LaneKind::Execute, number}};
+            program.operations.push_back(execute(layer, step.kernel,
+                                                 *codegen::routineFor(layer),
+                                                 op.getAfter()));
+            done[op.getDone()].entries = {
+                {artifact::LaneKind::Execute, number}};
           })
           .Case([&](plan::SwitchOp op) {
             program.switches.push_back(
@@ -433,7 +435,8 @@ private:
   ArenaPlan arena;
   /// By the plan's values.
   llvm::DenseMap<Value, Done> done;
-  /// The operand that a layer's read calls the main one, and its place in the file.
+  /// The operand that a layer's read calls the main one, and its place in the
+  /// file.
   struct MainWeights {
     unsigned operand;
     WeightTable::Place place;

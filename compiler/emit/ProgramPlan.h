@@ -10,12 +10,13 @@
 
 namespace nnv12 {
 
-/// Fills in operations, preparations, lanes, switches and the sizes of arena and
-/// prepared memory of `program`: every operand of `main`'s layers placed, every stage of
-/// `plan` in its lane. Emits the kernels that this needs and adds the
-/// weights, in execution order. Without a plan (null) each layer runs the routine that it would get by default,
-/// and weights are stored as that routine reads them. Fails, with a diagnostic, for a layer whose `nn.routine` does not compute it.
-/// `layers` becomes the layer of each operation.
+/// Fills in operations, preparations, lanes, switches and the sizes of arena
+/// and prepared memory of `program`: every operand of `main`'s layers placed,
+/// every stage of `plan` in its lane. Emits the kernels that this needs and
+/// adds the weights, in execution order. Without a plan (null) each layer runs
+/// the routine that it would get by default, and weights are stored as that
+/// routine reads them. Fails, with a diagnostic, for a layer whose `nn.routine`
+/// does not compute it. `layers` becomes the layer of each operation.
 mlir::LogicalResult planProgram(mlir::func::FuncOp main, plan::ProgramOp plan,
                                 KernelTable &kernels, WeightTable &weights,
                                 uint32_t weightsSegment,

@@ -28,8 +28,8 @@ static int64_t bytes(Type type) {
   return nn::storageSize(cast<RankedTensorType>(type));
 }
 
-std::vector<TuningKernel>
-nnv12::tuningKernels(func::FuncOp main, const codegen::Target &target) {
+std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
+                                               const codegen::Target &target) {
   std::vector<TuningKernel> kernels;
   llvm::StringSet<> known;
   auto add = [&](TuningKernel kernel) {
@@ -45,16 +45,26 @@ nnv12::tuningKernels(func::FuncOp main, const codegen::Target &target) {
     for (const codegen::Routine *routine : codegen::routinesFor(&op)) {
       add({TuningKernel::Stage::Execute,
            codegen::kernelFingerprint(&op, *routine, target),
-           routine->name().str(), layer, &op, routine, {}, routine->work(&op)});
+           routine->name().str(),
+           layer,
+           &op,
+           routine,
+           {},
+           routine->work(&op)});
       if (auto form = routine->weightForm(&op))
         add({TuningKernel::Stage::Transform,
              codegen::transformFingerprint(&op, *routine, target),
-             "transform." + form->name, layer, &op, routine, {},
+             "transform." + form->name,
+             layer,
+             &op,
+             routine,
+             {},
              routine->transformWork(&op)});
     }
     // Which constant is stored raw the plan decides.
     for (Value v : op.getOperands()) {
-      if (!v.getDefiningOp<nn::ConstantOp>() || nn::layoutTag(v.getType()).empty())
+      if (!v.getDefiningOp<nn::ConstantOp>() ||
+          nn::layoutTag(v.getType()).empty())
         continue;
       auto type = cast<RankedTensorType>(v.getType());
       codegen::PackLayer pack(type);
@@ -78,12 +88,14 @@ enum Outputs : uint32_t { Sink, Fresh };
 /// Gives operands their places.
 class Places {
 public:
-  /// The kernel that comes next: what it reads of `Fresh` starts from 0. Its results do not
-  /// lie where those of the one before do: in a model no layer writes to what has
-  /// just been written, and where much is written it is not in a cache close by.
+  /// The kernel that comes next: what it reads of `Fresh` starts from 0. Its
+  /// results do not lie where those of the one before do: in a model no layer
+  /// writes to what has just been written, and where much is written it is not
+  /// in a cache close by.
   void begin(uint64_t resultBytes) {
     activations = integers = 0;
-    results = turn++ % turns * llvm::alignTo(resultBytes, WeightTable::alignment);
+    results =
+        turn++ % turns * llvm::alignTo(resultBytes, WeightTable::alignment);
   }
   artifact::Operand result(uint64_t size) {
     return take(artifact::Space::Output, Sink, results, sink, size);
@@ -135,8 +147,8 @@ static unsigned emit(const TuningKernel &kernel, KernelTable &table) {
   llvm_unreachable("all stages are there");
 }
 
-/// What the layer before would have done, on the threads that it would have run on: writes
-/// `bytes` from the start of `Fresh`.
+/// What the layer before would have done, on the threads that it would have run
+/// on: writes `bytes` from the start of `Fresh`.
 static artifact::Operation makeFresh(uint64_t bytes, KernelTable &table) {
   uint64_t size = llvm::alignTo(bytes, KernelTable::copyTile);
   artifact::Operation operation;
@@ -193,8 +205,8 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
   artifact::Bundle bundle;
   bundle.producer = "nnv12c " NNV12_VERSION;
   bundle.model = "tuning";
-  if (auto name =
-          main->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>("nn.model"))
+  if (auto name = main->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
+          "nn.model"))
     bundle.model += " of " + name.str();
   Places places;
   std::vector<codegen::CodeBlob> blobs;
@@ -211,10 +223,9 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
       artifact::Operation operation;
       operation.kernel = emit(kernel, table);
       operation.tiles = table[operation.kernel].info.tiles;
-      operation.layer = llvm::formatv("{0} {1} {2:f0} {3:f0} {4}",
-                                      kernel.fingerprint, kernel.name,
-                                      kernel.work.multiplyAdds,
-                                      kernel.work.bytes, kernel.layer);
+      operation.layer = llvm::formatv(
+          "{0} {1} {2:f0} {3:f0} {4}", kernel.fingerprint, kernel.name,
+          kernel.work.multiplyAdds, kernel.work.bytes, kernel.layer);
       place(kernel, places, operation.operands);
       if (places.freshBytes())
         program.operations.push_back(makeFresh(places.freshBytes(), table));
@@ -230,16 +241,16 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
     bundle.programs.push_back(std::move(program));
     blobs.push_back(std::move(*blob));
   }
-  uint64_t activations = llvm::alignTo(places.activationsSize, KernelTable::copyTile);
+  uint64_t activations =
+      llvm::alignTo(places.activationsSize, KernelTable::copyTile);
   using artifact::ElementType;
   auto tensor = [](const char *name, ElementType type, uint64_t bytes) {
     return artifact::Tensor{
         name, type, {int64_t(llvm::divideCeil(bytes, elementSize(type)))}};
   };
-  bundle.inputs = {
-      tensor("weights", ElementType::F32, places.weightsSize),
-      tensor("activations", ElementType::F32, activations),
-      tensor("integers", ElementType::I64, places.integersSize)};
+  bundle.inputs = {tensor("weights", ElementType::F32, places.weightsSize),
+                   tensor("activations", ElementType::F32, activations),
+                   tensor("integers", ElementType::I64, places.integersSize)};
   bundle.outputs = {tensor("sink", ElementType::F32, places.sink),
                     tensor("fresh", ElementType::F32, activations)};
   for (const codegen::CodeBlob &blob : blobs)

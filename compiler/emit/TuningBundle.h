@@ -1,8 +1,9 @@
 //===- TuningBundle.h - A bundle of kernels to be measured ------*- C++ -*-===//
 //
-// NNV12, section 3.1, profiles every kernel of every operator on the device before
-// it plans. Here the runtime itself does so: a tuning bundle is an ordinary bundle
-// in which each operation is one candidate, and nnv12-tune runs it with the profile on.
+// NNV12, section 3.1, profiles every kernel of every operator on the device
+// before it plans. Here the runtime itself does so: a tuning bundle is an
+// ordinary bundle in which each operation is one candidate, and nnv12-tune runs
+// it with the profile on.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_EMIT_TUNINGBUNDLE_H
@@ -24,18 +25,19 @@ struct TuningKernel {
     Pack       ///< makes packed weights of raw ones
   };
   Stage stage;
-  std::string fingerprint; ///< key of DeviceProfile::kernels
-  std::string name;        ///< the routine; "transform.FORM"; "pack"
-  std::string layer;       ///< a layer that wants it, for people
-  mlir::Operation *op = nullptr;             ///< Pack: null
+  std::string fingerprint;       ///< key of DeviceProfile::kernels
+  std::string name;              ///< the routine; "transform.FORM"; "pack"
+  std::string layer;             ///< a layer that wants it, for people
+  mlir::Operation *op = nullptr; ///< Pack: null
   const codegen::Routine *routine = nullptr; ///< Pack: null
   mlir::RankedTensorType packed;             ///< Pack alone: what it writes
   codegen::Work work;
 };
 
-/// Every kernel that a plan for `main` can consist of, each fingerprint once, in
-/// the order of the layers: all candidates that agree with the layers' layouts,
-/// the transforms of their weight forms, and the packing of raw weights.
+/// Every kernel that a plan for `main` can consist of, each fingerprint once,
+/// in the order of the layers: all candidates that agree with the layers'
+/// layouts, the transforms of their weight forms, and the packing of raw
+/// weights.
 std::vector<TuningKernel> tuningKernels(mlir::func::FuncOp main,
                                         const codegen::Target &target);
 
@@ -45,19 +47,23 @@ struct TuningProgram {
   std::vector<TuningKernel> kernels;
 };
 
-/// Writes the bundle: one operation a kernel, and before each that reads activations one that
-/// writes them, as the layer before would: they are in the caches then, of all cores that
-/// compute. Operands lie in model inputs that nnv12-tune fills, and in outputs:
-///   weights      f32, at least 64 MiB: constants. They come one behind another and
-///                start over at the end, so that a kernel does not find its weights in the cache
+/// Writes the bundle: one operation a kernel, and before each that reads
+/// activations one that writes them, as the layer before would: they are in the
+/// caches then, of all cores that compute. Operands lie in model inputs that
+/// nnv12-tune fills, and in outputs:
+///   weights      f32, at least 64 MiB: constants. They come one behind another
+///   and
+///                start over at the end, so that a kernel does not find its
+///                weights in the cache
 ///   activations  f32: what else kernels read, by way of fresh
 ///   integers     i64, 0 or 1: operands of integers and truth values
 ///   sink         f32, an output: results
-///   fresh        f32, an output: activations, written just before they are read, always from
+///   fresh        f32, an output: activations, written just before they are
+///   read, always from
 ///                the start
-/// Operation.layer is "FINGERPRINT NAME MULTIPLYADDS BYTES LAYER", or "activations" for what
-/// writes these. On failure a diagnostic has been emitted and nothing
-/// was written.
+/// Operation.layer is "FINGERPRINT NAME MULTIPLYADDS BYTES LAYER", or
+/// "activations" for what writes these. On failure a diagnostic has been
+/// emitted and nothing was written.
 mlir::LogicalResult writeTuningBundle(mlir::func::FuncOp main,
                                       llvm::ArrayRef<TuningProgram> programs,
                                       const std::string &path,

@@ -29,12 +29,12 @@ static std::shared_ptr<char> allocate(uint64_t size) {
   return std::shared_ptr<char>(memory, std::free);
 }
 
-WeightTable::Bytes WeightTable::bytesOf(Value constant, const StoredForm &form) {
+WeightTable::Bytes WeightTable::bytesOf(Value constant,
+                                        const StoredForm &form) {
   auto value = constant.getDefiningOp<nn::ConstantOp>().getValue();
   auto type = layoutOf(constant, form.storage);
   uint64_t size = nn::storageSize(type);
-  auto data =
-      std::make_shared<nn::ConstantData>(*nn::ConstantData::get(value));
+  auto data = std::make_shared<nn::ConstantData>(*nn::ConstantData::get(value));
   Bytes packed;
   if (nn::layoutTag(type).empty()) {
     packed = {std::shared_ptr<const void>(data, data->bytes().data()), size};
@@ -79,10 +79,10 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
           {size_, encoded->bytes.size(), part, encoded->planes});
       append(encoded, encoded->bytes.data(), encoded->bytes.size());
     }
-    place.size = place.frames.empty() ? 0
-                                      : place.frames.back().offset +
-                                            place.frames.back().size -
-                                            place.offset;
+    place.size = place.frames.empty()
+                     ? 0
+                     : place.frames.back().offset + place.frames.back().size -
+                           place.offset;
   } else {
     place.size = bytes.second;
     append(bytes.first, bytes.first.get(), bytes.second);
@@ -94,10 +94,9 @@ std::vector<WeightTable::Entry> WeightTable::entries() const {
   std::vector<Entry> result;
   for (const auto &[key, place] : places_) {
     const auto &[elements, type, form, codec] = key;
-    result.push_back(
-        {Attribute::getFromOpaquePointer(elements),
-         cast<RankedTensorType>(Type::getFromOpaquePointer(type)), form,
-         static_cast<plan::Codec>(codec), place});
+    result.push_back({Attribute::getFromOpaquePointer(elements),
+                      cast<RankedTensorType>(Type::getFromOpaquePointer(type)),
+                      form, static_cast<plan::Codec>(codec), place});
   }
   return result;
 }

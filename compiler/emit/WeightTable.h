@@ -12,8 +12,8 @@
 
 namespace nnv12 {
 
-/// A constant as a kernel wants it: packed in the layout of its type, dense as in
-/// the model, or in the weight form of a routine.
+/// A constant as a kernel wants it: packed in the layout of its type, dense as
+/// in the model, or in the weight form of a routine.
 struct StoredForm {
   plan::Storage storage = plan::Storage::packed;
   plan::Codec codec = plan::Codec::stored;
@@ -34,9 +34,9 @@ public:
     uint8_t planes;  ///< see artifact::Operation::planes
   };
   struct Place {
-    uint64_t offset = 0; ///< in the segment
-    uint64_t size = 0;   ///< bytes in the file
-    uint64_t bytes = 0;  ///< of the form, decompressed
+    uint64_t offset = 0;       ///< in the segment
+    uint64_t size = 0;         ///< bytes in the file
+    uint64_t bytes = 0;        ///< of the form, decompressed
     std::vector<Frame> frames; ///< in order; none where it is not compressed
   };
   /// Adds `constant` in a form, if it is not there yet.

@@ -21,8 +21,8 @@ GraphImporter::GraphImporter(const onnx::ModelProto &model, StringRef path,
                              const ImportOptions &options, MLIRContext &context)
     : model_(model), path_(path.str()),
       external_(llvm::sys::path::parent_path(path), options.inputs),
-      options_(options),
-      builder_(&context), fileLoc_(FileLineColLoc::get(&context, path, 0, 0)) {}
+      options_(options), builder_(&context),
+      fileLoc_(FileLineColLoc::get(&context, path, 0, 0)) {}
 
 //===----------------------------------------------------------------------===//
 // Faults

@@ -63,8 +63,9 @@ static bool unify(const Info &info, ArrayRef<int64_t> given,
   return true;
 }
 
-/// The static shape of an input, nullopt after a fault. A first dimension that is
-/// the only one left open is a batch, and a batch is one unless told otherwise.
+/// The static shape of an input, nullopt after a fault. A first dimension that
+/// is the only one left open is a batch, and a batch is one unless told
+/// otherwise.
 static std::optional<Ints>
 resolve(const Info &info, const Parameters &parameters, LayerBuilder &b) {
   const onnx::TensorShapeProto *shape = declaredShape(info);
@@ -154,7 +155,8 @@ bool GraphImporter::importInputs(Scope &scope) {
           info.type().has_sequence_type()   ? ImportValue::Sequence
           : info.type().has_optional_type() ? ImportValue::Optional
                                             : ImportValue::Tensor;
-      ImportValue value = readConstantFile(constant->second, kind, external_, b);
+      ImportValue value =
+          readConstantFile(constant->second, kind, external_, b);
       if (b.failed())
         return false;
       int32_t declared = info.type().tensor_type().elem_type();

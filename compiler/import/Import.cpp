@@ -43,8 +43,8 @@ static std::unique_ptr<onnx::ModelProto> parse(StringRef bytes, StringRef path,
   int size = bytes.size();
   bool parsed = model->ParseFromArray(bytes.data(), size);
   if (!parsed) {
-    // Protobuf stops at 100 messages inside of each other without saying so; the
-    // importer's limit is one of graphs and comes with a node.
+    // Protobuf stops at 100 messages inside of each other without saying so;
+    // the importer's limit is one of graphs and comes with a node.
     google::protobuf::io::CodedInputStream stream(
         reinterpret_cast<const uint8_t *>(bytes.data()), size);
     stream.SetRecursionLimit(kMaxNesting);
@@ -52,7 +52,8 @@ static std::unique_ptr<onnx::ModelProto> parse(StringRef bytes, StringRef path,
   }
   if (!parsed || (!model->has_graph() && !model->has_ir_version())) {
     refuse(path, context,
-           "found a file that is truncated, no ONNX model, or one with more than " +
+           "found a file that is truncated, no ONNX model, or one with more "
+           "than " +
                Twine(kMaxNesting) +
                " messages inside of each other, expected a serialised "
                "ModelProto");

@@ -56,8 +56,8 @@ public:
   Type i1() { return b.getI1Type(); }
   /// Null after a fault: a negative dimension, or a size beyond the limit.
   mlir::RankedTensorType type(llvm::ArrayRef<int64_t> shape, Type element);
-  /// Makes room for a constant that the compiler computes; a fault if there is none
-  /// (nn::ConstantBudget).
+  /// Makes room for a constant that the compiler computes; a fault if there is
+  /// none (nn::ConstantBudget).
   bool reserve(mlir::RankedTensorType type);
   /// In [0, rank), counting from the end if negative.
   int64_t axis(int64_t axis, int64_t rank);

@@ -298,7 +298,8 @@ static ImportValue decodeSequence(const onnx::SequenceProto &proto,
 }
 
 ImportValue importer::readConstantFile(StringRef path, ImportValue::Kind kind,
-                                       ExternalData &external, LayerBuilder &b) {
+                                       ExternalData &external,
+                                       LayerBuilder &b) {
   artifact::MappedFile file;
   artifact::Fault fault;
   if (!file.open(path.str().c_str(), fault)) {
@@ -318,7 +319,8 @@ ImportValue importer::readConstantFile(StringRef path, ImportValue::Kind kind,
   };
   if (kind == ImportValue::Sequence) {
     onnx::SequenceProto sequence;
-    return parse(sequence) ? decodeSequence(sequence, external, b) : ImportValue();
+    return parse(sequence) ? decodeSequence(sequence, external, b)
+                           : ImportValue();
   }
   if (kind == ImportValue::Optional) {
     onnx::OptionalProto proto;
@@ -330,9 +332,11 @@ ImportValue importer::readConstantFile(StringRef path, ImportValue::Kind kind,
       result.list.push_back(
           b.constant(decodeTensor(proto.tensor_value(), external, b)));
     else if (proto.has_sequence_value())
-      result.list.push_back(decodeSequence(proto.sequence_value(), external, b));
+      result.list.push_back(
+          decodeSequence(proto.sequence_value(), external, b));
     return result;
   }
   onnx::TensorProto tensor;
-  return parse(tensor) ? b.constant(decodeTensor(tensor, external, b)) : Value();
+  return parse(tensor) ? b.constant(decodeTensor(tensor, external, b))
+                       : Value();
 }

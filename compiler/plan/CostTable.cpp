@@ -40,7 +40,8 @@ CostTable::CostTable(const device::DeviceProfile &profile,
     : profile(profile), target(target), threads(threads) {
   assert(threads >= 1 && "the execute lane has a thread");
   if (profile.little.count && profile.little.memoryGBps > 0)
-    littleMemory = std::max(1.0, profile.big.memoryGBps / profile.little.memoryGBps);
+    littleMemory =
+        std::max(1.0, profile.big.memoryGBps / profile.little.memoryGBps);
 }
 
 search::CoreTime CostTable::firstTouch(double bytes) const {
@@ -50,12 +51,13 @@ search::CoreTime CostTable::firstTouch(double bytes) const {
 
 search::CoreTime CostTable::decodeTime(double bytes, bool repeats) const {
   if (repeats)
-    return {bytes / 1e3 / profile.zstdRepeatsMBps, bytes / 1e3 / profile.zstdRepeatsLittleMBps};
+    return {bytes / 1e3 / profile.zstdRepeatsMBps,
+            bytes / 1e3 / profile.zstdRepeatsLittleMBps};
   return {bytes / 1e3 / profile.zstdMBps, bytes / 1e3 / profile.zstdLittleMBps};
 }
 
-/// What estimate() needs of the constant in the layout of `type`: rows of the first
-/// dimension, which lie together in `dense`, packed a few at a time.
+/// What estimate() needs of the constant in the layout of `type`: rows of the
+/// first dimension, which lie together in `dense`, packed a few at a time.
 static std::vector<char> packedRows(RankedTensorType type, const char *dense) {
   assert(type.getRank() > 0 && type.getNumElements() > 0);
   int64_t rows = type.getDimSize(0);
@@ -69,7 +71,8 @@ static std::vector<char> packedRows(RankedTensorType type, const char *dense) {
   }
   llvm::SmallVector<int64_t> shape(type.getShape());
   shape[0] = piece;
-  auto pieceType = RankedTensorType::get(shape, type.getElementType(), type.getEncoding());
+  auto pieceType =
+      RankedTensorType::get(shape, type.getElementType(), type.getEncoding());
   int64_t pieceSize = nn::storageSize(pieceType);
   std::vector<char> result(pieceSize * count);
   for (int64_t i = 0; i < count; ++i) {
@@ -88,7 +91,8 @@ Estimate CostTable::estimate(Value constant) {
     return it->second;
   unsigned elementSize = nn::storageElementSize(type.getElementType());
   if (nn::layoutTag(type).empty()) {
-    it->second = nnv12::estimate(data->bytes().data(), data->bytes().size(), elementSize);
+    it->second = nnv12::estimate(data->bytes().data(), data->bytes().size(),
+                                 elementSize);
   } else {
     std::vector<char> rows = packedRows(type, data->bytes().data());
     it->second = nnv12::estimate(rows.data(), rows.size(), elementSize);
@@ -118,7 +122,8 @@ CostTable::executeKernel(Operation *layer, const codegen::Routine &routine) {
 }
 
 double CostTable::execute(Operation *layer, const codegen::Routine &routine) {
-  return device::cost(profile, executeKernel(layer, routine), threads).milliseconds;
+  return device::cost(profile, executeKernel(layer, routine), threads)
+      .milliseconds;
 }
 
 CostTable::Time CostTable::oneCore(device::KernelFeatures kernel) {
@@ -130,9 +135,9 @@ CostTable::Time CostTable::oneCore(device::KernelFeatures kernel) {
 
 CostTable::Time CostTable::transformTime(Operation *layer,
                                          const codegen::Routine &routine) {
-  return oneCore(features("transform." + formName(layer, routine),
-                          routine.transformWork(layer),
-                          codegen::transformFingerprint(layer, routine, target), 1));
+  return oneCore(features(
+      "transform." + formName(layer, routine), routine.transformWork(layer),
+      codegen::transformFingerprint(layer, routine, target), 1));
 }
 
 double CostTable::transform(Operation *layer, const codegen::Routine &routine) {
@@ -174,8 +179,9 @@ CostedOption CostTable::cost(const ExecutedLayer &layer, const Option &option) {
                      ? nn::storageSize(nn::withLayout(packed, ""))
                      : form->bytes;
   if (option.storage.codec == Codec::zstd) {
-    // The packed weights are what a form is computed from: it has about as much to win.
-    // Raw ones lack the padding, which costs next to nothing when compressed.
+    // The packed weights are what a form is computed from: it has about as much
+    // to win. Raw ones lack the padding, which costs next to nothing when
+    // compressed.
     Estimate encoded = estimate(layer.weights());
     double content = storage == Storage::transformed ? bytes : packedBytes;
     candidate.bytes += std::min(bytes, content * encoded.ratio);
@@ -247,16 +253,18 @@ std::vector<CostedOption> CostTable::candidates(const ExecutedLayer &layer,
   return result;
 }
 
-/// Whether another thread than the one that executes first touches memory before it: it
-/// gains nothing where all CPUs compute, since two threads that ask the system for memory at
-/// once wait for each other. See runtime/FirstTouch.h.
+/// Whether another thread than the one that executes first touches memory
+/// before it: it gains nothing where all CPUs compute, since two threads that
+/// ask the system for memory at once wait for each other. See
+/// runtime/FirstTouch.h.
 static bool hasHelper(const search::Device &device) {
   return device.cpus > device.executeThreads &&
          (device.executeThreads > 1 || !device.preparationLanes.empty());
 }
 
 double CostTable::fresh(double bytes, double smallBytes) const {
-  return firstTouch(bytes).big + smallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
+  return firstTouch(bytes).big +
+         smallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
 }
 
 void CostTable::add(search::Problem &problem, const ExecutedLayer &layer,

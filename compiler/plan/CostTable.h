@@ -37,26 +37,29 @@ public:
   CostTable(const device::DeviceProfile &profile, const codegen::Target &target,
             unsigned threads);
 
-  /// All ways to run `layer`. `storedForms` off (plans without C): weights are kept
-  /// as they are in the model. Never empty.
+  /// All ways to run `layer`. `storedForms` off (plans without C): weights are
+  /// kept as they are in the model. Never empty.
   std::vector<CostedOption> candidates(const ExecutedLayer &layer,
                                        bool storedForms);
   /// The costs of one of them.
   CostedOption cost(const ExecutedLayer &layer, const Option &option);
-  /// Milliseconds that a routine's execute takes, and its transform on the core of
-  /// a preparation lane.
+  /// Milliseconds that a routine's execute takes, and its transform on the core
+  /// of a preparation lane.
   double execute(mlir::Operation *layer, const codegen::Routine &routine);
   double transform(mlir::Operation *layer, const codegen::Routine &routine);
 
   /// See device::searchDevice(). `pipeline` off: no preparation lanes.
   search::Device device(bool pipeline) const;
-  /// Adds a layer, for which the search may take one of `options`, to a problem that has its
-  /// device. What the first use of the layer's memory takes is the layer's, or, where only the
-  /// thread of a preparation lane would have come before, a part of Device::aloneStart.
+  /// Adds a layer, for which the search may take one of `options`, to a problem
+  /// that has its device. What the first use of the layer's memory takes is the
+  /// layer's, or, where only the thread of a preparation lane would have come
+  /// before, a part of Device::aloneStart.
   void add(search::Problem &problem, const ExecutedLayer &layer,
            llvm::ArrayRef<CostedOption> options) const;
   /// Every kernel whose cost was asked for.
-  const std::vector<device::KernelFeatures> &kernels() const { return kernels_; }
+  const std::vector<device::KernelFeatures> &kernels() const {
+    return kernels_;
+  }
 
 private:
   struct Time {
@@ -70,7 +73,8 @@ private:
   Time transformTime(mlir::Operation *layer, const codegen::Routine &routine);
   /// What decode and transform cost beside their work: memory is supplied.
   search::CoreTime firstTouch(double bytes) const;
-  /// The first use of memory, in pages as large as the runtime asks for, and in small ones.
+  /// The first use of memory, in pages as large as the runtime asks for, and in
+  /// small ones.
   double fresh(double bytes, double smallBytes) const;
   search::CoreTime decodeTime(double bytes, bool repeats) const;
   /// Of the constant in the layout of its type.
@@ -88,7 +92,8 @@ private:
 /// What the threads of the execute lane are where nobody says: one a big core.
 unsigned defaultThreads(const device::DeviceProfile &profile);
 
-/// The name of `routine`'s form of the layer's weights; "" where it reads them packed.
+/// The name of `routine`'s form of the layer's weights; "" where it reads them
+/// packed.
 std::string formName(mlir::Operation *layer, const codegen::Routine &routine);
 
 } // namespace nnv12::plan

@@ -13,9 +13,9 @@ plan::planDevice(Location location, StringRef name, StringRef path,
                  std::shared_ptr<const device::DeviceProfile> given) {
   auto target = codegen::Target::byName(name);
   if (!target)
-    return emitError(location) << "target: found '" << name
-                               << "', expected one of "
-                               << codegen::Target::names();
+    return emitError(location)
+           << "target: found '" << name << "', expected one of "
+           << codegen::Target::names();
   if (!given && path.empty())
     given = std::make_shared<device::DeviceProfile>(
         device::builtinProfile(target->architecture, target->name));

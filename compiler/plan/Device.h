@@ -15,11 +15,13 @@ struct PlanDevice {
   std::shared_ptr<const device::DeviceProfile> profile; ///< never null
 };
 
-/// The target of this name with its costs: `given` if not null, else the profile
-/// in file `path`, else the built-in one. Fails with a diagnostic at `location` if there is no such
-/// target, the file is no profile, or it is for another architecture.
+/// The target of this name with its costs: `given` if not null, else the
+/// profile in file `path`, else the built-in one. Fails with a diagnostic at
+/// `location` if there is no such target, the file is no profile, or it is for
+/// another architecture.
 mlir::FailureOr<PlanDevice>
-planDevice(mlir::Location location, llvm::StringRef target, llvm::StringRef path,
+planDevice(mlir::Location location, llvm::StringRef target,
+           llvm::StringRef path,
            std::shared_ptr<const device::DeviceProfile> given);
 
 } // namespace nnv12::plan

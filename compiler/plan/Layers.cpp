@@ -45,20 +45,24 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
   std::vector<double> grown(layers.size());
   for (auto [i, layer] : llvm::enumerate(layers)) {
     for (Value v : layer.op->getOperands())
-      if (Value base = aliases.find(v).base; isa<BlockArgument>(base) && read.insert(base).second)
+      if (Value base = aliases.find(v).base;
+          isa<BlockArgument>(base) && read.insert(base).second)
         layer.uncachedBytes += bytes(base);
     for (Value v : layer.op->getResults()) {
       Value base = aliases.find(v).base;
       if (!live.insert(base).second)
         continue;
       if (outputs.contains(base)) {
-        (bytes(base) < artifact::hugePageSize ? layer.freshSmallBytes : layer.freshBytes) += bytes(base);
+        (bytes(base) < artifact::hugePageSize ? layer.freshSmallBytes
+                                              : layer.freshBytes) +=
+            bytes(base);
         layer.uncachedBytes += bytes(base);
         continue;
       }
       now += bytes(base);
       auto end = last.find(base);
-      dying[end == last.end() ? i : std::max<size_t>(end->second, i)].push_back(base);
+      dying[end == last.end() ? i : std::max<size_t>(end->second, i)].push_back(
+          base);
     }
     if (now > most) {
       grown[i] = now - most;
@@ -67,8 +71,9 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
     for (Value base : dying[i])
       now -= bytes(base);
   }
-  // See nnv12_bundle::makeEarlyMemory. The first layers come to the huge page behind it
-  // when another thread that is to touch it has hardly begun (runtime/FirstTouch.h).
+  // See nnv12_bundle::makeEarlyMemory. The first layers come to the huge page
+  // behind it when another thread that is to touch it has hardly begun
+  // (runtime/FirstTouch.h).
   double early = artifact::hugePageSize, atOnce = artifact::hugePageSize;
   double huge = std::max(0.0, artifact::inHugePages(uint64_t(most)) - early);
   auto take = [](double &rest, double &growth) {
@@ -80,7 +85,8 @@ static void countFreshBytes(func::FuncOp main, const Aliases &aliases,
   // A lane that reads what nobody has asked for early has no time at all.
   double weights = 0;
   for (const ExecutedLayer &layer : layers)
-    weights += layer.otherBytes + (layer.mainOperand ? bytes(layer.weights()) : 0);
+    weights +=
+        layer.otherBytes + (layer.mainOperand ? bytes(layer.weights()) : 0);
   bool lanesRead = weights > artifact::hugePageSize;
   for (auto [layer, growth] : llvm::zip(layers, grown)) {
     layer.uncachedBytes += growth;

@@ -16,25 +16,28 @@ struct ExecutedLayer {
   mlir::Operation *op = nullptr;
   std::string name; ///< of the ONNX node, or of the first of several
 
-  /// The operand that the main weights are: the largest of the layer's constants
-  /// that no earlier layer reads. None: there is nothing to be read. Others
-  /// (bias and the like) are kept packed, without a codec.
+  /// The operand that the main weights are: the largest of the layer's
+  /// constants that no earlier layer reads. None: there is nothing to be read.
+  /// Others (bias and the like) are kept packed, without a codec.
   std::optional<unsigned> mainOperand;
-  /// A later layer reads the main weights too: they must exist as their type says.
+  /// A later layer reads the main weights too: they must exist as their type
+  /// says.
   bool isShared = false;
-  /// A later layer asks whether floats that depend on this one's result are equal. How
-  /// the last bit is rounded may then decide, so only the preferred routine computes it: the
-  /// others are as exact, but round differently.
+  /// A later layer asks whether floats that depend on this one's result are
+  /// equal. How the last bit is rounded may then decide, so only the preferred
+  /// routine computes it: the others are as exact, but round differently.
   bool isComparedForEquality = false;
   double otherBytes = 0; ///< of the other constants that no earlier layer reads
-  /// Memory for activations that no layer has used before this one: in huge pages where
-  /// there are such, and in small ones, in which are the caller's outputs, small arenas and
-  /// the end of others.
+  /// Memory for activations that no layer has used before this one: in huge
+  /// pages where there are such, and in small ones, in which are the caller's
+  /// outputs, small arenas and the end of others.
   double freshBytes = 0, freshSmallBytes = 0;
-  /// Of both, what is wanted before a preparation lane has had time to touch it.
+  /// Of both, what is wanted before a preparation lane has had time to touch
+  /// it.
   double freshAtOnceBytes = 0, freshSmallAtOnceBytes = 0;
-  /// Such memory, even that which opening the bundle has supplied, and model inputs that no
-  /// layer has read before: in no cache, unlike what an earlier layer has just written.
+  /// Such memory, even that which opening the bundle has supplied, and model
+  /// inputs that no layer has read before: in no cache, unlike what an earlier
+  /// layer has just written.
   double uncachedBytes = 0;
 
   mlir::Value weights() const {

@@ -8,12 +8,14 @@ namespace nnv12::plan {
 
 enum class Mode {
   Cold,      ///< one inference after start
-  Continuous ///< many: warm routines take over from the second on (NNV12, section 3.5)
+  Continuous ///< many: warm routines take over from the second on (NNV12,
+             ///< section 3.5)
 };
 
 /// What of NNV12 is in use, for ablation (Figure 13).
 enum class Parts {
-  None, ///< warm routines, weights as in the model, prepared before the first execute
+  None, ///< warm routines, weights as in the model, prepared before the first
+        ///< execute
   K,    ///< routines chosen for the first inference
   KC,   ///< and weights stored in any form
   KCP   ///< and preparation on lanes beside the execute lane

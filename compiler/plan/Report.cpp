@@ -17,7 +17,8 @@ using namespace nnv12::plan;
 std::string plan::costSource(const device::DeviceProfile &profile) {
   if (profile.measured)
     return "measured: " + profile.name;
-  if (profile.identity.empty() && StringRef(profile.name).starts_with("ordinary "))
+  if (profile.identity.empty() &&
+      StringRef(profile.name).starts_with("ordinary "))
     return "predicted: no profile given; run with --target host or --profile";
   return "predicted: from the data of " + profile.name;
 }
@@ -89,7 +90,8 @@ void plan::printRoutines(const Selection &selection,
   auto read = [&](const CostedOption *option) {
     return option && option->candidate.bytes > 0
                ? milliseconds(profile.readLatencyUs / 1e3 +
-                              option->candidate.bytes / (profile.readMBps * 1e3))
+                              option->candidate.bytes /
+                                  (profile.readMBps * 1e3))
                : std::string("-");
   };
   Table table({"layer", "routine", "read raw", "transform", "read cached",
@@ -107,7 +109,8 @@ void plan::printRoutines(const Selection &selection,
       last = routine;
       bool hasForm = !option.candidate.form.empty();
       Storage ready = hasForm ? Storage::transformed : Storage::packed;
-      const CostedOption *raw = find(layer, routine, {Storage::raw, Codec::stored});
+      const CostedOption *raw =
+          find(layer, routine, {Storage::raw, Codec::stored});
       const CostedOption *packed =
           find(layer, routine, {Storage::packed, Codec::stored});
       const CostedOption *zstd = find(layer, routine, {ready, Codec::zstd});
@@ -146,10 +149,12 @@ static StringRef family(StringRef routine) {
 /// "40 conv.gemm, 16 pool", the most frequent first.
 static std::string counts(const llvm::MapVector<StringRef, unsigned> &numbers) {
   auto sorted = llvm::to_vector(numbers);
-  llvm::stable_sort(sorted, [](auto &a, auto &b) { return a.second > b.second; });
+  llvm::stable_sort(sorted,
+                    [](auto &a, auto &b) { return a.second > b.second; });
   std::string text;
   for (auto &[name, number] : sorted)
-    text += (text.empty() ? "" : ", ") + std::to_string(number) + " " + name.str();
+    text +=
+        (text.empty() ? "" : ", ") + std::to_string(number) + " " + name.str();
   return text;
 }
 
@@ -179,15 +184,16 @@ void plan::printSummary(func::FuncOp main, ProgramOp program,
   llvm::DenseSet<Attribute> seen;
   for (auto constant : main.getBody().front().getOps<nn::ConstantOp>())
     if (seen.insert(constant.getValue()).second)
-      rawBytes += nn::storageSize(nn::withLayout(
-          cast<RankedTensorType>(constant.getType()), ""));
+      rawBytes += nn::storageSize(
+          nn::withLayout(cast<RankedTensorType>(constant.getType()), ""));
 
   unsigned threads = program.getThreads();
   os << "plan for " << program.getTarget() << ", " << threads
      << (threads == 1 ? " thread\n" : " threads\n");
   os << "  layers     " << layers << ": " << counts(routines) << "\n";
-  os << llvm::formatv("  weights    {0:f1} MB as in the model, {1:f1} MB in the file",
-                      rawBytes / 1e6, fileBytes / 1e6);
+  os << llvm::formatv(
+      "  weights    {0:f1} MB as in the model, {1:f1} MB in the file",
+      rawBytes / 1e6, fileBytes / 1e6);
   if (!storages.empty())
     os << ": " << counts(storages);
   os << "\n";
@@ -214,7 +220,8 @@ void plan::printSummary(func::FuncOp main, ProgramOp program,
     if (later)
       os << ", " << later << " in the background";
     if (switches)
-      os << "; " << switches << (switches == 1 ? " layer switches" : " layers switch")
+      os << "; " << switches
+         << (switches == 1 ? " layer switches" : " layers switch")
          << " after the first inference";
     os << "\n";
   }

@@ -8,14 +8,14 @@
 
 namespace nnv12::plan {
 
-/// Every routine of every layer with what its stages cost, and the one that is chosen: NNV12,
-/// Table 2. For `nnv12c --routines`.
-void printRoutines(const Selection &selection, const device::DeviceProfile &profile,
-                   llvm::raw_ostream &os);
+/// Every routine of every layer with what its stages cost, and the one that is
+/// chosen: NNV12, Table 2. For `nnv12c --routines`.
+void printRoutines(const Selection &selection,
+                   const device::DeviceProfile &profile, llvm::raw_ostream &os);
 
 /// A few lines: what was chosen for how many layers, bytes, lanes, times.
-/// `fileBytes` is the size of the weights in the bundle. Without lanes in `program`,
-/// nothing is said of them.
+/// `fileBytes` is the size of the weights in the bundle. Without lanes in
+/// `program`, nothing is said of them.
 void printSummary(mlir::func::FuncOp main, ProgramOp program,
                   const device::DeviceProfile &profile, double fileBytes,
                   llvm::raw_ostream &os);

@@ -17,7 +17,8 @@ static constexpr StringLiteral storageAttr = "nn.storage";
 static constexpr StringLiteral placeAttr = "nn.place";
 static constexpr StringLiteral warmAttr = "nn.warm_routine";
 
-/// What the execute of a routine that takes over has left of the other's time, at most.
+/// What the execute of a routine that takes over has left of the other's time,
+/// at most.
 static constexpr double leastWarmGain = 0.99;
 
 Selection plan::select(func::FuncOp main, const device::DeviceProfile &profile,
@@ -70,7 +71,8 @@ void plan::annotate(const Selection &selection) {
     if (layer.layer.mainOperand)
       op->setAttr(storageAttr, b.getStringAttr(chosen.storage.text()));
     if (const std::optional<search::Place> &place = places[number])
-      op->setAttr(placeAttr, b.getDenseI64ArrayAttr({place->lane, place->index}));
+      op->setAttr(placeAttr,
+                  b.getDenseI64ArrayAttr({place->lane, place->index}));
     const codegen::Routine *warm = layer.options[layer.warm].option.routine;
     if (warm != chosen.routine)
       op->setAttr(warmAttr, b.getStringAttr(warm->name()));
@@ -79,11 +81,13 @@ void plan::annotate(const Selection &selection) {
 
 void plan::clearAnnotations(func::FuncOp main) {
   for (Operation &op : main.getBody().front())
-    for (StringRef name : {layerAttr, routineAttr, storageAttr, placeAttr, warmAttr})
+    for (StringRef name :
+         {layerAttr, routineAttr, storageAttr, placeAttr, warmAttr})
       op.removeAttr(name);
 }
 
-/// The routine that an attribute names, if it computes the layer in its layouts.
+/// The routine that an attribute names, if it computes the layer in its
+/// layouts.
 static FailureOr<const codegen::Routine *> routineOf(Operation *op,
                                                      StringRef attribute) {
   auto name = op->getAttrOfType<StringAttr>(attribute);
@@ -115,13 +119,15 @@ static LogicalResult checkForm(const ExecutedLayer &layer,
 }
 
 /// Leaves `place` alone where nn.place is absent.
-static LogicalResult readPlace(Operation *op, std::optional<search::Place> &place) {
+static LogicalResult readPlace(Operation *op,
+                               std::optional<search::Place> &place) {
   Attribute attribute = op->getAttr(placeAttr);
   if (!attribute)
     return success();
   auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute);
   if (!numbers || numbers.size() != 2 ||
-      !llvm::all_of(numbers.asArrayRef(), [](int64_t n) { return llvm::isUInt<32>(n); }))
+      !llvm::all_of(numbers.asArrayRef(),
+                    [](int64_t n) { return llvm::isUInt<32>(n); }))
     return op->emitOpError(placeAttr)
            << ": found " << attribute << ", expected array<i64: LANE, INDEX>";
   place = {uint32_t(numbers[0]), uint32_t(numbers[1])};
@@ -158,7 +164,8 @@ FailureOr<std::vector<Chosen>> plan::chosenOptions(func::FuncOp main) {
           text ? StorageForm::parse(text) : std::nullopt;
       if (!storage)
         return op->emitOpError("nn.storage: ")
-               << (text ? "found '" + text.getValue() + "'" : llvm::Twine("found nothing"))
+               << (text ? "found '" + text.getValue() + "'"
+                        : llvm::Twine("found nothing"))
                << ", expected raw, packed or transformed, or one of them with "
                   "+zstd";
       std::string form = formName(op, **routine);

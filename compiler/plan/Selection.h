@@ -13,7 +13,8 @@ struct Selection {
     ExecutedLayer layer;
     std::vector<CostedOption> options;
     unsigned chosen = 0;
-    /// Continuous mode: the option whose routine takes over; `chosen` where none does.
+    /// Continuous mode: the option whose routine takes over; `chosen` where
+    /// none does.
     unsigned warm = 0;
   };
   std::vector<Layer> layers;
@@ -23,7 +24,8 @@ struct Selection {
   std::vector<device::KernelFeatures> kernels;
 };
 
-/// Searches (search::plan) over all candidates of `main`'s layers. `threads` 0: the profile's.
+/// Searches (search::plan) over all candidates of `main`'s layers. `threads` 0:
+/// the profile's.
 Selection select(mlir::func::FuncOp main, const device::DeviceProfile &profile,
                  const codegen::Target &target, unsigned threads, Mode mode,
                  Parts parts);
@@ -32,8 +34,9 @@ Selection select(mlir::func::FuncOp main, const device::DeviceProfile &profile,
 ///   nn.layer         the number in execution order
 ///   nn.routine       the routine
 ///   nn.storage       how the main weights are kept, where there are any
-///   nn.place         lane and index of its preparation (search::Place), where it has one
-///   nn.warm_routine  what takes over in continuous mode, where another one does
+///   nn.place         lane and index of its preparation (search::Place), where
+///   it has one nn.warm_routine  what takes over in continuous mode, where
+///   another one does
 void annotate(const Selection &selection);
 /// Removes what annotate() wrote, from all of `main`.
 void clearAnnotations(mlir::func::FuncOp main);

@@ -14,8 +14,8 @@ static std::vector<double> loads(const Problem &problem, const Assignment &a) {
     const Candidate &c = problem.layers[i].candidates[a.choice[i]];
     load[0] += c.execute + problem.layers[i].firstTouch;
     uint32_t l = a.lane[i];
-    load[l] += preparationTime(device, c,
-                               l ? device.preparationLanes[l - 1] : device.executeCore);
+    load[l] += preparationTime(
+        device, c, l ? device.preparationLanes[l - 1] : device.executeCore);
   }
   return load;
 }
@@ -34,12 +34,14 @@ Assignment algorithm1(const Problem &problem, const Choice &choice) {
   if (lanes == 0 || layers == 0)
     return a;
   auto time = [&](size_t i, Core core) {
-    return preparationTime(device, problem.layers[i].candidates[choice[i]], core);
+    return preparationTime(device, problem.layers[i].candidates[choice[i]],
+                           core);
   };
   // The first layer that has something to prepare boots on the execute lane.
   std::vector<uint8_t> onExecuteLane(layers, 0);
   size_t s = 0;
-  while (s + 1 < layers && !hasPreparation(problem.layers[s].candidates[choice[s]]))
+  while (s + 1 < layers &&
+         !hasPreparation(problem.layers[s].candidates[choice[s]]))
     ++s;
   onExecuteLane[s++] = 1;
 
@@ -72,9 +74,10 @@ Assignment algorithm1(const Problem &problem, const Choice &choice) {
       for (uint32_t i = 0; i < layers; ++i)
         if (a.lane[i] == from)
           sorted.push_back(i);
-      std::stable_sort(sorted.begin(), sorted.end(), [&](uint32_t x, uint32_t y) {
-        return time(x, coreFrom) > time(y, coreFrom);
-      });
+      std::stable_sort(sorted.begin(), sorted.end(),
+                       [&](uint32_t x, uint32_t y) {
+                         return time(x, coreFrom) > time(y, coreFrom);
+                       });
       for (uint32_t i : sorted) {
         double t = time(i, coreTo);
         if (t > 0 && t < (load[from] - load[to]) / 2) {
@@ -92,8 +95,10 @@ Assignment algorithm1(const Problem &problem, const Choice &choice) {
       break;
     bool inserted = false;
     for (size_t i = s; i < layers && !inserted; ++i)
-      if (hasPreparation(problem.layers[i].candidates[choice[i]]) && !onExecuteLane[i] &&
-          time(i, device.executeCore) + time(i, device.preparationLanes[0]) < most - load[0]) {
+      if (hasPreparation(problem.layers[i].candidates[choice[i]]) &&
+          !onExecuteLane[i] &&
+          time(i, device.executeCore) + time(i, device.preparationLanes[0]) <
+              most - load[0]) {
         onExecuteLane[i] = 1;
         s = i + 1;
         inserted = true;

@@ -7,17 +7,17 @@
 namespace nnv12::search {
 
 /// Lines 3 to 20 of NNV12's Algorithm 1: which lane prepares which layer, for a
-/// fixed choice. Layer 1 is prepared on the execute lane; others are dealt to the
-/// preparation lanes, balanced, and moved to the head of the execute lane while that
-/// lane has less to do than the busiest preparation lane.
+/// fixed choice. Layer 1 is prepared on the execute lane; others are dealt to
+/// the preparation lanes, balanced, and moved to the head of the execute lane
+/// while that lane has less to do than the busiest preparation lane.
 ///
-/// Where the paper's listing leaves a gap: layers that the big-core loop steps over
-/// stay on the preparation lanes (by line 12 they would be on none), and both loops
-/// end when they move nothing.
+/// Where the paper's listing leaves a gap: layers that the big-core loop steps
+/// over stay on the preparation lanes (by line 12 they would be on none), and
+/// both loops end when they move nothing.
 Assignment algorithm1(const Problem &problem, const Choice &choice);
 
-/// What Algorithm 1 believes: the sum of each lane's operations, the largest. Knows
-/// neither order nor dependencies nor shared bandwidth.
+/// What Algorithm 1 believes: the sum of each lane's operations, the largest.
+/// Knows neither order nor dependencies nor shared bandwidth.
 double loadOf(const Problem &problem, const Assignment &assignment);
 
 } // namespace nnv12::search

@@ -18,8 +18,10 @@ Assignment Assignment::onExecuteLane(Choice choice) {
 }
 
 /// Layers that need a preparation, by lane and in order.
-static std::vector<std::vector<uint32_t>> order(const Problem &problem, const Assignment &a) {
-  std::vector<std::vector<uint32_t>> result(problem.device.preparationLanes.size() + 1);
+static std::vector<std::vector<uint32_t>> order(const Problem &problem,
+                                                const Assignment &a) {
+  std::vector<std::vector<uint32_t>> result(
+      problem.device.preparationLanes.size() + 1);
   assert(std::all_of(a.lane.begin(), a.lane.end(),
                      [&](uint32_t lane) { return lane < result.size(); }) &&
          "lanes exist");
@@ -27,7 +29,9 @@ static std::vector<std::vector<uint32_t>> order(const Problem &problem, const As
     if (hasPreparation(problem.layers[i].candidates[a.choice[i]]))
       result[a.lane[i]].push_back(i);
   for (size_t l = 0; l < result.size(); ++l) {
-    auto key = [&](uint32_t i) { return l ? a.key[i] : std::min(a.key[i], double(i)); };
+    auto key = [&](uint32_t i) {
+      return l ? a.key[i] : std::min(a.key[i], double(i));
+    };
     // Mostly sorted already; stable, so equal keys stay in order of layers.
     std::vector<uint32_t> &lane = result[l];
     for (size_t n = 1; n < lane.size(); ++n)
@@ -37,17 +41,20 @@ static std::vector<std::vector<uint32_t>> order(const Problem &problem, const As
   return result;
 }
 
-void Assignment::jobs(const Problem &problem, std::vector<std::vector<Job>> &lanes) const {
+void Assignment::jobs(const Problem &problem,
+                      std::vector<std::vector<Job>> &lanes) const {
   const Device &device = problem.device;
-  assert(choice.size() == problem.layers.size() && lane.size() == choice.size() &&
-         key.size() == choice.size() && "one of each a layer");
+  assert(choice.size() == problem.layers.size() &&
+         lane.size() == choice.size() && key.size() == choice.size() &&
+         "one of each a layer");
   auto ordered = order(problem, *this);
   lanes.resize(ordered.size());
   for (auto &l : lanes)
     l.clear();
   auto prepare = [&](size_t l, uint32_t i) {
     Core core = l ? device.preparationLanes[l - 1] : device.executeCore;
-    lanes[l].push_back(preparationJob(device, i, problem.layers[i].candidates[choice[i]], core));
+    lanes[l].push_back(preparationJob(
+        device, i, problem.layers[i].candidates[choice[i]], core));
   };
   for (size_t l = 1; l < ordered.size(); ++l)
     for (uint32_t i : ordered[l])
@@ -69,7 +76,8 @@ Schedule Assignment::schedule(const Problem &problem) const {
   std::vector<std::vector<Job>> lanes;
   jobs(problem, lanes);
   Schedule result = scheduleOf(problem, choice, lanes);
-  assert(checkSchedule(problem, choice, result).empty() && "it can be carried out");
+  assert(checkSchedule(problem, choice, result).empty() &&
+         "it can be carried out");
   return result;
 }
 
@@ -79,14 +87,17 @@ Schedule scheduleOf(const Problem &problem, const Choice &choice,
   result.lanes.resize(lanes.size());
   for (size_t l = 0; l < lanes.size(); ++l)
     for (const Job &job : lanes[l]) {
-      const Candidate &c = problem.layers[job.layer].candidates[choice[job.layer]];
+      const Candidate &c =
+          problem.layers[job.layer].candidates[choice[job.layer]];
       auto add = [&](bool exists, Stage stage) {
         if (exists)
           result.lanes[l].push_back({job.layer, stage});
       };
       add(!job.execute && c.bytes > 0, Stage::Read);
-      add(!job.execute && (c.decode.big > 0 || c.decode.little > 0), Stage::Decode);
-      add(!job.execute && (c.transform.big > 0 || c.transform.little > 0), Stage::Transform);
+      add(!job.execute && (c.decode.big > 0 || c.decode.little > 0),
+          Stage::Decode);
+      add(!job.execute && (c.transform.big > 0 || c.transform.little > 0),
+          Stage::Transform);
       add(job.execute, Stage::Execute);
     }
   return result;

@@ -12,9 +12,10 @@ struct Assignment {
   Choice choice;
   /// Where each layer is prepared: 0 = execute lane.
   std::vector<uint32_t> lane;
-  /// Preparations of one lane are in order of their keys, then of their layers. By
-  /// default a layer's number. On the execute lane a preparation stands before the
-  /// first execute whose number is not below its key, its own at the latest.
+  /// Preparations of one lane are in order of their keys, then of their layers.
+  /// By default a layer's number. On the execute lane a preparation stands
+  /// before the first execute whose number is not below its key, its own at the
+  /// latest.
   std::vector<double> key;
 
   /// Every layer prepared on the execute lane just before its execute.

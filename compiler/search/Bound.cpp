@@ -1,27 +1,32 @@
 //===- Bound.cpp - A time before which no plan can finish -----------------===//
 //
-// However a plan is made, its finish T is at least each of these, for every layer k:
+// However a plan is made, its finish T is at least each of these, for every
+// layer k:
 //
 //   boot     preparation of the first layer + all executes
 //   execute  all executes + the preparations on the execute lane
-//   slowed   all executes + 1/f of the preparations on the execute lane + (1 - 1/f) of
-//            the work on preparation lanes / their number, where f is the interference
-//            that an execute suffers: it cannot escape while there is that work to do
+//   slowed   all executes + 1/f of the preparations on the execute lane + (1 -
+//   1/f) of
+//            the work on preparation lanes / their number, where f is the
+//            interference that an execute suffers: it cannot escape while there
+//            is that work to do
 //   prepare  preparations of layers up to k on preparation lanes / their number
 //            + executes from k on
-//   storage  bytes of layers up to k / bandwidth + executes from k on, less what is there
+//   storage  bytes of layers up to k / bandwidth + executes from k on, less
+//   what is there
 //            earlier than at that bandwidth (Device::arrival)
 //   cpus     work of all cores / CPUs
 //
-// What a layer adds to them depends on its candidate and its lane, so T is at least
-// the least over all choices of the largest of them. That least is hard to find,
-// but with weights u >= 0 that sum to 1 the largest is at least the weighted sum,
-// and the least of a sum is the sum of each layer's least: for every u
+// What a layer adds to them depends on its candidate and its lane, so T is at
+// least the least over all choices of the largest of them. That least is hard
+// to find, but with weights u >= 0 that sum to 1 the largest is at least the
+// weighted sum, and the least of a sum is the sum of each layer's least: for
+// every u
 //
 //   T >= sum over layers of min over (candidate, lane) of u . parts
 //
-// (a Lagrangian bound). It is concave in u; a pattern search looks for a good u, and
-// whatever it finds is a valid bound.
+// (a Lagrangian bound). It is concave in u; a pattern search looks for a good
+// u, and whatever it finds is a valid bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,13 +45,15 @@ using Weights = std::array<double, Parts>;
 
 class Bound {
 public:
-  explicit Bound(const Problem &problem) : problem(problem), device(problem.device) {
+  explicit Bound(const Problem &problem)
+      : problem(problem), device(problem.device) {
     usable = usableCandidates(problem, {}, Dominance::Every);
     // Interference below 1 would make work shorter than when alone.
     executeScale = std::min(1.0, device.executeInterference);
     prepareScale = std::min(1.0, device.prepareInterference);
     // With threads beyond the CPUs even an execute alone has to share.
-    executeScale *= std::max(1.0, double(device.executeThreads) / std::max(1u, device.cpus));
+    executeScale *= std::max(1.0, double(device.executeThreads) /
+                                      std::max(1u, device.cpus));
 
     earliest = earliestArrival(device);
     build();
@@ -89,8 +96,8 @@ public:
   }
 
 private:
-  /// What one candidate on one lane adds; to prepare and storage, what it adds as
-  /// preparation, then as execute.
+  /// What one candidate on one lane adds; to prepare and storage, what it adds
+  /// as preparation, then as execute.
   struct Option {
     Weights parts;
     double execute;
@@ -117,7 +124,8 @@ private:
   double soonestReady(size_t i, unsigned c) const {
     double least = Simulator::never;
     auto on = [&](Core core) {
-      Job job = preparationJob(device, 0, problem.layers[i].candidates[c], core);
+      Job job =
+          preparationJob(device, 0, problem.layers[i].candidates[c], core);
       double wait = 0;
       if (!device.arrival.empty()) {
         if (job.bytes > 0)
@@ -145,21 +153,25 @@ private:
         auto add = [&](Core core, bool executeLane) {
           Option o = {};
           double e = execute(i, c), p = occupies(i, c, core);
-          double work = preparationJob(device, 0, candidate, core).work * prepareScale;
+          double work =
+              preparationJob(device, 0, candidate, core).work * prepareScale;
           o.parts[Boot] = e + (i == 0 ? soonestReady(i, c) : 0);
           o.parts[Execute] = e + (executeLane ? p : 0);
           double f = std::max(1.0, device.executeInterference);
-          o.parts[Slowed] = e + (executeLane ? p / f : work * (1 - 1 / f) / lanes);
+          o.parts[Slowed] =
+              e + (executeLane ? p / f : work * (1 - 1 / f) / lanes);
           o.execute = e;
           o.parts[Prepare] = executeLane ? 0 : p / lanes;
           o.parts[Storage] = candidate.bytes / device.readBandwidth;
           o.parts[Cpus] =
-              (e * std::min(device.executeThreads, device.cpus) + work) / std::max(1u, device.cpus);
+              (e * std::min(device.executeThreads, device.cpus) + work) /
+              std::max(1u, device.cpus);
           options[i].push_back(o);
         };
         add(device.executeCore, true);
         for (Core kind : {Core::Big, Core::Little})
-          if (std::count(device.preparationLanes.begin(), device.preparationLanes.end(), kind))
+          if (std::count(device.preparationLanes.begin(),
+                         device.preparationLanes.end(), kind))
             add(kind, false);
       }
   }
@@ -222,7 +234,8 @@ private:
 double lowerBound(const Problem &problem) {
   if (problem.layers.empty())
     return 0;
-  // Sums of rounded numbers may exceed the simulator's by as much as they round.
+  // Sums of rounded numbers may exceed the simulator's by as much as they
+  // round.
   return Bound(problem).run() * (1 - 1e-9);
 }
 

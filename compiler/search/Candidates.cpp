@@ -53,10 +53,11 @@ Choice warmChoice(const Problem &problem) {
 static std::array<double, 5> costs(const Device &device, const Candidate &c,
                                    Dominance dominance) {
   if (dominance == Dominance::Paper)
-    return {preparationTime(device, c, Core::Big), preparationTime(device, c, Core::Little),
-            0, c.execute, 0};
+    return {preparationTime(device, c, Core::Big),
+            preparationTime(device, c, Core::Little), 0, c.execute, 0};
   return {preparationJob(device, 0, c, Core::Big).work,
-          preparationJob(device, 0, c, Core::Little).work, c.bytes, c.execute, c.memory};
+          preparationJob(device, 0, c, Core::Little).work, c.bytes, c.execute,
+          c.memory};
 }
 
 std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,
@@ -79,11 +80,13 @@ std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,
     if (!options.decoding)
       keep([](const Candidate &c) { return !isDecoded(c); });
     if (!options.selectKernels) {
-      double fastest = layer.candidates[fastestExecute(problem, layer, allowed)].execute;
+      double fastest =
+          layer.candidates[fastestExecute(problem, layer, allowed)].execute;
       keep([&](const Candidate &c) { return c.execute == fastest; });
     }
     if (options.continuous) {
-      const Candidate &warm = layer.candidates[fastestExecute(problem, layer, all(layer))];
+      const Candidate &warm =
+          layer.candidates[fastestExecute(problem, layer, all(layer))];
       keep([&](const Candidate &c) {
         return c.routine == warm.routine || derivable(c, warm);
       });

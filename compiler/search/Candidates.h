@@ -11,12 +11,13 @@ enum class Dominance {
   /// Algorithm 1, line 1: not faster in preparation as a whole, nor in execute.
   Paper,
   /// Not better in anything that the simulator looks at: bytes, core's work on
-  /// either kind of core, execute, memory. Drops nothing that any plan could use.
+  /// either kind of core, execute, memory. Drops nothing that any plan could
+  /// use.
   Every
 };
 
-/// Indices of the candidates of each layer that the options allow and that no other
-/// one dominates; of equal ones the first. Never empty.
+/// Indices of the candidates of each layer that the options allow and that no
+/// other one dominates; of equal ones the first. Never empty.
 std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,
                                                     const Options &options,
                                                     Dominance dominance);

@@ -8,7 +8,8 @@
 
 namespace nnv12::search {
 
-static std::vector<Choice> every(const std::vector<std::vector<unsigned>> &usable) {
+static std::vector<Choice>
+every(const std::vector<std::vector<unsigned>> &usable) {
   std::vector<Choice> result = {{}};
   for (const std::vector<unsigned> &layer : usable) {
     std::vector<Choice> longer;
@@ -22,9 +23,9 @@ static std::vector<Choice> every(const std::vector<std::vector<unsigned>> &usabl
   return result;
 }
 
-std::vector<Choice> combinations(const Problem &problem,
-                                 const std::vector<std::vector<unsigned>> &usable,
-                                 size_t limit) {
+std::vector<Choice>
+combinations(const Problem &problem,
+             const std::vector<std::vector<unsigned>> &usable, size_t limit) {
   double count = 1;
   for (const std::vector<unsigned> &layer : usable)
     count *= double(layer.size());
@@ -34,8 +35,9 @@ std::vector<Choice> combinations(const Problem &problem,
   const Device &device = problem.device;
   Core core = device.preparationLanes.empty() ? device.executeCore
                                               : device.preparationLanes.back();
-  static const double balances[] = {0,   1e-4, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3,
-                                    0.4, 0.5,  0.6,  0.75, 1,   1.5,  2,   4,    16};
+  static const double balances[] = {0,    1e-4, 0.02, 0.05, 0.1, 0.15,
+                                    0.2,  0.25, 0.3,  0.4,  0.5, 0.6,
+                                    0.75, 1,    1.5,  2,    4,   16};
   std::vector<Choice> result;
   std::set<Choice> seen;
   for (double p : balances)

@@ -35,7 +35,8 @@ private:
       chosenLanes.assign(choice.size(), 0);
       return chooseLane(0);
     }
-    for (choice[i] = 0; choice[i] < problem.layers[i].candidates.size(); ++choice[i])
+    for (choice[i] = 0; choice[i] < problem.layers[i].candidates.size();
+         ++choice[i])
       chooseLayer(i + 1);
     choice[i] = 0;
   }
@@ -52,7 +53,8 @@ private:
     }
     const auto &cores = problem.device.preparationLanes;
     for (uint32_t l = 0; l < lanes; ++l) {
-      // Lanes of one kind are alike: of those without work only the first is tried.
+      // Lanes of one kind are alike: of those without work only the first is
+      // tried.
       auto used = [&](uint32_t lane) {
         for (uint32_t j = 0; j < i; ++j)
           if (chosenLanes[j] == lane)
@@ -85,7 +87,8 @@ private:
       return evaluate();
     bool needs = hasPreparation(candidate(next));
     if (!needs || chosenLanes[next] != 0 || prepared[next]) {
-      jobs[0].push_back(executeJob(problem.layers[next], next, candidate(next), needs));
+      jobs[0].push_back(
+          executeJob(problem.layers[next], next, candidate(next), needs));
       orderExecuteLane(next + 1);
       jobs[0].pop_back();
     }
@@ -95,7 +98,8 @@ private:
   }
 
   template <typename Rest> void put(uint32_t l, uint32_t i, Rest rest) {
-    Core core = l ? problem.device.preparationLanes[l - 1] : problem.device.executeCore;
+    Core core =
+        l ? problem.device.preparationLanes[l - 1] : problem.device.executeCore;
     prepared[i] = true;
     jobs[l].push_back(preparationJob(problem.device, i, candidate(i), core));
     rest();
@@ -104,7 +108,8 @@ private:
   }
 
   void evaluate() {
-    double finish = simulator.run(jobs, choice.size(), best.finish) + decoderStart(problem, choice) +
+    double finish = simulator.run(jobs, choice.size(), best.finish) +
+                    decoderStart(problem, choice) +
                     lanesStart(problem.device, jobs);
     if (finish >= best.finish)
       return;

@@ -19,21 +19,25 @@ LocalSearch::LocalSearch(const Problem &problem, const Options &options)
     : problem(problem), options(options), simulator(problem.device) {}
 
 double LocalSearch::score(const Assignment &a, double cutoff) {
-  double ties = options.continuous ? 0 : options.warmWeight * warmTime(problem, a.choice);
+  double ties =
+      options.continuous ? 0 : options.warmWeight * warmTime(problem, a.choice);
   ties += options.memoryWeight * preparedMemory(problem, a.choice);
   if (ties >= cutoff)
     return Simulator::never;
   a.jobs(problem, jobs);
   ties += lanesStart(problem.device, jobs);
   double finish = simulator.run(jobs, problem.layers.size(), cutoff - ties);
-  // Where all wait for the last bytes, plans that leave nothing else for then come first.
+  // Where all wait for the last bytes, plans that leave nothing else for then
+  // come first.
   if (isSlow(problem.device))
-    ties += earlyWeight * simulator.endsOfExecutes() / double(problem.layers.size());
+    ties += earlyWeight * simulator.endsOfExecutes() /
+            double(problem.layers.size());
   return ties + finish;
 }
 
 void LocalSearch::consider(const Assignment &a) {
-  double worst = starts.size() < mostStarts ? Simulator::never : starts.back().score;
+  double worst =
+      starts.size() < mostStarts ? Simulator::never : starts.back().score;
   double value = score(a, worst);
   if (value >= worst && worst != Simulator::never)
     return;
@@ -63,7 +67,8 @@ void LocalSearch::considerLists(const Choice &choice) {
         double soonest = Simulator::never;
         for (uint32_t l = first || spill || !lanes ? 0 : 1; l <= lanes; ++l) {
           Core core = l ? device.preparationLanes[l - 1] : device.executeCore;
-          double end = std::max(free[l] + preparationTime(device, c, core), storage);
+          double end =
+              std::max(free[l] + preparationTime(device, c, core), storage);
           if (end < soonest) {
             soonest = end;
             best = l;
@@ -75,13 +80,15 @@ void LocalSearch::considerLists(const Choice &choice) {
         a.lane[i] = best;
         ready = free[best] = soonest;
       }
-      free[0] = std::max(free[0], ready) + c.execute + problem.layers[i].firstTouch;
+      free[0] =
+          std::max(free[0], ready) + c.execute + problem.layers[i].firstTouch;
     }
     consider(a);
   }
 }
 
-/// Numbers that are the same everywhere (Knuth's linear congruential generator).
+/// Numbers that are the same everywhere (Knuth's linear congruential
+/// generator).
 namespace {
 class Sequence {
 public:
@@ -96,7 +103,8 @@ private:
 } // namespace
 
 bool LocalSearch::tryAll(uint32_t i, Assignment &a, double &value,
-                         const std::vector<std::vector<unsigned>> &usable, bool fixedLanes) {
+                         const std::vector<std::vector<unsigned>> &usable,
+                         bool fixedLanes) {
   bool improved = false;
   auto attempt = [&](const auto &change) {
     if (exhausted())
@@ -128,8 +136,8 @@ bool LocalSearch::tryAll(uint32_t i, Assignment &a, double &value,
           a.key[i] = i - back;
         });
 
-  // Its place in the queue: on the execute lane before some earlier execute, else
-  // before its predecessor or behind its successor.
+  // Its place in the queue: on the execute lane before some earlier execute,
+  // else before its predecessor or behind its successor.
   if (a.lane[i] == 0) {
     for (uint32_t back : {0u, 1u, 2u, 4u, 8u, 16u, i})
       if (back <= i && a.key[i] != double(i - back))
@@ -152,13 +160,14 @@ bool LocalSearch::tryAll(uint32_t i, Assignment &a, double &value,
   return improved;
 }
 
-void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable, double target,
-                          bool fixedLanes) {
+void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable,
+                          double target, bool fixedLanes) {
   uint32_t layers = uint32_t(problem.layers.size());
   limit = simulator.steps() + std::min(options.steps, stepsPerLayer * layers);
   auto done = [&] { return exhausted() || bestScore <= target; };
   auto descend = [&](Assignment &a, double &value, uint32_t from, uint32_t to) {
-    // On from the layer after the last improvement, until once around without one.
+    // On from the layer after the last improvement, until once around without
+    // one.
     uint32_t quiet = 0, count = to - from;
     for (uint32_t n = 0; quiet < count && !exhausted(); ++n, ++quiet)
       if (tryAll(from + n % count, a, value, usable, fixedLanes))
@@ -184,15 +193,19 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable, doub
     }
   }
 
-  // Then random changes of one layer or two. What comes out may be a little worse than
-  // what it came from, less and less so (threshold accepting, Dueck and Scheuer 1990).
-  // After many changes in vain, a larger disturbance of the best.
+  // Then random changes of one layer or two. What comes out may be a little
+  // worse than what it came from, less and less so (threshold accepting, Dueck
+  // and Scheuer 1990). After many changes in vain, a larger disturbance of the
+  // best.
   Sequence sequence;
-  uint32_t lanes = fixedLanes ? 1 : uint32_t(problem.device.preparationLanes.size() + 1);
-  uint64_t begin = simulator.steps(), span = std::max<uint64_t>(1, limit - begin);
+  uint32_t lanes =
+      fixedLanes ? 1 : uint32_t(problem.device.preparationLanes.size() + 1);
+  uint64_t begin = simulator.steps(),
+           span = std::max<uint64_t>(1, limit - begin);
   uint32_t inVain = 0;
   while (!done()) {
-    double left = double(limit - std::min(limit, simulator.steps())) / double(span);
+    double left =
+        double(limit - std::min(limit, simulator.steps())) / double(span);
     auto newCandidate = [&](Assignment &a, uint32_t i) {
       a.choice[i] = usable[i][sequence.below(usable[i].size())];
     };
@@ -201,10 +214,12 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable, doub
       if (!fixedLanes)
         a.key[i] = i;
     };
-    // Earlier more often than later, and in any order with others of that place.
+    // Earlier more often than later, and in any order with others of that
+    // place.
     auto newPlace = [&](Assignment &a, uint32_t i) {
       if (!fixedLanes)
-        a.key[i] = std::max(-0.5, i + 2.5 - sequence.below(8)) + 0.1 * sequence.below(5);
+        a.key[i] = std::max(-0.5, i + 2.5 - sequence.below(8)) +
+                   0.1 * sequence.below(5);
     };
     if (++inVain > 50 * layers + 50) {
       inVain = 0;

@@ -1,8 +1,8 @@
 //===- LocalSearch.h - Improves a plan on the simulator ---------*- C++ -*-===//
 //
 // Not in the paper. Its cost adds up each lane's work; what it cannot see - an
-// execute that waits for a preparation which stands too far back in a queue, reads
-// that share the storage - the simulator shows, and single changes mend.
+// execute that waits for a preparation which stands too far back in a queue,
+// reads that share the storage - the simulator shows, and single changes mend.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_SEARCH_LOCALSEARCH_H
@@ -14,24 +14,26 @@
 namespace nnv12::search {
 
 /// Holds the best assignment seen. Its objective: the simulated finish,
-/// `warmWeight` of the executes, and `memoryWeight` of what is prepared; where storage is
-/// slow, early executes as well.
+/// `warmWeight` of the executes, and `memoryWeight` of what is prepared; where
+/// storage is slow, early executes as well.
 class LocalSearch {
 public:
   LocalSearch(const Problem &problem, const Options &options);
 
   /// Offers a start; the best few are kept.
   void consider(const Assignment &assignment);
-  /// List scheduling for a choice: layer by layer, each preparation where it is ready
-  /// first; and the same with the execute lane left to executes and the first layer.
+  /// List scheduling for a choice: layer by layer, each preparation where it is
+  /// ready first; and the same with the execute lane left to executes and the
+  /// first layer.
   void considerLists(const Choice &choice);
 
   /// Descends from the starts: a layer's candidate, its lane, the place of its
-  /// preparation in the queue, each as long as one helps. Then random changes of one
-  /// or two layers. Ends after the steps that the options allow, or with a score that is
-  /// not above `target`. `usable`: the candidates to choose from.
-  void improve(const std::vector<std::vector<unsigned>> &usable, double target = 0,
-               bool fixedLanes = false);
+  /// preparation in the queue, each as long as one helps. Then random changes
+  /// of one or two layers. Ends after the steps that the options allow, or with
+  /// a score that is not above `target`. `usable`: the candidates to choose
+  /// from.
+  void improve(const std::vector<std::vector<unsigned>> &usable,
+               double target = 0, bool fixedLanes = false);
 
   const Assignment &best() const { return bestAssignment; }
   uint64_t steps() const { return simulator.steps(); }
@@ -39,10 +41,11 @@ public:
 private:
   /// The objective, or `never` if it exceeds the cutoff.
   double score(const Assignment &assignment, double cutoff);
-  /// All single changes of layer `i`; keeps each that makes `value`, the score of
-  /// `assignment`, less, and tells whether there was one.
+  /// All single changes of layer `i`; keeps each that makes `value`, the score
+  /// of `assignment`, less, and tells whether there was one.
   bool tryAll(uint32_t i, Assignment &assignment, double &value,
-              const std::vector<std::vector<unsigned>> &usable, bool fixedLanes);
+              const std::vector<std::vector<unsigned>> &usable,
+              bool fixedLanes);
   bool exhausted() const { return simulator.steps() >= limit; }
 
   const Problem &problem;

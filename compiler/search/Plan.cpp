@@ -17,14 +17,15 @@ static constexpr size_t allCombinations = 256;
 /// So near the lower bound the local search does not look further.
 static constexpr double nearEnough = 1.0001;
 
-/// How often, and by how much, the price of memory rises: to 0.25 ms a megabyte, then to 6.
+/// How often, and by how much, the price of memory rises: to 0.25 ms a
+/// megabyte, then to 6.
 static constexpr unsigned dearerTimes = 3, mostTimes = 5;
 static constexpr double dearerBy = 5;
 /// So many of these searches may take as many steps as the first.
 static constexpr uint64_t shorterBy = 16;
 
-/// Where storage is slow, decoding may take memory, and is worth any gain that is more than
-/// a rounding.
+/// Where storage is slow, decoding may take memory, and is worth any gain that
+/// is more than a rounding.
 static constexpr double worthDecodingSlow = 0.99;
 
 /// Without a pipeline: the execute lane prepares everything, then executes.
@@ -41,7 +42,8 @@ static Problem withoutLanes(const Problem &problem) {
   return result;
 }
 
-Schedule schedule(const Problem &problem, const Choice &choice, const Options &options) {
+Schedule schedule(const Problem &problem, const Choice &choice,
+                  const Options &options) {
   if (!options.pipeline)
     return sequential(choice).schedule(problem);
   LocalSearch search(problem, options);
@@ -64,8 +66,8 @@ static Plan planEither(const Problem &problem, const Options &options) {
     narrow = withoutLanes(problem);
   const Problem &used = options.pipeline ? problem : narrow;
 
-  auto usable = usableCandidates(used, options,
-                                 options.localSearch ? Dominance::Every : Dominance::Paper);
+  auto usable = usableCandidates(
+      used, options, options.localSearch ? Dominance::Every : Dominance::Paper);
   LocalSearch search(used, options);
   for (const Choice &choice : combinations(used, usable, allCombinations)) {
     if (!options.pipeline) {
@@ -79,21 +81,25 @@ static Plan planEither(const Problem &problem, const Options &options) {
   double bound = lowerBound(problem);
   double starts = std::min(used.device.laneStart, used.device.aloneStart);
   if (options.localSearch)
-    search.improve(usable, bound * nearEnough + starts, /*fixedLanes=*/!options.pipeline);
+    search.improve(usable, bound * nearEnough + starts,
+                   /*fixedLanes=*/!options.pipeline);
 
   result.choice = search.best().choice;
   result.schedule = search.best().schedule(used);
   result.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
   result.finish = simulate(problem, result.choice, result.schedule).finish;
   result.bound = std::min(result.finish, bound);
-  assert(result.finish < Simulator::never && "what was found can be carried out");
+  assert(result.finish < Simulator::never &&
+         "what was found can be carried out");
   result.steps = search.steps();
   return result;
 }
 
 /// What plans of one problem are compared by.
-static double cost(const Problem &problem, const Plan &plan, const Options &options) {
-  return plan.finish + options.memoryWeight * preparedMemory(problem, plan.choice);
+static double cost(const Problem &problem, const Plan &plan,
+                   const Options &options) {
+  return plan.finish +
+         options.memoryWeight * preparedMemory(problem, plan.choice);
 }
 
 /// A small model may be done before a lane's thread is worth its start.
@@ -109,12 +115,15 @@ static Plan planWithLanesOrNot(const Problem &problem, const Options &options) {
   without.schedule.lanes.resize(with.schedule.lanes.size());
   without.steps = with.steps += without.steps;
   without.bound = std::min(with.bound, without.finish);
-  return cost(problem, without, options) <= cost(problem, with, options) ? without : with;
+  return cost(problem, without, options) <= cost(problem, with, options)
+             ? without
+             : with;
 }
 
 static bool canDecode(const Problem &problem) {
   for (const Layer &layer : problem.layers)
-    if (std::any_of(layer.candidates.begin(), layer.candidates.end(), isDecoded))
+    if (std::any_of(layer.candidates.begin(), layer.candidates.end(),
+                    isDecoded))
       return true;
   return false;
 }
@@ -123,8 +132,8 @@ static bool canDecode(const Problem &problem) {
 static Plan planDecodingOrNot(const Problem &problem, const Options &options) {
   if (problem.device.decoderStart <= 0 || !canDecode(problem))
     return planWithLanesOrNot(problem, options);
-  // Starting the decoder costs once, what decoding saves comes layer by layer: a search
-  // that changes layer after layer cannot see both.
+  // Starting the decoder costs once, what decoding saves comes layer by layer:
+  // a search that changes layer after layer cannot see both.
   Options without = options;
   without.decoding = false;
   Plan best = planWithLanesOrNot(problem, without);
@@ -135,10 +144,12 @@ static Plan planDecodingOrNot(const Problem &problem, const Options &options) {
   Plan decoding = planWithLanesOrNot(problem, options);
   decoding.steps += best.steps;
   best.steps = decoding.steps;
-  double worth = isSlow(problem.device) ? std::max(worthDecodingSlow, options.worthDecoding)
-                                        : options.worthDecoding;
-  return cost(problem, decoding, options) < cost(problem, best, options) * worth ? decoding
-                                                                                 : best;
+  double worth = isSlow(problem.device)
+                     ? std::max(worthDecodingSlow, options.worthDecoding)
+                     : options.worthDecoding;
+  return cost(problem, decoding, options) < cost(problem, best, options) * worth
+             ? decoding
+             : best;
 }
 
 double preparedMemory(const Problem &problem, const Choice &choice) {
@@ -155,21 +166,23 @@ Plan plan(const Problem &problem, const Options &options) {
     return best;
   }
   best = planDecodingOrNot(problem, options);
-  // A limit that some layers must keep to at the cost of others is a price that all
-  // pay: it rises until little enough is taken.
+  // A limit that some layers must keep to at the cost of others is a price that
+  // all pay: it rises until little enough is taken.
   Options dearer = options;
   dearer.steps /= shorterBy;
   for (unsigned i = 0; i < mostTimes && options.selectKernels; ++i) {
     double limit = i < dearerTimes ? options.memoryLimit : options.memoryMost;
     if (preparedMemory(problem, best.choice) <= limit)
       break;
-    if (i >= dearerTimes && isSlow(problem.device) && decoderStart(problem, best.choice) > 0)
+    if (i >= dearerTimes && isSlow(problem.device) &&
+        decoderStart(problem, best.choice) > 0)
       break;
     dearer.memoryWeight *= dearerBy;
     Plan next = planDecodingOrNot(problem, dearer);
     next.steps += best.steps;
     next.bound = std::min(best.bound, next.finish);
-    if (preparedMemory(problem, next.choice) <= preparedMemory(problem, best.choice))
+    if (preparedMemory(problem, next.choice) <=
+        preparedMemory(problem, best.choice))
       best = std::move(next);
     else
       best.steps = next.steps;

@@ -29,23 +29,24 @@ struct Candidate {
   /// layout of the routine's operand) or "transformed" (in its weight form),
   /// with "+zstd" when compressed.
   std::string storage;
-  /// The form in which the execute reads its weights: "" as the operand's layout
-  /// packs them, else the name of the routine's weight form. Candidates of equal
-  /// form can take over each other's weights.
+  /// The form in which the execute reads its weights: "" as the operand's
+  /// layout packs them, else the name of the routine's weight form. Candidates
+  /// of equal form can take over each other's weights.
   std::string form;
   double bytes = 0;   ///< read from storage
   CoreTime decode;    ///< 0: not compressed
   CoreTime transform; ///< 0: ready as stored
   double execute = 0; ///< on the execute lane, with everything in memory
-  double memory = 0;  ///< bytes that its weights take beside those of the file, or less
+  double memory =
+      0; ///< bytes that its weights take beside those of the file, or less
 };
 
 /// One execute, with what makes its weights ready.
 struct Layer {
   std::string name;
   std::vector<Candidate> candidates; ///< at least one
-  /// What the first execute takes longer: memory that the system supplies at its
-  /// first use, code and weights not yet in caches.
+  /// What the first execute takes longer: memory that the system supplies at
+  /// its first use, code and weights not yet in caches.
   double firstTouch = 0;
 };
 
@@ -55,33 +56,41 @@ struct Arrival {
 };
 
 struct Device {
-  double readBandwidth = 1e6; ///< bytes a millisecond, shared by reads that run together
-  double readLatency = 0;     ///< of each read
-  /// Bytes that the system reads ahead of the lanes, in the order of the layers,
-  /// while no lane waits for the storage. 0: it reads what a lane asks for.
+  double readBandwidth =
+      1e6; ///< bytes a millisecond, shared by reads that run together
+  double readLatency = 0; ///< of each read
+  /// Bytes that the system reads ahead of the lanes, in the order of the
+  /// layers, while no lane waits for the storage. 0: it reads what a lane asks
+  /// for.
   double readAhead = 0;
-  /// Where a device was seen reading a file in order: the pieces in which weights come, in
-  /// the order of the layers. The piece that ends at `bytes` is there, all of it at once,
-  /// `time` after the start of the first operation; the last piece of a file that ends
-  /// within takes a part of that. Both ascend; what comes after them comes evenly, at
-  /// readBandwidth. With it latency and readAhead count no more: a read ends when its
-  /// layer's last byte has arrived; on the execute lane see Simulator.h. Empty: unknown.
+  /// Where a device was seen reading a file in order: the pieces in which
+  /// weights come, in the order of the layers. The piece that ends at `bytes`
+  /// is there, all of it at once, `time` after the start of the first
+  /// operation; the last piece of a file that ends within takes a part of that.
+  /// Both ascend; what comes after them comes evenly, at readBandwidth. With it
+  /// latency and readAhead count no more: a read ends when its layer's last
+  /// byte has arrived; on the execute lane see Simulator.h. Empty: unknown.
   std::vector<Arrival> arrival;
-  /// With arrival: so many bytes have come with what was waited for before the start.
+  /// With arrival: so many bytes have come with what was waited for before the
+  /// start.
   double arrivedBytes = 0;
-  /// With arrival: bytes that are asked for ahead of what lanes read. Where lanes are busy
-  /// with other things until these are there, the storage pauses, and all that follows
-  /// arrives later. 0: everything is asked for at once.
+  /// With arrival: bytes that are asked for ahead of what lanes read. Where
+  /// lanes are busy with other things until these are there, the storage
+  /// pauses, and all that follows arrives later. 0: everything is asked for at
+  /// once.
   double askedAhead = 0;
   /// Once, before anything else, where anything is decoded.
   double decoderStart = 0;
-  /// Before anything else, for each preparation lane that has something to do: its thread.
+  /// Before anything else, for each preparation lane that has something to do:
+  /// its thread.
   double laneStart = 0;
-  /// Before anything else where no preparation lane has anything to do: the execute lane
-  /// itself touches the memory that another thread would have touched.
+  /// Before anything else where no preparation lane has anything to do: the
+  /// execute lane itself touches the memory that another thread would have
+  /// touched.
   double aloneStart = 0;
-  CoreTime mapPerByte;        ///< what a lane's core does for each byte that is read
-  /// The kind of core of each preparation lane. Empty: the execute lane does all.
+  CoreTime mapPerByte; ///< what a lane's core does for each byte that is read
+  /// The kind of core of each preparation lane. Empty: the execute lane does
+  /// all.
   std::vector<Core> preparationLanes;
   Core executeCore = Core::Big;
   /// The threads of the execute lane.

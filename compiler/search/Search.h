@@ -1,7 +1,8 @@
 //===- Search.h - Finds a cold plan -----------------------------*- C++ -*-===//
 //
-// Pure: knows nothing of MLIR, of files or of the machine that it runs on. Equal
-// problems and options give equal plans everywhere. docs/search.md explains it.
+// Pure: knows nothing of MLIR, of files or of the machine that it runs on.
+// Equal problems and options give equal plans everywhere. docs/search.md
+// explains it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_SEARCH_SEARCH_H
@@ -19,41 +20,43 @@ struct Options {
   /// K: choose candidates for the cold inference. Off: of each layer the
   /// candidate with the fastest execute (the warm choice).
   bool selectKernels = true;
-  /// C: weights may be stored in any form. Off: only candidates whose weights are
-  /// stored "raw", for layers that have such a candidate.
+  /// C: weights may be stored in any form. Off: only candidates whose weights
+  /// are stored "raw", for layers that have such a candidate.
   bool storedForms = true;
-  /// Weights may be stored compressed. Off: only candidates with nothing to decode, for
-  /// layers that have such a candidate. plan() tries both where starting the decoder
-  /// takes time.
+  /// Weights may be stored compressed. Off: only candidates with nothing to
+  /// decode, for layers that have such a candidate. plan() tries both where
+  /// starting the decoder takes time.
   bool decoding = true;
-  /// What a plan that decodes has left of the time of one that does not, at most: it takes
-  /// cores and memory from others, and is the first to be late where they are busy. Where
-  /// storage is slow (less than 600 MB/s) a little gain will do.
+  /// What a plan that decodes has left of the time of one that does not, at
+  /// most: it takes cores and memory from others, and is the first to be late
+  /// where they are busy. Where storage is slow (less than 600 MB/s) a little
+  /// gain will do.
   double worthDecoding = 0.9;
-  /// P: preparation lanes. Off: the execute lane first prepares all layers, then
-  /// executes them.
+  /// P: preparation lanes. Off: the execute lane first prepares all layers,
+  /// then executes them.
   bool pipeline = true;
-  /// Continuous mode (section 3.5): each layer's weights must be stored in a form
-  /// from which its warm routine's can be derived, see derivable().
+  /// Continuous mode (section 3.5): each layer's weights must be stored in a
+  /// form from which its warm routine's can be derived, see derivable().
   bool continuous = false;
   /// Local search on the simulator after Algorithm 1 (not in the paper).
   bool localSearch = true;
-  /// Milliseconds of cold inference that one of warm inference is worth. Breaks ties
-  /// among plans that are equally good cold; does not count in continuous mode, where
-  /// the warm routines run later anyway.
+  /// Milliseconds of cold inference that one of warm inference is worth. Breaks
+  /// ties among plans that are equally good cold; does not count in continuous
+  /// mode, where the warm routines run later anyway.
   double warmWeight = 1e-3;
-  /// Milliseconds of cold inference that a byte of prepared weights is worth: with the value
-  /// here a megabyte must gain 2 us, or 2 ms of warm inference. Breaks ties as well: where
-  /// storage sets the time, many plans end when it does.
+  /// Milliseconds of cold inference that a byte of prepared weights is worth:
+  /// with the value here a megabyte must gain 2 us, or 2 ms of warm inference.
+  /// Breaks ties as well: where storage sets the time, many plans end when it
+  /// does.
   double memoryWeight = 2e-9;
-  /// Bytes that prepared weights may take beside the file's unless they gain much, 0.25 ms a
-  /// megabyte, see preparedMemory(), and those that they may take unless they gain 6 ms a
-  /// megabyte, or are decoded where storage gives less than 600 MB/s: what a process has of
-  /// its own fits in 8 MB beside bundle and arena then. Not where kernels are not chosen
-  /// (selectKernels).
+  /// Bytes that prepared weights may take beside the file's unless they gain
+  /// much, 0.25 ms a megabyte, see preparedMemory(), and those that they may
+  /// take unless they gain 6 ms a megabyte, or are decoded where storage gives
+  /// less than 600 MB/s: what a process has of its own fits in 8 MB beside
+  /// bundle and arena then. Not where kernels are not chosen (selectKernels).
   double memoryLimit = 1e6, memoryMost = 4e6;
-  /// Simulated events that the local search may take, of which it takes 50,000 a layer
-  /// at most: 10 million take about a second.
+  /// Simulated events that the local search may take, of which it takes 50,000
+  /// a layer at most: 10 million take about a second.
   uint64_t steps = 3'000'000;
 };
 
@@ -62,15 +65,15 @@ struct Options {
 Timeline simulate(const Problem &problem, const Choice &choice,
                   const Schedule &schedule);
 
-/// A run with all weights ready: the executes one after another, without what the
-/// first execute takes longer.
+/// A run with all weights ready: the executes one after another, without what
+/// the first execute takes longer.
 double warmTime(const Problem &problem, const Choice &choice);
 
 /// The sum of Candidate::memory.
 double preparedMemory(const Problem &problem, const Choice &choice);
 
-/// Of each layer the candidate with the fastest execute; among equals the one that
-/// is soonest ready.
+/// Of each layer the candidate with the fastest execute; among equals the one
+/// that is soonest ready.
 Choice warmChoice(const Problem &problem);
 
 /// Whether `warm`'s weights can be made from what a plan with `cold` has in its
@@ -78,7 +81,8 @@ Choice warmChoice(const Problem &problem);
 bool derivable(const Candidate &cold, const Candidate &warm);
 
 /// "" if every operation of the choice is in the schedule once, on a lane that
-/// exists, and nothing waits for something behind it; else one line saying what is wrong.
+/// exists, and nothing waits for something behind it; else one line saying what
+/// is wrong.
 std::string checkSchedule(const Problem &problem, const Choice &choice,
                           const Schedule &schedule);
 
@@ -87,18 +91,21 @@ std::string checkSchedule(const Problem &problem, const Choice &choice,
 Schedule schedule(const Problem &problem, const Choice &choice,
                   const Options &options = {});
 
-/// Where a layer is prepared: on a lane, behind so many of its other preparations and
-/// executes.
+/// Where a layer is prepared: on a lane, behind so many of its other
+/// preparations and executes.
 struct Place {
   uint32_t lane = 0, index = 0;
-  bool operator==(const Place &o) const { return lane == o.lane && index == o.index; }
+  bool operator==(const Place &o) const {
+    return lane == o.lane && index == o.index;
+  }
 };
 /// By layer; none where nothing is prepared.
 using Places = std::vector<std::optional<Place>>;
 
 Places placesOf(const Schedule &schedule, size_t layers);
-/// The schedule with these places, which must be on lanes that exist; whatever their
-/// indices, it can be carried out. nullopt if a layer that must be prepared has none.
+/// The schedule with these places, which must be on lanes that exist; whatever
+/// their indices, it can be carried out. nullopt if a layer that must be
+/// prepared has none.
 std::optional<Schedule> scheduleAt(const Problem &problem, const Choice &choice,
                                    const Places &places);
 

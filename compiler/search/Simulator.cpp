@@ -4,8 +4,8 @@
 #include "compiler/search/Search.h"
 
 #include <algorithm>
-#include <numeric>
 #include <cassert>
+#include <numeric>
 
 namespace nnv12::search {
 
@@ -14,10 +14,13 @@ static constexpr double slowStorage = 6e5;
 
 bool isSlow(const Device &device) { return device.readBandwidth < slowStorage; }
 
-bool isDecoded(const Candidate &c) { return c.decode.big > 0 || c.decode.little > 0; }
+bool isDecoded(const Candidate &c) {
+  return c.decode.big > 0 || c.decode.little > 0;
+}
 
 bool hasPreparation(const Candidate &c) {
-  return c.bytes > 0 || isDecoded(c) || c.transform.big > 0 || c.transform.little > 0;
+  return c.bytes > 0 || isDecoded(c) || c.transform.big > 0 ||
+         c.transform.little > 0;
 }
 
 double decoderStart(const Problem &problem, const Choice &choice) {
@@ -27,12 +30,19 @@ double decoderStart(const Problem &problem, const Choice &choice) {
   return 0;
 }
 
-Job preparationJob(const Device &device, uint32_t layer, const Candidate &c, Core core) {
-  return {layer, 0, false, c.bytes > 0 ? device.readLatency : 0, c.bytes,
-          c.bytes * device.mapPerByte.on(core) + c.decode.on(core) + c.transform.on(core)};
+Job preparationJob(const Device &device, uint32_t layer, const Candidate &c,
+                   Core core) {
+  return {layer,
+          0,
+          false,
+          c.bytes > 0 ? device.readLatency : 0,
+          c.bytes,
+          c.bytes * device.mapPerByte.on(core) + c.decode.on(core) +
+              c.transform.on(core)};
 }
 
-Job executeJob(const Layer &layer, uint32_t index, const Candidate &c, uint32_t after) {
+Job executeJob(const Layer &layer, uint32_t index, const Candidate &c,
+               uint32_t after) {
   return {index, after, true, 0, 0, c.execute + layer.firstTouch};
 }
 
@@ -59,14 +69,16 @@ double arrivalOf(const Device &device, double bytes, double total) {
 }
 
 double earliestArrival(const Device &device) {
-  double most = device.arrival.empty() ? 0 : device.arrivedBytes / device.readBandwidth;
+  double most =
+      device.arrival.empty() ? 0 : device.arrivedBytes / device.readBandwidth;
   for (const Arrival &point : device.arrival)
     most = std::max(most, point.bytes / device.readBandwidth - point.time);
   return most;
 }
 
 Simulator::Simulator(const Device &device)
-    : device(device), isReadingAhead(device.readAhead > 0 && device.arrival.empty()) {
+    : device(device),
+      isReadingAhead(device.readAhead > 0 && device.arrival.empty()) {
   assert(std::adjacent_find(device.arrival.begin(), device.arrival.end(),
                             [](const Arrival &a, const Arrival &b) {
                               return a.bytes > b.bytes || a.time > b.time;
@@ -96,7 +108,8 @@ bool Simulator::nextPhase(LaneState &lane, const Job &job, double now) {
       lane.phase = Phase::Transfer;
       lane.remaining = arrivalAt(job.layer, now) - now;
       if (&lane == &states[0] && !isEarly[job.layer])
-        lane.remaining = std::max(lane.remaining, job.bytes * readers / device.readBandwidth);
+        lane.remaining = std::max(lane.remaining,
+                                  job.bytes * readers / device.readBandwidth);
       if (lane.remaining > 0)
         return true;
       return nextPhase(lane, job, now);
@@ -147,8 +160,8 @@ void Simulator::endJob(size_t i, const Job &job, double now,
   ++states[i].next;
 }
 
-void Simulator::startJobs(const std::vector<std::vector<Job>> &lanes, double now,
-                          std::vector<std::vector<Span>> *spans) {
+void Simulator::startJobs(const std::vector<std::vector<Job>> &lanes,
+                          double now, std::vector<std::vector<Span>> *spans) {
   // A job of no length may let another lane start: until nothing moves.
   for (bool moved = true; moved;) {
     moved = false;
@@ -181,15 +194,17 @@ void Simulator::setRates() {
     cores += lane.execute ? std::max(1u, device.executeThreads) : 1;
     (lane.execute ? executing : preparing) = true;
   }
-  double share = cores > device.cpus ? double(std::max(1u, device.cpus)) / cores : 1;
+  double share =
+      cores > device.cpus ? double(std::max(1u, device.cpus)) / cores : 1;
   double executeRate = share / (preparing ? device.executeInterference : 1);
   double prepareRate = share / (executing ? device.prepareInterference : 1);
   for (LaneState &lane : states)
-    lane.rate = lane.phase == Phase::Latency    ? 1
-                : lane.phase == Phase::Transfer ? (arrived.empty() ? device.readBandwidth / transfers : 1)
-                : lane.phase != Phase::Work     ? 0
-                : lane.execute                  ? executeRate
-                                                : prepareRate;
+    lane.rate = lane.phase == Phase::Latency ? 1
+                : lane.phase == Phase::Transfer
+                    ? (arrived.empty() ? device.readBandwidth / transfers : 1)
+                : lane.phase != Phase::Work ? 0
+                : lane.execute              ? executeRate
+                                            : prepareRate;
 
   aheadRate = 0;
   if (isReadingAhead && transfers == 0) {
@@ -239,7 +254,8 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
     paused = 0;
     readers = 0;
     for (const auto &lane : lanes)
-      readers += std::any_of(lane.begin(), lane.end(), [](const Job &job) { return job.bytes > 0; });
+      readers += std::any_of(lane.begin(), lane.end(),
+                             [](const Job &job) { return job.bytes > 0; });
   }
 
   double now = 0;
@@ -252,7 +268,8 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
     // Ahead of its need a read may stop at the layer's end or at the limit.
     double step = never;
     if (aheadRate > 0)
-      step = std::min(want[aheadLayer] - ahead[aheadLayer], device.readAhead - aheadBytes) /
+      step = std::min(want[aheadLayer] - ahead[aheadLayer],
+                      device.readAhead - aheadBytes) /
              aheadRate;
     bool working = false;
     for (const LaneState &lane : states)
@@ -300,8 +317,8 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
 }
 
 /// One job an operation, as in the schedule.
-static std::vector<std::vector<Job>> jobsOf(const Problem &problem, const Choice &choice,
-                                            const Schedule &schedule) {
+static std::vector<std::vector<Job>>
+jobsOf(const Problem &problem, const Choice &choice, const Schedule &schedule) {
   const Device &device = problem.device;
   // Place of each stage among its layer's jobs.
   std::vector<uint32_t> stages(problem.layers.size(), 0);
@@ -343,7 +360,8 @@ static std::vector<std::vector<Job>> jobsOf(const Problem &problem, const Choice
   return jobs;
 }
 
-Timeline simulate(const Problem &problem, const Choice &choice, const Schedule &schedule) {
+Timeline simulate(const Problem &problem, const Choice &choice,
+                  const Schedule &schedule) {
   Timeline result;
   if (!checkSchedule(problem, choice, schedule).empty()) {
     result.finish = Simulator::never;
@@ -353,16 +371,20 @@ Timeline simulate(const Problem &problem, const Choice &choice, const Schedule &
     return result;
   Simulator simulator(problem.device);
   std::vector<std::vector<Simulator::Span>> spans;
-  result.finish = simulator.run(jobsOf(problem, choice, schedule), problem.layers.size(),
-                                Simulator::never, &spans);
-  double start = decoderStart(problem, choice) + lanesStart(problem.device, schedule.lanes);
+  result.finish =
+      simulator.run(jobsOf(problem, choice, schedule), problem.layers.size(),
+                    Simulator::never, &spans);
+  double start = decoderStart(problem, choice) +
+                 lanesStart(problem.device, schedule.lanes);
   result.finish += start;
   for (uint32_t i = 0; i < schedule.lanes.size(); ++i)
     for (size_t j = 0; j < schedule.lanes[i].size(); ++j)
-      result.events.push_back({schedule.lanes[i][j], i, start + spans[i][j].start,
+      result.events.push_back({schedule.lanes[i][j], i,
+                               start + spans[i][j].start,
                                start + spans[i][j].end});
-  std::stable_sort(result.events.begin(), result.events.end(),
-                   [](const Event &a, const Event &b) { return a.start < b.start; });
+  std::stable_sort(
+      result.events.begin(), result.events.end(),
+      [](const Event &a, const Event &b) { return a.start < b.start; });
   return result;
 }
 
@@ -371,20 +393,22 @@ double warmTime(const Problem &problem, const Choice &choice) {
   double sum = 0;
   for (size_t i = 0; i < problem.layers.size(); ++i)
     sum += problem.layers[i].candidates[choice[i]].execute;
-  return sum * std::max(1.0, double(device.executeThreads) / std::max(1u, device.cpus));
+  return sum * std::max(1.0, double(device.executeThreads) /
+                                 std::max(1u, device.cpus));
 }
 
 std::string checkSchedule(const Problem &problem, const Choice &choice,
                           const Schedule &schedule) {
   auto name = [&](Operation o) {
     const char *stages[] = {"read", "decode", "transform", "execute"};
-    return std::string(stages[unsigned(o.stage)]) + " of layer " + std::to_string(o.layer);
+    return std::string(stages[unsigned(o.stage)]) + " of layer " +
+           std::to_string(o.layer);
   };
   size_t layers = problem.layers.size();
   size_t lanes = problem.device.preparationLanes.size() + 1;
   if (choice.size() != layers)
-    return "choice: found " + std::to_string(choice.size()) + " layers, expected " +
-           std::to_string(layers);
+    return "choice: found " + std::to_string(choice.size()) +
+           " layers, expected " + std::to_string(layers);
   for (size_t i = 0; i < layers; ++i)
     if (choice[i] >= problem.layers[i].candidates.size())
       return "choice: layer " + std::to_string(i) + " has no candidate " +
@@ -405,7 +429,8 @@ std::string checkSchedule(const Problem &problem, const Choice &choice,
         return "schedule: " + name(o) + " is not on the execute lane";
       bool first = (seen[o.layer] & 7) == 0;
       if (o.stage != Stage::Execute && !first && lane[o.layer] != i)
-        return "schedule: " + name(o) + " is not on the lane of its layer's read";
+        return "schedule: " + name(o) +
+               " is not on the lane of its layer's read";
       if (o.stage != Stage::Execute)
         lane[o.layer] = i;
       seen[o.layer] |= 1u << unsigned(o.stage);

@@ -1,21 +1,24 @@
 //===- Simulator.h - When operations start and end --------------*- C++ -*-===//
 //
 // The model behind simulate():
-//  * A lane carries out its jobs in order. A job starts when the lane is free and
-//    what it needs is done: an execute needs its layer's preparation, a decode its
-//    read, a transform its decode.
-//  * A read waits `readLatency`, then its bytes move at a rate that all reads in
-//    this state share equally; for both the lane's core does nothing. Then the core
-//    maps the bytes. While no lane moves bytes the system reads ahead, in the
-//    order of the layers and up to `readAhead` bytes that nobody asked for yet.
-//    With `arrival` a read waits until its layer's last byte has arrived. But for the first
-//    piece that is so because a lane goes through the file: what the execute lane reads
-//    itself, between executes, takes its time at `readBandwidth` at least, of which other
-//    lanes that read have their share; and a lane that
-//    decodes or transforms for long lets the storage pause, see Device::askedAhead. Slow
-//    storage gives one thing after another: what a lane reads beyond what was asked for
-//    delays the layers before.
-//  * Working cores share the CPUs equally, an execute counting as many as it has
+//  * A lane carries out its jobs in order. A job starts when the lane is free
+//  and
+//    what it needs is done: an execute needs its layer's preparation, a decode
+//    its read, a transform its decode.
+//  * A read waits `readLatency`, then its bytes move at a rate that all reads
+//  in
+//    this state share equally; for both the lane's core does nothing. Then the
+//    core maps the bytes. While no lane moves bytes the system reads ahead, in
+//    the order of the layers and up to `readAhead` bytes that nobody asked for
+//    yet. With `arrival` a read waits until its layer's last byte has arrived.
+//    But for the first piece that is so because a lane goes through the file:
+//    what the execute lane reads itself, between executes, takes its time at
+//    `readBandwidth` at least, of which other lanes that read have their share;
+//    and a lane that decodes or transforms for long lets the storage pause, see
+//    Device::askedAhead. Slow storage gives one thing after another: what a
+//    lane reads beyond what was asked for delays the layers before.
+//  * Working cores share the CPUs equally, an execute counting as many as it
+//  has
 //    threads. An execute is slowed down while any preparation works, a
 //    preparation while an execute works.
 // Between two events all rates are constant, so time jumps from event to event.
@@ -30,10 +33,11 @@
 
 namespace nnv12::search {
 
-/// When the first `bytes` of a file with `total` ones are there, by Device::arrival,
-/// which must not be empty.
+/// When the first `bytes` of a file with `total` ones are there, by
+/// Device::arrival, which must not be empty.
 double arrivalOf(const Device &device, double bytes, double total);
-/// No byte arrives before its number over readBandwidth less this; 0 without arrival.
+/// No byte arrives before its number over readBandwidth less this; 0 without
+/// arrival.
 double earliestArrival(const Device &device);
 
 /// One operation, or a whole preparation of a layer.
@@ -48,14 +52,16 @@ struct Job {
 };
 
 /// A layer's preparation as one job on a core of this kind.
-Job preparationJob(const Device &device, uint32_t layer, const Candidate &candidate,
-                   Core core);
+Job preparationJob(const Device &device, uint32_t layer,
+                   const Candidate &candidate, Core core);
 /// `after`: jobs that its preparation consists of.
 Job executeJob(const Layer &layer, uint32_t index, const Candidate &candidate,
                uint32_t after);
 
-/// How long a preparation takes on a core that has storage and memory for itself.
-double preparationTime(const Device &device, const Candidate &candidate, Core core);
+/// How long a preparation takes on a core that has storage and memory for
+/// itself.
+double preparationTime(const Device &device, const Candidate &candidate,
+                       Core core);
 
 /// Whether storage is what a plan waits for: it gives less than 600 MB/s.
 bool isSlow(const Device &device);
@@ -65,8 +71,8 @@ bool isDecoded(const Candidate &candidate);
 /// Device::decoderStart where the choice needs it.
 double decoderStart(const Problem &problem, const Choice &choice);
 
-/// How many preparation lanes are not empty. `lanes` holds operations or jobs, the execute
-/// lane's first.
+/// How many preparation lanes are not empty. `lanes` holds operations or jobs,
+/// the execute lane's first.
 template <typename Lanes> size_t usedLanes(const Lanes &lanes) {
   size_t count = 0;
   for (size_t i = 1; i < lanes.size(); ++i)
@@ -74,8 +80,10 @@ template <typename Lanes> size_t usedLanes(const Lanes &lanes) {
   return count;
 }
 
-/// Device::laneStart for each preparation lane that is used, or Device::aloneStart.
-template <typename Lanes> double lanesStart(const Device &device, const Lanes &lanes) {
+/// Device::laneStart for each preparation lane that is used, or
+/// Device::aloneStart.
+template <typename Lanes>
+double lanesStart(const Device &device, const Lanes &lanes) {
   size_t used = usedLanes(lanes);
   return used ? double(used) * device.laneStart : device.aloneStart;
 }
@@ -94,11 +102,13 @@ public:
     double start, end;
   };
 
-  /// The end of the last execute, or `never` if it comes after `cutoff` or not at
-  /// all. lanes[i] holds the jobs of lane i; layers are numbered below `layers`.
-  /// With `spans` it also tells when each job ran, and does not cut off.
+  /// The end of the last execute, or `never` if it comes after `cutoff` or not
+  /// at all. lanes[i] holds the jobs of lane i; layers are numbered below
+  /// `layers`. With `spans` it also tells when each job ran, and does not cut
+  /// off.
   double run(const std::vector<std::vector<Job>> &lanes, size_t layers,
-             double cutoff = never, std::vector<std::vector<Span>> *spans = nullptr);
+             double cutoff = never,
+             std::vector<std::vector<Span>> *spans = nullptr);
 
   /// The sum of the ends of the last run's executes.
   double endsOfExecutes() const { return endSum; }
@@ -119,7 +129,8 @@ private:
   void startJobs(const std::vector<std::vector<Job>> &lanes, double now,
                  std::vector<std::vector<Span>> *spans);
   /// Of lane `i`.
-  void endJob(size_t i, const Job &job, double now, std::vector<std::vector<Span>> *spans);
+  void endJob(size_t i, const Job &job, double now,
+              std::vector<std::vector<Span>> *spans);
   /// When the last byte of a layer is there that a lane begins to read.
   double arrivalAt(uint32_t layer, double now);
   /// To the next phase of its job that takes time; false at its end.
@@ -133,16 +144,18 @@ private:
   double endSum = 0;
   std::vector<LaneState> states;
   std::vector<uint32_t> done; ///< jobs of each layer
-  // With Device::arrival: when each layer's bytes are there, and whether in the first piece.
+  // With Device::arrival: when each layer's bytes are there, and whether in the
+  // first piece.
   std::vector<double> arrived;
   std::vector<uint8_t> isEarly;
   std::vector<double> ends; ///< of each layer's bytes
-  unsigned readers = 0; ///< lanes that read anything
+  unsigned readers = 0;     ///< lanes that read anything
   double askedBytes = 0;    ///< the storage was asked for so many bytes
   double paused = 0;        ///< the storage had nothing to do so long
   // Reading ahead.
-  std::vector<double> ahead; ///< bytes read of each layer before it was asked for
-  std::vector<double> want;  ///< bytes of each layer
+  std::vector<double>
+      ahead; ///< bytes read of each layer before it was asked for
+  std::vector<double> want; ///< bytes of each layer
   std::vector<uint8_t> asked;
   size_t aheadLayer = 0;
   double aheadBytes = 0, aheadRate = 0;

@@ -106,8 +106,8 @@ static RankedTensorType tensor(Value v) {
   return cast<RankedTensorType>(v.getType());
 }
 
-/// A reshape, or a bitcast of whole bytes: both tensors dense, the same bytes in the
-/// same order.
+/// A reshape, or a bitcast of whole bytes: both tensors dense, the same bytes
+/// in the same order.
 static bool addFlat(Operation *layer, Collector &moves) {
   auto in = tensor(layer->getOperand(0)), out = tensor(layer->getResult(0));
   if (!nn::layoutTag(in).empty() || !nn::layoutTag(out).empty())

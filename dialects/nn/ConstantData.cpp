@@ -163,14 +163,16 @@ double ConstantData::asDouble(int64_t i) const {
   assert((isSplat_ || (i >= 0 && i < size_)) && "an element of the constant");
   const ElementCodec *codec = ElementCodec::get(type_.getElementType());
   double value;
-  codec->loadDouble(bytes_.data() + (isSplat_ ? 0 : i * codec->size), 0, 1, &value);
+  codec->loadDouble(bytes_.data() + (isSplat_ ? 0 : i * codec->size), 0, 1,
+                    &value);
   return value;
 }
 
 int64_t ConstantData::asInt(int64_t i) const {
   const ElementCodec *codec = ElementCodec::get(type_.getElementType());
   int64_t value;
-  codec->loadInt(bytes_.data() + (isSplat_ ? 0 : i * codec->size), 0, 1, &value);
+  codec->loadInt(bytes_.data() + (isSplat_ ? 0 : i * codec->size), 0, 1,
+                 &value);
   return value;
 }
 
@@ -193,7 +195,8 @@ std::optional<double> ConstantData::splat() const {
     return std::nullopt;
   size_t elementSize = storageElementSize(type_.getElementType());
   for (int64_t i = 1; i < size_ && !isSplat_; ++i)
-    if (std::memcmp(bytes_.data(), bytes_.data() + i * elementSize, elementSize))
+    if (std::memcmp(bytes_.data(), bytes_.data() + i * elementSize,
+                    elementSize))
       return std::nullopt;
   return asDouble(0);
 }

@@ -31,7 +31,8 @@ makeConstant(mlir::RankedTensorType type,
 /// a narrower type.
 mlir::ElementsAttr makeSplat(mlir::RankedTensorType type, double value);
 
-/// Row-major view of a constant. Splats are expanded only where bytes() is called.
+/// Row-major view of a constant. Splats are expanded only where bytes() is
+/// called.
 class ConstantData {
 public:
   /// nullopt if `attr` is no tensor constant of a supported element type.

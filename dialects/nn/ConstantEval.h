@@ -103,8 +103,8 @@ mlir::ElementsAttr evalScatterND(const ConstantOperand &input,
                                  const ConstantOperand &updates,
                                  mlir::RankedTensorType type);
 
-/// Whether a result of `type` is worth storing, given what its operands store, and
-/// the ConstantBudget has room for it, which is taken then.
+/// Whether a result of `type` is worth storing, given what its operands store,
+/// and the ConstantBudget has room for it, which is taken then.
 bool reserveResult(mlir::RankedTensorType type,
                    llvm::ArrayRef<const ConstantOperand *> operands);
 

@@ -187,9 +187,7 @@ const UnaryEntry unaryTable[] = {
     {UnaryKind::clip, 2,
      [](double x, Params p) { return std::min(std::max(x, p[0]), p[1]); }},
     {UnaryKind::affine, 2,
-     [](double x, Params p) {
-       return p[1] == 0 ? p[0] * x : p[0] * x + p[1];
-     }},
+     [](double x, Params p) { return p[1] == 0 ? p[0] * x : p[0] * x + p[1]; }},
     {UnaryKind::logical_not, 0,
      [](double x, Params) { return x == 0 ? 1.0 : 0.0; }},
     {UnaryKind::is_nan, 0,
@@ -269,8 +267,8 @@ ElementsAttr nn::evalUnary(FunctionAttr function, const ConstantOperand &input,
                     });
 }
 
-/// The double that rounds to any narrower float as the integer does: where it is
-/// not exact its last bit is one ("round to odd").
+/// The double that rounds to any narrower float as the integer does: where it
+/// is not exact its last bit is one ("round to odd").
 static double toOddDouble(uint64_t magnitude) {
   int excess = 64 - llvm::countl_zero(magnitude) - 53;
   if (excess <= 0)
@@ -297,9 +295,9 @@ ElementsAttr nn::evalCast(const ConstantOperand &input, RankedTensorType type,
                         for (int64_t i = 0; i < n; ++i) {
                           int64_t x = blocks[0].ints[i];
                           auto bits = static_cast<uint64_t>(x);
-                          blocks[0].floats[i] =
-                              isSigned && x < 0 ? -toOddDouble(0 - bits)
-                                                : toOddDouble(bits);
+                          blocks[0].floats[i] = isSigned && x < 0
+                                                    ? -toOddDouble(0 - bits)
+                                                    : toOddDouble(bits);
                         }
                       });
   return evalBlocks({&input}, type, asFloat,

@@ -53,9 +53,9 @@ std::optional<Layout> Layout::parse(StringRef tag, ArrayRef<int64_t> shape) {
   Layout layout;
   layout.shape_.assign(shape.begin(), shape.end());
   for (Block &o : outer)
-    layout.axes_.push_back({o.dim,
-                            (int64_t)llvm::divideCeil(shape[o.dim], blockOf[o.dim]),
-                            0, blockOf[o.dim]});
+    layout.axes_.push_back(
+        {o.dim, (int64_t)llvm::divideCeil(shape[o.dim], blockOf[o.dim]), 0,
+         blockOf[o.dim]});
   for (Block &i : inner)
     layout.axes_.push_back({i.dim, i.size, 0, 1});
   for (Axis &axis : llvm::reverse(layout.axes_)) {
@@ -81,7 +81,8 @@ Layout Layout::of(RankedTensorType type) {
   if (auto attr = dyn_cast_or_null<LayoutAttr>(type.getEncoding()))
     if (auto layout = parse(attr.getTag(), type.getShape()))
       return *layout;
-  assert(!isa_and_present<LayoutAttr>(type.getEncoding()) && "the tag fits the type");
+  assert(!isa_and_present<LayoutAttr>(type.getEncoding()) &&
+         "the tag fits the type");
   return dense(type.getShape());
 }
 
@@ -104,7 +105,8 @@ int64_t Layout::offset(ArrayRef<int64_t> index) const {
   for (const Axis &axis : axes_) {
     int64_t b = block(axis.dim);
     int64_t i = index[axis.dim];
-    // The outer axis of a blocked dimension counts blocks, the inner one the rest.
+    // The outer axis of a blocked dimension counts blocks, the inner one the
+    // rest.
     result += axis.stride * (axis.step == b ? i / b : i % b);
   }
   assert(result >= 0 && result < size_ && "the index is inside of the shape");
@@ -112,9 +114,11 @@ int64_t Layout::offset(ArrayRef<int64_t> index) const {
 }
 
 RankedTensorType nnv12::nn::withLayout(RankedTensorType type, StringRef tag) {
-  Attribute encoding =
-      tag.empty() ? Attribute() : Attribute(LayoutAttr::get(type.getContext(), tag));
-  return RankedTensorType::get(type.getShape(), type.getElementType(), encoding);
+  Attribute encoding = tag.empty()
+                           ? Attribute()
+                           : Attribute(LayoutAttr::get(type.getContext(), tag));
+  return RankedTensorType::get(type.getShape(), type.getElementType(),
+                               encoding);
 }
 
 StringRef nnv12::nn::layoutTag(Type type) {
@@ -134,10 +138,10 @@ int64_t nnv12::nn::storageSize(RankedTensorType type) {
 
 /// Copies along axis `a` of the physical array. `index` holds, per dimension,
 /// the logical index reached so far.
-static void packAxis(ArrayRef<Layout::Axis> axes, unsigned a, size_t elementSize,
-                     ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
-                     SmallVectorImpl<int64_t> &index, const char *source,
-                     char *target) {
+static void packAxis(ArrayRef<Layout::Axis> axes, unsigned a,
+                     size_t elementSize, ArrayRef<int64_t> shape,
+                     ArrayRef<int64_t> strides, SmallVectorImpl<int64_t> &index,
+                     const char *source, char *target) {
   const Layout::Axis &axis = axes[a];
   int64_t start = index[axis.dim];
   int64_t moved = 0;

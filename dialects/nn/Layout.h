@@ -20,8 +20,9 @@ namespace nnv12::nn {
 class Layout {
 public:
   /// One loop of the physical array, outermost first: `extent` steps, each
-  /// moving `stride` elements in memory and `step` along logical dimension `dim`.
-  /// A blocked dimension has two: blocks (step 16) and inside a block (step 1).
+  /// moving `stride` elements in memory and `step` along logical dimension
+  /// `dim`. A blocked dimension has two: blocks (step 16) and inside a block
+  /// (step 1).
   struct Axis {
     unsigned dim;
     int64_t extent;

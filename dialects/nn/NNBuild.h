@@ -12,8 +12,9 @@ namespace nnv12::nn {
 /// verifies it, and folds it. Unlike `OpTy::create`, a mistake in operands or
 /// attributes (that is, in the user's model) gives a diagnostic at `loc` and
 /// failure, never an abort. An absent optional operand is a null value; for a
-/// layer with optional operands in the middle (conv, matmul, recurrent…), give all of them. On success the results are those of the layer or the
-/// constants it folded to.
+/// layer with optional operands in the middle (conv, matmul, recurrent…), give
+/// all of them. On success the results are those of the layer or the constants
+/// it folded to.
 mlir::FailureOr<mlir::SmallVector<mlir::Value>>
 tryCreate(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef opName,
           mlir::ValueRange operands,
@@ -25,8 +26,8 @@ mlir::FailureOr<mlir::Value>
 tryCreate(mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange operands,
           llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
           mlir::TypeRange types = {}) {
-  auto results = tryCreate(b, loc, OpTy::getOperationName(), operands,
-                           attributes, types);
+  auto results =
+      tryCreate(b, loc, OpTy::getOperationName(), operands, attributes, types);
   if (mlir::failed(results))
     return mlir::failure();
   return results->front();

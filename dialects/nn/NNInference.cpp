@@ -107,7 +107,8 @@ INFER(BinaryOp) {
   auto l = ranked(op.getLhs()), r = ranked(op.getRhs());
   if (l.getElementType() != r.getElementType())
     return emitOptionalError(loc, "found element types ", l.getElementType(),
-                             " and ", r.getElementType(), ", expected the same");
+                             " and ", r.getElementType(),
+                             ", expected the same");
   if (failed(checkComputes(loc, op.getLhs())))
     return failure();
   auto shape = broadcast(loc, {op.getLhs(), op.getRhs()});
@@ -127,7 +128,8 @@ INFER(SelectOp) {
                              ", expected bool");
   if (l.getElementType() != r.getElementType())
     return emitOptionalError(loc, "found element types ", l.getElementType(),
-                             " and ", r.getElementType(), ", expected the same");
+                             " and ", r.getElementType(),
+                             ", expected the same");
   auto shape = broadcast(loc, {op.getCondition(), op.getLhs(), op.getRhs()});
   if (failed(shape))
     return failure();
@@ -167,8 +169,7 @@ INFER(SliceOp) {
             step = op.getSteps()[d], extent = t.getDimSize(d), last;
     if (size == 0)
       continue;
-    if (size < 0 || step == 0 ||
-        llvm::MulOverflow(size - 1, step, last) ||
+    if (size < 0 || step == 0 || llvm::MulOverflow(size - 1, step, last) ||
         llvm::AddOverflow(last, start, last) || start < 0 || last < 0 ||
         start >= extent || last >= extent)
       return emitOptionalError(loc, "found slice start ", start, ", size ",
@@ -212,7 +213,7 @@ INFER(PadOp) {
   Shape shape;
   for (int64_t d = 0; d < t.getRank(); ++d) {
     int64_t low = op.getLow()[d], high = op.getHigh()[d], n = t.getDimSize(d);
-    int64_t limit = op.getMode() == PadMode::reflect ? n - 1
+    int64_t limit = op.getMode() == PadMode::reflect    ? n - 1
                     : op.getMode() == PadMode::constant ? INT32_MAX
                     : n > 0                             ? INT32_MAX
                                                         : 0;
@@ -309,10 +310,9 @@ static FailureOr<int64_t> tupleLength(OptLoc loc, RankedTensorType t,
   for (int64_t d = 0; fits && d < length; ++d)
     fits = t.getDimSize(batchDims + d) > 0 || i.getNumElements() == 0;
   if (!fits)
-    return emitOptionalError(loc, "found indices of shape ", str(i.getShape()),
-                             " with ", batchDims,
-                             " batch dimensions, expected index tuples into ",
-                             str(t.getShape()));
+    return emitOptionalError(
+        loc, "found indices of shape ", str(i.getShape()), " with ", batchDims,
+        " batch dimensions, expected index tuples into ", str(t.getShape()));
   return length;
 }
 
@@ -353,10 +353,11 @@ INFER(ReverseSequenceOp) {
       failed(checkAxis(loc, time, t.getRank())) ||
       failed(checkIndices(loc, op.getLengths())))
     return failure();
-  if (batch == time || l.getRank() != 1 || l.getDimSize(0) != t.getDimSize(batch))
+  if (batch == time || l.getRank() != 1 ||
+      l.getDimSize(0) != t.getDimSize(batch))
     return emitOptionalError(loc, "found lengths of shape ", str(l.getShape()),
-                             ", expected one for each of ",
-                             t.getDimSize(batch), " batches");
+                             ", expected one for each of ", t.getDimSize(batch),
+                             " batches");
   return sameAsInput(loc, types, op.getInput());
 }
 
@@ -394,7 +395,8 @@ INFER(ArgReduceOp) {
       failed(checkAxis(loc, op.getAxis(), t.getRank())))
     return failure();
   if (op.getKind() != ReduceKind::max && op.getKind() != ReduceKind::min)
-    return emitOptionalError(loc, "found kind ", stringifyReduceKind(op.getKind()),
+    return emitOptionalError(loc, "found kind ",
+                             stringifyReduceKind(op.getKind()),
                              ", expected max or min");
   if (t.getDimSize(op.getAxis()) == 0)
     return emitOptionalError(loc, "found an empty axis ", op.getAxis());
@@ -434,8 +436,8 @@ static LogicalResult checkFloat(OptLoc loc, Value v) {
     return failure();
   if (isa<FloatType>(ranked(v).getElementType()))
     return success();
-  return emitOptionalError(loc, "found elements of ", ranked(v).getElementType(),
-                           ", expected floats");
+  return emitOptionalError(loc, "found elements of ",
+                           ranked(v).getElementType(), ", expected floats");
 }
 
 INFER(SoftmaxOp) {
@@ -490,8 +492,8 @@ static FailureOr<Shape> windows(OptLoc loc, RankedTensorType input,
   return out;
 }
 
-/// The element type of sums of products: i32 of 8-bit integers, which may differ
-/// in sign, else that of both operands, in which integers wrap around.
+/// The element type of sums of products: i32 of 8-bit integers, which may
+/// differ in sign, else that of both operands, in which integers wrap around.
 static FailureOr<Type> productType(OptLoc loc, Value lhs, Value rhs) {
   Type l = ranked(lhs).getElementType(), r = ranked(rhs).getElementType();
   if (l.isInteger(8) && r.isInteger(8))
@@ -542,10 +544,10 @@ INFER(ConvOp) {
   if (groups < 1 || w.getDimSize(0) % groups ||
       llvm::MulOverflow(w.getDimSize(1), groups, groups) ||
       t.getDimSize(1) != groups)
-    return emitOptionalError(loc, "found ", t.getDimSize(1),
-                             " input channels, weights ", str(w.getShape()),
-                             " and ", op.getGroups(),
-                             " groups, expected channels = weights[1] * groups");
+    return emitOptionalError(
+        loc, "found ", t.getDimSize(1), " input channels, weights ",
+        str(w.getShape()), " and ", op.getGroups(),
+        " groups, expected channels = weights[1] * groups");
   auto out = windows(loc, t, w.getShape().drop_front(2), op.getStrides(),
                      op.getDilations(), op.getPadsLow(), op.getPadsHigh());
   FailureOr<Type> element = productType(loc, op.getInput(), op.getWeights());
@@ -575,8 +577,9 @@ INFER(ConvTransposeOp) {
     return emitOptionalError(loc, "found input of ", t.getElementType(),
                              " and weights of ", w.getElementType(),
                              ", expected the same");
-  for (ArrayRef<int64_t> a : {op.getStrides(), op.getDilations(), op.getPadsLow(),
-                              op.getPadsHigh(), op.getOutputPadding()})
+  for (ArrayRef<int64_t> a :
+       {op.getStrides(), op.getDilations(), op.getPadsLow(), op.getPadsHigh(),
+        op.getOutputPadding()})
     if ((int64_t)a.size() != spatial)
       return emitOptionalError(loc, "found a window attribute of ", a.size(),
                                " values, expected ", spatial);
@@ -624,14 +627,15 @@ INFER(MatMulOp) {
   if (k != k2)
     return emitOptionalError(loc, "found inner dimensions ", k, " and ", k2,
                              ", expected the same");
-  ArrayRef<int64_t> lb = l.getShape().drop_back(2), rb = r.getShape().drop_back(2);
+  ArrayRef<int64_t> lb = l.getShape().drop_back(2),
+                    rb = r.getShape().drop_back(2);
   Shape shape(std::max(lb.size(), rb.size()), 1);
   for (ArrayRef<int64_t> s : {lb, rb})
     for (size_t i = 0; i < s.size(); ++i) {
       int64_t &o = shape[shape.size() - s.size() + i];
       if (s[i] != 1 && o != 1 && s[i] != o)
-        return emitOptionalError(loc, "found shapes ", str(l.getShape()), " and ",
-                                 str(r.getShape()),
+        return emitOptionalError(loc, "found shapes ", str(l.getShape()),
+                                 " and ", str(r.getShape()),
                                  ", expected batch dimensions that broadcast");
       if (s[i] != 1)
         o = s[i];
@@ -649,7 +653,8 @@ INFER(MatMulOp) {
       fits = b[i] == 1 || b[i] == shape[shape.size() - b.size() + i];
     if (!fits)
       return emitOptionalError(loc, "found a bias of shape ", str(b),
-                               ", expected one that broadcasts to ", str(shape));
+                               ", expected one that broadcasts to ",
+                               str(shape));
   }
   return checkResidual(loc, op.getResidual(), types.back());
 }
@@ -722,7 +727,7 @@ INFER(RoiAlignOp) {
                              str(b.getShape()),
                              ", expected [N, C, H, W], [R, 4], [R]");
   return result(loc, types,
-                {r.getDimSize(0), t.getDimSize(1), (int64_t)op.getOutputHeight(),
-                 (int64_t)op.getOutputWidth()},
+                {r.getDimSize(0), t.getDimSize(1),
+                 (int64_t)op.getOutputHeight(), (int64_t)op.getOutputWidth()},
                 t.getElementType());
 }

@@ -49,8 +49,9 @@ LogicalResult CastOp::verify() {
     return emitOpError("found shapes that differ, expected the same");
   Type element = getType().getElementType();
   if (getRounding() != Rounding::nearest && !isa<Float8E8M0FNUType>(element))
-    return emitOpError() << "found rounding " << stringifyRounding(getRounding())
-                         << " to " << element << ", expected f8E8M0FNU";
+    return emitOpError() << "found rounding "
+                         << stringifyRounding(getRounding()) << " to "
+                         << element << ", expected f8E8M0FNU";
   return success();
 }
 
@@ -80,7 +81,8 @@ LogicalResult BroadcastOp::verify() {
   int64_t front = out.getRank() - in.getRank();
   bool fits = front >= 0 && in.getElementType() == out.getElementType();
   for (int64_t d = 0; fits && d < in.getRank(); ++d)
-    fits = in.getDimSize(d) == 1 || in.getDimSize(d) == out.getDimSize(front + d);
+    fits =
+        in.getDimSize(d) == 1 || in.getDimSize(d) == out.getDimSize(front + d);
   if (fits)
     return success();
   return emitOpError() << "found " << in << " to " << out
@@ -94,18 +96,20 @@ LogicalResult ResizeOp::verify() {
                          << ", expected a type to compute with";
   if (in.getRank() != out.getRank() ||
       (int64_t)getScales().size() != in.getRank())
-    return emitOpError() << "found " << getScales().size() << " scales for " << in
-                         << " to " << out << ", expected one for each dimension";
+    return emitOpError() << "found " << getScales().size() << " scales for "
+                         << in << " to " << out
+                         << ", expected one for each dimension";
   if (getRoi() && (int64_t)getRoi()->size() != 2 * in.getRank())
-    return emitOpError() << "found " << getRoi()->size() << " roi values, expected "
-                         << 2 * in.getRank();
+    return emitOpError() << "found " << getRoi()->size()
+                         << " roi values, expected " << 2 * in.getRank();
   // Coordinates, which they are multiplied to, stay exact in f64.
   constexpr double mostRoi = 1 << 20;
   if (std::optional<ArrayRef<double>> roi = getRoi())
     for (double value : *roi)
       if (!(std::abs(value) <= mostRoi))
-        return emitOpError() << "found a roi of " << value << ", expected from -"
-                             << mostRoi << " to " << mostRoi;
+        return emitOpError()
+               << "found a roi of " << value << ", expected from -" << mostRoi
+               << " to " << mostRoi;
   if (in.getNumElements() == 0 && out.getNumElements() != 0)
     return emitOpError("found an empty input, expected elements");
   return success();
@@ -124,8 +128,8 @@ LogicalResult RecurrentOp::verify() {
       r.getDimSize(0) != multiple * r.getDimSize(1) ||
       gates.getDimSize(2) != r.getDimSize(0))
     return emitOpError() << "found gates " << gates << " and recurrent weights "
-                         << r << ", expected [T, B, " << multiple
-                         << "*H] and [" << multiple << "*H, H]";
+                         << r << ", expected [T, B, " << multiple << "*H] and ["
+                         << multiple << "*H, H]";
   int64_t t = gates.getDimSize(0), b = gates.getDimSize(1), h = r.getDimSize(1);
   auto is = [](Value v, ArrayRef<int64_t> shape) {
     return !v || cast<RankedTensorType>(v.getType()).getShape() == shape;

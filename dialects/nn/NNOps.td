@@ -8,15 +8,16 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/nn/NNAttrs.td"
 
 def NN_Tensor : RankedTensorOf<[AnyFloat, AnyInteger], [HasStaticShapePred],
-                         "tensor of static shape">;
+                               "tensor of static shape">;
 
 class NN_Op<string mnemonic, list<Trait> traits = []>
     : Op<NN_Dialect, mnemonic, !listconcat(traits, [Pure])>;
 
-// A layer whose result type follows from operands and attributes (its layout does not:
-// inference gives dense results, and any layout is compatible).
+// A layer whose result type follows from operands and attributes (its layout
+// does not: inference gives dense results, and any layout is compatible).
 class NN_Inferred<string mnemonic, list<Trait> traits = []>
-    : NN_Op<mnemonic, !listconcat(traits, [InferTypeOpAdaptorWithIsCompatible])> {
+    : NN_Op<mnemonic,
+            !listconcat(traits, [InferTypeOpAdaptorWithIsCompatible])> {
   let extraClassDefinition = [{
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange l, ::mlir::TypeRange r) {
       return ::nnv12::nn::equalIgnoringLayout(l, r);
@@ -52,7 +53,8 @@ def NN_AdaptOp : NN_Op<"adapt"> {
   let hasFolder = 1;
 }
 
-def NN_FuseOp : NN_Op<"fuse", [SingleBlockImplicitTerminator<"YieldOp">, IsolatedFromAbove]> {
+def NN_FuseOp : NN_Op<"fuse", [SingleBlockImplicitTerminator<"YieldOp">,
+                               IsolatedFromAbove]> {
   let summary = "layers computed by one kernel, element by element";
   let description = [{
     The region's arguments are the operands; the layers in it are evaluated once
@@ -77,37 +79,47 @@ def NN_YieldOp : NN_Op<"yield", [Terminator, HasParent<"FuseOp">]> {
 //===----------------------------------------------------------------------===//
 
 def NN_UnaryOp : NN_Inferred<"unary"> {
-  let summary = "element-wise function of one operand (result i1 for is_nan, is_inf)";
+  let summary =
+      "element-wise function of one operand (result i1 for is_nan, is_inf)";
   let arguments = (ins NN_Tensor:$input, NN_FunctionAttr:$function);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input $function attr-dict `:` type($input) `->` type($output)";
+  let assemblyFormat =
+      "$input $function attr-dict `:` type($input) `->` type($output)";
   let hasFolder = 1;
 }
 
 def NN_BinaryOp : NN_Inferred<"binary"> {
-  let summary = "element-wise function of two operands, with multidirectional broadcasting";
+  let summary = "element-wise function of two operands, with multidirectional "
+                "broadcasting";
   let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs, NN_BinaryKindAttr:$kind);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($output)";
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` "
+                       "type($rhs) `->` type($output)";
   let hasFolder = 1;
 }
 
 def NN_SelectOp : NN_Inferred<"select"> {
-  let summary = "condition ? lhs : rhs, with multidirectional broadcasting (Where)";
+  let summary =
+      "condition ? lhs : rhs, with multidirectional broadcasting (Where)";
   let arguments = (ins NN_Tensor:$condition, NN_Tensor:$lhs, NN_Tensor:$rhs);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` type($lhs) `,` type($rhs) `->` type($output)";
+  let assemblyFormat =
+      "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` "
+      "type($lhs) `,` type($rhs) `->` type($output)";
   let hasFolder = 1;
 }
 
 def NN_CastOp : NN_Op<"cast"> {
-  let summary = "converts elements to another type; float to integer truncates, clamped to the integer's range";
+  let summary = "converts elements to another type; float to integer "
+                "truncates, clamped to the integer's range";
   let description = [{
     To a float of 8 or 4 bits, a number out of range becomes the largest (or smallest) number, or, unless
     `saturate`, infinity or NaN. `rounding` is for f8E8M0FNU; everything else rounds to nearest, ties to even.
   }];
-  let arguments = (ins NN_Tensor:$input, DefaultValuedAttr<BoolAttr, "true">:$saturate,
-    DefaultValuedAttr<NN_RoundingAttr, "::nnv12::nn::Rounding::nearest">:$rounding);
+  let arguments = (ins NN_Tensor:$input,
+      DefaultValuedAttr<BoolAttr, "true">:$saturate,
+      DefaultValuedAttr<NN_RoundingAttr,
+                        "::nnv12::nn::Rounding::nearest">:$rounding);
   let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
   let hasFolder = 1;
@@ -137,15 +149,18 @@ def NN_ReshapeOp : NN_Op<"reshape"> {
 }
 
 def NN_TransposeOp : NN_Inferred<"transpose"> {
-  let summary = "permutes dimensions: result dimension i is input dimension perm[i]";
+  let summary =
+      "permutes dimensions: result dimension i is input dimension perm[i]";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$perm);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input $perm attr-dict `:` type($input) `->` type($output)";
+  let assemblyFormat =
+      "$input $perm attr-dict `:` type($input) `->` type($output)";
   let hasFolder = 1;
 }
 
 def NN_BroadcastOp : NN_Op<"broadcast"> {
-  let summary = "repeats along dimensions of size one or missing in front (Expand)";
+  let summary =
+      "repeats along dimensions of size one or missing in front (Expand)";
   let arguments = (ins NN_Tensor:$input);
   let results = (outs NN_Tensor:$output);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
@@ -154,10 +169,13 @@ def NN_BroadcastOp : NN_Op<"broadcast"> {
 }
 
 def NN_SliceOp : NN_Inferred<"slice"> {
-  let summary = "result[i…] = input[start + i * step…]; steps may be negative, sizes count elements";
-  let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$steps);
+  let summary = "result[i…] = input[start + i * step…]; steps may be negative, "
+                "sizes count elements";
+  let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$starts,
+      DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$steps);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input `starts` $starts `sizes` $sizes `steps` $steps attr-dict `:` type($input) `->` type($output)";
+  let assemblyFormat = "$input `starts` $starts `sizes` $sizes `steps` $steps "
+                       "attr-dict `:` type($input) `->` type($output)";
   let hasFolder = 1;
 }
 
@@ -165,24 +183,31 @@ def NN_ConcatOp : NN_Inferred<"concat"> {
   let summary = "joins tensors along an axis (0 <= axis < rank)";
   let arguments = (ins Variadic<NN_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$inputs `axis` $axis attr-dict `:` type($inputs) `->` type($output)";
+  let assemblyFormat =
+      "$inputs `axis` $axis attr-dict `:` type($inputs) `->` type($output)";
   let hasFolder = 1;
 }
 
 def NN_PadOp : NN_Inferred<"pad"> {
   let summary = "adds low[i] and high[i] >= 0 elements around dimension i";
-  let description = "`value` is a scalar (one-element) tensor of the element type for mode constant; absent means zero.";
-  let arguments = (ins NN_Tensor:$input, Optional<NN_Tensor>:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, NN_PadModeAttr:$mode);
+  let description = "`value` is a scalar (one-element) tensor of the element "
+                    "type for mode constant; absent means zero.";
+  let arguments = (ins NN_Tensor:$input, Optional<NN_Tensor>:$value,
+      DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, NN_PadModeAttr:$mode);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$mode $input (`value` $value^)? `low` $low `high` $high attr-dict `:` type($input) (`,` type($value)^)? `->` type($output)";
+  let assemblyFormat =
+      "$mode $input (`value` $value^)? `low` $low `high` $high attr-dict `:` "
+      "type($input) (`,` type($value)^)? `->` type($output)";
   let hasFolder = 1;
 }
 
 def NN_GatherOp : NN_Inferred<"gather"> {
-  let summary = "input slices along `axis` at `indices` (negative ones count from the end; clamped)";
+  let summary = "input slices along `axis` at `indices` (negative ones count "
+                "from the end; clamped)";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, I64Attr:$axis);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input `,` $indices `axis` $axis attr-dict `:` type($input) `,` type($indices) `->` type($output)";
+  let assemblyFormat = "$input `,` $indices `axis` $axis attr-dict `:` "
+                       "type($input) `,` type($indices) `->` type($output)";
   let hasFolder = 1;
 }
 
@@ -190,36 +215,50 @@ def NN_GatherElementsOp : NN_Inferred<"gather_elements"> {
   let summary = "output[i][j] = input[indices[i][j]][j] for axis 0";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, I64Attr:$axis);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input `,` $indices `axis` $axis attr-dict `:` type($input) `,` type($indices) `->` type($output)";
+  let assemblyFormat = "$input `,` $indices `axis` $axis attr-dict `:` "
+                       "type($input) `,` type($indices) `->` type($output)";
 }
 
 def NN_GatherNDOp : NN_Inferred<"gather_nd"> {
-  let summary = "slices of input at index tuples in the last dimension of `indices`";
-  let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, DefaultValuedAttr<I64Attr, "0">:$batch_dims);
+  let summary =
+      "slices of input at index tuples in the last dimension of `indices`";
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices,
+      DefaultValuedAttr<I64Attr, "0">:$batch_dims);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input `,` $indices attr-dict `:` type($input) `,` type($indices) `->` type($output)";
+  let assemblyFormat = "$input `,` $indices attr-dict `:` type($input) `,` "
+                       "type($indices) `->` type($output)";
 }
 
 def NN_ScatterElementsOp : NN_Inferred<"scatter_elements"> {
   let summary = "copy of input with updates at indices along axis";
-  let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, NN_Tensor:$updates, I64Attr:$axis, NN_ScatterReductionAttr:$reduction);
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, NN_Tensor:$updates,
+      I64Attr:$axis, NN_ScatterReductionAttr:$reduction);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$reduction $input `,` $indices `,` $updates `axis` $axis attr-dict `:` type($input) `,` type($indices) `,` type($updates) `->` type($output)";
+  let assemblyFormat =
+      "$reduction $input `,` $indices `,` $updates `axis` $axis attr-dict `:` "
+      "type($input) `,` type($indices) `,` type($updates) `->` type($output)";
 }
 
 def NN_ScatterNDOp : NN_Inferred<"scatter_nd"> {
   let summary = "copy of input with slices of updates at index tuples";
-  let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, NN_Tensor:$updates, NN_ScatterReductionAttr:$reduction);
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, NN_Tensor:$updates,
+      NN_ScatterReductionAttr:$reduction);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$reduction $input `,` $indices `,` $updates attr-dict `:` type($input) `,` type($indices) `,` type($updates) `->` type($output)";
+  let assemblyFormat =
+      "$reduction $input `,` $indices `,` $updates attr-dict `:` type($input) "
+      "`,` type($indices) `,` type($updates) `->` type($output)";
   let hasFolder = 1;
 }
 
 def NN_ReverseSequenceOp : NN_Inferred<"reverse_sequence"> {
-  let summary = "reverses the first lengths[b] elements along time_axis of each batch";
-  let arguments = (ins NN_Tensor:$input, NN_Tensor:$lengths, I64Attr:$batch_axis, I64Attr:$time_axis);
+  let summary =
+      "reverses the first lengths[b] elements along time_axis of each batch";
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$lengths,
+      I64Attr:$batch_axis, I64Attr:$time_axis);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input `,` $lengths `batch` $batch_axis `time` $time_axis attr-dict `:` type($input) `,` type($lengths) `->` type($output)";
+  let assemblyFormat =
+      "$input `,` $lengths `batch` $batch_axis `time` $time_axis attr-dict `:` "
+      "type($input) `,` type($lengths) `->` type($output)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -228,55 +267,73 @@ def NN_ReverseSequenceOp : NN_Inferred<"reverse_sequence"> {
 
 def NN_ReduceOp : NN_Inferred<"reduce"> {
   let summary = "reduces `axes`, which stay with size one if keep_dims";
-  let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind, DenseI64ArrayAttr:$axes, BoolAttr:$keep_dims);
+  let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind,
+      DenseI64ArrayAttr:$axes, BoolAttr:$keep_dims);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$kind $input `axes` $axes `keep_dims` $keep_dims attr-dict `:` type($input) `->` type($output)";
+  let assemblyFormat = "$kind $input `axes` $axes `keep_dims` $keep_dims "
+                       "attr-dict `:` type($input) `->` type($output)";
   let hasFolder = 1;
 }
 
 def NN_ArgReduceOp : NN_Inferred<"arg_reduce"> {
-  let summary = "i64 index of the largest (kind max) or smallest (min) element along axis";
-  let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind, I64Attr:$axis, BoolAttr:$keep_dims, BoolAttr:$select_last);
+  let summary = "i64 index of the largest (kind max) or smallest (min) element "
+                "along axis";
+  let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind, I64Attr:$axis,
+      BoolAttr:$keep_dims, BoolAttr:$select_last);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$kind $input `axis` $axis `keep_dims` $keep_dims `select_last` $select_last attr-dict `:` type($input) `->` type($output)";
+  let assemblyFormat =
+      "$kind $input `axis` $axis `keep_dims` $keep_dims `select_last` "
+      "$select_last attr-dict `:` type($input) `->` type($output)";
 }
 
 def NN_CumSumOp : NN_Inferred<"cumsum"> {
   let summary = "running sum (or product) along axis";
-  let arguments = (ins NN_Tensor:$input, I64Attr:$axis, BoolAttr:$exclusive, BoolAttr:$reverse,
-    DefaultValuedAttr<BoolAttr, "false">:$product);
+  let arguments = (ins NN_Tensor:$input, I64Attr:$axis, BoolAttr:$exclusive,
+      BoolAttr:$reverse, DefaultValuedAttr<BoolAttr, "false">:$product);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input `axis` $axis `exclusive` $exclusive `reverse` $reverse attr-dict `:` type($input) `->` type($output)";
+  let assemblyFormat = "$input `axis` $axis `exclusive` $exclusive `reverse` "
+                       "$reverse attr-dict `:` type($input) `->` type($output)";
 }
 
 def NN_TopKOp : NN_Inferred<"topk"> {
-  let summary = "the k largest (or smallest) along axis, sorted, and their i64 indices (the lower index first among equals)";
-  let arguments = (ins NN_Tensor:$input, I64Attr:$k, I64Attr:$axis, BoolAttr:$largest);
+  let summary = "the k largest (or smallest) along axis, sorted, and their i64 "
+                "indices (the lower index first among equals)";
+  let arguments = (ins NN_Tensor:$input, I64Attr:$k, I64Attr:$axis,
+      BoolAttr:$largest);
   let results = (outs NN_Tensor:$values, NN_Tensor:$indices);
-  let assemblyFormat = "$input `k` $k `axis` $axis `largest` $largest attr-dict `:` type($input) `->` type($values) `,` type($indices)";
+  let assemblyFormat =
+      "$input `k` $k `axis` $axis `largest` $largest attr-dict `:` "
+      "type($input) `->` type($values) `,` type($indices)";
 }
 
 def NN_SoftmaxOp : NN_Inferred<"softmax"> {
   let summary = "softmax (or its logarithm) along one axis";
-  let arguments = (ins NN_Tensor:$input, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$log);
+  let arguments = (ins NN_Tensor:$input, I64Attr:$axis,
+      DefaultValuedAttr<BoolAttr, "false">:$log);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input `axis` $axis attr-dict `:` type($input) `->` type($output)";
+  let assemblyFormat =
+      "$input `axis` $axis attr-dict `:` type($input) `->` type($output)";
 }
 
 def NN_NormalizeOp : NN_Inferred<"normalize"> {
-  let summary = "(x - mean) / sqrt(variance + epsilon) over dimensions axis…rank-1";
-  let description = "Layer, instance and group normalisation are this between reshapes, then a multiply and an add.";
+  let summary =
+      "(x - mean) / sqrt(variance + epsilon) over dimensions axis…rank-1";
+  let description = "Layer, instance and group normalisation are this between "
+                    "reshapes, then a multiply and an add.";
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis, F64Attr:$epsilon);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$input `axis` $axis `epsilon` $epsilon attr-dict `:` type($input) `->` type($output)";
+  let assemblyFormat = "$input `axis` $axis `epsilon` $epsilon attr-dict `:` "
+                       "type($input) `->` type($output)";
 }
 
 //===----------------------------------------------------------------------===//
 // Convolution, matrix multiplication, pooling, resampling
 //===----------------------------------------------------------------------===//
 
-// out = residual_activation(activation(linear + bias) + residual); absent parts are skipped.
-class NN_Linear<string mnemonic> : NN_Inferred<mnemonic, [AttrSizedOperandSegments]> {
+// out = residual_activation(activation(linear + bias) + residual); absent parts
+// are skipped.
+class NN_Linear<string mnemonic>
+    : NN_Inferred<mnemonic, [AttrSizedOperandSegments]> {
   let results = (outs NN_Tensor:$output);
 }
 
@@ -288,10 +345,13 @@ def NN_ConvOp : NN_Linear<"conv"> {
     the operands and the result have one element type.
     out = residual_activation(activation(conv + bias) + residual); absent parts are skipped.
   }];
-  let arguments = (ins NN_Tensor:$input, NN_Tensor:$weights, Optional<NN_Tensor>:$bias, Optional<NN_Tensor>:$residual,
-    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
-    DefaultValuedAttr<I64Attr, "1">:$groups,
-    OptionalAttr<NN_FunctionAttr>:$activation, OptionalAttr<NN_FunctionAttr>:$residual_activation);
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$weights,
+      Optional<NN_Tensor>:$bias, Optional<NN_Tensor>:$residual,
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+      DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
+      DefaultValuedAttr<I64Attr, "1">:$groups,
+      OptionalAttr<NN_FunctionAttr>:$activation,
+      OptionalAttr<NN_FunctionAttr>:$residual_activation);
   let assemblyFormat = [{
     $input `,` $weights (`bias` $bias^)? (`residual` $residual^)? `strides` $strides `dilations` $dilations
     `pads` $pads_low `,` $pads_high attr-dict `:` type($input) `,` type($weights)
@@ -304,10 +364,14 @@ def NN_ConvTransposeOp : NN_Linear<"conv_transpose"> {
     input [N, C, spatial…], weights [C, O/groups, kernel…], bias [O]. Output size is
     stride * (in - 1) + output_padding + dilation * (kernel - 1) + 1 - pad_low - pad_high.
   }];
-  let arguments = (ins NN_Tensor:$input, NN_Tensor:$weights, Optional<NN_Tensor>:$bias, Optional<NN_Tensor>:$residual,
-    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
-    DenseI64ArrayAttr:$output_padding, DefaultValuedAttr<I64Attr, "1">:$groups,
-    OptionalAttr<NN_FunctionAttr>:$activation, OptionalAttr<NN_FunctionAttr>:$residual_activation);
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$weights,
+      Optional<NN_Tensor>:$bias, Optional<NN_Tensor>:$residual,
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+      DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
+      DenseI64ArrayAttr:$output_padding,
+      DefaultValuedAttr<I64Attr, "1">:$groups,
+      OptionalAttr<NN_FunctionAttr>:$activation,
+      OptionalAttr<NN_FunctionAttr>:$residual_activation);
   let assemblyFormat = [{
     $input `,` $weights (`bias` $bias^)? (`residual` $residual^)? `strides` $strides `dilations` $dilations
     `pads` $pads_low `,` $pads_high `output_padding` $output_padding attr-dict `:` type($input) `,` type($weights)
@@ -315,7 +379,8 @@ def NN_ConvTransposeOp : NN_Linear<"conv_transpose"> {
 }
 
 def NN_MatMulOp : NN_Linear<"matmul"> {
-  let summary = "matrix product of the last two dimensions, batch dimensions broadcast";
+  let summary =
+      "matrix product of the last two dimensions, batch dimensions broadcast";
   let description = [{
     lhs […, M, K] (or […, K, M] if transpose_lhs), rhs […, K, N] (or […, N, K] if transpose_rhs),
     both of rank >= 2. bias broadcasts to the result ([N] or any broadcastable shape).
@@ -323,69 +388,92 @@ def NN_MatMulOp : NN_Linear<"matmul"> {
     and the result have one element type.
     out = residual_activation(activation(product + bias) + residual); absent parts are skipped.
   }];
-  let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs, Optional<NN_Tensor>:$bias, Optional<NN_Tensor>:$residual,
-    DefaultValuedAttr<BoolAttr, "false">:$transpose_lhs, DefaultValuedAttr<BoolAttr, "false">:$transpose_rhs,
-    OptionalAttr<NN_FunctionAttr>:$activation, OptionalAttr<NN_FunctionAttr>:$residual_activation);
+  let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs,
+      Optional<NN_Tensor>:$bias, Optional<NN_Tensor>:$residual,
+      DefaultValuedAttr<BoolAttr, "false">:$transpose_lhs,
+      DefaultValuedAttr<BoolAttr, "false">:$transpose_rhs,
+      OptionalAttr<NN_FunctionAttr>:$activation,
+      OptionalAttr<NN_FunctionAttr>:$residual_activation);
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` $bias^)? (`residual` $residual^)? attr-dict `:` type($lhs) `,` type($rhs)
     (`bias` type($bias)^)? (`residual` type($residual)^)? `->` type($output)}];
 }
 
 def NN_PoolOp : NN_Inferred<"pool"> {
-  let summary = "max or average pooling; ceil_mode is already resolved into pads_high";
+  let summary =
+      "max or average pooling; ceil_mode is already resolved into pads_high";
   let description = [{
     An average counts the elements inside the input, or, if count_include_pad, also those in
     the padding given by pads_low and `counted_pads_high` (what ceil_mode added beyond never counts).
   }];
-  let arguments = (ins NN_Tensor:$input, NN_PoolKindAttr:$kind, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
-    DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
-    DefaultValuedAttr<BoolAttr, "false">:$count_include_pad, OptionalAttr<DenseI64ArrayAttr>:$counted_pads_high);
+  let arguments = (ins NN_Tensor:$input, NN_PoolKindAttr:$kind,
+      DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+      DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads_low,
+      DenseI64ArrayAttr:$pads_high,
+      DefaultValuedAttr<BoolAttr, "false">:$count_include_pad,
+      OptionalAttr<DenseI64ArrayAttr>:$counted_pads_high);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = [{$kind $input `kernel` $kernel `strides` $strides `dilations` $dilations `pads` $pads_low `,` $pads_high
+  let assemblyFormat =
+      [{$kind $input `kernel` $kernel `strides` $strides `dilations` $dilations `pads` $pads_low `,` $pads_high
     attr-dict `:` type($input) `->` type($output)}];
 }
 
 def NN_MaxPoolIndicesOp : NN_Inferred<"max_pool_indices"> {
-  let summary = "i64 flat index (in the whole input, as ONNX MaxPool) of each window's largest element";
-  let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
-    DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
-    DefaultValuedAttr<BoolAttr, "false">:$column_major);
+  let summary = "i64 flat index (in the whole input, as ONNX MaxPool) of each "
+                "window's largest element";
+  let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$kernel,
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+      DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
+      DefaultValuedAttr<BoolAttr, "false">:$column_major);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = [{$input `kernel` $kernel `strides` $strides `dilations` $dilations `pads` $pads_low `,` $pads_high
+  let assemblyFormat =
+      [{$input `kernel` $kernel `strides` $strides `dilations` $dilations `pads` $pads_low `,` $pads_high
     attr-dict `:` type($input) `->` type($output)}];
 }
 
 def NN_ResizeOp : NN_Op<"resize"> {
-  let summary = "resamples every dimension from the input's to the result's size";
+  let summary =
+      "resamples every dimension from the input's to the result's size";
   let description = [{
     `scales` has one factor a dimension (ONNX Resize semantics: with sizes given, size ratios).
     `roi` (2 * rank values) is for tf_crop_and_resize.
   }];
-  let arguments = (ins NN_Tensor:$input, DenseF64ArrayAttr:$scales, NN_ResizeModeAttr:$mode,
-    NN_CoordinateModeAttr:$coordinates, NN_NearestModeAttr:$nearest,
-    DefaultValuedAttr<F64Attr, "-0.75">:$cubic_a, DefaultValuedAttr<BoolAttr, "false">:$exclude_outside,
-    DefaultValuedAttr<BoolAttr, "false">:$antialias,
-    DefaultValuedAttr<F64Attr, "0.0">:$extrapolation, OptionalAttr<DenseF64ArrayAttr>:$roi);
+  let arguments = (ins NN_Tensor:$input, DenseF64ArrayAttr:$scales,
+      NN_ResizeModeAttr:$mode, NN_CoordinateModeAttr:$coordinates,
+      NN_NearestModeAttr:$nearest, DefaultValuedAttr<F64Attr, "-0.75">:$cubic_a,
+      DefaultValuedAttr<BoolAttr, "false">:$exclude_outside,
+      DefaultValuedAttr<BoolAttr, "false">:$antialias,
+      DefaultValuedAttr<F64Attr, "0.0">:$extrapolation,
+      OptionalAttr<DenseF64ArrayAttr>:$roi);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$mode $input `scales` $scales `coordinates` $coordinates `nearest` $nearest attr-dict `:` type($input) `->` type($output)";
+  let assemblyFormat =
+      "$mode $input `scales` $scales `coordinates` $coordinates `nearest` "
+      "$nearest attr-dict `:` type($input) `->` type($output)";
   let hasVerifier = 1;
 }
 
 def NN_GridSampleOp : NN_Inferred<"grid_sample"> {
-  let summary = "samples input [N, C, H, W] at grid [N, Ho, Wo, 2], or with one more dimension (GridSample)";
+  let summary = "samples input [N, C, H, W] at grid [N, Ho, Wo, 2], or with "
+                "one more dimension (GridSample)";
   let description = "`padding` is zeros, border or reflection.";
-  let arguments = (ins NN_Tensor:$input, NN_Tensor:$grid, NN_ResizeModeAttr:$mode,
-    StrAttr:$padding, BoolAttr:$align_corners);
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$grid,
+      NN_ResizeModeAttr:$mode, StrAttr:$padding, BoolAttr:$align_corners);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$mode $input `,` $grid `padding` $padding `align_corners` $align_corners attr-dict `:` type($input) `,` type($grid) `->` type($output)";
+  let assemblyFormat = "$mode $input `,` $grid `padding` $padding "
+                       "`align_corners` $align_corners attr-dict `:` "
+                       "type($input) `,` type($grid) `->` type($output)";
 }
 
 def NN_RoiAlignOp : NN_Inferred<"roi_align"> {
   let summary = "RoiAlign: input [N, C, H, W], rois [R, 4], batch_indices [R]";
-  let arguments = (ins NN_Tensor:$input, NN_Tensor:$rois, NN_Tensor:$batch_indices, NN_PoolKindAttr:$kind,
-    I64Attr:$output_height, I64Attr:$output_width, I64Attr:$sampling_ratio, F64Attr:$spatial_scale, BoolAttr:$half_pixel);
+  let arguments = (ins NN_Tensor:$input, NN_Tensor:$rois,
+      NN_Tensor:$batch_indices, NN_PoolKindAttr:$kind, I64Attr:$output_height,
+      I64Attr:$output_width, I64Attr:$sampling_ratio, F64Attr:$spatial_scale,
+      BoolAttr:$half_pixel);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat = "$kind $input `,` $rois `,` $batch_indices attr-dict `:` type($input) `,` type($rois) `,` type($batch_indices) `->` type($output)";
+  let assemblyFormat =
+      "$kind $input `,` $rois `,` $batch_indices attr-dict `:` type($input) "
+      "`,` type($rois) `,` type($batch_indices) `->` type($output)";
 }
 
 def NN_RecurrentOp : NN_Op<"recurrent", [AttrSizedOperandSegments]> {
@@ -398,10 +486,14 @@ def NN_RecurrentOp : NN_Op<"recurrent", [AttrSizedOperandSegments]> {
     (equal to the last hidden state but for LSTM). `activations` are `#nn.fn`s in ONNX order (LSTM f g h).
     `reverse` runs from the last step to the first.
   }];
-  let arguments = (ins NN_Tensor:$gates, NN_Tensor:$recurrent_weights, Optional<NN_Tensor>:$recurrent_bias,
-    Optional<NN_Tensor>:$initial_h, Optional<NN_Tensor>:$initial_c, Optional<NN_Tensor>:$peepholes, Optional<NN_Tensor>:$lengths,
-    NN_RecurrentKindAttr:$kind, ArrayAttr:$activations, BoolAttr:$reverse, DefaultValuedAttr<BoolAttr, "false">:$linear_before_reset,
-    OptionalAttr<F64Attr>:$clip, DefaultValuedAttr<BoolAttr, "false">:$input_forget);
+  let arguments = (ins NN_Tensor:$gates, NN_Tensor:$recurrent_weights,
+      Optional<NN_Tensor>:$recurrent_bias, Optional<NN_Tensor>:$initial_h,
+      Optional<NN_Tensor>:$initial_c, Optional<NN_Tensor>:$peepholes,
+      Optional<NN_Tensor>:$lengths, NN_RecurrentKindAttr:$kind,
+      ArrayAttr:$activations, BoolAttr:$reverse,
+      DefaultValuedAttr<BoolAttr, "false">:$linear_before_reset,
+      OptionalAttr<F64Attr>:$clip,
+      DefaultValuedAttr<BoolAttr, "false">:$input_forget);
   let results = (outs NN_Tensor:$all, NN_Tensor:$last_h, NN_Tensor:$last_c);
   let hasVerifier = 1;
 }

@@ -98,7 +98,8 @@ void copyRow(int64_t n, const char *source, int64_t sourceStride, char *target,
 void nnv12::nn::copyStrided(ArrayRef<int64_t> shape, unsigned elementSize,
                             const char *source, ArrayRef<int64_t> sourceStrides,
                             char *target, ArrayRef<int64_t> targetStrides) {
-  assert((elementSize == 1 || elementSize == 2 || elementSize == 4 || elementSize == 8) &&
+  assert((elementSize == 1 || elementSize == 2 || elementSize == 4 ||
+          elementSize == 8) &&
          "no other elements exist");
   StridedLoop loop(shape, {sourceStrides, targetStrides});
   int64_t n = loop.rowLength(), size = elementSize;

@@ -6,8 +6,8 @@
 
 namespace nnv12::nn {
 
-/// Whether a layer costs nothing wherever it stands: its result is the memory of
-/// its operand. A reshape or bitcast is, between dense layouts.
+/// Whether a layer costs nothing wherever it stands: its result is the memory
+/// of its operand. A reshape or bitcast is, between dense layouts.
 bool isView(mlir::Operation *layer);
 
 } // namespace nnv12::nn

@@ -19,17 +19,27 @@ class Plan_Enum<string name, list<I32EnumAttrCase> cases>
 }
 
 // The form of a layer's main weights in the file.
-def Plan_Storage : Plan_Enum<"Storage", [
-  I32EnumAttrCase<"raw", 0>,          // as in the model, dense
-  I32EnumAttrCase<"packed", 1>,       // in the layout of the layer's operand
-  I32EnumAttrCase<"transformed", 2>]>; // in the routine's weight form
-def Plan_Codec : Plan_Enum<"Codec", [I32EnumAttrCase<"stored", 0>, I32EnumAttrCase<"zstd", 1>]>;
-def Plan_LaneKind : Plan_Enum<"LaneKind", [I32EnumAttrCase<"execute", 0>, I32EnumAttrCase<"prepare", 1>]>;
-def Plan_CoreKind : Plan_Enum<"CoreKind", [I32EnumAttrCase<"any", 0>, I32EnumAttrCase<"big", 1>, I32EnumAttrCase<"little", 2>]>;
+def Plan_Storage
+    : Plan_Enum<"Storage", [I32EnumAttrCase<"raw", 0>, // as in the model, dense
+                            I32EnumAttrCase<"packed", 1>, // in the layout of
+                                                          // the layer's operand
+                            I32EnumAttrCase<"transformed", 2>]>; // in the
+                                                                 // routine's
+                                                                 // weight form
+def Plan_Codec : Plan_Enum<"Codec", [I32EnumAttrCase<"stored", 0>,
+                                     I32EnumAttrCase<"zstd", 1>]>;
+def Plan_LaneKind : Plan_Enum<"LaneKind", [I32EnumAttrCase<"execute", 0>,
+                                           I32EnumAttrCase<"prepare", 1>]>;
+def Plan_CoreKind : Plan_Enum<"CoreKind", [I32EnumAttrCase<"any", 0>,
+                                           I32EnumAttrCase<"big", 1>,
+                                           I32EnumAttrCase<"little", 2>]>;
 
-class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
+class Plan_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Plan_Dialect, mnemonic, traits>;
 
-def Plan_ProgramOp : Plan_Op<"program", [SingleBlock, NoTerminator, NoRegionArguments, IsolatedFromAbove]> {
+def Plan_ProgramOp
+    : Plan_Op<"program", [SingleBlock, NoTerminator, NoRegionArguments,
+                          IsolatedFromAbove]> {
   let summary = "the plan of a model for one target";
   let description = [{
     `cold` and `warm` are what the simulator expects of a first and of a later inference, in
@@ -42,7 +52,7 @@ def Plan_ProgramOp : Plan_Op<"program", [SingleBlock, NoTerminator, NoRegionArgu
     for what comes later in its own lane or, around several lanes, for itself.
   }];
   let arguments = (ins StrAttr:$target, I32Attr:$threads,
-                       OptionalAttr<I64Attr>:$cold, OptionalAttr<I64Attr>:$warm);
+      OptionalAttr<I64Attr>:$cold, OptionalAttr<I64Attr>:$warm);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $target `threads` `(` $threads `)` (`cold` `(` $cold^ `)`)? (`warm` `(` $warm^ `)`)?
@@ -62,9 +72,11 @@ def Plan_ReadOp : Plan_Op<"read"> {
     All constants of the layer that no earlier layer has read; they lie together in the file. `storage` and `codec` tell the form of the main one, operand
     number `operand` of the layer.
   }];
-  let arguments = (ins I64Attr:$layer, I64Attr:$operand, Plan_Storage:$storage, Plan_Codec:$codec);
+  let arguments = (ins I64Attr:$layer, I64Attr:$operand, Plan_Storage:$storage,
+      Plan_Codec:$codec);
   let results = (outs Plan_DoneType:$done);
-  let assemblyFormat = "$layer `operand` `(` $operand `)` `storage` `(` $storage `,` $codec `)` attr-dict";
+  let assemblyFormat = "$layer `operand` `(` $operand `)` `storage` `(` "
+                       "$storage `,` $codec `)` attr-dict";
 }
 
 def Plan_DecodeOp : Plan_Op<"decode"> {
@@ -79,30 +91,38 @@ def Plan_TransformOp : Plan_Op<"transform"> {
   let description = [{
     `form` is "packed" (from raw: the layout of the operand) or the name of the weight form of `routine` (from packed).
   }];
-  let arguments = (ins Plan_DoneType:$after, I64Attr:$layer, StrAttr:$form, StrAttr:$routine);
+  let arguments = (ins Plan_DoneType:$after, I64Attr:$layer, StrAttr:$form,
+      StrAttr:$routine);
   let results = (outs Plan_DoneType:$done);
-  let assemblyFormat = "$layer `form` `(` $form `)` `routine` `(` $routine `)` `after` `(` $after `)` attr-dict";
+  let assemblyFormat = "$layer `form` `(` $form `)` `routine` `(` $routine `)` "
+                       "`after` `(` $after `)` attr-dict";
 }
 
 def Plan_ExecuteOp : Plan_Op<"execute"> {
   let summary = "compute a layer";
-  let description = [{Also waits for the execute before it in the execute lane.}];
-  let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$layer, StrAttr:$routine);
+  let description =
+      [{Also waits for the execute before it in the execute lane.}];
+  let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$layer,
+      StrAttr:$routine);
   let results = (outs Plan_DoneType:$done);
-  let assemblyFormat = "$layer `routine` `(` $routine `)` (`after` `(` $after^ `)`)? attr-dict";
+  let assemblyFormat =
+      "$layer `routine` `(` $routine `)` (`after` `(` $after^ `)`)? attr-dict";
 }
 
 def Plan_SwitchOp : Plan_Op<"switch"> {
   let summary = "compute a layer by another routine in later inferences";
-  let description = [{Continuous mode (section 3.5): taken over between two inferences once `after` is done.}];
-  let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$layer, StrAttr:$routine);
-  let assemblyFormat = "$layer `routine` `(` $routine `)` (`after` `(` $after^ `)`)? attr-dict";
+  let description =
+      [{Continuous mode (section 3.5): taken over between two inferences once `after` is done.}];
+  let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$layer,
+      StrAttr:$routine);
+  let assemblyFormat =
+      "$layer `routine` `(` $routine `)` (`after` `(` $after^ `)`)? attr-dict";
 }
 
 def Plan_LaneOp : Plan_Op<"lane", [AttrSizedOperandSegments]> {
   let summary = "a queue of operations bound to cores";
-  let arguments = (ins Plan_LaneKind:$kind, Plan_CoreKind:$core, Variadic<Plan_DoneType>:$queue,
-                       Variadic<Plan_DoneType>:$background);
+  let arguments = (ins Plan_LaneKind:$kind, Plan_CoreKind:$core,
+      Variadic<Plan_DoneType>:$queue, Variadic<Plan_DoneType>:$background);
   let assemblyFormat = [{
     $kind `on` $core `queue` `(` $queue `)` (`background` `(` $background^ `)`)? attr-dict
   }];

@@ -17,14 +17,16 @@ LogicalResult ProgramOp::verify() {
   if (static_cast<int32_t>(getThreads()) < 1)
     return emitOpError("found ") << static_cast<int32_t>(getThreads())
                                  << " threads, expected 1 or more";
-  for (auto [name, time] : {std::pair("cold", getCold()), std::pair("warm", getWarm())})
+  for (auto [name, time] :
+       {std::pair("cold", getCold()), std::pair("warm", getWarm())})
     if (time && static_cast<int64_t>(*time) < 0)
       return emitOpError("found a negative time, ") << name;
   return success();
 }
 
 namespace {
-/// What is known of one layer's stages while the plan is read from top to bottom.
+/// What is known of one layer's stages while the plan is read from top to
+/// bottom.
 struct Layer {
   ReadOp read;
   DecodeOp decode;
@@ -49,7 +51,8 @@ public:
                 return success();
               })
               .Default([&](Operation *op) {
-                return op->emitOpError("found in a plan.program, expected a stage or a lane");
+                return op->emitOpError(
+                    "found in a plan.program, expected a stage or a lane");
               });
       if (failed(result))
         return failure();
@@ -78,15 +81,15 @@ private:
       return stage.emitOpError("comes after a lane, expected lanes last");
     if (static_cast<int64_t>(stage.getLayer()) < 0)
       return stage.emitOpError("found layer ")
-             << static_cast<int64_t>(stage.getLayer()) << ", expected 0 or more";
+             << static_cast<int64_t>(stage.getLayer())
+             << ", expected 0 or more";
     return &layers[stage.getLayer()];
   }
 
-  template <typename Stage>
-  LogicalResult once(Stage &slot, Stage stage) {
+  template <typename Stage> LogicalResult once(Stage &slot, Stage stage) {
     if (slot)
-      return stage.emitOpError("layer ")
-             << stage.getLayer() << " has a second " << Stage::getOperationName();
+      return stage.emitOpError("layer ") << stage.getLayer() << " has a second "
+                                         << Stage::getOperationName();
     slot = stage;
     return success();
   }
@@ -135,8 +138,8 @@ private:
              << from << " weights, expected " << wanted
              << " ones to make form '" << op.getForm() << "' of";
     if (!(*layer)->forms.insert(op.getForm()).second)
-      return op.emitOpError("layer ") << op.getLayer() << " has form '"
-                                      << op.getForm() << "' already";
+      return op.emitOpError("layer ")
+             << op.getLayer() << " has form '" << op.getForm() << "' already";
     forms[op.getDone()] = op.getForm();
     return success();
   }
@@ -158,14 +161,16 @@ private:
     if (failed(layer) || failed(once((*layer)->change, op)))
       return failure();
     if (!(*layer)->execute)
-      return op.emitOpError("layer ") << op.getLayer() << " is not executed before";
+      return op.emitOpError("layer ")
+             << op.getLayer() << " is not executed before";
     if ((*layer)->execute.getRoutine() == op.getRoutine())
       return op.emitOpError("found routine '")
              << op.getRoutine() << "', which executes the layer already";
     return waits(op, **layer);
   }
 
-  /// The weights of an execute or switch must have come to a form that kernels read.
+  /// The weights of an execute or switch must have come to a form that kernels
+  /// read.
   template <typename Stage> LogicalResult waits(Stage op, const Layer &layer) {
     bool own = false;
     for (Value token : op.getAfter()) {
@@ -185,10 +190,12 @@ private:
   /// Whether `token` stands for weights that need no decoding.
   LogicalResult ready(Operation *op, Value token) {
     if (token.getDefiningOp<ExecuteOp>())
-      return op->emitOpError("found an execute to be after, expected preparations");
+      return op->emitOpError(
+          "found an execute to be after, expected preparations");
     auto read = token.getDefiningOp<ReadOp>();
     if (read && read.getCodec() != Codec::stored)
-      return op->emitOpError("found compressed weights, expected a decode before");
+      return op->emitOpError(
+          "found compressed weights, expected a decode before");
     return success();
   }
 
@@ -200,9 +207,10 @@ private:
     for (auto [index, lane] : llvm::enumerate(lanes)) {
       bool first = index == 0;
       if (first != (lane.getKind() == LaneKind::execute))
-        return lane.emitOpError(first ? "found a preparation lane, expected the "
-                                        "execute lane first"
-                                      : "found a second execute lane");
+        return lane.emitOpError(first
+                                    ? "found a preparation lane, expected the "
+                                      "execute lane first"
+                                    : "found a second execute lane");
       size_t next = 0;
       for (Value token : lane.getQueue()) {
         if (failed(take(lane, token)))

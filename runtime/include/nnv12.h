@@ -140,7 +140,7 @@ typedef struct nnv12_open_options {
 } nnv12_open_options;
 
 #define NNV12_OPEN_OPTIONS_INIT                                                \
-  { sizeof(nnv12_open_options), NULL, 0, NULL, NNV12_COPY_SIGNED, 0 }
+  {sizeof(nnv12_open_options), NULL, 0, NULL, NNV12_COPY_SIGNED, 0}
 
 /** Maps and verifies the bundle at `path`. `options` may be NULL. On failure
  *  `*bundle` is NULL. The file may be unlinked or renamed over afterwards. */
@@ -367,7 +367,7 @@ typedef struct nnv12_session_options {
 } nnv12_session_options;
 
 #define NNV12_SESSION_OPTIONS_INIT                                             \
-  { sizeof(nnv12_session_options), 0, 0, 0, NNV12_MODE_PLAN, NULL, 0 }
+  {sizeof(nnv12_session_options), 0, 0, 0, NNV12_MODE_PLAN, NULL, 0}
 
 /** Allocates all that run will need. `options` may be NULL. On failure
  *  `*session` is NULL. Where the bundle has a plan with preparation lanes,
@@ -416,14 +416,15 @@ NNV12_API void nnv12_session_get_info(const nnv12_session *session,
  *  weights where they are not prepared yet. In continuous mode with no
  *  preparation thread, a run ends with a bounded time of preparing for later
  *  ones: a sixteenth of what it took to compute, but one piece at least.
- *  When it fails for its arguments the outputs are untouched, and the session is
- *  as good as before. When compressed weights turn out to be damaged
- *  (NNV12_BAD_BUNDLE) the outputs' contents are undefined, the session's threads
- *  stop preparing, and every later run of it says the same at once, without
- *  computing anything: close it. In continuous mode that holds for weights of
- *  kernels for later runs, too: the runs until then were good. A run waits for
- *  nothing but pieces of work that are under way, and never for ever. Sets the
- *  CPU's floating-point modes for the time of the call and restores them. */
+ *  When it fails for its arguments the outputs are untouched, and the session
+ * is as good as before. When compressed weights turn out to be damaged
+ *  (NNV12_BAD_BUNDLE) the outputs' contents are undefined, the session's
+ * threads stop preparing, and every later run of it says the same at once,
+ * without computing anything: close it. In continuous mode that holds for
+ * weights of kernels for later runs, too: the runs until then were good. A run
+ * waits for nothing but pieces of work that are under way, and never for ever.
+ * Sets the CPU's floating-point modes for the time of the call and restores
+ * them. */
 NNV12_API nnv12_status nnv12_session_run(
     nnv12_session *session, const nnv12_input *inputs, uint32_t num_inputs,
     const nnv12_output *outputs, uint32_t num_outputs, nnv12_error *error);

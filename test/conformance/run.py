@@ -39,6 +39,7 @@ RTOL, ATOL = 1e-3, 1e-7
 class Suite:
     """Where cases lie (`data`, or an archive below the shared folder that is unpacked
     first), in which folders, and the list of those that fail."""
+
     folders: tuple
     listed: Path
     source: str
@@ -53,7 +54,10 @@ class Suite:
         archive = shared and shared / self.archive
         if not archive or not archive.is_file():
             return None
-        folder, mark = work / archive.parent.name, work / f"{archive.parent.name}.unpacked"
+        folder, mark = (
+            work / archive.parent.name,
+            work / f"{archive.parent.name}.unpacked",
+        )
         stamp = f"{archive.stat().st_size} {archive.stat().st_mtime_ns}"
         if not mark.is_file() or mark.read_text() != stamp:
             shutil.rmtree(folder, ignore_errors=True)
@@ -65,29 +69,77 @@ class Suite:
 
 
 SUITES = {
-    "1.12": Suite(("node", "simple", "pytorch-converted", "pytorch-operator"),
-                  HERE / "expected_failures.txt", "install libonnx-testdata",
-                  data=Path("/usr/share/libonnx-testdata/data")),
-    "1.23": Suite(("node",), HERE / "expected_failures_1.23.txt",
-                  "no ../shared, and NNV12_SHARED not set",
-                  archive="onnx-node-1.23/node.tar.gz"),
+    "1.12": Suite(
+        ("node", "simple", "pytorch-converted", "pytorch-operator"),
+        HERE / "expected_failures.txt",
+        "install libonnx-testdata",
+        data=Path("/usr/share/libonnx-testdata/data"),
+    ),
+    "1.23": Suite(
+        ("node",),
+        HERE / "expected_failures_1.23.txt",
+        "no ../shared, and NNV12_SHARED not set",
+        archive="onnx-node-1.23/node.tar.gz",
+    ),
 }
 
 # Operands whose value decides the shape of a result, or which part of the graph is
 # used: they must be known at compile time. Numbers count the node's inputs.
 ALL = range(16)
 STATIC_OPERANDS = {
-    "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "Col2Im": [1, 2],
-    "Compress": [1], "ConstantOfShape": [0], "CumProd": [1], "CumSum": [1], "DFT": [1, 2],
-    "Dropout": [1, 2], "Expand": [1], "HammingWindow": [0], "HannWindow": [0],
-    "If": [0], "Loop": [0, 1], "MaxUnpool": [2], "MelWeightMatrix": ALL,
-    "NonMaxSuppression": ALL, "NonZero": [0], "OneHot": [1], "Pad": [1, 3],
-    "Range": [0, 1, 2], "Reshape": [1], "Resize": [1, 2, 3], "STFT": [1, 3],
-    "SequenceAt": [1], "SequenceErase": [1], "SequenceInsert": [2], "Slice": [1, 2, 3, 4],
-    "Split": [1], "SplitToSequence": [1], "Squeeze": [1], "Tile": [1], "TopK": [1], "Trilu": [1],
-    "Unique": [0], "Unsqueeze": [1], "Upsample": [1],
-    **{f"Reduce{kind}": [1] for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean",
-                                         "Min", "Prod", "Sum", "SumSquare")},
+    "AffineGrid": [1],
+    "BlackmanWindow": [0],
+    "CenterCropPad": [1],
+    "Col2Im": [1, 2],
+    "Compress": [1],
+    "ConstantOfShape": [0],
+    "CumProd": [1],
+    "CumSum": [1],
+    "DFT": [1, 2],
+    "Dropout": [1, 2],
+    "Expand": [1],
+    "HammingWindow": [0],
+    "HannWindow": [0],
+    "If": [0],
+    "Loop": [0, 1],
+    "MaxUnpool": [2],
+    "MelWeightMatrix": ALL,
+    "NonMaxSuppression": ALL,
+    "NonZero": [0],
+    "OneHot": [1],
+    "Pad": [1, 3],
+    "Range": [0, 1, 2],
+    "Reshape": [1],
+    "Resize": [1, 2, 3],
+    "STFT": [1, 3],
+    "SequenceAt": [1],
+    "SequenceErase": [1],
+    "SequenceInsert": [2],
+    "Slice": [1, 2, 3, 4],
+    "Split": [1],
+    "SplitToSequence": [1],
+    "Squeeze": [1],
+    "Tile": [1],
+    "TopK": [1],
+    "Trilu": [1],
+    "Unique": [0],
+    "Unsqueeze": [1],
+    "Upsample": [1],
+    **{
+        f"Reduce{kind}": [1]
+        for kind in (
+            "L1",
+            "L2",
+            "LogSum",
+            "LogSumExp",
+            "Max",
+            "Mean",
+            "Min",
+            "Prod",
+            "Sum",
+            "SumSquare",
+        )
+    },
 }
 # Results that depend on the shapes of the inputs alone.
 SHAPE_ONLY = {"Shape", "Size"}
@@ -104,8 +156,12 @@ def names_used(node):
 def static_values(graph):
     """Names of the values that must be known at compile time."""
     producer = {o: n for n in graph.node for o in n.output}
-    pending = [n.input[i] for n in graph.node
-               for i in STATIC_OPERANDS.get(n.op_type, ()) if i < len(n.input)]
+    pending = [
+        n.input[i]
+        for n in graph.node
+        for i in STATIC_OPERANDS.get(n.op_type, ())
+        if i < len(n.input)
+    ]
     found = set()
     while pending:
         name = pending.pop()
@@ -138,8 +194,11 @@ def load(value, file):
     """The tensors of an output's file as (name, element type, array): those of a
     sequence or optional have the names that nnv12c gives them."""
     which = value.type.WhichOneof("value")
-    message = {"tensor_type": onnx.TensorProto, "sequence_type": onnx.SequenceProto,
-               "optional_type": onnx.OptionalProto}[which]()
+    message = {
+        "tensor_type": onnx.TensorProto,
+        "sequence_type": onnx.SequenceProto,
+        "optional_type": onnx.OptionalProto,
+    }[which]()
     message.ParseFromString(file.read_bytes())
     kinds = {1: "tensor", 3: "sequence", 5: "optional"}
 
@@ -149,9 +208,16 @@ def load(value, file):
         if isinstance(message, onnx.SequenceProto):
             parts = getattr(message, f"{kinds[message.elem_type or 1]}_values")
         else:
-            parts = [getattr(message, f"{kinds[message.elem_type]}_value")
-                     ] if message.elem_type else []
-        return [t for i, part in enumerate(parts) for t in flatten(f"{name}[{i}]", part)]
+            parts = (
+                [getattr(message, f"{kinds[message.elem_type]}_value")]
+                if message.elem_type
+                else []
+            )
+        return [
+            t
+            for i, part in enumerate(parts)
+            for t in flatten(f"{name}[{i}]", part)
+        ]
 
     return flatten(value.name, message)
 
@@ -161,7 +227,10 @@ def optional_file(value, file, saved):
     cases do, a file in which that is wrapped."""
     optional = onnx.OptionalProto()
     optional.ParseFromString(file.read_bytes())
-    is_sequence = value.type.optional_type.elem_type.WhichOneof("value") == "sequence_type"
+    is_sequence = (
+        value.type.optional_type.elem_type.WhichOneof("value")
+        == "sequence_type"
+    )
     field = "sequence_value" if is_sequence else "tensor_value"
     if not optional.elem_type or optional.HasField(field):
         return file
@@ -173,16 +242,24 @@ def optional_file(value, file, saved):
 
 def compare(name, kind, actual, expected):
     if actual.shape != expected.shape:
-        raise ToolError(f"output '{name}' has shape {actual.shape}, not {expected.shape}")
-    actual, expected = tensors.values(kind, actual), tensors.values(kind, expected)
+        raise ToolError(
+            f"output '{name}' has shape {actual.shape}, not {expected.shape}"
+        )
+    actual, expected = tensors.values(kind, actual), tensors.values(
+        kind, expected
+    )
     if np.issubdtype(expected.dtype, np.inexact):
-        good = np.isclose(actual, expected, rtol=RTOL, atol=ATOL, equal_nan=True)
+        good = np.isclose(
+            actual, expected, rtol=RTOL, atol=ATOL, equal_nan=True
+        )
     else:
         good = actual == expected
     if not good.all():
         at = tuple(int(i) for i in np.argwhere(~good)[0])
-        raise ToolError(f"output '{name}'{list(at)} is {actual[at]}, not {expected[at]} "
-                        f"({good.size - good.sum()} of {good.size} differ)")
+        raise ToolError(
+            f"output '{name}'{list(at)} is {actual[at]}, not {expected[at]} "
+            f"({good.size - good.sum()} of {good.size} differ)"
+        )
 
 
 def run_case(tools, case, work):
@@ -209,10 +286,15 @@ def run_case(tools, case, work):
             shape = value.type.tensor_type.shape
             if any(not d.HasField("dim_value") for d in shape.dim):
                 shapes.append((value.name, array.shape))
-        expected = [t for i, v in enumerate(model.graph.output)
-                    for t in load(v, data / f"output_{i}.pb")]
+        expected = [
+            t
+            for i, v in enumerate(model.graph.output)
+            for t in load(v, data / f"output_{i}.pb")
+        ]
         bundle = work / "model.nnv"
-        tools.compile(case / "model.onnx", bundle, shapes, constants, timeout=120)
+        tools.compile(
+            case / "model.onnx", bundle, shapes, constants, timeout=120
+        )
         for old in work.glob("output_*.npy"):
             old.unlink()
         tools.run(bundle, inputs, [f"--output-dir={work}"], timeout=120)
@@ -234,7 +316,9 @@ def outcome(tools, case):
             run_case(tools, case, Path(work))
         except ToolError as error:
             return str(error).replace(f"{case}/", "").replace(f"{work}/", "")
-        except Exception as error:  # a fault of this script must not stop the others
+        except (
+            Exception
+        ) as error:  # a fault of this script must not stop the others
             return f"{type(error).__name__}: {error}"
 
 
@@ -248,18 +332,39 @@ def read_list(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     Tools.add_arguments(parser)
-    parser.add_argument("--suite", choices=SUITES, default="1.12", help="whose cases (1.12)")
-    parser.add_argument("--work", type=Path, default=ROOT / "build/test/conformance",
-                        help="folder where archives are unpacked (build/test/conformance)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time")
-    parser.add_argument("--at-least", type=int, default=0, help="how many must pass")
-    parser.add_argument("--stride", type=int, default=1, help="every Nth case only")
-    parser.add_argument("--verbose", action="store_true", help="say why each expected failure fails")
-    parser.add_argument("--skip-without-data", action="store_true",
-                        help="exit 77 where the cases are not installed")
+    parser.add_argument(
+        "--suite", choices=SUITES, default="1.12", help="whose cases (1.12)"
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=ROOT / "build/test/conformance",
+        help="folder where archives are unpacked (build/test/conformance)",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="cases at a time"
+    )
+    parser.add_argument(
+        "--at-least", type=int, default=0, help="how many must pass"
+    )
+    parser.add_argument(
+        "--stride", type=int, default=1, help="every Nth case only"
+    )
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="say why each expected failure fails",
+    )
+    parser.add_argument(
+        "--skip-without-data",
+        action="store_true",
+        help="exit 77 where the cases are not installed",
+    )
     parser.add_argument("cases", nargs="*", help="names of cases (all)")
     args = parser.parse_args()
 
@@ -271,15 +376,19 @@ def main():
     cases = sorted(c for f in suite.folders for c in (data / f).iterdir())
     if args.cases:
         cases = [c for c in cases if c.name in args.cases]
-    cases = cases[::args.stride]
+    cases = cases[:: args.stride]
     whole = not args.cases and args.stride == 1
 
     tools = Tools.of(args)
     call([tools.compiler_dir / "nnv12c", "--version"])
     start = time.monotonic()
     with ThreadPoolExecutor(args.jobs) as pool:
-        faults = dict(zip((f"{c.parent.name}/{c.name}" for c in cases),
-                          pool.map(lambda c: outcome(tools, c), cases)))
+        faults = dict(
+            zip(
+                (f"{c.parent.name}/{c.name}" for c in cases),
+                pool.map(lambda c: outcome(tools, c), cases),
+            )
+        )
 
     listed = read_list(suite.listed)
     failed = {n: f for n, f in faults.items() if f}
@@ -294,16 +403,25 @@ def main():
         elif args.verbose:
             print(f"expected {name} ({listed[name]}): {fault}")
     for name, reason in listed.items():
-        if name in faults and name not in failed or whole and name not in faults:
+        if (
+            name in faults
+            and name not in failed
+            or whole
+            and name not in faults
+        ):
             wrong += 1
-            print(f"FAIL {name}: passes or is gone; remove it from {suite.listed.name}")
+            print(
+                f"FAIL {name}: passes or is gone; remove it from {suite.listed.name}"
+            )
         elif not reason:
             wrong += 1
             print(f"FAIL {name}: no reason given in {suite.listed.name}")
     passed = len(faults) - len(failed)
-    print(f"conformance with ONNX {args.suite}: {passed} of {len(faults)} cases pass, {len(failed)} do not "
-          f"({sum(n in listed for n in failed)} of these expected), "
-          f"{time.monotonic() - start:.0f} s")
+    print(
+        f"conformance with ONNX {args.suite}: {passed} of {len(faults)} cases pass, {len(failed)} do not "
+        f"({sum(n in listed for n in failed)} of these expected), "
+        f"{time.monotonic() - start:.0f} s"
+    )
     if args.at_least > passed:
         wrong += 1
         print(f"FAIL: at least {args.at_least} must pass")

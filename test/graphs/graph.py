@@ -11,10 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-TYPES = {"f32": (TensorProto.FLOAT, np.float32), "f64": (TensorProto.DOUBLE, np.float64),
-         "i64": (TensorProto.INT64, np.int64), "i32": (TensorProto.INT32, np.int32),
-         "u8": (TensorProto.UINT8, np.uint8), "i8": (TensorProto.INT8, np.int8),
-          "bool": (TensorProto.BOOL, np.bool_)}
+TYPES = {
+    "f32": (TensorProto.FLOAT, np.float32),
+    "f64": (TensorProto.DOUBLE, np.float64),
+    "i64": (TensorProto.INT64, np.int64),
+    "i32": (TensorProto.INT32, np.int32),
+    "u8": (TensorProto.UINT8, np.uint8),
+    "i8": (TensorProto.INT8, np.int8),
+    "bool": (TensorProto.BOOL, np.bool_),
+}
 
 
 class Draw:
@@ -50,7 +55,9 @@ class Draw:
 
     def sample(self, items, count):
         """`count` of them in their order."""
-        return [items[i] for i in sorted(self.shuffled(range(len(items)))[:count])]
+        return [
+            items[i] for i in sorted(self.shuffled(range(len(items)))[:count])
+        ]
 
     def uniform(self, least, most):
         """A float with few digits, which reads well in a listing."""
@@ -101,7 +108,18 @@ class Graph:
     def __init__(self, seed):
         self.seed = seed
         self.draw = Draw(seed)
-        self.opset = self.draw.weighted([(2, 13), (1, 15), (4, 17), (2, 18), (1, 20), (2, 21), (1, 22), (1, 23)])
+        self.opset = self.draw.weighted(
+            [
+                (2, 13),
+                (1, 15),
+                (4, 17),
+                (2, 18),
+                (1, 20),
+                (2, 21),
+                (1, 22),
+                (1, 23),
+            ]
+        )
         self.nodes, self.initializers, self.inputs = [], [], []
         self.values = []  # what later nodes may take, oldest first
         self.used = set()  # names that some node takes
@@ -114,13 +132,21 @@ class Graph:
     def bits(self, count):
         """`count` whole numbers of 32 bits."""
         self.arrays += 1
-        raw = np.random.Philox(key=[self.seed % 2**63, self.arrays]).random_raw(max(count, 1))
+        raw = np.random.Philox(
+            key=[self.seed % 2**63, self.arrays]
+        ).random_raw(max(count, 1))
         return (np.atleast_1d(raw)[:count] >> np.uint64(32)).astype(np.int64)
 
     def noise(self, shape, size=1.0, mean=0.0):
         """Evenly spread floats of a standard deviation; multiples of 2^-12 times a size."""
-        steps = (self.bits(math.prod(shape)) >> 19).astype(np.float64) / 4096 - 1  # [-1, 1)
-        return (steps * (math.sqrt(3) * size) + mean).astype(np.float32).reshape(shape)
+        steps = (self.bits(math.prod(shape)) >> 19).astype(
+            np.float64
+        ) / 4096 - 1  # [-1, 1)
+        return (
+            (steps * (math.sqrt(3) * size) + mean)
+            .astype(np.float32)
+            .reshape(shape)
+        )
 
     def whole(self, shape, least, most, type="i64"):
         numbers = self.bits(math.prod(shape)) % (most - least + 1) + least
@@ -134,9 +160,20 @@ class Graph:
 
     def input(self, shape, type="f32", data=None):
         if data is None:
-            data = self.noise(shape) if type == "f32" else self.whole(shape, 0, 1 if type == "bool" else 9, type)
-        value = Value(self.name("x"), tuple(shape), type, exact=True,
-                      spread=1.0 if type == "f32" else float(np.abs(data.astype(np.float64)).max(initial=1)))
+            data = (
+                self.noise(shape)
+                if type == "f32"
+                else self.whole(shape, 0, 1 if type == "bool" else 9, type)
+            )
+        value = Value(
+            self.name("x"),
+            tuple(shape),
+            type,
+            exact=True,
+            spread=1.0
+            if type == "f32"
+            else float(np.abs(data.astype(np.float64)).max(initial=1)),
+        )
         self.inputs.append((value, data))
         self.values.append(value)
         return value
@@ -146,16 +183,22 @@ class Graph:
         array = np.asarray(array)
         type = next(t for t, (_, n) in TYPES.items() if n == array.dtype.type)
         value = Value(self.name(word), array.shape, type, spread, exact=True)
-        tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), value.name)
+        tensor = numpy_helper.from_array(
+            np.ascontiguousarray(array).reshape(array.shape), value.name
+        )
         if self.draw.chance(0.06):
-            self.nodes.append(helper.make_node("Constant", [], [value.name], value=tensor))
+            self.nodes.append(
+                helper.make_node("Constant", [], [value.name], value=tensor)
+            )
         else:
             self.initializers.append(tensor)
         return value
 
     def weights(self, shape, fan, source=1.0, size=1.0):
         """Weights that make a sum over `fan` elements of size `source` one of size `size`."""
-        return self.constant(self.noise(shape, size / (math.sqrt(fan) * max(source, 1e-2))), "w")
+        return self.constant(
+            self.noise(shape, size / (math.sqrt(fan) * max(source, 1e-2))), "w"
+        )
 
     def ints(self, numbers):
         return self.constant(np.array(numbers, np.int64), "i")
@@ -165,30 +208,67 @@ class Graph:
 
     # -- nodes -------------------------------------------------------------------------------
 
-    def many(self, op, inputs, shapes, types=("f32",), spreads=(1.0,), exact=False, keep=True, **attributes):
+    def many(
+        self,
+        op,
+        inputs,
+        shapes,
+        types=("f32",),
+        spreads=(1.0,),
+        exact=False,
+        keep=True,
+        **attributes,
+    ):
         """A node; its results. Inputs may be None where ONNX has an optional one. The last
         type and spread hold for all results that have none."""
         outputs = []
         for i, shape in enumerate(shapes):
-            outputs.append(Value(self.name(op.lower()[:4]), tuple(int(d) for d in shape),
-                                 types[min(i, len(types) - 1)], rounded(spreads[min(i, len(spreads) - 1)]), exact)
-                           if shape is not None else Value("", ()))
+            outputs.append(
+                Value(
+                    self.name(op.lower()[:4]),
+                    tuple(int(d) for d in shape),
+                    types[min(i, len(types) - 1)],
+                    rounded(spreads[min(i, len(spreads) - 1)]),
+                    exact,
+                )
+                if shape is not None
+                else Value("", ())
+            )
         names = [v.name if v is not None else "" for v in inputs]
         while names and not names[-1]:
             names.pop()
         self.used.update(names)
-        self.nodes.append(helper.make_node(op, names, [o.name for o in outputs],
-                                           name=f"n{len(self.nodes)}", **attributes))
+        self.nodes.append(
+            helper.make_node(
+                op,
+                names,
+                [o.name for o in outputs],
+                name=f"n{len(self.nodes)}",
+                **attributes,
+            )
+        )
         self.left -= 1
         if keep:
             self.values += [o for o in outputs if o.name]
         return outputs
 
-    def node(self, op, inputs, shape=None, type="f32", spread=None, exact=False, keep=True, **attributes):
+    def node(
+        self,
+        op,
+        inputs,
+        shape=None,
+        type="f32",
+        spread=None,
+        exact=False,
+        keep=True,
+        **attributes,
+    ):
         """A node with one result. Shape and spread are those of the first input unless given."""
         shape = inputs[0].shape if shape is None else shape
         spread = inputs[0].spread if spread is None else spread
-        return self.many(op, inputs, [shape], (type,), (spread,), exact, keep, **attributes)[0]
+        return self.many(
+            op, inputs, [shape], (type,), (spread,), exact, keep, **attributes
+        )[0]
 
     # -- choices -----------------------------------------------------------------------------
 
@@ -206,4 +286,6 @@ class Graph:
         return self.draw.pick(fitting)
 
     def fits(self, shape):
-        return all(d > 0 for d in shape) and math.prod(shape) <= self.MAX_ELEMENTS
+        return (
+            all(d > 0 for d in shape) and math.prod(shape) <= self.MAX_ELEMENTS
+        )

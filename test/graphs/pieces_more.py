@@ -6,7 +6,15 @@ import math
 import numpy as np
 
 from graph import TYPES
-from pieces_any import activation, broadcast, combine, operand_shapes, reduce, transpose, unary
+from pieces_any import (
+    activation,
+    broadcast,
+    combine,
+    operand_shapes,
+    reduce,
+    transpose,
+    unary,
+)
 
 
 def folded(graph, x):
@@ -14,7 +22,14 @@ def folded(graph, x):
     draw = graph.draw
     y = graph.constant(graph.noise(draw.pick(operand_shapes(graph, x)), 0.5))
     for _ in range(draw.between(1, 2)):
-        y = draw.pick([activation, unary, reduce, transpose] if y.rank else [activation, unary])(graph, y) or y
+        y = (
+            draw.pick(
+                [activation, unary, reduce, transpose]
+                if y.rank
+                else [activation, unary]
+            )(graph, y)
+            or y
+        )
     if broadcast(x.shape, y.shape) is None:
         return y
     return combine(graph, x, y)
@@ -23,22 +38,52 @@ def folded(graph, x):
 def shaped(graph, x):
     """A shape that the graph computes, as exporters of dynamic models leave it."""
     draw = graph.draw
-    shape = graph.node("Shape", [x], (x.rank,), type="i64", exact=True, keep=False)
+    shape = graph.node(
+        "Shape", [x], (x.rank,), type="i64", exact=True, keep=False
+    )
     if draw.chance(0.5):
         kept = draw.between(1, x.rank)
         if draw.chance(0.5):
-            head = graph.node("Slice", [shape, graph.ints([0]), graph.ints([kept])], (kept,), type="i64", exact=True,
-                              keep=False)
+            head = graph.node(
+                "Slice",
+                [shape, graph.ints([0]), graph.ints([kept])],
+                (kept,),
+                type="i64",
+                exact=True,
+                keep=False,
+            )
         else:
-            head = graph.node("Gather", [shape, graph.ints(list(range(kept)))], (kept,), type="i64", exact=True,
-                              keep=False, axis=0)
-        target = graph.node("Concat", [head, graph.ints([-1])], (kept + 1,), type="i64", exact=True, keep=False, axis=0)
-        return graph.node("Reshape", [x, target], (*x.shape[:kept], math.prod(x.shape[kept:])), exact=x.exact)
+            head = graph.node(
+                "Gather",
+                [shape, graph.ints(list(range(kept)))],
+                (kept,),
+                type="i64",
+                exact=True,
+                keep=False,
+                axis=0,
+            )
+        target = graph.node(
+            "Concat",
+            [head, graph.ints([-1])],
+            (kept + 1,),
+            type="i64",
+            exact=True,
+            keep=False,
+            axis=0,
+        )
+        return graph.node(
+            "Reshape",
+            [x, target],
+            (*x.shape[:kept], math.prod(x.shape[kept:])),
+            exact=x.exact,
+        )
     if draw.chance(0.5):
         row = graph.constant(graph.noise(draw.pick([(1,), x.shape[-1:]])))
         wide = graph.node("Expand", [row, shape], x.shape, exact=True)
     else:
-        wide = graph.node("ConstantOfShape", [shape], x.shape, spread=1.0, exact=True)
+        wide = graph.node(
+            "ConstantOfShape", [shape], x.shape, spread=1.0, exact=True
+        )
     return combine(graph, x, wide)
 
 
@@ -52,18 +97,50 @@ def quantised(graph, x):
         return None
     draw = graph.draw
     kind = draw.pick(["u8", "i8"])
-    step, zero = scale(graph, 2.0**-5), graph.constant(np.array(128 if kind == "u8" else 3, TYPES[kind][1]))
-    y = graph.node("QuantizeLinear", [x, step, zero], type=kind, exact=True, keep=False)
+    step, zero = scale(graph, 2.0**-5), graph.constant(
+        np.array(128 if kind == "u8" else 3, TYPES[kind][1])
+    )
+    y = graph.node(
+        "QuantizeLinear", [x, step, zero], type=kind, exact=True, keep=False
+    )
     if x.rank >= 2 and draw.chance(0.5):
         width = draw.pick([1, 5, 16, 17, 32])
         shape = (*x.shape[:-1], width)
-        if not graph.fits(shape) or math.prod(shape) * x.shape[-1] > graph.MAX_WORK:
+        if (
+            not graph.fits(shape)
+            or math.prod(shape) * x.shape[-1] > graph.MAX_WORK
+        ):
             return None
         weights = graph.constant(graph.whole((x.shape[-1], width), -9, 9, "i8"))
-        y = graph.node("MatMulInteger", [y, weights, zero], shape, type="i32", exact=True, keep=False)
-        y = graph.node("Cast", [y], spread=32 * 5 * math.sqrt(x.shape[-1]), exact=True, keep=False, to=1)
-        return graph.node("Mul", [y, scale(graph, 2.0**-int(math.log2(y.spread + 1)))], shape, spread=1.0)
-    return graph.node("DequantizeLinear", [y, step, zero], x.shape, spread=x.spread, exact=True)
+        y = graph.node(
+            "MatMulInteger",
+            [y, weights, zero],
+            shape,
+            type="i32",
+            exact=True,
+            keep=False,
+        )
+        y = graph.node(
+            "Cast",
+            [y],
+            spread=32 * 5 * math.sqrt(x.shape[-1]),
+            exact=True,
+            keep=False,
+            to=1,
+        )
+        return graph.node(
+            "Mul",
+            [y, scale(graph, 2.0 ** -int(math.log2(y.spread + 1)))],
+            shape,
+            spread=1.0,
+        )
+    return graph.node(
+        "DequantizeLinear",
+        [y, step, zero],
+        x.shape,
+        spread=x.spread,
+        exact=True,
+    )
 
 
 def vector_product(graph, x):
@@ -71,12 +148,22 @@ def vector_product(graph, x):
     draw = graph.draw
     depth = x.shape[-1]
     if draw.chance(0.5) or x.rank < 2:
-        return graph.node("MatMul", [x, graph.weights((depth,), depth, x.spread)], x.shape[:-1], spread=1.0)
+        return graph.node(
+            "MatMul",
+            [x, graph.weights((depth,), depth, x.spread)],
+            x.shape[:-1],
+            spread=1.0,
+        )
     rows, width = x.shape[-2], draw.pick([1, 3, 16, 17, 24])
     shape = (*x.shape[:-2], width, depth)
     if not graph.fits(shape) or math.prod(shape) * rows > graph.MAX_WORK:
         return None
-    return graph.node("MatMul", [graph.weights((width, rows), rows, x.spread), x], shape, spread=1.0)
+    return graph.node(
+        "MatMul",
+        [graph.weights((width, rows), rows, x.spread), x],
+        shape,
+        spread=1.0,
+    )
 
 
 def scatter(graph, x):
@@ -86,13 +173,22 @@ def scatter(graph, x):
     count = draw.between(1, x.shape[axis])
     rows = draw.sample(draw.shuffled(range(x.shape[axis])), count)
     shape = tuple(count if i == axis else d for i, d in enumerate(x.shape))
-    updates = graph.constant(graph.noise(shape)) if draw.chance(0.5) or len(graph.inputs) > 4 else graph.input(shape)
+    updates = (
+        graph.constant(graph.noise(shape))
+        if draw.chance(0.5) or len(graph.inputs) > 4
+        else graph.input(shape)
+    )
     if axis == 0 and draw.chance(0.6):
         index = graph.constant(np.array(rows, np.int64).reshape(count, 1), "i")
         return graph.node("ScatterND", [x, index, updates], exact=x.exact)
     ones = tuple(count if i == axis else 1 for i in range(x.rank))
     index = np.broadcast_to(np.array(rows, np.int64).reshape(ones), shape)
-    return graph.node("ScatterElements", [x, graph.constant(index, "i"), updates], exact=x.exact, axis=axis)
+    return graph.node(
+        "ScatterElements",
+        [x, graph.constant(index, "i"), updates],
+        exact=x.exact,
+        axis=axis,
+    )
 
 
 def grid_sample(graph, x):
@@ -105,9 +201,21 @@ def grid_sample(graph, x):
         return None
     places = (x.shape[0], *size, 2)
     grid = graph.input(places, data=graph.noise(places, 0.6))
-    return graph.node("GridSample", [x, grid], shape, mode="linear" if graph.opset >= 20 else "bilinear",
-                      padding_mode=draw.pick(["zeros", "border", "reflection"]), align_corners=draw.below(2))
+    return graph.node(
+        "GridSample",
+        [x, grid],
+        shape,
+        mode="linear" if graph.opset >= 20 else "bilinear",
+        padding_mode=draw.pick(["zeros", "border", "reflection"]),
+        align_corners=draw.below(2),
+    )
 
 
-PIECES = [(2, folded), (2, shaped), (1, quantised), (2, vector_product), (2, scatter)]
+PIECES = [
+    (2, folded),
+    (2, shaped),
+    (1, quantised),
+    (2, vector_product),
+    (2, scatter),
+]
 IMAGE_PIECES = [(1, grid_sample)]

@@ -37,18 +37,29 @@ class Model:
         proto = ModelProto()
         proto.ParseFromString((folder / "model.onnx").read_bytes())
         note = json.loads((folder / "case.json").read_text())
-        return cls(proto, {i["name"]: np.load(folder / i["file"]) for i in note["inputs"]})
+        return cls(
+            proto,
+            {i["name"]: np.load(folder / i["file"]) for i in note["inputs"]},
+        )
 
     def copy(self):
         return Model(copy.deepcopy(self.proto), self.feeds)
 
     def save(self, folder):
         names = [v.name for v in self.proto.graph.input]
-        generate.write_case(folder, self.proto, [(n, self.feeds[n]) for n in names])
+        generate.write_case(
+            folder, self.proto, [(n, self.feeds[n]) for n in names]
+        )
 
     def results(self):
         """Names of what nodes compute, constants left out."""
-        return [o for n in self.proto.graph.node if n.op_type != "Constant" for o in n.output if o]
+        return [
+            o
+            for n in self.proto.graph.node
+            if n.op_type != "Constant"
+            for o in n.output
+            if o
+        ]
 
     def prune(self):
         """Drops what no output needs."""
@@ -60,8 +71,11 @@ class Model:
                 kept.append(node)
                 wanted |= set(node.input)
         kept.reverse()
-        for field, values in (("node", kept), ("input", [v for v in graph.input if v.name in wanted]),
-                              ("initializer", [t for t in graph.initializer if t.name in wanted])):
+        for field, values in (
+            ("node", kept),
+            ("input", [v for v in graph.input if v.name in wanted]),
+            ("initializer", [t for t in graph.initializer if t.name in wanted]),
+        ):
             values = [copy.deepcopy(v) for v in values]
             del getattr(graph, field)[:]
             getattr(graph, field).extend(values)
@@ -93,7 +107,9 @@ class Model:
             for node in graph.node:
                 for i, output in enumerate(node.output):
                     if output == name:
-                        node.output[i] = f"{name}_unused" if len(node.output) > 1 else ""
+                        node.output[i] = (
+                            f"{name}_unused" if len(node.output) > 1 else ""
+                        )
             graph.input.append(described(name, values[name]))
             smaller.feeds[name] = values[name]
         return smaller.prune()
@@ -102,8 +118,13 @@ class Model:
         """An operand of the same shape and type instead of a node's result."""
         known = {**values, **self.feeds}
         a, b = known.get(operand), known.get(output)
-        if a is None or b is None or a.shape != b.shape or a.dtype != b.dtype or \
-                output in {o.name for o in self.proto.graph.output}:
+        if (
+            a is None
+            or b is None
+            or a.shape != b.shape
+            or a.dtype != b.dtype
+            or output in {o.name for o in self.proto.graph.output}
+        ):
             return None
         smaller = self.copy()
         for node in smaller.proto.graph.node:
@@ -114,14 +135,21 @@ class Model:
 
     def without_operand(self, node):
         """Without the last, optional operand: a bias."""
-        if node.op_type not in ("Conv", "ConvTranspose", "Gemm") or len(node.input) < 3:
+        if (
+            node.op_type not in ("Conv", "ConvTranspose", "Gemm")
+            or len(node.input) < 3
+        ):
             return None
         smaller = self.copy()
-        del smaller.proto.graph.node[list(self.proto.graph.node).index(node)].input[2]
+        del smaller.proto.graph.node[
+            list(self.proto.graph.node).index(node)
+        ].input[2]
         return smaller.prune()
 
     def size(self):
-        return len([n for n in self.proto.graph.node if n.op_type != "Constant"])
+        return len(
+            [n for n in self.proto.graph.node if n.op_type != "Constant"]
+        )
 
 
 def described(name, array):
@@ -131,7 +159,12 @@ def described(name, array):
 
 class Reducer:
     def __init__(self, args, tools, answers, setup):
-        self.args, self.tools, self.answers, self.setup = args, tools, answers, setup
+        self.args, self.tools, self.answers, self.setup = (
+            args,
+            tools,
+            answers,
+            setup,
+        )
         self.folder = Path(tempfile.mkdtemp(prefix="reduce-"))
         self.trials = 0
 
@@ -149,7 +182,9 @@ class Reducer:
                 return None
         for _ in range(self.args.attempts):
             try:
-                trial.try_case(self.tools, case, self.folder / "work", self.setup)
+                trial.try_case(
+                    self.tools, case, self.folder / "work", self.setup
+                )
             except Failure as failure:
                 return failure
         return None
@@ -158,12 +193,17 @@ class Reducer:
         """What ONNX Runtime computes on the way."""
         probe = model.copy()
         known = {o.name for o in probe.proto.graph.output}
-        probe.proto.graph.output.extend(ValueInfoProto(name=n) for n in probe.results() if n not in known)
+        probe.proto.graph.output.extend(
+            ValueInfoProto(name=n) for n in probe.results() if n not in known
+        )
         case = self.folder / "probe"
         shutil.rmtree(case, ignore_errors=True)
         probe.save(case)
         names = self.answers.ask(case)
-        return {name: np.load(case / f"output_{i}.npy") for i, name in enumerate(names)}
+        return {
+            name: np.load(case / f"output_{i}.npy")
+            for i, name in enumerate(names)
+        }
 
     # Ways to make a model smaller: pairs of what to try and a function that tries it.
 
@@ -172,7 +212,9 @@ class Reducer:
         for name in names if len(names) > 1 else ():
             yield name, lambda name=name: model.only_outputs({name})
         for name in names if len(names) > 2 else ():
-            yield f"not {name}", lambda name=name: model.only_outputs(set(names) - {name})
+            yield f"not {name}", lambda name=name: model.only_outputs(
+                set(names) - {name}
+            )
 
     def earlier_ends(self, model, values):
         names = [o.name for o in model.proto.graph.output]
@@ -183,9 +225,15 @@ class Reducer:
     def later_beginnings(self, model, values):
         results = model.results()
         for node in reversed(model.proto.graph.node):
-            operands = sorted({n for n in node.input if n in results and n in values})
+            operands = sorted(
+                {n for n in node.input if n in results and n in values}
+            )
             if operands:
-                yield tuple(operands), lambda operands=operands: model.beginning_at(operands, values)
+                yield tuple(
+                    operands
+                ), lambda operands=operands: model.beginning_at(
+                    operands, values
+                )
         for name in reversed(results):
             if name in values:
                 yield name, lambda name=name: model.beginning_at([name], values)
@@ -194,15 +242,25 @@ class Reducer:
         for node in reversed(model.proto.graph.node):
             for operand in node.input:
                 for output in node.output:
-                    yield (operand, output), lambda a=operand, b=output: model.without(a, b, values)
-            yield tuple(node.output), lambda node=node: model.without_operand(node)
+                    yield (
+                        operand,
+                        output,
+                    ), lambda a=operand, b=output: model.without(a, b, values)
+            yield tuple(node.output), lambda node=node: model.without_operand(
+                node
+            )
 
     def reduce(self, model, failure):
         """Each way as long as it helps, then all once more, until none does."""
         before = None
         while before != weight(model):
             before = weight(model)
-            for way in (self.fewer_outputs, self.earlier_ends, self.later_beginnings, self.fewer_nodes):
+            for way in (
+                self.fewer_outputs,
+                self.earlier_ends,
+                self.later_beginnings,
+                self.fewer_nodes,
+            ):
                 tried, found = set(), True
                 while found:
                     found = None
@@ -212,12 +270,17 @@ class Reducer:
                             continue
                         tried.add(key)
                         candidate = make()
-                        if candidate is None or weight(candidate) >= weight(model):
+                        if candidate is None or weight(candidate) >= weight(
+                            model
+                        ):
                             continue
                         found = self.failure(candidate)
                         if found and found.alike(failure):
                             model, failure = candidate, found
-                            print(f"{model.size()} nodes after {self.trials} trials: {failure}", flush=True)
+                            print(
+                                f"{model.size()} nodes after {self.trials} trials: {failure}",
+                                flush=True,
+                            )
                             break
                         found = None
         return model, failure
@@ -225,37 +288,73 @@ class Reducer:
 
 def weight(model):
     graph = model.proto.graph
-    return model.size(), len(graph.output), sum(len(n.input) for n in graph.node)
+    return (
+        model.size(),
+        len(graph.output),
+        sum(len(n.input) for n in graph.node),
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("-o", dest="output", type=Path, metavar="DIR", help="where the small case goes (FOLDER.small)")
-    parser.add_argument("--attempts", type=int, default=1, metavar="N",
-                        help="how often to try a graph that may fail but now and then (1)")
+    parser.add_argument(
+        "-o",
+        dest="output",
+        type=Path,
+        metavar="DIR",
+        help="where the small case goes (FOLDER.small)",
+    )
+    parser.add_argument(
+        "--attempts",
+        type=int,
+        default=1,
+        metavar="N",
+        help="how often to try a graph that may fail but now and then (1)",
+    )
     runner.add_tool_arguments(parser)
     args = parser.parse_args()
-    note = json.loads((args.folder / "failure.json").read_text()) if (args.folder / "failure.json").is_file() else {}
-    setup = Setup(args.plan or note.get("plans"), args.target or note.get("target"),
-                  args.plan_threads or note.get("planned", 2), args.threads)
+    note = (
+        json.loads((args.folder / "failure.json").read_text())
+        if (args.folder / "failure.json").is_file()
+        else {}
+    )
+    setup = Setup(
+        args.plan or note.get("plans"),
+        args.target or note.get("target"),
+        args.plan_threads or note.get("planned", 2),
+        args.threads,
+    )
     if not setup.plans or not setup.target:
-        sys.exit(f"reduce.py: error: {args.folder}: found no failure.json, expected one, or --plan and --target")
+        sys.exit(
+            f"reduce.py: error: {args.folder}: found no failure.json, expected one, or --plan and --target"
+        )
     modules, missing = runner.peers(args)
     if not modules:
-        print(f"without ONNX Runtime ({missing}) only whole outputs can be dropped")
-    reducer = Reducer(args, runner.toolbox(args), runner.Answers(modules), setup)
+        print(
+            f"without ONNX Runtime ({missing}) only whole outputs can be dropped"
+        )
+    reducer = Reducer(
+        args, runner.toolbox(args), runner.Answers(modules), setup
+    )
     model = Model.load(args.folder)
     try:
         failure = reducer.failure(model)
         if not failure:
-            sys.exit(f"reduce.py: error: {args.folder}: does not fail with {setup}")
+            sys.exit(
+                f"reduce.py: error: {args.folder}: does not fail with {setup}"
+            )
         print(f"{model.size()} nodes: {failure}")
         # One plan is enough, unless it is two that differ.
         if failure.plan:
             setup.plans = [failure.plan]
         model, failure = reducer.reduce(model, failure)
-        output = args.output or args.folder.with_name(f"{args.folder.name}.small")
+        output = args.output or args.folder.with_name(
+            f"{args.folder.name}.small"
+        )
         shutil.rmtree(output, ignore_errors=True)
         model.save(output)
         if modules:

@@ -48,10 +48,17 @@ class Answers:
     def ask(self, folder, into=None):
         """Writes output_I.npy of the case in `folder`. Raises ToolError."""
         if self.server is None:
-            self.server = LineServer(["node", HERE / "answers.js", self.modules])
+            self.server = LineServer(
+                ["node", HERE / "answers.js", self.modules]
+            )
         note = json.loads((folder / "case.json").read_text())
-        question = {"model": str(folder / "model.onnx"), "folder": str(into or folder),
-                    "inputs": {i["name"]: str(folder / i["file"]) for i in note["inputs"]}}
+        question = {
+            "model": str(folder / "model.onnx"),
+            "folder": str(into or folder),
+            "inputs": {
+                i["name"]: str(folder / i["file"]) for i in note["inputs"]
+            },
+        }
         try:
             return self.server.ask(json.dumps(question))["outputs"]
         except ToolError:
@@ -67,8 +74,12 @@ def drawn(seed, args, tools):
     target = draw.weighted([(5, "x86-64-v4"), (4, "x86-64-v3"), (1, "aarch64")])
     planned = draw.pick([1, 2, 2, 4])
     known = tools.targets()
-    return Setup(args.plan or plans, args.target or (target if target in known else known[0]),
-                 args.plan_threads or planned, args.threads)
+    return Setup(
+        args.plan or plans,
+        args.target or (target if target in known else known[0]),
+        args.plan_threads or planned,
+        args.threads,
+    )
 
 
 def usual_size(folder):
@@ -76,12 +87,20 @@ def usual_size(folder):
     for file in sorted(folder.glob("output_*.npy")):
         answer = np.load(file)
         if answer.dtype.kind == "f" and not np.isfinite(answer).all():
-            raise Failure("generator", f"ONNX Runtime's {file.stem} is not finite")
+            raise Failure(
+                "generator", f"ONNX Runtime's {file.stem} is not finite"
+            )
 
 
 def write_failure(folder, failure, setup):
-    note = {"kind": failure.kind, "text": failure.text, "plans": setup.plans, "target": setup.target,
-            "planned": setup.planned, "commands": failure.commands}
+    note = {
+        "kind": failure.kind,
+        "text": failure.text,
+        "plans": setup.plans,
+        "target": setup.target,
+        "planned": setup.planned,
+        "commands": failure.commands,
+    }
     (folder / "failure.json").write_text(json.dumps(note, indent=1) + "\n")
 
 
@@ -104,7 +123,10 @@ def try_seed(job):
         write_failure(folder, failure, setup)
         return f"FAIL {seed}: {failure}", 0
     except Exception:  # a fault of these scripts must not stop the others
-        return f"FAIL {seed}: script: {traceback.format_exc().splitlines()[-1]}", 0
+        return (
+            f"FAIL {seed}: script: {traceback.format_exc().splitlines()[-1]}",
+            0,
+        )
     shutil.rmtree(folder)
     return None, pairs
 
@@ -115,8 +137,22 @@ def try_folder(job):
     for target in [args.target] if args.target else tools.targets():
         try:
             # An emulated machine takes its time.
-            plans = list(trial.PLANS) if target != "aarch64" else ["none", "continuous"]
-            trial.try_case(tools, folder, work, Setup(args.plan or plans, target, args.plan_threads or 2, args.threads))
+            plans = (
+                list(trial.PLANS)
+                if target != "aarch64"
+                else ["none", "continuous"]
+            )
+            trial.try_case(
+                tools,
+                folder,
+                work,
+                Setup(
+                    args.plan or plans,
+                    target,
+                    args.plan_threads or 2,
+                    args.threads,
+                ),
+            )
         except Failure as failure:
             return f"FAIL {folder.name}: {failure}", 0
     return None, 0
@@ -130,41 +166,118 @@ def start_worker(modules):
 
 
 def add_tool_arguments(parser):
-    parser.add_argument("--bin-dir", type=Path, default=nnv12tools.ROOT / "build/bin",
-                        help="folder of the built tools (build/bin)")
-    parser.add_argument("--arm-dir", type=Path, default=nnv12tools.ROOT / "build/aarch64/bin",
-                        help="folder of nnv12-run for aarch64, which a tenth of the seeds is for where there is one "
-                             "and qemu-aarch64 (build/aarch64/bin)")
-    parser.add_argument("--target", choices=trial.TARGETS, help="only this target")
-    parser.add_argument("--plan", choices=list(trial.PLANS), action="append", help="only these plans; may be repeated")
-    parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=list(trial.THREADS),
-                        metavar="LIST", help="numbers of threads (1,2,3,7)")
-    parser.add_argument("--plan-threads", type=int, metavar="N",
-                        help="how many threads plans are made for (drawn: 1, 2 or 4)")
-    parser.add_argument("--compiler-flag", action="append", default=[], metavar="FLAG",
-                        help="passed on to nnv12c, e.g. --compiler-flag=--check-bounds; may be repeated")
-    parser.add_argument("--run-flag", action="append", default=[], metavar="FLAG", help="passed on to nnv12-run")
-    parser.add_argument("--no-answers", action="store_true", help="leave ONNX Runtime out")
+    parser.add_argument(
+        "--bin-dir",
+        type=Path,
+        default=nnv12tools.ROOT / "build/bin",
+        help="folder of the built tools (build/bin)",
+    )
+    parser.add_argument(
+        "--arm-dir",
+        type=Path,
+        default=nnv12tools.ROOT / "build/aarch64/bin",
+        help="folder of nnv12-run for aarch64, which a tenth of the seeds is for where there is one "
+        "and qemu-aarch64 (build/aarch64/bin)",
+    )
+    parser.add_argument(
+        "--target", choices=trial.TARGETS, help="only this target"
+    )
+    parser.add_argument(
+        "--plan",
+        choices=list(trial.PLANS),
+        action="append",
+        help="only these plans; may be repeated",
+    )
+    parser.add_argument(
+        "--threads",
+        type=lambda s: [int(n) for n in s.split(",")],
+        default=list(trial.THREADS),
+        metavar="LIST",
+        help="numbers of threads (1,2,3,7)",
+    )
+    parser.add_argument(
+        "--plan-threads",
+        type=int,
+        metavar="N",
+        help="how many threads plans are made for (drawn: 1, 2 or 4)",
+    )
+    parser.add_argument(
+        "--compiler-flag",
+        action="append",
+        default=[],
+        metavar="FLAG",
+        help="passed on to nnv12c, e.g. --compiler-flag=--check-bounds; may be repeated",
+    )
+    parser.add_argument(
+        "--run-flag",
+        action="append",
+        default=[],
+        metavar="FLAG",
+        help="passed on to nnv12-run",
+    )
+    parser.add_argument(
+        "--no-answers", action="store_true", help="leave ONNX Runtime out"
+    )
 
 
 def toolbox(args):
-    arm = args.arm_dir if (args.arm_dir / "nnv12-run").is_file() and shutil.which("qemu-aarch64") else None
-    return Toolbox(args.bin_dir.resolve(), arm and arm.resolve(), ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
-                   args.compiler_flag, args.run_flag)
+    arm = (
+        args.arm_dir
+        if (args.arm_dir / "nnv12-run").is_file()
+        and shutil.which("qemu-aarch64")
+        else None
+    )
+    return Toolbox(
+        args.bin_dir.resolve(),
+        arm and arm.resolve(),
+        ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
+        args.compiler_flag,
+        args.run_flag,
+    )
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--from", dest="first", type=int, default=1, metavar="SEED", help="first seed (1)")
-    parser.add_argument("--count", type=int, metavar="N", help="how many seeds (60; none with --cases or --found)")
-    parser.add_argument("--cases", type=Path, nargs="+", default=[], metavar="DIR",
-                        help="folders with a case, or with folders of cases")
-    parser.add_argument("--found", action="store_true",
-                        help="cases of faults that were found: those in data/, and in ../shared/regress/graphs (or "
-                             "where NNV12_SHARED says) where it is there")
-    parser.add_argument("--jobs", type=int, default=2, help="graphs at a time (2)")
-    parser.add_argument("--work", type=Path, default=nnv12tools.ROOT / "build/graphs",
-                        help="where the folders of failing graphs go (build/graphs)")
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--from",
+        dest="first",
+        type=int,
+        default=1,
+        metavar="SEED",
+        help="first seed (1)",
+    )
+    parser.add_argument(
+        "--count",
+        type=int,
+        metavar="N",
+        help="how many seeds (60; none with --cases or --found)",
+    )
+    parser.add_argument(
+        "--cases",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="DIR",
+        help="folders with a case, or with folders of cases",
+    )
+    parser.add_argument(
+        "--found",
+        action="store_true",
+        help="cases of faults that were found: those in data/, and in ../shared/regress/graphs (or "
+        "where NNV12_SHARED says) where it is there",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="graphs at a time (2)"
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=nnv12tools.ROOT / "build/graphs",
+        help="where the folders of failing graphs go (build/graphs)",
+    )
     add_tool_arguments(parser)
     args = parser.parse_args()
     args.work = args.work.resolve()
@@ -172,7 +285,11 @@ def parse():
         args.count = 0 if args.cases or args.found else 60
     if args.found:
         shared = nnv12tools.shared_folder()
-        args.cases += [HERE / "data"] + [f for f in [shared and shared / "regress/graphs"] if f and f.is_dir()]
+        args.cases += [HERE / "data"] + [
+            f
+            for f in [shared and shared / "regress/graphs"]
+            if f and f.is_dir()
+        ]
     return args
 
 
@@ -190,34 +307,59 @@ def case_folders(args):
     found = []
     for folder in args.cases:
         if not folder.is_dir():
-            sys.exit(f"run.py: error: {folder}: found no such folder, expected one with a case")
-        found += [folder] if (folder / "case.json").is_file() else sorted(f.parent for f in folder.glob("*/case.json"))
+            sys.exit(
+                f"run.py: error: {folder}: found no such folder, expected one with a case"
+            )
+        found += (
+            [folder]
+            if (folder / "case.json").is_file()
+            else sorted(f.parent for f in folder.glob("*/case.json"))
+        )
     return [f.resolve() for f in found]
 
 
 def main():
     args = parse()
     tools = toolbox(args)
-    folders, seeds = case_folders(args), range(args.first, args.first + args.count)
+    folders, seeds = case_folders(args), range(
+        args.first, args.first + args.count
+    )
     modules, missing = peers(args) if seeds else (None, "")
     args.work.mkdir(parents=True, exist_ok=True)
     jobs = [(try_folder, f) for f in folders] + [(try_seed, s) for s in seeds]
     done, failed, pairs, start = 0, 0, 0, time.monotonic()
     with multiprocessing.Pool(args.jobs, start_worker, [modules]) as pool:
         try:
-            for line, same in pool.imap(work_on, [(job, what, args, tools) for job, what in jobs]):
-                done, failed, pairs = done + 1, failed + bool(line), pairs + same
+            for line, same in pool.imap(
+                work_on, [(job, what, args, tools) for job, what in jobs]
+            ):
+                done, failed, pairs = (
+                    done + 1,
+                    failed + bool(line),
+                    pairs + same,
+                )
                 if line:
                     print(line, flush=True)
                 if done % 500 == 0:
-                    print(f"... {done} graphs, {failed} failed, {time.monotonic() - start:.0f} s", flush=True)
+                    print(
+                        f"... {done} graphs, {failed} failed, {time.monotonic() - start:.0f} s",
+                        flush=True,
+                    )
         except KeyboardInterrupt:
-            print(f"\nstopped; go on with --from {args.first + max(0, done - len(folders))}")
+            print(
+                f"\nstopped; go on with --from {args.first + max(0, done - len(folders))}"
+            )
     for folder in args.work.glob("at.*"):
         shutil.rmtree(folder)
     if seeds:
-        print(f"{pairs} pairs of plans had the same kernels; {time.monotonic() - start:.0f} s")
-    skipped = "" if modules or not seeds else f" (ONNX Runtime's answers skipped: {missing})"
+        print(
+            f"{pairs} pairs of plans had the same kernels; {time.monotonic() - start:.0f} s"
+        )
+    skipped = (
+        ""
+        if modules or not seeds
+        else f" (ONNX Runtime's answers skipped: {missing})"
+    )
     if args.found and not any("regress" in f.parts for f in folders):
         skipped = " (../shared/regress/graphs skipped: not there)"
     print(f"{done} graphs, {failed} failed{skipped}")

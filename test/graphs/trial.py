@@ -24,8 +24,13 @@ import numpy as np
 # whole elements.
 TOLERANCE, LEAST = 1e-4, 1e-5
 THREADS = (1, 2, 3, 7)
-PLANS = {"none": ["--plan=none"], "K": ["--plan=K"], "K+C": ["--plan=K+C"], "K+C+P": ["--plan=K+C+P"],
-         "continuous": ["--mode=continuous"]}
+PLANS = {
+    "none": ["--plan=none"],
+    "K": ["--plan=K"],
+    "K+C": ["--plan=K+C"],
+    "K+C+P": ["--plan=K+C+P"],
+    "continuous": ["--mode=continuous"],
+}
 TARGETS = ("x86-64-v4", "x86-64-v3", "aarch64")
 TIMEOUT = 120  # seconds: nothing takes ten
 
@@ -36,23 +41,35 @@ class Failure(Exception):
 
     def __init__(self, kind, text, commands=()):
         super().__init__(f"{kind}: {text}")
-        self.kind, self.text, self.commands = kind, text, [" ".join(map(str, c)) for c in commands]
+        self.kind, self.text, self.commands = (
+            kind,
+            text,
+            [" ".join(map(str, c)) for c in commands],
+        )
         self.plan = None
 
     def alike(self, other):
         """Whether both are likely one fault: of one kind and, for messages, of the same words.
         Damaged memory ends a process here or there."""
+
         def words(text):
             return re.sub(r"'[^']*'|[0-9][0-9.x,e+-]*|/\S+", "#", text)
-        return self.kind == other.kind and (not self.kind.endswith("fails") or words(self.text) == words(other.text))
+
+        return self.kind == other.kind and (
+            not self.kind.endswith("fails")
+            or words(self.text) == words(other.text)
+        )
 
 
 @dataclass
 class Setup:
     """What a case is tried with."""
+
     plans: list
     target: str
-    planned: int = 2  # how many threads plans are made for: never this machine's number
+    planned: int = (
+        2  # how many threads plans are made for: never this machine's number
+    )
     threads: tuple = THREADS  # how many it runs on
 
     def __str__(self):
@@ -62,6 +79,7 @@ class Setup:
 @dataclass
 class Toolbox:
     """The tools, and how the programs of a target are run."""
+
     bin_dir: Path
     arm_dir: Path = None  # the runtime's tools for aarch64
     emulator: list = field(default_factory=list)
@@ -78,42 +96,78 @@ class Toolbox:
         if os.uname().machine == "aarch64":
             return ["aarch64"]
         features = set(Path("/proc/cpuinfo").read_text().split())
-        wide = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= features
-        return ["x86-64-v4"] * wide + ["x86-64-v3"] + ["aarch64"] * bool(self.arm_dir)
+        wide = {
+            "avx512f",
+            "avx512bw",
+            "avx512cd",
+            "avx512dq",
+            "avx512vl",
+        } <= features
+        return (
+            ["x86-64-v4"] * wide
+            + ["x86-64-v3"]
+            + ["aarch64"] * bool(self.arm_dir)
+        )
 
 
 def crash_place(lines):
     """The innermost function of ours on a stack that LLVM printed, else what was said first."""
     for line in lines:
-        frame = re.match(r" *#[0-9]+ 0x[0-9a-f]+ (.*(?:nnv12::|anonymous namespace).*)", line)
+        frame = re.match(
+            r" *#[0-9]+ 0x[0-9a-f]+ (.*(?:nnv12::|anonymous namespace).*)", line
+        )
         if frame:
-            return re.sub(r"<.*|\(anonymous namespace\)::|\([^()]*\).*| [^ ]+\.cpp:.*", "", frame[1]).strip()
+            return re.sub(
+                r"<.*|\(anonymous namespace\)::|\([^()]*\).*| [^ ]+\.cpp:.*",
+                "",
+                frame[1],
+            ).strip()
     return lines[0]
 
 
 def call(kind, command, timeout=TIMEOUT):
     """What a command prints; a Failure of `kind` where it does not end well."""
     try:
-        done = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, errors="replace", timeout=timeout)
+        done = subprocess.run(
+            [str(c) for c in command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+        )
     except subprocess.TimeoutExpired:
         raise Failure(f"{kind} hangs", f"no end after {timeout} s", [command])
     if done.returncode == 0:
         return done.stdout
-    lines = [l for l in (done.stderr + "\n" + done.stdout).splitlines() if l.strip()] or ["in silence"]
+    lines = [
+        l for l in (done.stderr + "\n" + done.stdout).splitlines() if l.strip()
+    ] or ["in silence"]
     if done.returncode < 0 or done.returncode >= 128:  # qemu and shells add 128
-        signal = -done.returncode if done.returncode < 0 else done.returncode - 128
-        raise Failure(f"{kind} crashes", f"signal {signal} in {crash_place(lines)}", [command])
+        signal = (
+            -done.returncode if done.returncode < 0 else done.returncode - 128
+        )
+        raise Failure(
+            f"{kind} crashes",
+            f"signal {signal} in {crash_place(lines)}",
+            [command],
+        )
     raise Failure(f"{kind} fails", lines[0], [command])
 
 
 def kernels_of(tools, bundle):
     """The operations of a first run and of later runs: pairs of layer and kernel, in order."""
-    program = json.loads(call("inspect", [tools.bin_dir / "nnv12-inspect", bundle, "--json"]))["programs"][0]
+    program = json.loads(
+        call("inspect", [tools.bin_dir / "nnv12-inspect", bundle, "--json"])
+    )["programs"][0]
     first = [(o["layer"], o["kernel"]) for o in program["operations"]]
     later = list(first)
     for switch in program.get("switches", ()):
-        later[switch["operation"]] = (later[switch["operation"]][0], switch["kernel"])
+        later[switch["operation"]] = (
+            later[switch["operation"]][0],
+            switch["kernel"],
+        )
     return first, later
 
 
@@ -127,15 +181,19 @@ def differs(found, expected):
     else:
         a, b = found.astype(np.float64), expected.astype(np.float64)
         with np.errstate(invalid="ignore"):
-            error = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0, np.abs(a - b))
+            error = np.where(
+                (a == b) | (np.isnan(a) & np.isnan(b)), 0, np.abs(a - b)
+            )
         error = np.where(np.isnan(error), np.inf, error)
         finite = np.abs(b[np.isfinite(b)])
         wrong = error > TOLERANCE * finite.max(initial=0) + LEAST
     if not wrong.any():
         return None
     at = np.unravel_index(int(error.argmax()), error.shape)
-    return (f"element {[int(i) for i in at]} of {list(found.shape)} is {found[at]}, expected {expected[at]}; "
-            f"{int(wrong.sum())} of {wrong.size} differ")
+    return (
+        f"element {[int(i) for i in at]} of {list(found.shape)} is {found[at]}, expected {expected[at]}; "
+        f"{int(wrong.sum())} of {wrong.size} differ"
+    )
 
 
 def load_outputs(folder, count):
@@ -145,8 +203,17 @@ def load_outputs(folder, count):
 def try_plan(tools, case, work, plan, setup):
     """Compiles and runs with one plan. Outputs of a first and of later runs."""
     bundle = work / f"{plan}.nnv"
-    compile_ = [tools.bin_dir / "nnv12c", case / "model.onnx", "-o", bundle, f"--target={setup.target}", "--quiet",
-                f"--threads={setup.planned}", *PLANS[plan], *tools.flags]
+    compile_ = [
+        tools.bin_dir / "nnv12c",
+        case / "model.onnx",
+        "-o",
+        bundle,
+        f"--target={setup.target}",
+        "--quiet",
+        f"--threads={setup.planned}",
+        *PLANS[plan],
+        *tools.flags,
+    ]
     call("compile", compile_)
     note = json.loads((case / "case.json").read_text())
     inputs = [f"--input={i['name']}={case / i['file']}" for i in note["inputs"]]
@@ -160,34 +227,61 @@ def try_plan(tools, case, work, plan, setup):
             elif when == "later" and number % 2:
                 continue
             out = work / f"{plan}.{count}.{when}"
-            run = [*tools.run_command(setup.target), bundle, *inputs, f"--threads={count}", f"--output-dir={out}",
-                   *option, *tools.run_flags]
+            run = [
+                *tools.run_command(setup.target),
+                bundle,
+                *inputs,
+                f"--threads={count}",
+                f"--output-dir={out}",
+                *option,
+                *tools.run_flags,
+            ]
             call("run", run)
             outputs = load_outputs(out, len(list(out.glob("output_*.npy"))))
             commands = [compile_, run]
             for i, answer in enumerate(expected):
                 wrong = differs(outputs[i], answer)
                 if wrong:
-                    raise Failure("wrong", f"output {i}, {plan}, {setup.target}, {count} threads, {when} run: "
-                                           f"{wrong}", commands)
+                    raise Failure(
+                        "wrong",
+                        f"output {i}, {plan}, {setup.target}, {count} threads, {when} run: "
+                        f"{wrong}",
+                        commands,
+                    )
             # Where kernels change, a later run may round otherwise than the first.
-            key = "later" if when == "later" and plan == "continuous" else "first"
-            others, other_count, other_run = seen.setdefault(key, (outputs, count, run))
+            key = (
+                "later" if when == "later" and plan == "continuous" else "first"
+            )
+            others, other_count, other_run = seen.setdefault(
+                key, (outputs, count, run)
+            )
             for i, (a, b) in enumerate(zip(others, outputs)):
                 if a.tobytes() != b.tobytes():
                     kind = "runs" if count == other_count else "threads"
-                    raise Failure(kind, f"output {i}, {plan}, {setup.target}: {other_count} and {count} threads, "
-                                        f"{when} run, differ in {unequal(a, b)}", [compile_, other_run, run])
+                    raise Failure(
+                        kind,
+                        f"output {i}, {plan}, {setup.target}: {other_count} and {count} threads, "
+                        f"{when} run, differ in {unequal(a, b)}",
+                        [compile_, other_run, run],
+                    )
     first, later = kernels_of(tools, bundle)
     results = [(plan, first, seen["first"][0], [compile_, seen["first"][2]])]
     if "later" in seen:
-        results.append((f"{plan}, later", later, seen["later"][0], [compile_, seen["later"][2]]))
+        results.append(
+            (
+                f"{plan}, later",
+                later,
+                seen["later"][0],
+                [compile_, seen["later"][2]],
+            )
+        )
     return results
 
 
 def unequal(a, b):
-    wrong = np.atleast_1d(a).reshape(-1).view(np.uint8).reshape(a.size, -1) != \
-        np.atleast_1d(b).reshape(-1).view(np.uint8).reshape(b.size, -1)
+    wrong = np.atleast_1d(a).reshape(-1).view(np.uint8).reshape(
+        a.size, -1
+    ) != np.atleast_1d(b).reshape(-1).view(np.uint8).reshape(b.size, -1)
     return f"{int(wrong.any(axis=1).sum())} of {a.size} elements"
 
 
@@ -209,8 +303,12 @@ def try_case(tools, case, work, setup):
                 pairs += 1
                 for i, (a, b) in enumerate(zip(others, outputs)):
                     if a.tobytes() != b.tobytes():
-                        raise Failure("plans", f"output {i}, {setup.target}: plans {other} and {name} with the same "
-                                               f"kernels differ in {unequal(a, b)}", other_commands + commands)
+                        raise Failure(
+                            "plans",
+                            f"output {i}, {setup.target}: plans {other} and {name} with the same "
+                            f"kernels differ in {unequal(a, b)}",
+                            other_commands + commands,
+                        )
             known.append((name, kernels, outputs, commands))
     shutil.rmtree(work)
     return pairs

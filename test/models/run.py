@@ -37,7 +37,9 @@ def gather(args):
             cases += nnv12tools.shared_cases(shared)
         elif group == "zoo":
             try:
-                cases += nnv12tools.zoo_cases(shared, args.work / "zoo", nnv12tools.find_peers())
+                cases += nnv12tools.zoo_cases(
+                    shared, args.work / "zoo", nnv12tools.find_peers()
+                )
             except (ToolError, OSError) as error:
                 skipped.append(f"zoo: {error}")
     if args.cases:
@@ -55,31 +57,66 @@ def run_case(tools, case, work, threads, options):
     for count in threads:
         with tempfile.TemporaryDirectory(dir=work) as outputs:
             done = subprocess.run(
-                [str(a) for a in tools.run_command(
-                    bundle, case.inputs, [f"--expect={case.folder}", f"--threads={count}",
-                                          f"--output-dir={outputs}"])],
-                capture_output=True, text=True)
+                [
+                    str(a)
+                    for a in tools.run_command(
+                        bundle,
+                        case.inputs,
+                        [
+                            f"--expect={case.folder}",
+                            f"--threads={count}",
+                            f"--output-dir={outputs}",
+                        ],
+                    )
+                ],
+                capture_output=True,
+                text=True,
+            )
             if done.returncode:
-                raise ToolError(f"{count} threads: exit {done.returncode}\n{done.stdout}{done.stderr}")
+                raise ToolError(
+                    f"{count} threads: exit {done.returncode}\n{done.stdout}{done.stderr}"
+                )
             found = {f.name: f.read_bytes() for f in Path(outputs).iterdir()}
         first = first or found
         if found != first:
-            raise ToolError(f"{count} threads: other bits than with {threads[0]}")
+            raise ToolError(
+                f"{count} threads: other bits than with {threads[0]}"
+            )
     bundle.unlink()
     return took
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     Tools.add_arguments(parser)
-    parser.add_argument("--work", type=Path, default=nnv12tools.ROOT / "build",
-                        help="folder for bundles and the filled zoo (build)")
-    parser.add_argument("--threads", type=int, action="append", help="threads to run with (1, 2 and 3)")
-    parser.add_argument("--option", action="append", default=[], metavar="OPTION",
-                        help="passed on to nnv12c, e.g. --option=--plan=none; may be repeated")
-    parser.add_argument("--group", action="append", choices=GROUPS,
-                        help="whose models; may be repeated (all)")
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=nnv12tools.ROOT / "build",
+        help="folder for bundles and the filled zoo (build)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        action="append",
+        help="threads to run with (1, 2 and 3)",
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="passed on to nnv12c, e.g. --option=--plan=none; may be repeated",
+    )
+    parser.add_argument(
+        "--group",
+        action="append",
+        choices=GROUPS,
+        help="whose models; may be repeated (all)",
+    )
     parser.add_argument("cases", nargs="*", help="names of cases (all)")
     args = parser.parse_args()
 
@@ -91,14 +128,18 @@ def main():
     failed = 0
     for case in cases:
         try:
-            took = run_case(tools, case, bundles, args.threads or [1, 2, 3], args.option)
+            took = run_case(
+                tools, case, bundles, args.threads or [1, 2, 3], args.option
+            )
             print(f"pass {case.name} (compiled in {took:.1f} s)", flush=True)
         except ToolError as error:
             failed += 1
             print(f"FAIL {case.name}: {error}", flush=True)
     for line in skipped:
         print(f"skipped {line}")
-    print(f"models: {len(cases) - failed} passed, {failed} failed, {len(skipped)} groups skipped")
+    print(
+        f"models: {len(cases) - failed} passed, {failed} failed, {len(skipped)} groups skipped"
+    )
     if failed or not (cases or skipped):
         return 1
     return 77 if skipped else 0

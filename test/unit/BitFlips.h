@@ -11,7 +11,8 @@
 
 namespace nnv12::test {
 
-/// check(byte) with each of `bits` of the first `size` bytes flipped, one at a time.
+/// check(byte) with each of `bits` of the first `size` bytes flipped, one at a
+/// time.
 template <typename Check>
 void withFlips(AlignedCopy &copy, size_t size, std::initializer_list<int> bits,
                const Check &check) {
@@ -25,14 +26,16 @@ void withFlips(AlignedCopy &copy, size_t size, std::initializer_list<int> bits,
 
 /// The digest catches accidents. Behind it, whoever makes a digest that fits
 /// must not crash us either, whichever bit of the metadata is another one.
-inline void expectFlipsBehindTheDigestAreHarmless(const std::vector<unsigned char> &image) {
+inline void
+expectFlipsBehindTheDigestAreHarmless(const std::vector<unsigned char> &image) {
   artifact::Header header;
   memcpy(&header, image.data(), sizeof header);
-  AlignedCopy metadata(image.data() + header.metadataOffset, header.metadataSize);
+  AlignedCopy metadata(image.data() + header.metadataOffset,
+                       header.metadataSize);
   withFlips(metadata, metadata.size, {0, 1, 2, 3, 4, 5, 6, 7}, [&](size_t) {
     artifact::Fault fault;
-    const bundle::Bundle *read = artifact::verifyMetadata(metadata.data, metadata.size,
-                                                          image.size(), fault);
+    const bundle::Bundle *read = artifact::verifyMetadata(
+        metadata.data, metadata.size, image.size(), fault);
     EXPECT_EQ(read == nullptr, fault.code != artifact::Fault::None);
   });
 }

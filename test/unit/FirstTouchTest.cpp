@@ -105,7 +105,8 @@ TEST_F(FirstTouchTest, KeepsWhatOthersWrite) {
   firstTouch.close();
   for (size_t i = 0; i < 64; ++i)
     for (size_t k = 0; k < size / 64; k += page)
-      EXPECT_EQ(memory[i * (size / 64) + k], uint8_t(i + k / page + 1)) << i << ", " << k;
+      EXPECT_EQ(memory[i * (size / 64) + k], uint8_t(i + k / page + 1))
+          << i << ", " << k;
   stop.store(true);
   for (std::thread &thread : threads)
     thread.join();

@@ -37,8 +37,8 @@ protected:
   }
   void SetUp() override {
     make(3, 3, 4);
-    // The sample's weights are compressed, and cross builds may have no library for that. Without it
-    // a session is refused, and nothing else happens.
+    // The sample's weights are compressed, and cross builds may have no library
+    // for that. Without it a session is refused, and nothing else happens.
     artifact::Fault fault;
     if (runtime::Zstd::load(fault))
       return;
@@ -161,8 +161,8 @@ TEST_F(LanesTest, ForgetsWhatWasDecoded) {
   options.mode = NNV12_MODE_COLD;
   Session session(bundle, options);
   EXPECT_TRUE(runs(session, 1, false));
-  // Of about the frame's size are the weights that an execute reads, too. What the
-  // switches need nobody has read in this mode.
+  // Of about the frame's size are the weights that an execute reads, too. What
+  // the switches need nobody has read in this mode.
   EXPECT_LT(mappedKilobytes(path), frame + frame / 2);
   Session again(bundle, options);
   EXPECT_TRUE(runs(again, 2, false));
@@ -447,7 +447,8 @@ TEST_F(LanesTest, WrongOptions) {
   EXPECT_THROW(Session(bundle, traced), Error);
 }
 
-/// The file is kept as the first writer of its format wrote it: test/data/README.md.
+/// The file is kept as the first writer of its format wrote it:
+/// test/data/README.md.
 TEST_F(LanesTest, BundlesStayReadable) {
   sample = std::make_unique<PlannedSample>(2, 3, 2);
   OpenOptions whole;

@@ -117,7 +117,8 @@ TEST(MetadataBudget, SharedStrings) {
 TEST(MetadataBudget, SegmentsLieBesideEachOther) {
   Shared segments;
   segments.numSegments = 100;
-  segments.after.assign(1000, 0); // so that it is the segments that are too many
+  segments.after.assign(1000,
+                        0); // so that it is the segments that are too many
   EXPECT_EQ(segments.verify(),
             "segment 65: found more bytes in segments than the file's 4160, "
             "expected them not to overlap");

@@ -98,9 +98,7 @@ const Case cases[] = {
     {"switch 0: after: found preparation 8",
      [](Program &p) { p.switches[0].replacement.after = {8}; }},
     {"preparation 1: after: found itself",
-     [](Program &p) {
-       p.preparations[1].after = {0, 1};
-     }},
+     [](Program &p) { p.preparations[1].after = {0, 1}; }},
     {"preparation 0: after: found a cycle",
      [](Program &p) { p.preparations[0].after = {2}; }},
 
@@ -109,9 +107,7 @@ const Case cases[] = {
      "switches",
      [](Program &p) { p.lanes.clear(); }},
     {"lanes: found 65, expected at most 64",
-     [](Program &p) {
-       p.lanes.resize(65, {prepare, CoreKind::Any, {}, {}});
-     }},
+     [](Program &p) { p.lanes.resize(65, {prepare, CoreKind::Any, {}, {}}); }},
     {"lane 1: kind: found 5",
      [](Program &p) { p.lanes[1].kind = LaneKind(5); }},
     {"lane 1: kind: found Execute, expected Execute for lane 0 and for no "
@@ -130,27 +126,19 @@ const Case cases[] = {
     {"lane 0: entry 1: found operation 1, expected 0",
      [](Program &p) { p.lanes[0].queue[1].index = 1; }},
     {"expected 5 (each execute once, in order)",
-     [](Program &p) {
-       p.lanes[0].queue.push_back({execute, 4});
-     }},
+     [](Program &p) { p.lanes[0].queue.push_back({execute, 4}); }},
     {"lane 0: found 4 executes, expected all 5",
      [](Program &p) { p.lanes[0].queue.pop_back(); }},
     {"lane 2: found preparation 1, which is in lane 1 already",
-     [](Program &p) {
-       p.lanes[2].queue.push_back({prepare, 1});
-     }},
+     [](Program &p) { p.lanes[2].queue.push_back({prepare, 1}); }},
     {"lane 0: found preparation 3, which is in lane 0 already",
      [](Program &p) { p.lanes[0].background.push_back(3); }},
     {"preparation 1: found it in no lane",
      [](Program &p) { p.lanes[1].queue.erase(p.lanes[1].queue.begin()); }},
     {"operation 1: after: found preparation 3 of a background",
-     [](Program &p) {
-       p.operations[1].after = {2, 3};
-     }},
+     [](Program &p) { p.operations[1].after = {2, 3}; }},
     {"preparation 2: after: found preparation 3 of a background",
-     [](Program &p) {
-       p.preparations[2].after = {1, 3};
-     }},
+     [](Program &p) { p.preparations[2].after = {1, 3}; }},
     {"never starts: the order of the lanes and `after` form a cycle",
      [](Program &p) {
        // The transform before what it waits for, in one lane.

@@ -175,7 +175,8 @@ TEST(Npy, RefusesBadHeaders) {
   EXPECT_EQ(error("{}"), "descr: found no simple type");
   // A header that was cut, whatever is left of it.
   for (const char *header :
-       {"", " ", "{", "}", "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)",
+       {"", " ", "{", "}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)",
         "'descr': '<f4', 'fortran_order': False, 'shape': (1,)}"})
     EXPECT_EQ(error(header),
               "header: found no braces around it, expected a Python dictionary")
@@ -234,8 +235,7 @@ TEST(Json, ReplacesWhatIsNoUtf8) {
   EXPECT_EQ(quoted("\xe2\x82"), "\"\\ufffd\\ufffd\"\n");
   EXPECT_EQ(quoted("\xc0\xaf"), "\"\\ufffd\\ufffd\"\n");
   EXPECT_EQ(quoted("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"\n");
-  EXPECT_EQ(quoted("\xf4\x90\x80\x80"),
-            "\"\\ufffd\\ufffd\\ufffd\\ufffd\"\n");
+  EXPECT_EQ(quoted("\xf4\x90\x80\x80"), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"\n");
 }
 
 TEST(Json, Escapes) {

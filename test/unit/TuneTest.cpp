@@ -19,7 +19,8 @@ public:
   }
   ~FakeCpus() { std::filesystem::remove_all(folder); }
   void write(unsigned cpu, const std::string &name, const std::string &text) {
-    std::filesystem::path path = folder + "/cpu" + std::to_string(cpu) + "/" + name;
+    std::filesystem::path path =
+        folder + "/cpu" + std::to_string(cpu) + "/" + name;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }
@@ -32,7 +33,8 @@ using Cpus = std::vector<unsigned>;
 TEST(Cores, CapacityTellsLittleFromBig) {
   FakeCpus cpus;
   // Four little, three big, one prime.
-  const char *capacities[] = {"250", "250", "250", "250", "870", "870", "870", "1024"};
+  const char *capacities[] = {"250", "250", "250", "250",
+                              "870", "870", "870", "1024"};
   for (unsigned i = 0; i < 8; ++i)
     cpus.write(i, "cpu_capacity", capacities[i]);
   Cores cores = sortCores({0, 1, 2, 3, 4, 5, 6, 7}, cpus.folder);

@@ -43,8 +43,8 @@ TEST(Verifier, CodeLiesAtItsArchitecturesPages) {
   ASSERT_STREQ(name, "x86-64");
   *const_cast<char *>(name) = 'y'; // of the copy, which is ours
   Header header = headerOf(image);
-  EXPECT_FALSE(verifyMetadata(copy.data + header.metadataOffset, header.metadataSize,
-                              copy.size, fault));
+  EXPECT_FALSE(verifyMetadata(copy.data + header.metadataOffset,
+                              header.metadataSize, copy.size, fault));
   EXPECT_NE(std::string(fault.text).find("program 0: code: found segment 0 at"),
             std::string::npos)
       << fault.text;
@@ -54,11 +54,12 @@ TEST(Verifier, EveryMetadataByteFlipped) {
   std::vector<unsigned char> image = sampleImage();
   Header header = headerOf(image);
   AlignedCopy copy(image);
-  withFlips(copy, header.metadataOffset + header.metadataSize, {0, 7}, [&](size_t i) {
-    Fault fault;
-    EXPECT_FALSE(verifyBundle(copy.data, copy.size, fault)) << i;
-    EXPECT_NE(fault.text[0], 0) << i;
-  });
+  withFlips(copy, header.metadataOffset + header.metadataSize, {0, 7},
+            [&](size_t i) {
+              Fault fault;
+              EXPECT_FALSE(verifyBundle(copy.data, copy.size, fault)) << i;
+              EXPECT_NE(fault.text[0], 0) << i;
+            });
 }
 
 TEST(Verifier, EveryMetadataBitFlippedWithAFittingDigest) {
@@ -163,9 +164,7 @@ TEST(Verifier, Fields) {
       {"Arena 1, which does not exist",
        [&](Bundle &b) { operand(b).index = 1; }},
       {"Output 1, which does not exist",
-       [&](Bundle &b) {
-         operand(b) = {Space::Output, 1, 0, 4};
-       }},
+       [&](Bundle &b) { operand(b) = {Space::Output, 1, 0, 4}; }},
       {"Input 1, which does not exist",
        [](Bundle &b) { b.programs[0].operations[0].operands[1].index = 1; }},
       {"Weights 0, which does not exist",
@@ -178,9 +177,7 @@ TEST(Verifier, Fields) {
        [](Bundle &b) { b.programs[0].operations[0].operands[1].offset = 1; }},
       {"input 0: shape", [](Bundle &b) { b.inputs[0].shape = {-1}; }},
       {"input 0: shape",
-       [](Bundle &b) {
-         b.inputs[0].shape = {0, int64_t(1) << 62};
-       }},
+       [](Bundle &b) { b.inputs[0].shape = {0, int64_t(1) << 62}; }},
       {"input 0: shape: found more",
        [](Bundle &b) {
          b.inputs[0].shape = {int64_t(1) << 40, 0, int64_t(1) << 40};

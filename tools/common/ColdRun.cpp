@@ -35,9 +35,9 @@ double residency(int fd, size_t size) {
   return double(resident) / double(pages.size());
 }
 
-/// The system may hand out other free huge pages first, that were there before. With a few
-/// hundred megabytes of them in its lists, cold runs of large models took twice as long
-/// every other time.
+/// The system may hand out other free huge pages first, that were there before.
+/// With a few hundred megabytes of them in its lists, cold runs of large models
+/// took twice as long every other time.
 static size_t withOthersFree(size_t size) {
   constexpr size_t megabyte = 1 << 20;
   return size + std::min(64 * megabyte + 3 * size, 512 * megabyte);
@@ -112,7 +112,8 @@ ColdReport runFresh(char **argv, const std::string &extra, double &process) {
 }
 
 /// Writes all of `size` bytes at `offset`.
-static void writeAll(int descriptor, const void *data, size_t size, size_t offset) {
+static void writeAll(int descriptor, const void *data, size_t size,
+                     size_t offset) {
   while (size) {
     ssize_t n = pwrite(descriptor, data, size, static_cast<off_t>(offset));
     if (n <= 0)
@@ -126,7 +127,9 @@ static void writeAll(int descriptor, const void *data, size_t size, size_t offse
 // Their number, their sizes, and the bytes of each from a multiple of 64.
 
 static size_t alignTo64(size_t size) { return (size + 63) & ~size_t(63); }
-static size_t inputsBegin(size_t count) { return alignTo64((count + 1) * sizeof(uint64_t)); }
+static size_t inputsBegin(size_t count) {
+  return alignTo64((count + 1) * sizeof(uint64_t));
+}
 
 unsigned handInputs(const std::vector<Tensor> &inputs) {
   int descriptor = memfd_create("inputs", 0);
@@ -147,8 +150,9 @@ std::vector<nnv12_input> takeInputs(unsigned descriptor) {
   struct stat info;
   if (fstat(static_cast<int>(descriptor), &info) != 0)
     fail(std::string("cannot take inputs: ") + strerror(errno));
-  void *mapping = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ,
-                       MAP_SHARED | MAP_POPULATE, static_cast<int>(descriptor), 0);
+  void *mapping =
+      mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ,
+           MAP_SHARED | MAP_POPULATE, static_cast<int>(descriptor), 0);
   if (mapping == MAP_FAILED)
     fail(std::string("cannot take inputs: ") + strerror(errno));
   auto *bytes = static_cast<const uint8_t *>(mapping);

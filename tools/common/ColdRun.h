@@ -22,27 +22,28 @@ struct ColdReport {
 /// Which part of the first `size` bytes of an open file is in memory, 0 to 1.
 double residency(int fd, size_t size);
 
-/// Uses more memory than `size` bytes, and frees it, so that whoever needs as much finds
-/// it at hand. In a virtual machine memory that is free may have been given back to the
-/// host, which takes milliseconds to supply 2 MB of it again: a matter of that machine
-/// and of what ran before, and of no device.
+/// Uses more memory than `size` bytes, and frees it, so that whoever needs as
+/// much finds it at hand. In a virtual machine memory that is free may have
+/// been given back to the host, which takes milliseconds to supply 2 MB of it
+/// again: a matter of that machine and of what ran before, and of no device.
 void backMemory(size_t size);
 
 /// Evicts the file's pages, or with `dropCaches` all pages of the system, from
-/// the page cache, and sees to it that free memory is at hand. Returns which part of
-/// the file is cached still, 0 to 1.
+/// the page cache, and sees to it that free memory is at hand. Returns which
+/// part of the file is cached still, 0 to 1.
 double evict(const std::string &path, bool dropCaches);
 
 /// Starts this program again with the same arguments, `--report-to FD` and
-/// `option`, and waits. `process` is the time from its start to the end of its first run.
+/// `option`, and waits. `process` is the time from its start to the end of its
+/// first run.
 ColdReport runFresh(char **argv, const std::string &option, double &process);
 
 /// Keeps the inputs' bytes where processes that runFresh() starts find them, so
 /// that making them is no part of a cold run. Returns a descriptor for
 /// takeInputs(), which they inherit.
 unsigned handInputs(const std::vector<Tensor> &inputs);
-/// In the fresh process: those bytes in shared memory, as a camera hands over its
-/// pictures, in the same order. They stay until the process ends.
+/// In the fresh process: those bytes in shared memory, as a camera hands over
+/// its pictures, in the same order. They stay until the process ends.
 std::vector<nnv12_input> takeInputs(unsigned descriptor);
 
 /// The least that a cold run must do: milliseconds for mapping the bundle and
@@ -54,8 +55,8 @@ double touchWeights(const std::string &path, double &residency);
 /// For the fresh process.
 void sendReport(unsigned descriptor, const ColdReport &report);
 
-/// The most memory that this process had at once (VmHWM), in bytes, since it began or
-/// since forgetPeakMemory().
+/// The most memory that this process had at once (VmHWM), in bytes, since it
+/// began or since forgetPeakMemory().
 uint64_t peakMemory();
 void forgetPeakMemory();
 

@@ -150,8 +150,7 @@ static void fillRandom(const nnv12_tensor_info &info, Generator &generator,
   bool real = isFloat(info.type);
   for (size_t i = 0; i < info.byte_size / elementSize(info.type); ++i) {
     double value = generator.next();
-    setElement(info.type, tensor.data.data(), i,
-               real ? value : value >= 0.5);
+    setElement(info.type, tensor.data.data(), i, real ? value : value >= 0.5);
   }
 }
 

@@ -196,7 +196,8 @@ static std::string readHeader(Reader &file, std::string &header) {
   return {};
 }
 
-static std::string readTensor(Reader file, nnv12_type expected, Tensor &tensor) {
+static std::string readTensor(Reader file, nnv12_type expected,
+                              Tensor &tensor) {
   std::string header, code;
   std::string error = readHeader(file, header);
   if (error.empty())

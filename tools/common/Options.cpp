@@ -210,7 +210,8 @@ void Options::parse(int argc, char **argv) {
     }
     std::string expected = found->set(value);
     if (!expected.empty())
-      fail((name.size() == 1 ? "-" : "--") + name + ": found '" + value + "', expected " + expected);
+      fail((name.size() == 1 ? "-" : "--") + name + ": found '" + value +
+           "', expected " + expected);
   }
   if ((positionalValue && positionalValue->empty()) ||
       (positionalValues && positionalValues->empty()))

@@ -36,9 +36,10 @@ static void beginEvent(Json &json, const std::string &name,
 static void nameThread(Json &json, uint32_t thread, uint32_t lanes) {
   json.beginObject().member("name", "thread_name").member("ph", "M");
   json.member("pid", 1u).member("tid", thread);
-  std::string name = thread == 0      ? "execute lane"
-                     : thread < lanes ? "preparation lane " + std::to_string(thread)
-                                      : "background";
+  std::string name = thread == 0 ? "execute lane"
+                     : thread < lanes
+                         ? "preparation lane " + std::to_string(thread)
+                         : "background";
   json.key("args").beginObject().member("name", name).endObject().endObject();
 }
 

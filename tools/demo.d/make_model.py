@@ -21,7 +21,11 @@ for tensor in graph.initializer:
     if not np.array_equal(small.astype(np.float32), array):
         sys.exit(f"'{name}' does not fit into 16 bits")
     tensor.CopyFrom(numpy_helper.from_array(small, name + "_16"))
-    casts.append(helper.make_node("Cast", [name + "_16"], [name], name=name, to=TensorProto.FLOAT))
+    casts.append(
+        helper.make_node(
+            "Cast", [name + "_16"], [name], name=name, to=TensorProto.FLOAT
+        )
+    )
 nodes = list(graph.node)
 del graph.node[:]
 graph.node.extend(casts + nodes)

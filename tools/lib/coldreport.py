@@ -10,13 +10,23 @@ PLANS = ["none", "K", "K+C", "K+C+P"]
 def _ms(value):
     if value is None:
         return "–"
-    return f"{value:.0f}" if value >= 1000 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return (
+        f"{value:.0f}"
+        if value >= 1000
+        else f"{value:.1f}"
+        if value >= 10
+        else f"{value:.2f}"
+    )
 
 
 def _cell(samples):
     """median ± noise (least)"""
     found = figure(samples)
-    return f"{_ms(found['median'])} ± {_ms(found['noise'])} ({_ms(found['min'])})" if found else "–"
+    return (
+        f"{_ms(found['median'])} ± {_ms(found['noise'])} ({_ms(found['min'])})"
+        if found
+        else "–"
+    )
 
 
 def _ratio(value):
@@ -38,21 +48,36 @@ class Limits:
         if found is None:
             return
         good = found >= limit if least else found <= limit
-        self.rows.append((what, f"{'≥' if least else '≤'} {limit:g}", text or f"{found:.2f}", good))
+        self.rows.append(
+            (
+                what,
+                f"{'≥' if least else '≤'} {limit:g}",
+                text or f"{found:.2f}",
+                good,
+            )
+        )
 
     @property
     def missed(self):
         return sum(not row[3] for row in self.rows)
 
     def table(self):
-        return table(["must hold", "limit", "found", ""],
-                     [[what, limit, found, "ok" if good else "**fell short**"]
-                      for what, limit, found, good in self.rows], "lrrl")
+        return table(
+            ["must hold", "limit", "found", ""],
+            [
+                [what, limit, found, "ok" if good else "**fell short**"]
+                for what, limit, found, good in self.rows
+            ],
+            "lrrl",
+        )
 
 
 def table(columns, rows, align=None):
     align = align or "l" + "r" * (len(columns) - 1)
-    lines = ["| " + " | ".join(columns) + " |", "|" + "|".join("---:" if a == "r" else "---" for a in align) + "|"]
+    lines = [
+        "| " + " | ".join(columns) + " |",
+        "|" + "|".join("---:" if a == "r" else "---" for a in align) + "|",
+    ]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
@@ -62,7 +87,11 @@ def _cold(turns, name="cold", stage="in-process"):
 
 def _warm(turns):
     """The warm time of each round."""
-    return [statistics.median(s["warm"]) for s in turns["samples"].get("cold", []) if "warm" in s]
+    return [
+        statistics.median(s["warm"])
+        for s in turns["samples"].get("cold", [])
+        if "warm" in s
+    ]
 
 
 def progress(row):
@@ -80,9 +109,13 @@ def progress(row):
 def _memory(turns, more):
     """Peak memory and what is allowed, of the cold run where that is nearest: bundle, arena,
     8 MB and `more`, a function of the bundle's note."""
+
     def pair(sample):
         note = turns["bundles"][sample["sitting"]]
-        return sample["peak"], note["bundle"] + note["arena"] + 8 * MB + more(note)
+        return sample["peak"], note["bundle"] + note["arena"] + 8 * MB + more(
+            note
+        )
+
     return max(map(pair, turns["samples"]["cold"]), key=lambda p: p[0] / p[1])
 
 
@@ -91,16 +124,24 @@ def _floor(rows, threads, limits):
     right, predicted = 0, 0
     for row in rows:
         turns = row["turns"]
-        floor, cold, warm = turns["samples"].get("floor", []), _cold(turns), _warm(turns)
+        floor, cold, warm = (
+            turns["samples"].get("floor", []),
+            _cold(turns),
+            _warm(turns),
+        )
         if not cold or not warm:
             continue
         least = max(_median(floor) or 0, _median(warm))
         ratio = _median(cold) / least
         ratios.append(ratio)
-        added = _median([s["process"] - s["in-process"] for s in turns["samples"]["cold"]])
+        added = _median(
+            [s["process"] - s["in-process"] for s in turns["samples"]["cold"]]
+        )
         process.append(added)
         # Each sitting has a bundle of its own.
-        used, allowed = _memory(turns, lambda note: note["prepared"] + note["buffers"])
+        used, allowed = _memory(
+            turns, lambda note: note["prepared"] + note["buffers"]
+        )
         peak.append(used / allowed)
         bare_used, bare_allowed = _memory(turns, lambda note: 0)
         bare.append(bare_used / bare_allowed)
@@ -108,21 +149,60 @@ def _floor(rows, threads, limits):
         if guess:
             predicted += 1
             right += abs(guess / _median(cold) - 1) <= 0.15
-        cells.append([row["model"], _cell(floor), _cell(warm), _cell(cold), _ratio(ratio), f"+{_ms(added)}",
-                      f"{used / MB:.1f} / {allowed / MB:.1f}", _ms(guess) if guess else "–",
-                      _ratio(guess / _median(cold)) if guess else "–"])
+        cells.append(
+            [
+                row["model"],
+                _cell(floor),
+                _cell(warm),
+                _cell(cold),
+                _ratio(ratio),
+                f"+{_ms(added)}",
+                f"{used / MB:.1f} / {allowed / MB:.1f}",
+                _ms(guess) if guess else "–",
+                _ratio(guess / _median(cold)) if guess else "–",
+            ]
+        )
     if not cells:
         return ""
     who = f"{threads} thr."
-    limits.add(f"cold / max(floor, warm), geometric mean, {who}", geometric_mean(ratios), 1.25)
-    limits.add(f"whole process adds, ms, largest median, {who}", max(process), 3)
-    limits.add(f"peak memory / (bundle + arena + prepared + inputs and outputs + 8 MB), largest, {who}", max(peak), 1)
-    limits.add(f"peak memory / (bundle + arena + 8 MB), largest, {who}", max(bare), 1)
+    limits.add(
+        f"cold / max(floor, warm), geometric mean, {who}",
+        geometric_mean(ratios),
+        1.25,
+    )
+    limits.add(
+        f"whole process adds, ms, largest median, {who}", max(process), 3
+    )
+    limits.add(
+        f"peak memory / (bundle + arena + prepared + inputs and outputs + 8 MB), largest, {who}",
+        max(peak),
+        1,
+    )
+    limits.add(
+        f"peak memory / (bundle + arena + 8 MB), largest, {who}", max(bare), 1
+    )
     if predicted:
-        limits.add(f"models predicted within 15 %, {who}", 100 * right / predicted, 80,
-                   f"{100 * right / predicted:.0f} % of {predicted}", least=True)
-    return table(["model", "floor", "warm", "cold", "cold / max", "process", "peak MB / allowed", "predicted", "predicted / cold"],
-                 cells)
+        limits.add(
+            f"models predicted within 15 %, {who}",
+            100 * right / predicted,
+            80,
+            f"{100 * right / predicted:.0f} % of {predicted}",
+            least=True,
+        )
+    return table(
+        [
+            "model",
+            "floor",
+            "warm",
+            "cold",
+            "cold / max",
+            "process",
+            "peak MB / allowed",
+            "predicted",
+            "predicted / cold",
+        ],
+        cells,
+    )
 
 
 def _peers(rows, threads, limits):
@@ -136,15 +216,44 @@ def _peers(rows, threads, limits):
             continue
         ratio = _median(cold) / best
         ratios.append((ratio, row["model"]))
-        cells.append([row["model"], _cell(cold), _cell(alone), _cell(peers["ORT"]), _cell(peers["ORT tuned"]), _ratio(ratio),
-                      _ratio(_median(alone) / best if alone else None)])
+        cells.append(
+            [
+                row["model"],
+                _cell(cold),
+                _cell(alone),
+                _cell(peers["ORT"]),
+                _cell(peers["ORT tuned"]),
+                _ratio(ratio),
+                _ratio(_median(alone) / best if alone else None),
+            ]
+        )
     if not cells:
         return ""
     worst = max(ratios)
     who = f"{threads} thr."
-    limits.add(f"cold / better ORT, geometric mean, {who}", geometric_mean(r for r, _ in ratios), 0.45)
-    limits.add(f"cold / better ORT, worst, {who}", worst[0], 0.9, f"{worst[0]:.2f} ({worst[1]})")
-    return table(["model", "ours", "ours, no preparation thread", "ORT", "ORT tuned", "ratio", "ratio, no preparation thread"], cells)
+    limits.add(
+        f"cold / better ORT, geometric mean, {who}",
+        geometric_mean(r for r, _ in ratios),
+        0.45,
+    )
+    limits.add(
+        f"cold / better ORT, worst, {who}",
+        worst[0],
+        0.9,
+        f"{worst[0]:.2f} ({worst[1]})",
+    )
+    return table(
+        [
+            "model",
+            "ours",
+            "ours, no preparation thread",
+            "ORT",
+            "ORT tuned",
+            "ratio",
+            "ratio, no preparation thread",
+        ],
+        cells,
+    )
 
 
 def _warm_table(rows, threads, limits):
@@ -154,7 +263,11 @@ def _warm_table(rows, threads, limits):
         ratio = _median(ours) / _median(theirs)
         ratios.append(ratio)
         cells.append([row["model"], _cell(ours), _cell(theirs), _ratio(ratio)])
-    limits.add(f"warm, continuous mode / ORT, geometric mean, {threads} thr.", geometric_mean(ratios), 0.9)
+    limits.add(
+        f"warm, continuous mode / ORT, geometric mean, {threads} thr.",
+        geometric_mean(ratios),
+        0.9,
+    )
     return table(["model", "ours", "ORT", "ratio"], cells)
 
 
@@ -162,11 +275,19 @@ def _ablation(rows, threads, limits):
     cells = []
     for row in rows:
         turns = row["turns"]
-        columns = [_cold(turns, f"plan {p}") for p in PLANS[:-1]] + [_cold(turns)]
+        columns = [_cold(turns, f"plan {p}") for p in PLANS[:-1]] + [
+            _cold(turns)
+        ]
         if not any(columns[:-1]):
             continue
         first, last = _median(columns[0]), _median(columns[-1])
-        cells.append([row["model"], *map(_cell, columns), _ratio(first / last if first else None)])
+        cells.append(
+            [
+                row["model"],
+                *map(_cell, columns),
+                _ratio(first / last if first else None),
+            ]
+        )
     return cells and table(["model", *PLANS, "none / K+C+P"], cells)
 
 
@@ -174,19 +295,53 @@ def _continuous(rows, threads, limits):
     cells, second, steady = [], [], []
     for row in rows:
         part = row["continuous"]
-        run = lambda name, first, last: [statistics.median(r[first:last]) for r in part[name]]
-        one, two, three, later = (run("continuous", *r) for r in ((0, 1), (1, 2), (2, 5), (5, None)))
+        run = lambda name, first, last: [
+            statistics.median(r[first:last]) for r in part[name]
+        ]
+        one, two, three, later = (
+            run("continuous", *r) for r in ((0, 1), (1, 2), (2, 5), (5, None))
+        )
         # The same runs of a process of the same age: early ones are slower in any. The third
         # to the fifth, since later ones would hide a slow third.
-        warm_two, warm_three, warm_later = (run("warm-only", *r) for r in ((1, 2), (2, 5), (5, None)))
+        warm_two, warm_three, warm_later = (
+            run("warm-only", *r) for r in ((1, 2), (2, 5), (5, None))
+        )
         second.append(_median(two) / _median(warm_two))
         steady.append(_median(three) / _median(warm_three))
-        cells.append([row["model"], *map(_cell, (one, two, three, later)),
-                      *(_ms(_median(w)) for w in (warm_two, warm_three, warm_later)), _ratio(second[-1]), _ratio(steady[-1])])
-    limits.add(f"run 2 / warm-only's, geometric mean, {threads} thr.", geometric_mean(second), 1.1)
-    limits.add(f"runs 3 to 5 / warm-only's, geometric mean, {threads} thr.", geometric_mean(steady), 1.03)
-    return table(["model", "run 1", "run 2", "runs 3 to 5", "runs 6 to 13", "warm-only, 2", "warm-only, 3 to 5", "warm-only, 6 to 13",
-                  "2 / 2", "3–5 / 3–5"], cells)
+        cells.append(
+            [
+                row["model"],
+                *map(_cell, (one, two, three, later)),
+                *(_ms(_median(w)) for w in (warm_two, warm_three, warm_later)),
+                _ratio(second[-1]),
+                _ratio(steady[-1]),
+            ]
+        )
+    limits.add(
+        f"run 2 / warm-only's, geometric mean, {threads} thr.",
+        geometric_mean(second),
+        1.1,
+    )
+    limits.add(
+        f"runs 3 to 5 / warm-only's, geometric mean, {threads} thr.",
+        geometric_mean(steady),
+        1.03,
+    )
+    return table(
+        [
+            "model",
+            "run 1",
+            "run 2",
+            "runs 3 to 5",
+            "runs 6 to 13",
+            "warm-only, 2",
+            "warm-only, 3 to 5",
+            "warm-only, 6 to 13",
+            "2 / 2",
+            "3–5 / 3–5",
+        ],
+        cells,
+    )
 
 
 def _throttled(rows, threads, limits):
@@ -203,26 +358,53 @@ def _throttled(rows, threads, limits):
             if note["model"] > MB:
                 large += 1
                 fewer += note["bundle"] < note["model"]
-            read, cold, warm = (_median([s[k] for s in samples]) for k in ("read", "cold", "warm"))
+            read, cold, warm = (
+                _median([s[k] for s in samples])
+                for k in ("read", "cold", "warm")
+            )
             # The limiter lets a tenth of a second's bytes through at once.
             small = note["bundle"] / MB / float(rate) < 0.2
             computes = warm > read
             if not small and not computes:
                 ratios[rate].append(cold / read)
-            line += [f"{note['bundle'] / MB:.2f}", _ratio(note["bundle"] / note["model"]), _ms(read), _ms(cold),
-                     _ratio(cold / read) + (" †" if small else " *" if computes else "")]
+            line += [
+                f"{note['bundle'] / MB:.2f}",
+                _ratio(note["bundle"] / note["model"]),
+                _ms(read),
+                _ms(cold),
+                _ratio(cold / read)
+                + (" †" if small else " *" if computes else ""),
+            ]
         cells.append(line)
     for rate in rates:
-        limits.add(f"cold / reading at {rate} MB/s, geometric mean where storage sets the bound, {threads} thr.",
-                   geometric_mean(ratios[rate]), 1.05)
+        limits.add(
+            f"cold / reading at {rate} MB/s, geometric mean where storage sets the bound, {threads} thr.",
+            geometric_mean(ratios[rate]),
+            1.05,
+        )
     if large:
-        limits.add(f"bundles smaller than the model's file, %, models above 1 MB, {threads} thr.", 100 * fewer / large, 100,
-                   f"{fewer} of {large}", least=True)
-    heads = [h for rate in rates
-             for h in (f"bundle MB, {rate} MB/s", "/ ONNX", f"read, {rate} MB/s", f"cold, {rate} MB/s", "cold / read")]
-    return table(["model", "ONNX MB", *heads], cells) + \
-        ("\n\nPlanned with `--storage-mbps`. \\* computing takes longer than reading, so storage sets no bound. "
-         "† so few bytes that the limiter lets them through at once.")
+        limits.add(
+            f"bundles smaller than the model's file, %, models above 1 MB, {threads} thr.",
+            100 * fewer / large,
+            100,
+            f"{fewer} of {large}",
+            least=True,
+        )
+    heads = [
+        h
+        for rate in rates
+        for h in (
+            f"bundle MB, {rate} MB/s",
+            "/ ONNX",
+            f"read, {rate} MB/s",
+            f"cold, {rate} MB/s",
+            "cold / read",
+        )
+    ]
+    return table(["model", "ONNX MB", *heads], cells) + (
+        "\n\nPlanned with `--storage-mbps`. \\* computing takes longer than reading, so storage sets no bound. "
+        "† so few bytes that the limiter lets them through at once."
+    )
 
 
 def _load(rows, threads, limits):
@@ -235,13 +417,23 @@ def _load(rows, threads, limits):
             for load, samples in row["load"][way].items():
                 median = _median(samples)
                 base = base or median
-                line.append(_cell(samples) if base == median else f"{_cell(samples)}, {median / base:.2f}x")
+                line.append(
+                    _cell(samples)
+                    if base == median
+                    else f"{_cell(samples)}, {median / base:.2f}x"
+                )
                 if int(load) and way == "stealing":
                     worst.setdefault(int(load), []).append(median / base)
         cells.append(line)
     for load, ratios in worst.items():
-        limits.add(f"one core {load} % busy / undisturbed, geometric mean, {threads} thr.", geometric_mean(ratios), 1.5)
-    heads = [f"{way}, {load} %" for way in ways for load in rows[0]["load"][way]]
+        limits.add(
+            f"one core {load} % busy / undisturbed, geometric mean, {threads} thr.",
+            geometric_mean(ratios),
+            1.5,
+        )
+    heads = [
+        f"{way}, {load} %" for way in ways for load in rows[0]["load"][way]
+    ]
     return table(["model", *heads], cells)
 
 
@@ -250,21 +442,65 @@ def _table4(rows, threads, limits):
     for row in rows:
         note = row["table4"]
         stages = note["compile"]
-        plan = sum(ms for name, ms in stages.items() if any(w in name for w in ("plan", "select", "schedule")))
-        tune = sum(ms for name, ms in stages.items() if "tun" in name or name == "costs")
-        cells.append([row["model"], f"{note['model'] / MB:.2f}", f"{note['bundle'] / MB:.2f}",
-                      f"{(note['bundle'] - note['model']) / MB:+.2f}", f"{note['prepared'] / MB:.2f}",
-                      _ms(plan) if plan else "–", _ms(tune) if tune else "–", _ms(stages["all"])])
-    return table(["model", "ONNX MB", "bundle MB", "overhead MB", "prepared MB", "planning ms", "tuning ms", "compile ms"], cells)
+        plan = sum(
+            ms
+            for name, ms in stages.items()
+            if any(w in name for w in ("plan", "select", "schedule"))
+        )
+        tune = sum(
+            ms
+            for name, ms in stages.items()
+            if "tun" in name or name == "costs"
+        )
+        cells.append(
+            [
+                row["model"],
+                f"{note['model'] / MB:.2f}",
+                f"{note['bundle'] / MB:.2f}",
+                f"{(note['bundle'] - note['model']) / MB:+.2f}",
+                f"{note['prepared'] / MB:.2f}",
+                _ms(plan) if plan else "–",
+                _ms(tune) if tune else "–",
+                _ms(stages["all"]),
+            ]
+        )
+    return table(
+        [
+            "model",
+            "ONNX MB",
+            "bundle MB",
+            "overhead MB",
+            "prepared MB",
+            "planning ms",
+            "tuning ms",
+            "compile ms",
+        ],
+        cells,
+    )
 
 
 # Title, where a row has its samples, and the table's function.
 SECTIONS = [
     ("floor", "Cold against floor and warm, ms", "turns", _floor),
     ("peers", "Cold against ONNX Runtime, ms", "turns", _peers),
-    ("warm", "Warm in continuous mode against ONNX Runtime, ms", "warm", _warm_table),
-    ("ablation", "Ablation: cold by what the plan may do, ms", "turns", _ablation),
-    ("continuous", "Continuous mode: run by run, ms", "continuous", _continuous),
+    (
+        "warm",
+        "Warm in continuous mode against ONNX Runtime, ms",
+        "warm",
+        _warm_table,
+    ),
+    (
+        "ablation",
+        "Ablation: cold by what the plan may do, ms",
+        "turns",
+        _ablation,
+    ),
+    (
+        "continuous",
+        "Continuous mode: run by run, ms",
+        "continuous",
+        _continuous,
+    ),
     ("throttled", "Slow storage, ms", "throttled", _throttled),
     ("load", "A busy core: cold, ms", "load", _load),
     ("table4", "Storage overhead and planning", "table4", _table4),
@@ -274,18 +510,29 @@ SECTIONS = [
 def report(note):
     """The Markdown text, and how many limits were missed."""
     limits = Limits()
-    lines = [f"{note['cpu']}, {note['cores']} CPUs; ONNX Runtime {note['peer'] or 'not there'}; {note['rounds']} rounds; "
-             f"compiled with `{' '.join(note['compile'])}`; load before {note['load_before']:.2f}; {note['time']}.",
-             "Cells: median ± noise (least)."]
+    lines = [
+        f"{note['cpu']}, {note['cores']} CPUs; ONNX Runtime {note['peer'] or 'not there'}; {note['rounds']} rounds; "
+        f"compiled with `{' '.join(note['compile'])}`; load before {note['load_before']:.2f}; {note['time']}.",
+        "Cells: median ± noise (least).",
+    ]
     for part, title, where, make in SECTIONS:
         if part not in note["parts"]:
             continue
         for threads in dict.fromkeys(row["threads"] for row in note["rows"]):
-            rows = [row for row in note["rows"] if row["threads"] == threads and where in row]
+            rows = [
+                row
+                for row in note["rows"]
+                if row["threads"] == threads and where in row
+            ]
             text = rows and make(rows, threads, limits)
             if text:
-                lines += [f"### {title}, {threads} thread{'s' if threads > 1 else ''}", text]
+                lines += [
+                    f"### {title}, {threads} thread{'s' if threads > 1 else ''}",
+                    text,
+                ]
     if limits.rows:
         lines += ["### Limits", limits.table()]
-    lines += [f"{what} not measured: {why}" for what, why in note["skipped"].items()]
+    lines += [
+        f"{what} not measured: {why}" for what, why in note["skipped"].items()
+    ]
     return "\n\n".join(lines), limits.missed

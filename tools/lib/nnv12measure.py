@@ -35,7 +35,9 @@ def gather(work, modules, names=None):
     cases = []
     shared = nnv12tools.shared_folder()
     if shared:
-        cases = nnv12tools.shared_cases(shared) + nnv12tools.zoo_cases(shared, work / "zoo", modules, names)
+        cases = nnv12tools.shared_cases(shared) + nnv12tools.zoo_cases(
+            shared, work / "zoo", modules, names
+        )
     have = {c.name for c in cases}
     cases += [c for c in nnv12tools.own_cases() if c.name not in have]
     return [c for c in cases if not names or c.name in names]
@@ -43,9 +45,14 @@ def gather(work, modules, names=None):
 
 def interleaved(ours, peer, rounds, slice_ms, pause):
     """Lists of rounds, each a list of nanoseconds, of ours and of the peer: functions that
-    take a number of runs. They take turns of `slice_ms`, with a pause between."""
+    take a number of runs. They take turns of `slice_ms`, with a pause between.
+    """
+
     def count(times):
-        return max(1, min(2000, int(slice_ms * 1e6 / max(statistics.median(times), 1))))
+        return max(
+            1, min(2000, int(slice_ms * 1e6 / max(statistics.median(times), 1)))
+        )
+
     engines = [ours, peer]
     counts = [count(engine(3)) for engine in engines]
     results = [], []
@@ -62,30 +69,50 @@ def figure(samples):
     samples = [s for s in samples if s is not None]
     if not samples:
         return None
-    quartiles = statistics.quantiles(samples, n=4) if len(samples) > 1 else [samples[0]] * 3
-    return {"median": statistics.median(samples), "min": min(samples),
-            "noise": (quartiles[2] - quartiles[0]) / 2, "count": len(samples)}
+    quartiles = (
+        statistics.quantiles(samples, n=4)
+        if len(samples) > 1
+        else [samples[0]] * 3
+    )
+    return {
+        "median": statistics.median(samples),
+        "min": min(samples),
+        "noise": (quartiles[2] - quartiles[0]) / 2,
+        "count": len(samples),
+    }
 
 
 def geometric_mean(values):
     values = [v for v in values if v and v > 0]
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+    return (
+        math.exp(sum(map(math.log, values)) / len(values)) if values else None
+    )
 
 
 # Files that are not in memory.
+
 
 def _residency(fd, size):
     """The part of a file's pages that is in memory. No page is touched."""
     if size == 0:
         return 0.0
     _libc.mmap.restype = ctypes.c_void_p
-    _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    _libc.mmap.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_long,
+    ]
     _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
     _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     address = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
     if address == ctypes.c_void_p(-1).value:
         raise ToolError(f"mmap: {os.strerror(ctypes.get_errno())}")
-    pages = ctypes.create_string_buffer((size + mmap.PAGESIZE - 1) // mmap.PAGESIZE)
+    pages = ctypes.create_string_buffer(
+        (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE
+    )
     try:
         if _libc.mincore(address, size, pages):
             raise ToolError(f"mincore: {os.strerror(ctypes.get_errno())}")
@@ -100,7 +127,9 @@ def back_memory(size):
     then; as nnv12-bench does before its cold runs."""
     available = os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE
     size = min(size + min((64 << 20) + 3 * size, 512 << 20), available // 4)
-    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+    with mmap.mmap(
+        -1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    ) as memory:
         with contextlib.suppress(AttributeError, OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)
         for at in range(0, len(memory), mmap.PAGESIZE):
@@ -130,12 +159,19 @@ def read_time(path, enter=None):
     """Milliseconds to read all bytes of an evicted file, in a process that calls `enter`
     first (Throttle.enter)."""
     evict(path)
-    script = ("import os,sys,time\n"
-              "fd=os.open(sys.argv[1],os.O_RDONLY); b=bytearray(1<<20); t=time.perf_counter()\n"
-              "while os.readv(fd,[b]): pass\n"
-              "print(time.perf_counter()-t)\n")
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True,
-                          preexec_fn=enter, check=True)
+    script = (
+        "import os,sys,time\n"
+        "fd=os.open(sys.argv[1],os.O_RDONLY); b=bytearray(1<<20); t=time.perf_counter()\n"
+        "while os.readv(fd,[b]): pass\n"
+        "print(time.perf_counter()-t)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)],
+        capture_output=True,
+        text=True,
+        preexec_fn=enter,
+        check=True,
+    )
     return float(done.stdout) * 1e3
 
 
@@ -156,7 +192,10 @@ class Throttle:
             except OSError as error:
                 reasons.append(f"{root}: {error.strerror}")
                 self.close()
-        raise ToolError("no control group limits reads here: " + ("; ".join(reasons) or "none is mounted"))
+        raise ToolError(
+            "no control group limits reads here: "
+            + ("; ".join(reasons) or "none is mounted")
+        )
 
     def enter(self):
         (self.group / "cgroup.procs").write_text("0")
@@ -177,7 +216,9 @@ class Throttle:
 def _disk_of(folder):
     """major:minor of the whole disk that holds a folder."""
     device = os.stat(folder).st_dev
-    entry = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
+    entry = Path(
+        f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"
+    ).resolve()
     if not entry.is_dir():
         raise ToolError(f"{folder}: no block device lies under it")
     if (entry / "partition").exists():
@@ -192,7 +233,12 @@ def _throttle_files(device, rate):
             yield root, "blkio.throttle.read_bps_device", f"{device} {rate}"
         elif kind == "cgroup2":
             with contextlib.suppress(OSError):
-                if "io" in (Path(root) / "cgroup.subtree_control").read_text().split():
+                if (
+                    "io"
+                    in (Path(root) / "cgroup.subtree_control")
+                    .read_text()
+                    .split()
+                ):
                     yield root, "io.max", f"{device} rbps={rate}"
 
 
@@ -202,13 +248,18 @@ def busy_core(core, percent):
     if not percent:
         yield
         return
-    script = ("import os,sys,time\n"
-              "os.sched_setaffinity(0,{int(sys.argv[1])}); share=int(sys.argv[2])/100; print(flush=True)\n"
-              "while True:\n"
-              "  t=time.perf_counter()\n"
-              "  while time.perf_counter()-t<share*0.01: pass\n"
-              "  time.sleep((1-share)*0.01)\n")
-    process = subprocess.Popen([sys.executable, "-c", script, str(core), str(percent)], stdout=subprocess.PIPE)
+    script = (
+        "import os,sys,time\n"
+        "os.sched_setaffinity(0,{int(sys.argv[1])}); share=int(sys.argv[2])/100; print(flush=True)\n"
+        "while True:\n"
+        "  t=time.perf_counter()\n"
+        "  while time.perf_counter()-t<share*0.01: pass\n"
+        "  time.sleep((1-share)*0.01)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(core), str(percent)],
+        stdout=subprocess.PIPE,
+    )
     try:
         process.stdout.readline()
         time.sleep(0.05)

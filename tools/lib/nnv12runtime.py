@@ -11,8 +11,31 @@ from pathlib import Path
 import numpy as np
 
 # In the order of nnv12_type; bfloat16 has no NumPy type.
-TYPES = ["f4", "f8", "f2", "u2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?",
-         "u1", "u1", "u1", "u1", "u1", "u1", "i1", "u1", "i1", "u1"]
+TYPES = [
+    "f4",
+    "f8",
+    "f2",
+    "u2",
+    "i1",
+    "u1",
+    "i2",
+    "u2",
+    "i4",
+    "u4",
+    "i8",
+    "u8",
+    "?",
+    "u1",
+    "u1",
+    "u1",
+    "u1",
+    "u1",
+    "u1",
+    "i1",
+    "u1",
+    "i1",
+    "u1",
+]
 
 
 class _Error(c.Structure):
@@ -20,28 +43,55 @@ class _Error(c.Structure):
 
 
 class _TensorInfo(c.Structure):
-    _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("rank", c.c_uint32),
-                ("shape", c.POINTER(c.c_int64)), ("byte_size", c.c_size_t)]
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("type", c.c_int),
+        ("rank", c.c_uint32),
+        ("shape", c.POINTER(c.c_int64)),
+        ("byte_size", c.c_size_t),
+    ]
 
 
 class _SessionOptions(c.Structure):
-    _fields_ = [("struct_size", c.c_size_t), ("threads", c.c_uint32), ("pin_threads", c.c_int)]
+    _fields_ = [
+        ("struct_size", c.c_size_t),
+        ("threads", c.c_uint32),
+        ("pin_threads", c.c_int),
+    ]
 
 
 class _BundleInfo(c.Structure):
-    _fields_ = ([("struct_size", c.c_size_t)] +
-                [(name, c.c_char_p) for name in ("model", "producer", "target")] +
-                [(name, c.c_uint64) for name in ("file_size", "code_size", "weights_size",
-                                                 "arena_size", "scratch_size")] +
-                [(name, c.c_uint32) for name in ("num_operations", "num_kernels")] +
-                [(name, c.c_int) for name in ("is_signed", "code_is_mapped")])
+    _fields_ = (
+        [("struct_size", c.c_size_t)]
+        + [(name, c.c_char_p) for name in ("model", "producer", "target")]
+        + [
+            (name, c.c_uint64)
+            for name in (
+                "file_size",
+                "code_size",
+                "weights_size",
+                "arena_size",
+                "scratch_size",
+            )
+        ]
+        + [(name, c.c_uint32) for name in ("num_operations", "num_kernels")]
+        + [(name, c.c_int) for name in ("is_signed", "code_is_mapped")]
+    )
 
 
 class _SessionInfo(c.Structure):
-    _fields_ = ([("struct_size", c.c_size_t)] +
-                [(name, c.c_uint32) for name in ("threads", "preparation_threads", "num_preparations",
-                                                 "preparations_done", "num_switches", "switches_ready",
-                                                 "switches_done")])
+    _fields_ = [("struct_size", c.c_size_t)] + [
+        (name, c.c_uint32)
+        for name in (
+            "threads",
+            "preparation_threads",
+            "num_preparations",
+            "preparations_done",
+            "num_switches",
+            "switches_ready",
+            "switches_done",
+        )
+    ]
 
 
 class _Buffer(c.Structure):
@@ -49,7 +99,7 @@ class _Buffer(c.Structure):
 
 
 def _empty(info):
-    return np.zeros(info.shape[:info.rank], TYPES[info.type])
+    return np.zeros(info.shape[: info.rank], TYPES[info.type])
 
 
 class Session:
@@ -62,37 +112,57 @@ class Session:
         self.error = _Error()
         given = {name: np.load(file) for name, file in inputs or ()}
         for name in ("input", "output"):
-            getattr(self.lib, f"nnv12_bundle_{name}").restype = c.POINTER(_TensorInfo)
+            getattr(self.lib, f"nnv12_bundle_{name}").restype = c.POINTER(
+                _TensorInfo
+            )
         self.bundle, self.session = c.c_void_p(), c.c_void_p()
         start = time.perf_counter_ns()
-        status = self.lib.nnv12_bundle_open(str(bundle).encode(), None, c.byref(self.bundle),
-                                            c.byref(self.error))
+        status = self.lib.nnv12_bundle_open(
+            str(bundle).encode(),
+            None,
+            c.byref(self.bundle),
+            c.byref(self.error),
+        )
         opened = time.perf_counter_ns() - start
         self._check(status)
         self.inputs = []
         for info in self._tensors("input"):
-            array = _empty(info) if inputs is None else given[info.name.decode()]
+            array = (
+                _empty(info) if inputs is None else given[info.name.decode()]
+            )
             if array.nbytes != info.byte_size:
-                raise RuntimeError(f"{Path(bundle).name}: input '{info.name.decode()}' has another size")
+                raise RuntimeError(
+                    f"{Path(bundle).name}: input '{info.name.decode()}' has another size"
+                )
             self.inputs.append(np.ascontiguousarray(array))
         self.outputs = [_empty(info) for info in self._tensors("output")]
         # All else is made before: preparing weights begins with the session.
         options = _SessionOptions(c.sizeof(_SessionOptions), threads, 0)
         start = time.perf_counter_ns()
-        status = self.lib.nnv12_session_create(self.bundle, c.byref(options),
-                                               c.byref(self.session), c.byref(self.error))
+        status = self.lib.nnv12_session_create(
+            self.bundle,
+            c.byref(options),
+            c.byref(self.session),
+            c.byref(self.error),
+        )
         self.open_ns = opened + time.perf_counter_ns() - start
         self._check(status)
         self._arguments = [self.session]
         for arrays in (self.inputs, self.outputs):
-            buffers = (_Buffer * max(len(arrays), 1))(*(_Buffer(a.ctypes.data, a.nbytes) for a in arrays))
+            buffers = (_Buffer * max(len(arrays), 1))(
+                *(_Buffer(a.ctypes.data, a.nbytes) for a in arrays)
+            )
             self._arguments += [buffers, c.c_uint32(len(arrays))]
         self._arguments.append(c.byref(self.error))
 
     def _tensors(self, kind):
         count = getattr(self.lib, f"nnv12_bundle_num_{kind}s")(self.bundle)
-        return [getattr(self.lib, f"nnv12_bundle_{kind}")(self.bundle, c.c_uint32(i)).contents
-                for i in range(count)]
+        return [
+            getattr(self.lib, f"nnv12_bundle_{kind}")(
+                self.bundle, c.c_uint32(i)
+            ).contents
+            for i in range(count)
+        ]
 
     def _check(self, status):
         if status:
@@ -106,7 +176,11 @@ class Session:
 
     def run(self, count):
         """Runs `count` times; the nanoseconds of each."""
-        run, arguments, clock = self.lib.nnv12_session_run, self._arguments, time.perf_counter_ns
+        run, arguments, clock = (
+            self.lib.nnv12_session_run,
+            self._arguments,
+            time.perf_counter_ns,
+        )
         times = []
         for _ in range(count):
             start = clock()
@@ -123,7 +197,9 @@ class Session:
             self.lib.nnv12_session_get_info(self.session, c.byref(info))
             if info.switches_done == info.num_switches:
                 return
-        raise RuntimeError(f"{info.switches_done} of {info.num_switches} switches taken after {runs} runs")
+        raise RuntimeError(
+            f"{info.switches_done} of {info.num_switches} switches taken after {runs} runs"
+        )
 
     def close(self):
         self.lib.nnv12_session_close(self.session)
@@ -136,7 +212,9 @@ def open_times(library, bundle, count):
     path = str(bundle).encode()
     for _ in range(count):
         start = time.perf_counter_ns()
-        status = lib.nnv12_bundle_open(path, None, c.byref(handle), c.byref(error))
+        status = lib.nnv12_bundle_open(
+            path, None, c.byref(handle), c.byref(error)
+        )
         times.append(time.perf_counter_ns() - start)
         if status:
             raise RuntimeError(error.message.decode())
@@ -147,7 +225,9 @@ def open_times(library, bundle, count):
 def main(library, bundle, threads, runs, *inputs):
     """For scripts: what a fresh process meets in its first `runs` runs, as one line of
     JSON, in nanoseconds. The first begins with opening the bundle."""
-    session = Session(library, bundle, [i.rsplit("=", 1) for i in inputs], int(threads))
+    session = Session(
+        library, bundle, [i.rsplit("=", 1) for i in inputs], int(threads)
+    )
     times = session.run(int(runs))
     times[0] += session.open_ns
     print(json.dumps({"ns": times}))

@@ -30,47 +30,91 @@ def call(command, timeout=600, stderr=subprocess.PIPE, **options):
     """Runs a command and returns what it prints, with `stderr=subprocess.STDOUT` on both
     channels; raises ToolError with one line that says what went wrong."""
     try:
-        done = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=stderr, text=True, errors="replace",
-                              timeout=timeout, **options)
+        done = subprocess.run(
+            [str(c) for c in command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            **options,
+        )
     except subprocess.TimeoutExpired:
-        raise ToolError(f"{Path(str(command[0])).name}: no end after {timeout} s")
+        raise ToolError(
+            f"{Path(str(command[0])).name}: no end after {timeout} s"
+        )
     if done.returncode == 0:
         return done.stdout
-    lines = [l for l in ((done.stderr or "") + "\n" + done.stdout).splitlines() if l.strip()]
+    lines = [
+        l
+        for l in ((done.stderr or "") + "\n" + done.stdout).splitlines()
+        if l.strip()
+    ]
     name = Path(str(command[0])).name
     if done.returncode < 0:
-        raise ToolError(f"{name}: CRASH by signal {-done.returncode}: {lines[0] if lines else ''}")
+        raise ToolError(
+            f"{name}: CRASH by signal {-done.returncode}: {lines[0] if lines else ''}"
+        )
     errors = [l for l in lines if "error" in l.lower()] or lines
-    raise ToolError(f"{name}: {errors[0] if errors else 'exit %d in silence' % done.returncode}")
+    raise ToolError(
+        f"{name}: {errors[0] if errors else 'exit %d in silence' % done.returncode}"
+    )
 
 
 @dataclass
 class Tools:
     """The built tools: nnv12c of one folder, nnv12-run of the same or, for another
     architecture, of another folder behind an emulator's command line."""
+
     compiler_dir: Path
     run_dir: Path = None
     emulator: list = field(default_factory=list)
     target: str = None
-    checks: list = field(default_factory=list)  # "bounds", "tiles": nnv12c --check-…
+    checks: list = field(
+        default_factory=list
+    )  # "bounds", "tiles": nnv12c --check-…
 
     @staticmethod
     def add_arguments(parser):
-        parser.add_argument("--bin-dir", type=Path, default=ROOT / "build/bin",
-                            help="folder of the built tools (build/bin)")
-        parser.add_argument("--run-dir", type=Path, help="folder of nnv12-run, where it is another one")
-        parser.add_argument("--emulator", default="", help="command that nnv12-run runs under")
-        parser.add_argument("--target", help="what to compile for (nnv12c --target)")
-        parser.add_argument("--check", action="append", default=[], choices=["bounds", "tiles"],
-                            help="check every access of the kernels, or what their tiles write")
+        parser.add_argument(
+            "--bin-dir",
+            type=Path,
+            default=ROOT / "build/bin",
+            help="folder of the built tools (build/bin)",
+        )
+        parser.add_argument(
+            "--run-dir",
+            type=Path,
+            help="folder of nnv12-run, where it is another one",
+        )
+        parser.add_argument(
+            "--emulator", default="", help="command that nnv12-run runs under"
+        )
+        parser.add_argument(
+            "--target", help="what to compile for (nnv12c --target)"
+        )
+        parser.add_argument(
+            "--check",
+            action="append",
+            default=[],
+            choices=["bounds", "tiles"],
+            help="check every access of the kernels, or what their tiles write",
+        )
 
     @classmethod
     def of(cls, args):
-        return cls(args.bin_dir, args.run_dir, args.emulator.split(), args.target,
-                   args.check)
+        return cls(
+            args.bin_dir,
+            args.run_dir,
+            args.emulator.split(),
+            args.target,
+            args.check,
+        )
 
-    def compile(self, model, bundle, shapes=(), constants=(), options=(), timeout=600):
+    def compile(
+        self, model, bundle, shapes=(), constants=(), options=(), timeout=600
+    ):
         """shapes: pairs of name and dims; constants: pairs of name and .npy or .pb file."""
         command = [self.compiler_dir / "nnv12c", model, "-o", bundle]
         command += [f"--shape={n}={shape_text(d)}" for n, d in shapes]
@@ -81,7 +125,11 @@ class Tools:
         return call(command + list(options), timeout=timeout)
 
     def run_command(self, bundle, inputs=(), options=()):
-        command = [*self.emulator, (self.run_dir or self.compiler_dir) / "nnv12-run", bundle]
+        command = [
+            *self.emulator,
+            (self.run_dir or self.compiler_dir) / "nnv12-run",
+            bundle,
+        ]
         command += [f"--input={n}={f}" for n, f in inputs]
         return command + list(options)
 
@@ -92,11 +140,12 @@ class Tools:
 @dataclass
 class Case:
     """A model with inputs and the outputs that it must give (output_I.npy in `folder`)."""
+
     name: str
     model: Path
     folder: Path
-    inputs: list   # pairs of name and .npy file
-    shapes: list   # pairs of name and dims, for inputs whose shape the model leaves open
+    inputs: list  # pairs of name and .npy file
+    shapes: list  # pairs of name and dims, for inputs whose shape the model leaves open
 
 
 # Inputs whose dimensions these models leave open.
@@ -107,30 +156,44 @@ def _case(folder, name=None):
     note = json.loads((folder / "case.json").read_text())
     name = name or folder.name
     inputs = [(i["name"], folder / i["file"]) for i in note["inputs"]]
-    shapes = [(i["name"], i["dims"]) for i in note["inputs"]] if name in OPEN_SHAPES else []
-    return Case(name, folder / note.get("model", "model.onnx"), folder, inputs, shapes)
+    shapes = (
+        [(i["name"], i["dims"]) for i in note["inputs"]]
+        if name in OPEN_SHAPES
+        else []
+    )
+    return Case(
+        name, folder / note.get("model", "model.onnx"), folder, inputs, shapes
+    )
 
 
 def own_cases():
     """The models that stand in the repository."""
-    return [_case(f.parent) for f in sorted((ROOT / "test/models/data").glob("*/case.json"))]
+    return [
+        _case(f.parent)
+        for f in sorted((ROOT / "test/models/data").glob("*/case.json"))
+    ]
 
 
 def shared_folder():
     """The folder with models beside the repository, or None. NNV12_SHARED names
     another place; an empty value says that there is none."""
     named = os.environ.get("NNV12_SHARED")
-    folder = ROOT / "../shared" if named is None else Path(named) if named else None
+    folder = (
+        ROOT / "../shared" if named is None else Path(named) if named else None
+    )
     return folder.resolve() if folder and (folder / "models").is_dir() else None
 
 
 def shared_cases(shared):
-    return [_case(f.parent) for f in sorted((shared / "models").glob("*/case.json"))]
+    return [
+        _case(f.parent) for f in sorted((shared / "models").glob("*/case.json"))
+    ]
 
 
 def _hydrate(source, hydrate, folder, modules):
     """Fills in the weights of a stripped graph and asks ONNX Runtime for its answer."""
     import onnx
+
     folder.mkdir(parents=True, exist_ok=True)
     call([sys.executable, hydrate, source, folder / "model.onnx"])
     graph = onnx.load(str(folder / "model.onnx")).graph
@@ -140,8 +203,14 @@ def _hydrate(source, hydrate, folder, modules):
         dims = [d.dim_value for d in value.type.tensor_type.shape.dim]
         rng = np.random.default_rng(zlib.crc32(value.name.encode()))
         np.save(folder / f"input_{i}.npy", rng.random(dims, dtype=np.float32))
-        inputs.append({"name": value.name, "dims": dims, "file": f"input_{i}.npy"})
-    with Peer(modules, folder / "model.onnx", [(i["name"], folder / i["file"]) for i in inputs]) as peer:
+        inputs.append(
+            {"name": value.name, "dims": dims, "file": f"input_{i}.npy"}
+        )
+    with Peer(
+        modules,
+        folder / "model.onnx",
+        [(i["name"], folder / i["file"]) for i in inputs],
+    ) as peer:
         peer.ask(f"save {folder}")
     (folder / "case.json").write_text(json.dumps({"inputs": inputs}))
 
@@ -170,8 +239,12 @@ class LineServer:
     """A process that answers each line of its input with one line of JSON."""
 
     def __init__(self, command):
-        self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [str(c) for c in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
     def ask(self, line):
         try:
@@ -179,7 +252,9 @@ class LineServer:
             self.process.stdin.flush()
             answer = json.loads(self.process.stdout.readline())
         except (OSError, ValueError):
-            raise ToolError(f"{self.process.args[0]}: ended without an answer to '{line}'")
+            raise ToolError(
+                f"{self.process.args[0]}: ended without an answer to '{line}'"
+            )
         if "error" in answer:
             raise ToolError(answer["error"])
         return answer
@@ -197,11 +272,21 @@ class LineServer:
 
 class Peer(LineServer):
     """ONNX Runtime in a process of its own (ort.js). `way`: "default", or "tuned" for a
-    model in ORT format. The first question other than `ready` makes the session."""
+    model in ORT format. The first question other than `ready` makes the session.
+    """
 
     def __init__(self, modules, model, inputs, threads=1, way="default"):
-        super().__init__(["node", LIB / "ort.js", modules, model, threads, way,
-                          *(f"{n}={f}" for n, f in inputs)])
+        super().__init__(
+            [
+                "node",
+                LIB / "ort.js",
+                modules,
+                model,
+                threads,
+                way,
+                *(f"{n}={f}" for n, f in inputs),
+            ]
+        )
 
 
 def find_peers():

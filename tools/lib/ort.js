@@ -1,25 +1,27 @@
-// ONNX Runtime behind a line protocol, for comparisons: one session in one process.
+// ONNX Runtime behind a line protocol, for comparisons: one session in one
+// process.
 //
 //   node ort.js MODULES MODEL THREADS default|tuned NAME=FILE.npy...
 //
-// MODULES is the node_modules folder that holds onnxruntime-node. Commands come on
-// standard input, one a line; each is answered by one line of JSON:
+// MODULES is the node_modules folder that holds onnxruntime-node. Commands come
+// on standard input, one a line; each is answered by one line of JSON:
 //   ready      libraries and inputs are    {}
 //              loaded, the model is not
-//   cold       makes the session, runs     {"create": nanoseconds, "run": nanoseconds}
+//   cold       makes the session, runs     {"create": nanoseconds, "run":
+//   nanoseconds}
 //              once; before all others
 //   run N      runs N times                {"ns": [nanoseconds of each run]}
-//   save DIR   writes DIR/output_I.npy     {"outputs": [{"name", "dims", "type"}]}
-//   convert F  writes the optimised model  {}
+//   save DIR   writes DIR/output_I.npy     {"outputs": [{"name", "dims",
+//   "type"}]} convert F  writes the optimised model  {}
 //              in ORT format to F
 //
-// `default` is what a program gets that sets no option but the number of threads and that
-// denormals are flushed. `tuned` is for a model that `convert` wrote: mapped, not copied,
-// and not optimised again.
+// `default` is what a program gets that sets no option but the number of
+// threads and that denormals are flushed. `tuned` is for a model that `convert`
+// wrote: mapped, not copied, and not optimised again.
 //
-// The binding is called directly, without the promise that the package wraps around
-// it, and outputs are written to tensors made before: the times hold as little of
-// JavaScript as can be had.
+// The binding is called directly, without the promise that the package wraps
+// around it, and outputs are written to tensors made before: the times hold as
+// little of JavaScript as can be had.
 "use strict";
 const path = require("path");
 const readline = require("readline");
@@ -27,19 +29,25 @@ const {readNpy, writeNpy} = require("./npy");
 
 const [modules, model, threads, way, ...inputs] = process.argv.slice(2);
 const {Tensor} = require(path.join(modules, "onnxruntime-common"));
-const {binding, initOrt} = require(path.join(modules, "onnxruntime-node/dist/binding"));
+const {binding, initOrt} =
+    require(path.join(modules, "onnxruntime-node/dist/binding"));
 
 function options(more, session) {
   return {
-    intraOpNumThreads: Number(threads), interOpNumThreads: 1, executionMode: "sequential",
-    logSeverityLevel: 3, ...more, extra: {session: {set_denormal_as_zero: "1", ...session}},
+    intraOpNumThreads: Number(threads),
+    interOpNumThreads: 1,
+    executionMode: "sequential",
+    logSeverityLevel: 3,
+    ...more,
+    extra: {session: {set_denormal_as_zero: "1", ...session}},
   };
 }
 
 const WAYS = {
   default: options({graphOptimizationLevel: "all"}),
-  tuned: options({graphOptimizationLevel: "disabled"},
-                 {load_model_format: "ORT", use_memory_mapped_ort_model: "1"}),
+  tuned: options(
+      {graphOptimizationLevel: "disabled"},
+      {load_model_format: "ORT", use_memory_mapped_ort_model: "1"}),
 };
 
 initOrt();
@@ -60,7 +68,10 @@ function load() {
   names = session.outputMetadata.map(o => o.name);
   const made = process.hrtime.bigint();
   fetches = session.run(feeds, empty(), {});
-  return {create: Number(made - start), run: Number(process.hrtime.bigint() - made)};
+  return {
+    create: Number(made - start),
+    run: Number(process.hrtime.bigint() - made)
+  };
 }
 
 const COMMANDS = {
@@ -79,13 +90,20 @@ const COMMANDS = {
   save: folder => {
     if (!session) load();
     const result = session.run(feeds, empty(), {});
-    names.forEach((n, i) => writeNpy(path.join(folder, `output_${i}.npy`), result[n]));
-    return {outputs: names.map(n => ({name: n, dims: result[n].dims, type: result[n].type}))};
+    names.forEach(
+        (n, i) => writeNpy(path.join(folder, `output_${i}.npy`), result[n]));
+    return {
+      outputs: names.map(
+          n => ({name: n, dims: result[n].dims, type: result[n].type}))
+    };
   },
   convert: file => {
     const converter = new binding.InferenceSession();
-    converter.loadModel(model, options({graphOptimizationLevel: "all", optimizedModelFilePath: file},
-                                       {save_model_format: "ORT"}));
+    converter.loadModel(
+        model,
+        options(
+            {graphOptimizationLevel: "all", optimizedModelFilePath: file},
+            {save_model_format: "ORT"}));
     return {};
   },
 };
@@ -94,7 +112,8 @@ readline.createInterface({input: process.stdin}).on("line", line => {
   const [name, argument] = line.split(/ (.*)/);
   let answer;
   try {
-    answer = COMMANDS[name] ? COMMANDS[name](argument) : {error: `unknown command '${name}'`};
+    answer = COMMANDS[name] ? COMMANDS[name](argument) :
+                              {error: `unknown command '${name}'`};
   } catch (error) {
     answer = {error: String(error.message || error).split("\n")[0]};
   }

@@ -73,10 +73,11 @@ static InspectOptions parseOptions(int argc, char **argv) {
                "Check, before anything else, that the bundle is signed by this "
                "key, a .pub file of nnv12-keygen, and then all digests: the "
                "signature covers metadata, code and weights. Needs libsodium.");
-  options.text("html", "FILE", result.html,
-               "Write a page to FILE that draws the plan of one program, the "
-               "first or that of --target: lanes over time, as predicted. The "
-               "page needs no other file and no network. - is standard output.");
+  options.text(
+      "html", "FILE", result.html,
+      "Write a page to FILE that draws the plan of one program, the "
+      "first or that of --target: lanes over time, as predicted. The "
+      "page needs no other file and no network. - is standard output.");
   options.text("trace", "FILE", result.trace,
                "For --html: draw beside it, on the same time axis, what "
                "nnv12-run --trace FILE measured.");

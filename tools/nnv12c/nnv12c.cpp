@@ -21,24 +21,31 @@ static cl::OptionCategory category("nnv12c options");
 
 static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL.onnx"),
                                   cl::cat(category));
-static cl::opt<std::string> output("o", cl::desc("Where to write (default: the model's name with .nnv)"),
-                                   cl::value_desc("OUT.nnv"), cl::cat(category));
+static cl::opt<std::string>
+    output("o",
+           cl::desc("Where to write (default: the model's name with .nnv)"),
+           cl::value_desc("OUT.nnv"), cl::cat(category));
 static cl::list<std::string> shapes(
     "shape",
-    cl::desc("Shape of a model input with dynamic dimensions, or the size of a named "
-             "dimension (NAME=SIZE). A batch left open, the first dimension, is 1"),
+    cl::desc(
+        "Shape of a model input with dynamic dimensions, or the size of a "
+        "named "
+        "dimension (NAME=SIZE). A batch left open, the first dimension, is 1"),
     cl::value_desc("NAME=1x3x224x224"), cl::cat(category));
 static cl::list<std::string> constants(
     "constant",
-    cl::desc("Value of a model input, known now; it is then no input of the bundle. "
-             "For inputs that determine shapes"),
+    cl::desc(
+        "Value of a model input, known now; it is then no input of the bundle. "
+        "For inputs that determine shapes"),
     cl::value_desc("NAME=FILE.npy"), cl::cat(category));
-static cl::list<std::string> targets(
-    "target", cl::CommaSeparated,
-    cl::desc("CPUs to compile for: host, x86-64-v3, x86-64-v4, aarch64; several give "
-             "one bundle with code for each over the same weights, best first. `host`, "
-             "said so, also measures kernels on this machine"),
-    cl::value_desc("LIST"), cl::cat(category));
+static cl::list<std::string>
+    targets("target", cl::CommaSeparated,
+            cl::desc("CPUs to compile for: host, x86-64-v3, x86-64-v4, "
+                     "aarch64; several give "
+                     "one bundle with code for each over the same weights, "
+                     "best first. `host`, "
+                     "said so, also measures kernels on this machine"),
+            cl::value_desc("LIST"), cl::cat(category));
 static cl::opt<std::string> cacheDir(
     "cache-dir",
     cl::desc("Where --target host remembers what it measured (default: "
@@ -48,35 +55,43 @@ static cl::opt<bool> noCache("no-cache",
                              cl::desc("Measure anew, and remember nothing"),
                              cl::cat(category));
 static cl::opt<plan::Mode> mode(
-    "mode", cl::init(plan::Mode::Cold), cl::desc("What inferences the plan is for"),
-    cl::values(clEnumValN(plan::Mode::Cold, "cold", "one after start (default)"),
+    "mode", cl::init(plan::Mode::Cold),
+    cl::desc("What inferences the plan is for"),
+    cl::values(clEnumValN(plan::Mode::Cold, "cold",
+                          "one after start (default)"),
                clEnumValN(plan::Mode::Continuous, "continuous",
                           "many: the first as fast as it can be so, routines "
                           "that are faster later take over")),
     cl::cat(category));
-static cl::opt<plan::Parts> parts(
-    "plan", cl::init(plan::Parts::KCP),
-    cl::desc("What a cold plan may do, to see what each part is worth"),
-    cl::values(clEnumValN(plan::Parts::None, "none",
-                          "routines for later inferences, weights as in the model, all prepared first"),
-               clEnumValN(plan::Parts::K, "K", "choose routines for the first inference"),
-               clEnumValN(plan::Parts::KC, "K+C", "and store weights in any form"),
-               clEnumValN(plan::Parts::KCP, "K+C+P",
-                          "and prepare beside execution (default)")),
-    cl::cat(category));
-static cl::opt<std::string> profile(
-    "profile",
-    cl::desc("Device profile with the costs to plan with; its target is the default of "
-             "--target. Without one costs are predicted"),
-    cl::value_desc("FILE"), cl::cat(category));
-static cl::opt<double> storageMBps(
-    "storage-mbps",
-    cl::desc("Plan for storage that reads N MB a second, whatever the costs say: the slower, "
-             "the more is compressed"),
-    cl::value_desc("N"), cl::cat(category));
+static cl::opt<plan::Parts>
+    parts("plan", cl::init(plan::Parts::KCP),
+          cl::desc("What a cold plan may do, to see what each part is worth"),
+          cl::values(clEnumValN(plan::Parts::None, "none",
+                                "routines for later inferences, weights as in "
+                                "the model, all prepared first"),
+                     clEnumValN(plan::Parts::K, "K",
+                                "choose routines for the first inference"),
+                     clEnumValN(plan::Parts::KC, "K+C",
+                                "and store weights in any form"),
+                     clEnumValN(plan::Parts::KCP, "K+C+P",
+                                "and prepare beside execution (default)")),
+          cl::cat(category));
+static cl::opt<std::string>
+    profile("profile",
+            cl::desc("Device profile with the costs to plan with; its target "
+                     "is the default of "
+                     "--target. Without one costs are predicted"),
+            cl::value_desc("FILE"), cl::cat(category));
+static cl::opt<double>
+    storageMBps("storage-mbps",
+                cl::desc("Plan for storage that reads N MB a second, whatever "
+                         "the costs say: the slower, "
+                         "the more is compressed"),
+                cl::value_desc("N"), cl::cat(category));
 static cl::opt<Emit> emitKind(
     "emit", cl::init(Emit::Bundle), cl::desc("What to write"),
-    cl::values(clEnumValN(Emit::Imported, "import", "layers as imported, as MLIR"),
+    cl::values(clEnumValN(Emit::Imported, "import",
+                          "layers as imported, as MLIR"),
                clEnumValN(Emit::NN, "nn", "layers after all passes, as MLIR"),
                clEnumValN(Emit::Plan, "plan",
                           "layers and the plan of the first target, as MLIR"),
@@ -95,26 +110,29 @@ static cl::opt<bool> timing("timing", cl::desc("Print the time of each stage"),
                             cl::cat(category));
 static cl::opt<bool> quiet("quiet", cl::desc("Print no summary of the plan"),
                            cl::cat(category));
-static cl::opt<bool> routines(
-    "routines",
-    cl::desc("Print every routine of every layer with what its stages cost and which "
-             "is chosen, write no bundle"),
-    cl::cat(category));
-static cl::opt<bool> checkBounds(
-    "check-bounds",
-    cl::desc("For developers: kernels compare every access with the size of its operand; "
-             "one outside ends the run, and nnv12-run says which"),
-    cl::cat(category));
+static cl::opt<bool> routines("routines",
+                              cl::desc("Print every routine of every layer "
+                                       "with what its stages cost and which "
+                                       "is chosen, write no bundle"),
+                              cl::cat(category));
+static cl::opt<bool>
+    checkBounds("check-bounds",
+                cl::desc("For developers: kernels compare every access with "
+                         "the size of its operand; "
+                         "one outside ends the run, and nnv12-run says which"),
+                cl::cat(category));
 static cl::opt<bool> checkTiles(
     "check-tiles",
-    cl::desc("For developers: run the tiles of each kernel one by one on this machine, and "
+    cl::desc("For developers: run the tiles of each kernel one by one on this "
+             "machine, and "
              "compare what each writes with what the kernel declares"),
     cl::cat(category));
-static cl::opt<bool> listOps("list-ops",
-                             cl::desc("Print the supported ONNX operators and exit"),
-                             cl::cat(category));
+static cl::opt<bool>
+    listOps("list-ops", cl::desc("Print the supported ONNX operators and exit"),
+            cl::cat(category));
 static cl::opt<bool> listRoutines(
-    "list-routines", cl::desc("Print the routines, and which fits which layer, and exit"),
+    "list-routines",
+    cl::desc("Print the routines, and which fits which layer, and exit"),
     cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
@@ -153,19 +171,20 @@ int main(int argc, char **argv) {
   // libLLVM registers an option of this name for itself.
   if (cl::Option *other = cl::getRegisteredOptions().lookup("threads"))
     other->removeArgument();
-  cl::opt<unsigned> threads(
-      "threads", cl::init(0), cl::desc("Threads of a session that is not told otherwise (default: one a CPU)"),
-      cl::value_desc("N"), cl::cat(category));
+  cl::opt<unsigned> threads("threads", cl::init(0),
+                            cl::desc("Threads of a session that is not told "
+                                     "otherwise (default: one a CPU)"),
+                            cl::value_desc("N"), cl::cat(category));
   cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
-    os << "nnv12c " << NNV12_VERSION << "\n";
-  });
-  cl::ParseCommandLineOptions(
-      argc, argv,
-      "Compiles an ONNX model into one bundle of native code and packed weights.\n\n"
-      "  nnv12c model.onnx -o model.nnv\n"
-      "  nnv12c model.onnx --shape x=1x3x48x192 --target x86-64-v3,aarch64 -o model.nnv\n"
-      "  nnv12c model.onnx --emit nn -o -\n");
+  cl::SetVersionPrinter(
+      [](llvm::raw_ostream &os) { os << "nnv12c " << NNV12_VERSION << "\n"; });
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Compiles an ONNX model into one bundle of "
+                              "native code and packed weights.\n\n"
+                              "  nnv12c model.onnx -o model.nnv\n"
+                              "  nnv12c model.onnx --shape x=1x3x48x192 "
+                              "--target x86-64-v3,aarch64 -o model.nnv\n"
+                              "  nnv12c model.onnx --emit nn -o -\n");
   if (listOps) {
     printOpsTable(llvm::outs());
     return 0;
@@ -181,8 +200,7 @@ int main(int argc, char **argv) {
   CompileOptions options;
   options.input = input;
   options.emit = routines ? Emit::Routines : emitKind.getValue();
-  bool isText =
-      options.emit != Emit::Bundle && options.emit != Emit::Tuning;
+  bool isText = options.emit != Emit::Bundle && options.emit != Emit::Tuning;
   options.output = output;
   if (!output.getNumOccurrences()) {
     llvm::SmallString<128> beside(input);
@@ -198,7 +216,8 @@ int main(int argc, char **argv) {
   // The bounds of a profile's rates.
   if (storageMBps.getNumOccurrences() &&
       !(storageMBps >= 1e-6 && storageMBps < 1e9))
-    return fail("--storage-mbps: found " + llvm::Twine(std::to_string(storageMBps)) +
+    return fail("--storage-mbps: found " +
+                llvm::Twine(std::to_string(storageMBps)) +
                 ", expected a number, at least 1e-6");
   options.storageMBps = storageMBps;
   options.profile = profile;
@@ -209,7 +228,8 @@ int main(int argc, char **argv) {
   options.checkBounds = checkBounds;
   options.checkTiles = checkTiles;
   if ((checkBounds || checkTiles) && options.emit != Emit::Bundle)
-    return fail("--check-bounds, --check-tiles: found --emit of a text or a tuning bundle, "
+    return fail("--check-bounds, --check-tiles: found --emit of a text or a "
+                "tuning bundle, "
                 "expected a bundle");
   options.targets.assign(targets.begin(), targets.end());
   options.tuneHost = llvm::is_contained(targets, "host");
@@ -227,14 +247,16 @@ int main(int argc, char **argv) {
     for (StringRef part : parts) {
       int64_t dim;
       if (part.getAsInteger(10, dim) || dim < 0)
-        return fail("--shape: found '" + shape + "', expected NAME=1x3x224x224");
+        return fail("--shape: found '" + shape +
+                    "', expected NAME=1x3x224x224");
       dims.push_back(dim);
     }
     options.import.shapes.push_back({name.str(), dims});
   }
   for (const std::string &constant : constants) {
     if (!split(constant, name, rest))
-      return fail("--constant: found '" + constant + "', expected NAME=FILE.npy");
+      return fail("--constant: found '" + constant +
+                  "', expected NAME=FILE.npy");
     options.import.constants.push_back({name.str(), rest.str()});
   }
 

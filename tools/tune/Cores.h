@@ -14,9 +14,10 @@ struct Cores {
 };
 
 /// Sorts `cpus` by `folder`/cpuN/cpu_capacity (Arm) or, without that,
-/// cpuN/cpufreq/cpuinfo_max_freq: little is what has less than six tenths of the
-/// largest capacity, or three quarters of the highest frequency (x86 gives each
-/// core its own turbo, a few per cent apart). Where a file is missing all are big.
+/// cpuN/cpufreq/cpuinfo_max_freq: little is what has less than six tenths of
+/// the largest capacity, or three quarters of the highest frequency (x86 gives
+/// each core its own turbo, a few per cent apart). Where a file is missing all
+/// are big.
 Cores sortCores(const std::vector<unsigned> &cpus,
                 const std::string &folder = "/sys/devices/system/cpu");
 
@@ -26,7 +27,8 @@ std::vector<unsigned> usableCpus();
 /// What /proc/cpuinfo calls the CPU: "Intel(R) ..." or "0x41/0xd0b".
 std::string coreName(unsigned cpu);
 
-/// Keeps the calling thread, and threads that it starts, on `cpus` while this lives.
+/// Keeps the calling thread, and threads that it starts, on `cpus` while this
+/// lives.
 class OnCores {
 public:
   explicit OnCores(const std::vector<unsigned> &cpus);

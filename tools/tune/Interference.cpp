@@ -13,8 +13,8 @@ namespace nnv12::tune {
 
 using tools::milliseconds;
 
-/// What a preparation lane does for four megabytes: reads them, which are in the page
-/// cache, and writes as much to memory. Milliseconds.
+/// What a preparation lane does for four megabytes: reads them, which are in
+/// the page cache, and writes as much to memory. Milliseconds.
 static double prepareOnce(const StorageFile &file, Memory &memory,
                           size_t &offset) {
   constexpr size_t part = 4u << 20;

@@ -14,8 +14,9 @@ struct Interference {
 };
 
 /// Kernels run on one big core while a thread on another core, a little one
-/// where there is one, reads the file and writes to fresh memory as preparations do.
-/// NNV12, section 3.3. Where there is one CPU alone: 1, because there they take turns.
+/// where there is one, reads the file and writes to fresh memory as
+/// preparations do. NNV12, section 3.3. Where there is one CPU alone: 1,
+/// because there they take turns.
 Interference measureInterference(Kernels &kernels, StorageFile &file,
                                  const Cores &cores, unsigned repeat);
 

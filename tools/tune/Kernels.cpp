@@ -18,7 +18,8 @@ namespace nnv12::tune {
 using tools::fail;
 
 using artifact::hugePageSize;
-/// Milliseconds that the kernels are run for at least before the next of `repeat` steps.
+/// Milliseconds that the kernels are run for at least before the next of
+/// `repeat` steps.
 static constexpr double leastStep = 200;
 
 Memory::Memory(size_t size, bool huge) : length(size) {
@@ -27,9 +28,11 @@ Memory::Memory(size_t size, bool huge) : length(size) {
   mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
-    fail("no memory for " + std::to_string(size) + " bytes: " + strerror(errno));
+    fail("no memory for " + std::to_string(size) +
+         " bytes: " + strerror(errno));
   auto address = reinterpret_cast<uintptr_t>(mapping);
-  base = reinterpret_cast<uint8_t *>((address + alignment - 1) & ~(alignment - 1));
+  base =
+      reinterpret_cast<uint8_t *>((address + alignment - 1) & ~(alignment - 1));
   if (alignment == hugePageSize)
     madvise(base, size & ~(hugePageSize - 1), MADV_HUGEPAGE);
 }
@@ -45,8 +48,8 @@ Memory::~Memory() {
     munmap(mapping, mapped);
 }
 
-/// Numbers from 1/16 to 1 of either sign in f32. Both halves of a word are equal
-/// and a sane number by themselves, as f16 and as bf16.
+/// Numbers from 1/16 to 1 of either sign in f32. Both halves of a word are
+/// equal and a sane number by themselves, as f16 and as bf16.
 static void fillFloats(Memory &memory) {
   uint32_t state = 1;
   auto *words = reinterpret_cast<uint32_t *>(memory.data());
@@ -55,8 +58,8 @@ static void fillFloats(Memory &memory) {
     state ^= state >> 17;
     state ^= state << 5;
     // bf16: sign, exponent 123 to 126, 7 bits of mantissa.
-    uint32_t half = (state & 0x8000) | (123 + ((state >> 8) & 3)) << 7 |
-                    (state & 0x7f);
+    uint32_t half =
+        (state & 0x8000) | (123 + ((state >> 8) & 3)) << 7 | (state & 0x7f);
     words[i] = half << 16 | half;
   }
 }
@@ -69,7 +72,8 @@ static void fillIntegers(Memory &memory) {
 }
 
 static bool isTuningBundle(const Bundle &bundle) {
-  static constexpr const char *inputs[] = {"weights", "activations", "integers"};
+  static constexpr const char *inputs[] = {"weights", "activations",
+                                           "integers"};
   if (strncmp(bundle.info().model, "tuning", 6) != 0 ||
       bundle.numInputs() != 3 || bundle.numOutputs() != 2 ||
       strcmp(bundle.output(0).name, "sink") != 0 ||
@@ -93,8 +97,8 @@ Kernels::Kernels(const std::string &path)
     : path_(path), bundle(openTuningBundle(path)),
       weights(bundle.input(0).byte_size),
       activations(bundle.input(1).byte_size),
-      integers(bundle.input(2).byte_size),
-      sink(bundle.output(0).byte_size), fresh(bundle.output(1).byte_size) {
+      integers(bundle.input(2).byte_size), sink(bundle.output(0).byte_size),
+      fresh(bundle.output(1).byte_size) {
   for (uint32_t i = 0; i < bundle.info().num_operations; ++i) {
     nnv12_operation_info operation = bundle.operation(i);
     char fingerprint[33], routine[200];
@@ -104,9 +108,10 @@ Kernels::Kernels(const std::string &path)
     if (sscanf(operation.layer, "%32[0-9a-f] %199s %lf %lf", fingerprint,
                routine, &kernel.multiplyAdds, &kernel.bytes) != 4 ||
         strlen(fingerprint) != 32)
-      fail(path + ": operation " + std::to_string(i) + ": layer: found '" +
-           operation.layer +
-           "', expected fingerprint, name, multiply-adds and bytes of a kernel");
+      fail(
+          path + ": operation " + std::to_string(i) + ": layer: found '" +
+          operation.layer +
+          "', expected fingerprint, name, multiply-adds and bytes of a kernel");
     kernel.fingerprint = fingerprint;
     kernel.routine = routine;
     kernel.tiles = static_cast<int64_t>(operation.tiles);
@@ -162,15 +167,16 @@ Kernels::Times Kernels::measure(unsigned threads, unsigned repeat,
   std::vector<std::vector<double>> samples(features_.size());
   Times result;
   for (unsigned i = 0; i <= repeat; ++i) {
-    // On a machine with neighbours the speed changes from second to second: few kernels
-    // are run more often, rather than all within one of its moods.
+    // On a machine with neighbours the speed changes from second to second: few
+    // kernels are run more often, rather than all within one of its moods.
     double start = tools::milliseconds();
     bool isFirst = true, isLast;
     do {
       const std::vector<double> &times = runner.run();
       isLast = i == 0 || tools::milliseconds() - start >= leastStep;
       if (i && isFirst)
-        result.firstRuns.push_back(std::accumulate(times.begin(), times.end(), 0.0));
+        result.firstRuns.push_back(
+            std::accumulate(times.begin(), times.end(), 0.0));
       for (size_t k = 0; i && (!isFirst || isLast) && k < times.size(); ++k)
         samples[k].push_back(times[k]);
       isFirst = false;

@@ -12,8 +12,8 @@
 
 namespace nnv12::tune {
 
-/// Memory of whole pages, 0 at first; `huge` ones where there is room and the system has
-/// them, as the runtime asks for its arena and for mapped weights.
+/// Memory of whole pages, 0 at first; `huge` ones where there is room and the
+/// system has them, as the runtime asks for its arena and for mapped weights.
 class Memory {
 public:
   /// Ends the process when there is no memory.
@@ -35,7 +35,8 @@ private:
 /// An opened tuning bundle (compiler/emit/TuningBundle.h) with its operands.
 class Kernels {
 public:
-  /// Ends the process with one line when the file is no tuning bundle for this CPU.
+  /// Ends the process with one line when the file is no tuning bundle for this
+  /// CPU.
   explicit Kernels(const std::string &path);
 
   /// What is known of each kernel, in the order of the operations.
@@ -61,14 +62,14 @@ public:
 
   struct Times {
     std::vector<double> medians; ///< milliseconds
-    /// All kernels in the first run of each step, by the sum of the medians: between steps
-    /// other things were done.
+    /// All kernels in the first run of each step, by the sum of the medians:
+    /// between steps other things were done.
     std::vector<double> firstRuns;
   };
-  /// Over `repeat` steps of one run or as many as take a fifth of a second, after one run
-  /// that does not count. Calls `step` after each step.
+  /// Over `repeat` steps of one run or as many as take a fifth of a second,
+  /// after one run that does not count. Calls `step` after each step.
   Times measure(unsigned threads, unsigned repeat,
-                              const std::function<void()> &step);
+                const std::function<void()> &step);
 
 private:
   std::string path_;

@@ -6,7 +6,8 @@
 
 namespace nnv12::tune {
 
-/// On a terminal a bar that fills on standard error; elsewhere one line a phase.
+/// On a terminal a bar that fills on standard error; elsewhere one line a
+/// phase.
 class Progress {
 public:
   Progress(const char *tool, unsigned steps);

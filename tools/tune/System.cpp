@@ -1,8 +1,8 @@
 //===- System.cpp - Storage, memory and codec of this machine -------------===//
 #include "tools/tune/System.h"
 
-#include "artifact/RuntimeFacts.h"
 #include "artifact/MappedFile.h"
+#include "artifact/RuntimeFacts.h"
 #include "runtime/Decoder.h"
 #include "runtime/Reader.h"
 #include "runtime/Threads.h"
@@ -63,7 +63,9 @@ public:
 
   void advise(int advice) { madvise(address, size, advice); }
   /// Touches the first `bytes`.
-  void read(size_t bytes) { runtime::readPages(static_cast<uint8_t *>(address), bytes); }
+  void read(size_t bytes) {
+    runtime::readPages(static_cast<uint8_t *>(address), bytes);
+  }
 
 private:
   void *address;
@@ -106,8 +108,9 @@ double StorageFile::evict() {
   return resident();
 }
 
-StorageFile::Arrivals StorageFile::readAsBundle(const std::vector<size_t> &offsets,
-                                                double session) const {
+StorageFile::Arrivals
+StorageFile::readAsBundle(const std::vector<size_t> &offsets,
+                          double session) const {
   Arrivals result = {};
   artifact::Fault fault;
   artifact::MappedFile file;
@@ -162,8 +165,9 @@ static std::vector<size_t> arrivalOffsets(size_t size) {
 }
 
 Storage::Storage(const std::string &folder, size_t size)
-    : large(folder, size), head(folder, artifact::headSize), tiny(folder, artifact::headSize / 4),
-      offsets(arrivalOffsets(size)), arrivals(offsets.size()) {
+    : large(folder, size), head(folder, artifact::headSize),
+      tiny(folder, artifact::headSize / 4), offsets(arrivalOffsets(size)),
+      arrivals(offsets.size()) {
   stays = large.evict();
 }
 
@@ -199,7 +203,8 @@ void Storage::describe(device::DeviceProfile &profile) const {
   std::vector<double> waits, cores;
   for (const StorageFile::Times &read : reads) {
     // Where reading costs the core all the time, storage is no limit.
-    waits.push_back(std::max(read.wall - read.core, 0.01 * read.wall) / megabytes);
+    waits.push_back(std::max(read.wall - read.core, 0.01 * read.wall) /
+                    megabytes);
     cores.push_back(read.core / megabytes);
   }
   profile.readMBps = 1e3 / tools::median(waits);
@@ -214,7 +219,8 @@ void Storage::describe(device::DeviceProfile &profile) const {
   profile.startUs = least * 1e3 + sessionUs(0);
   profile.tinyStartUs = tools::median(tinyHeads) * 1e3 + sessionUs(0);
   profile.startUsPerLayer = sessionUs(1) - sessionUs(0);
-  profile.startUsPerMB = std::max(0.0, tools::median(heads) - least) * 1e3 / early;
+  profile.startUsPerMB =
+      std::max(0.0, tools::median(heads) - least) * 1e3 / early;
   // What comes within so long is one piece.
   constexpr double sameUs = 100;
   profile.arrival.clear();
@@ -242,7 +248,8 @@ double measureThreadStartUs(unsigned repeat) {
     int error;
     {
       runtime::ThreadStarter starter(runtime::ThreadStarter::Slices::Short);
-      error = starter.start(thread, [](void *) -> void * { return nullptr; }, nullptr);
+      error = starter.start(
+          thread, [](void *) -> void * { return nullptr; }, nullptr);
     }
     if (error)
       break;
@@ -268,12 +275,12 @@ double measureMap(StorageFile &file, unsigned repeat) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Memory is measured in pieces that take less time than the system gives a program
-/// before it looks whether another one wants to run.
+/// Memory is measured in pieces that take less time than the system gives a
+/// program before it looks whether another one wants to run.
 static constexpr size_t piece = artifact::hugePageSize;
 
-/// Microseconds for each megabyte of `memory`, which nobody has used: the first write to
-/// each of its pages.
+/// Microseconds for each megabyte of `memory`, which nobody has used: the first
+/// write to each of its pages.
 static double touch(Memory &memory) {
   assert(memory.size() % piece == 0 && "pieces are whole");
   std::vector<double> times;
@@ -295,7 +302,8 @@ FirstTouch measureFirstTouch() {
     result.usPerMB = touch(memory);
   }
   Memory memory(size / 4, /*huge=*/false);
-  // Once before: where few small pages are free the system takes large ones apart first.
+  // Once before: where few small pages are free the system takes large ones
+  // apart first.
   touch(memory);
   madvise(memory.data(), memory.size(), MADV_DONTNEED);
   result.smallUsPerMB = touch(memory);
@@ -328,8 +336,8 @@ double measureMemoryGBps(unsigned repeat) {
 // Codec
 //===----------------------------------------------------------------------===//
 
-/// Compresses as nnv12c does; empty without libzstd, which a device need not have. The
-/// runtime loads what it needs of it in the same way.
+/// Compresses as nnv12c does; empty without libzstd, which a device need not
+/// have. The runtime loads what it needs of it in the same way.
 static std::vector<uint8_t> compress(const std::vector<uint8_t> &bytes) {
   size_t (*bound)(size_t);
   size_t (*compressInto)(void *, size_t, const void *, size_t, int);
@@ -340,16 +348,17 @@ static std::vector<uint8_t> compress(const std::vector<uint8_t> &bytes) {
     return address != nullptr;
   };
   std::vector<uint8_t> frame;
-  if (find("ZSTD_compressBound", bound) && find("ZSTD_compress", compressInto)) {
+  if (find("ZSTD_compressBound", bound) &&
+      find("ZSTD_compress", compressInto)) {
     frame.resize(bound(bytes.size()));
-    frame.resize(
-        compressInto(frame.data(), frame.size(), bytes.data(), bytes.size(), 6));
+    frame.resize(compressInto(frame.data(), frame.size(), bytes.data(),
+                              bytes.size(), 6));
   }
   return frame;
 }
 
-/// Numbers spread like a layer's weights: with `planes`, their bytes in planes; else
-/// rounded to 8 bits, in channels that each have a scale.
+/// Numbers spread like a layer's weights: with `planes`, their bytes in planes;
+/// else rounded to 8 bits, in channels that each have a scale.
 static std::vector<uint8_t> weights(size_t count, bool planes) {
   std::vector<uint8_t> bytes(count * 4);
   uint64_t state = 1;
@@ -377,17 +386,19 @@ static double measureDecode(bool planes, unsigned repeat) {
   std::vector<uint8_t> frame = compress(weights(count, planes));
   artifact::Fault fault;
   runtime::Decoder decoder;
-  if (frame.empty() || !runtime::Zstd::load(fault) || !decoder.create(count * 4, fault))
+  if (frame.empty() || !runtime::Zstd::load(fault) ||
+      !decoder.create(count * 4, fault))
     return 0;
-  // As on a cold start: every frame another one, from memory and not from the cache.
+  // As on a cold start: every frame another one, from memory and not from the
+  // cache.
   std::vector<std::vector<uint8_t>> frames(64, frame);
   Memory target(count * 4);
   std::vector<double> samples;
   for (unsigned i = 0; i <= 4 * repeat; ++i) {
     const std::vector<uint8_t> &source = frames[i % frames.size()];
     double start = milliseconds();
-    if (!decoder.decode(bundle::Codec_Zstd, planes ? 4 : 1, target.data(), count * 4,
-                        source.data(), source.size()))
+    if (!decoder.decode(bundle::Codec_Zstd, planes ? 4 : 1, target.data(),
+                        count * 4, source.data(), source.size()))
       return 0;
     if (i)
       samples.push_back(milliseconds() - start);

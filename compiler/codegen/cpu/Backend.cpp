@@ -42,9 +42,8 @@ void initializeTargets() {
   (void)once;
 }
 
-std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target,
-                                                   Effort effort,
-                                                   std::string &error) {
+std::unique_ptr<llvm::TargetMachine>
+createMachine(const Target &target, Effort effort, std::string &error) {
   initializeTargets();
   llvm::Triple triple(target.triple);
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);

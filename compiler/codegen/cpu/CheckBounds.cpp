@@ -31,7 +31,8 @@ void nnv12::codegen::describeBounds(ModuleOp module, llvm::StringRef symbol,
                                     llvm::StringRef title,
                                     ArrayRef<int64_t> operandBytes,
                                     int64_t scratchBytes) {
-  auto body = module.lookupSymbol<func::FuncOp>((symbol + kernelBodySuffix).str());
+  auto body =
+      module.lookupSymbol<func::FuncOp>((symbol + kernelBodySuffix).str());
   assert(body && "a kernel of this module");
   Builder b(module.getContext());
   SmallVector<int64_t> bytes(operandBytes);
@@ -71,7 +72,8 @@ private:
                            Value lanes, Value mask);
   LogicalResult checkMasked(Operation *access, Value memory, Value offset,
                             VectorType type, Value mask);
-  void failIf(Value condition, Value offset, int64_t bytes, const Extent &extent);
+  void failIf(Value condition, Value offset, int64_t bytes,
+              const Extent &extent);
 
   func::FuncOp function, fault;
   ImplicitLocOpBuilder b;
@@ -86,7 +88,8 @@ Value titleAddress(ImplicitLocOpBuilder &b, ModuleOp module,
   chars.push_back(0);
   auto type = MemRefType::get({int64_t(chars.size())}, b.getI8Type());
   auto data = DenseElementsAttr::get(
-      RankedTensorType::get(type.getShape(), b.getI8Type()), ArrayRef<int8_t>(chars));
+      RankedTensorType::get(type.getShape(), b.getI8Type()),
+      ArrayRef<int8_t>(chars));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(module.getBody());
@@ -101,7 +104,8 @@ Value titleAddress(ImplicitLocOpBuilder &b, ModuleOp module,
 LogicalResult FunctionChecks::findKernelExtents(ModuleOp module) {
   auto text = function->getAttrOfType<StringAttr>(titleAttribute);
   auto bytes = function->getAttrOfType<DenseI64ArrayAttr>(bytesAttribute);
-  size_t memories = llvm::count_if(function.getArgumentTypes(), llvm::IsaPred<MemRefType>);
+  size_t memories =
+      llvm::count_if(function.getArgumentTypes(), llvm::IsaPred<MemRefType>);
   if (!text || !bytes || size_t(bytes.size()) != memories)
     return function.emitError("found no sizes of its ")
            << memories << " operands, expected them for checks of bounds";
@@ -114,7 +118,8 @@ LogicalResult FunctionChecks::findKernelExtents(ModuleOp module) {
 FailureOr<Extent> FunctionChecks::extentOf(Operation *access, Value memory) {
   if (auto global = memory.getDefiningOp<memref::GetGlobalOp>()) {
     auto type = cast<MemRefType>(memory.getType());
-    return Extent{constant(type.getNumElements() * elementBytes(type)), constant(-1)};
+    return Extent{constant(type.getNumElements() * elementBytes(type)),
+                  constant(-1)};
   }
   auto found = extents.find(memory);
   if (found == extents.end())
@@ -126,37 +131,43 @@ FailureOr<Extent> FunctionChecks::extentOf(Operation *access, Value memory) {
 void FunctionChecks::failIf(Value condition, Value offset, int64_t bytes,
                             const Extent &extent) {
   scf::IfOp::create(b, condition, [&](OpBuilder &inner, Location loc) {
-    func::CallOp::create(inner, loc, fault,
-                         ValueRange{title, extent.operand, offset,
-                                    arith::ConstantIndexOp::create(inner, loc, bytes),
-                                    extent.bytes});
+    func::CallOp::create(
+        inner, loc, fault,
+        ValueRange{title, extent.operand, offset,
+                   arith::ConstantIndexOp::create(inner, loc, bytes),
+                   extent.bytes});
     scf::YieldOp::create(inner, loc);
   });
 }
 
 /// `elements` consecutive ones.
-LogicalResult FunctionChecks::check(Operation *access, Value memory, Value offset,
-                                    int64_t elements) {
+LogicalResult FunctionChecks::check(Operation *access, Value memory,
+                                    Value offset, int64_t elements) {
   auto extent = extentOf(access, memory);
   if (failed(extent))
     return failure();
   int64_t size = elementBytes(memory.getType());
   Value start = arith::MulIOp::create(b, offset, constant(size));
   Value end = arith::AddIOp::create(b, start, constant(elements * size));
-  Value before = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, start, constant(0));
-  Value behind = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end, extent->bytes);
-  failIf(arith::OrIOp::create(b, before, behind), start, elements * size, *extent);
+  Value before =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, start, constant(0));
+  Value behind =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end, extent->bytes);
+  failIf(arith::OrIOp::create(b, before, behind), start, elements * size,
+         *extent);
   return success();
 }
 
 /// One element a lane, at offset + lanes, where the mask is set.
-LogicalResult FunctionChecks::checkLanes(Operation *access, Value memory, Value offset,
-                                         Value lanes, Value mask) {
+LogicalResult FunctionChecks::checkLanes(Operation *access, Value memory,
+                                         Value offset, Value lanes,
+                                         Value mask) {
   auto extent = extentOf(access, memory);
   if (failed(extent))
     return failure();
   int64_t size = elementBytes(memory.getType());
-  auto type = VectorType::get(cast<VectorType>(lanes.getType()).getShape(), b.getI64Type());
+  auto type = VectorType::get(cast<VectorType>(lanes.getType()).getShape(),
+                              b.getI64Type());
   auto splat = [&](Value index) -> Value {
     Value x = arith::IndexCastOp::create(b, b.getI64Type(), index);
     return vector::BroadcastOp::create(b, type, x);
@@ -167,8 +178,10 @@ LogicalResult FunctionChecks::checkLanes(Operation *access, Value memory, Value 
   Value bound = arith::DivSIOp::create(b, extent->bytes, constant(size));
   Value before = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place,
                                        splat(constant(0)));
-  Value behind = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, place, splat(bound));
-  Value bad = arith::AndIOp::create(b, mask, arith::OrIOp::create(b, before, behind));
+  Value behind =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, place, splat(bound));
+  Value bad =
+      arith::AndIOp::create(b, mask, arith::OrIOp::create(b, before, behind));
   Value any = vector::ReductionOp::create(b, vector::CombiningKind::OR, bad);
   // Of several lanes the first one's place is reported.
   Value start = arith::MulIOp::create(b, offset, constant(size));
@@ -176,8 +189,9 @@ LogicalResult FunctionChecks::checkLanes(Operation *access, Value memory, Value 
   return success();
 }
 
-LogicalResult FunctionChecks::checkMasked(Operation *access, Value memory, Value offset,
-                                          VectorType type, Value mask) {
+LogicalResult FunctionChecks::checkMasked(Operation *access, Value memory,
+                                          Value offset, VectorType type,
+                                          Value mask) {
   if (auto known = mask.getDefiningOp<vector::ConstantMaskOp>())
     return check(access, memory, offset, known.getMaskDimSizes().front());
   SmallVector<int64_t> lanes(type.getNumElements());
@@ -202,8 +216,9 @@ LogicalResult FunctionChecks::run(ModuleOp module) {
            "addArguments() has been here");
     size_t first = function.getNumArguments() - 2 * memories - 1;
     for (size_t i = 0; i < memories; ++i)
-      extents[function.getArgument(i)] = {function.getArgument(first + 2 * i),
-                                          function.getArgument(first + 2 * i + 1)};
+      extents[function.getArgument(i)] = {
+          function.getArgument(first + 2 * i),
+          function.getArgument(first + 2 * i + 1)};
     title = function.getArgument(function.getNumArguments() - 1);
   }
   SmallVector<Operation *> accesses;
@@ -258,8 +273,10 @@ LogicalResult FunctionChecks::run(ModuleOp module) {
                 [](Operation *) { return success(); })
             .Default([&](Operation *op) -> LogicalResult {
               // Whatever else takes memory would pass unchecked.
-              if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<MemRefType>))
-                return op->emitError("is an access to memory that cannot be checked");
+              if (llvm::any_of(op->getOperandTypes(),
+                               llvm::IsaPred<MemRefType>))
+                return op->emitError(
+                    "is an access to memory that cannot be checked");
               return success();
             });
     if (failed(result))
@@ -273,9 +290,11 @@ func::FuncOp createFault(ModuleOp module, const Target &target) {
   ImplicitLocOpBuilder b(module.getLoc(), module.getContext());
   b.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types(5, b.getIndexType());
-  auto function = func::FuncOp::create(b, faultFunction, b.getFunctionType(types, {}));
-  function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(b.getContext(),
-                                                           LLVM::Linkage::Internal));
+  auto function =
+      func::FuncOp::create(b, faultFunction, b.getFunctionType(types, {}));
+  function->setAttr(
+      "llvm.linkage",
+      LLVM::LinkageAttr::get(b.getContext(), LLVM::Linkage::Internal));
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
   SmallVector<Value> operands;
@@ -283,8 +302,9 @@ func::FuncOp createFault(ModuleOp module, const Target &target) {
     operands.push_back(arith::IndexCastOp::create(b, b.getI64Type(), argument));
   bool isArm = target.architecture == "aarch64";
   std::string code =
-      isArm ? llvm::formatv(".inst {0}", artifact::boundsFaultInstruction).str()
-            : llvm::formatv("ud2\n.long {0}", artifact::boundsFaultMarker).str();
+      isArm
+          ? llvm::formatv(".inst {0}", artifact::boundsFaultInstruction).str()
+          : llvm::formatv("ud2\n.long {0}", artifact::boundsFaultMarker).str();
   LLVM::InlineAsmOp::create(b, TypeRange(), operands, code,
                             isArm ? "{x0},{x1},{x2},{x3},{x4},~{memory}"
                                   : "{rdi},{rsi},{rdx},{rcx},{r8},~{memory}",
@@ -307,7 +327,8 @@ void addArguments(func::FuncOp function) {
 
 } // namespace
 
-LogicalResult nnv12::codegen::checkBounds(ModuleOp module, const Target &target) {
+LogicalResult nnv12::codegen::checkBounds(ModuleOp module,
+                                          const Target &target) {
   SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
   for (func::FuncOp function : functions)
     if (!function->hasAttr(kernelEntryAttribute))

@@ -42,7 +42,8 @@ Value CoordMath::toVector(const Coord &x) {
   if (x.base.isConstant()) {
     llvm::SmallVector<Attribute> values;
     for (int64_t i = 0; i < lanes; ++i)
-      values.push_back(k.b.getIntegerAttr(laneType, x.base.constant + i * x.stride));
+      values.push_back(
+          k.b.getIntegerAttr(laneType, x.base.constant + i * x.stride));
     return arith::ConstantOp::create(
         k.b, DenseElementsAttr::get(vectorType(), values));
   }
@@ -70,7 +71,8 @@ Coord CoordMath::fromValue(Value value, int64_t lo, int64_t hi) {
   if (lo == hi)
     return Coord(lo);
   if (!isa<VectorType>(value.getType()))
-    return Coord(arith::IndexCastOp::create(k.b, k.b.getIndexType(), value), lo, hi);
+    return Coord(arith::IndexCastOp::create(k.b, k.b.getIndexType(), value), lo,
+                 hi);
   unsigned have = getElementTypeOrSelf(value).getIntOrFloatBitWidth();
   unsigned want = laneType.getIntOrFloatBitWidth();
   if (have < want)
@@ -110,8 +112,8 @@ Coord CoordMath::mul(const Coord &x, int64_t factor) {
   int64_t hi = std::max(x.lo * factor, x.hi * factor);
   if (x.vector)
     return fromVector(
-        arith::MulIOp::create(k.b, x.vector, k.iconst(factor, vectorType())), lo, hi,
-        x.wild);
+        arith::MulIOp::create(k.b, x.vector, k.iconst(factor, vectorType())),
+        lo, hi, x.wild);
   Coord result = x;
   result.base = k.mul(x.base, factor);
   result.stride *= factor;
@@ -138,8 +140,9 @@ Coord CoordMath::div(const Coord &x, int64_t divisor) {
   if (x.lo >= 0 && x.hi < divisor)
     return Coord(0);
   int64_t lo = x.lo / divisor, hi = x.hi / divisor;
-  bool scalar = !x.vector && (x.isUniform() || (!x.wild && x.stride % divisor == 0) ||
-                              staysBetweenMultiples(x, divisor));
+  bool scalar =
+      !x.vector && (x.isUniform() || (!x.wild && x.stride % divisor == 0) ||
+                    staysBetweenMultiples(x, divisor));
   if (!scalar)
     return fromVector(arith::DivUIOp::create(k.b, toVector(x),
                                              k.iconst(divisor, vectorType())),
@@ -150,12 +153,13 @@ Coord CoordMath::div(const Coord &x, int64_t divisor) {
   } else if (x.multiple % divisor == 0) {
     // The value alone may be negative, down to lo - constant, and the division
     // is one of unsigned numbers.
-    int64_t c = (x.base.constant - floorMod(x.base.constant, divisor)) / divisor;
+    int64_t c =
+        (x.base.constant - floorMod(x.base.constant, divisor)) / divisor;
     int64_t shift = x.base.constant > x.lo
                         ? llvm::divideCeil(x.base.constant - x.lo, divisor)
                         : 0;
-    result.base = k.add(
-        k.div(Index(x.base.value, shift * divisor), divisor), c - shift);
+    result.base =
+        k.add(k.div(Index(x.base.value, shift * divisor), divisor), c - shift);
     result.multiple = x.multiple / divisor;
   } else {
     // What is below the known multiple cannot change the quotient.
@@ -176,8 +180,8 @@ Coord CoordMath::rem(const Coord &x, int64_t divisor) {
   if (x.lo >= 0 && x.hi < divisor)
     return x;
   bool invariant = !x.wild && x.stride % divisor == 0;
-  bool scalar = !x.vector &&
-                (x.isUniform() || invariant || staysBetweenMultiples(x, divisor));
+  bool scalar = !x.vector && (x.isUniform() || invariant ||
+                              staysBetweenMultiples(x, divisor));
   if (!scalar)
     return fromVector(arith::RemUIOp::create(k.b, toVector(x),
                                              k.iconst(divisor, vectorType())),
@@ -196,7 +200,8 @@ Coord CoordMath::rem(const Coord &x, int64_t divisor) {
   }
   int64_t g = std::gcd(x.multiple, divisor);
   int64_t below = floorMod(x.base.constant, g);
-  result.base = k.add(k.rem(Index(x.base.value, x.base.constant - below), divisor), below);
+  result.base = k.add(
+      k.rem(Index(x.base.value, x.base.constant - below), divisor), below);
   result.multiple = g;
   return result;
 }
@@ -234,7 +239,8 @@ Coord CoordMath::bounded(Coord x, int64_t lo, int64_t hi) {
   return x;
 }
 
-Coord CoordMath::select(const Condition &condition, const Coord &x, const Coord &y) {
+Coord CoordMath::select(const Condition &condition, const Coord &x,
+                        const Coord &y) {
   if (condition.always())
     return x;
   if (condition.never)
@@ -245,8 +251,8 @@ Coord CoordMath::select(const Condition &condition, const Coord &x, const Coord 
                                          k.val(y.base)),
                  lo, hi);
   return fromVector(
-      arith::SelectOp::create(k.b, toMask(condition), toVector(x), toVector(y)), lo,
-      hi, x.wild || y.wild);
+      arith::SelectOp::create(k.b, toMask(condition), toVector(x), toVector(y)),
+      lo, hi, x.wild || y.wild);
 }
 
 Condition CoordMath::less(const Coord &x, int64_t bound) {
@@ -259,8 +265,9 @@ Condition CoordMath::less(const Coord &x, int64_t bound) {
   if (x.isUniform())
     result.uniform = k.less(x.base, bound);
   else
-    result.varying = arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, toVector(x),
-                                           k.iconst(bound, vectorType()));
+    result.varying =
+        arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, toVector(x),
+                              k.iconst(bound, vectorType()));
   return result;
 }
 
@@ -268,7 +275,8 @@ Condition CoordMath::notLess(const Coord &x, int64_t bound) {
   // Of one comparison, only one part is set.
   Condition result = less(x, bound);
   auto invert = [&](Value v) -> Value {
-    return v ? Value(arith::XOrIOp::create(k.b, v, k.iconst(1, v.getType()))) : v;
+    return v ? Value(arith::XOrIOp::create(k.b, v, k.iconst(1, v.getType())))
+             : v;
   };
   assert(!(result.uniform && result.varying) && "it compares once");
   bool decided = result.never || result.always();

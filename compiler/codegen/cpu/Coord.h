@@ -2,9 +2,9 @@
 //
 // An element kernel computes some lanes at once. The logical index of a lane
 // along a dimension is a Coord: the same for all lanes, or an arithmetic
-// progression over them, or (after a division that cuts the progression, or read
-// from memory) any vector. Most indices stay progressions, so that most memory
-// accesses stay one load.
+// progression over them, or (after a division that cuts the progression, or
+// read from memory) any vector. Most indices stay progressions, so that most
+// memory accesses stay one load.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_COORD_H
@@ -17,10 +17,10 @@
 namespace nnv12::codegen {
 
 struct Coord {
-  Index base;          ///< of lane 0, unless `vector` is set
-  int64_t stride = 0;  ///< lane l is base + l * stride
-  mlir::Value vector;  ///< the lanes, if no progression
-  int64_t lo = 0;      ///< bounds of all active lanes, inclusive
+  Index base;         ///< of lane 0, unless `vector` is set
+  int64_t stride = 0; ///< lane l is base + l * stride
+  mlir::Value vector; ///< the lanes, if no progression
+  int64_t lo = 0;     ///< bounds of all active lanes, inclusive
   int64_t hi = 0;
   int64_t multiple = 1; ///< base.value is a multiple of this
   /// Inactive lanes, lane 0 among them, may be out of bounds.
@@ -36,15 +36,16 @@ struct Coord {
   bool isUniform() const { return !vector && stride == 0; }
   bool isConstant() const { return isUniform() && base.isConstant(); }
   bool operator==(const Coord &other) const {
-    return base.value == other.base.value && base.constant == other.base.constant &&
-           stride == other.stride && vector == other.vector;
+    return base.value == other.base.value &&
+           base.constant == other.base.constant && stride == other.stride &&
+           vector == other.vector;
   }
 };
 
 using Coords = llvm::SmallVector<Coord, 6>;
 
-/// What is known of a comparison: it may be decided, or a test that is the same for
-/// all lanes, or one by lane, or both of these (which must both hold).
+/// What is known of a comparison: it may be decided, or a test that is the same
+/// for all lanes, or one by lane, or both of these (which must both hold).
 struct Condition {
   bool never = false;
   mlir::Value uniform; ///< i1; null if that holds always
@@ -75,7 +76,8 @@ public:
   Condition both(const Condition &x, const Condition &y);
   /// The condition (neither always nor never) as an i1 or a vector of it.
   mlir::Value toMask(const Condition &condition);
-  /// The same coordinate, known to lie in [lo, hi] in the lanes that stay active.
+  /// The same coordinate, known to lie in [lo, hi] in the lanes that stay
+  /// active.
   Coord bounded(Coord x, int64_t lo, int64_t hi);
   /// An integer (a scalar or a vector of `lanes`) as a coordinate; any integer
   /// type, values in [lo, hi].

@@ -39,8 +39,8 @@ bool TensorView::isLike(const TensorView &other) const {
   return shape == other.shape && axes.size() == other.axes.size() &&
          llvm::all_of(llvm::zip(axes, other.axes), [](auto pair) {
            auto &[a, b] = pair;
-           return a.dim == b.dim && a.extent == b.extent && a.stride == b.stride &&
-                  a.step == b.step;
+           return a.dim == b.dim && a.extent == b.extent &&
+                  a.stride == b.stride && a.step == b.step;
          });
 }
 
@@ -51,7 +51,9 @@ int64_t TensorView::block(unsigned dim) const {
   return 1;
 }
 
-void ElementEmitter::addLeaf(Value tensor, Value memory) { leaves[tensor] = memory; }
+void ElementEmitter::addLeaf(Value tensor, Value memory) {
+  leaves[tensor] = memory;
+}
 
 void ElementEmitter::setView(Value tensor, TensorView view) {
   views[tensor] = std::make_unique<TensorView>(std::move(view));
@@ -157,8 +159,9 @@ Value ElementEmitter::guarded(const Condition &inside, Value otherwise,
     return masked();
   // Whether then() gives a scalar is not known before it is emitted.
   otherwise = allLanes(otherwise);
-  return choose(inside.uniform, otherwise.getType(), [&] { return allLanes(masked()); },
-                [&] { return otherwise; });
+  return choose(
+      inside.uniform, otherwise.getType(), [&] { return allLanes(masked()); },
+      [&] { return otherwise; });
 }
 
 Value ElementEmitter::choose(Value condition, Type type,
@@ -168,15 +171,18 @@ Value ElementEmitter::choose(Value condition, Type type,
     Scope scope(*this, 0.5);
     return Values{body()};
   };
-  return k.ifElse(condition, type, [&] { return scoped(then); },
-                  [&] { return scoped(otherwise); })[0];
+  return k.ifElse(
+      condition, type, [&] { return scoped(then); },
+      [&] { return scoped(otherwise); })[0];
 }
 
-Values ElementEmitter::loop(Index lo, Index hi, Index step, Values init,
-                            llvm::function_ref<Values(Value, ValueRange)> body) {
+Values
+ElementEmitter::loop(Index lo, Index hi, Index step, Values init,
+                     llvm::function_ref<Values(Value, ValueRange)> body) {
   double times = 8;
   if (lo.isConstant() && hi.isConstant() && step.isConstant())
-    times = std::max<double>(1, double(hi.constant - lo.constant) / step.constant);
+    times =
+        std::max<double>(1, double(hi.constant - lo.constant) / step.constant);
   Scope scope(*this, times);
   return k.loop(lo, hi, step, init, body);
 }
@@ -185,7 +191,8 @@ Values ElementEmitter::accumulate(
     ArrayRef<int64_t> extents, Values init,
     llvm::function_ref<Values(ArrayRef<Coord>, ValueRange)> body) {
   Coords index;
-  std::function<Values(size_t, Values)> nest = [&](size_t depth, Values carried) {
+  std::function<Values(size_t, Values)> nest = [&](size_t depth,
+                                                   Values carried) {
     if (depth == extents.size())
       return body(index, carried);
     int64_t extent = extents[depth];
@@ -226,8 +233,8 @@ void ElementEmitter::withLanes(int64_t lanes, int64_t active,
   mask = oldMask;
 }
 
-Value ElementEmitter::horizontal(Value x,
-                                 llvm::function_ref<Value(Value, Value)> combine) {
+Value ElementEmitter::horizontal(
+    Value x, llvm::function_ref<Value(Value, Value)> combine) {
   auto type = dyn_cast<VectorType>(x.getType());
   if (!type)
     return x;
@@ -250,7 +257,8 @@ Value ElementEmitter::horizontal(Value x,
 // Indices
 //===----------------------------------------------------------------------===//
 
-Coord ElementEmitter::linearize(ArrayRef<Coord> index, ArrayRef<int64_t> shape) {
+Coord ElementEmitter::linearize(ArrayRef<Coord> index,
+                                ArrayRef<int64_t> shape) {
   assert(index.size() == shape.size() && "a coordinate for each dimension");
   Coord result(0);
   int64_t stride = 1;
@@ -283,10 +291,12 @@ Coords ElementEmitter::broadcastIndex(ArrayRef<Coord> index,
   return result;
 }
 
-Coord ElementEmitter::indexFrom(Value tensor, ArrayRef<Coord> index, int64_t size) {
+Coord ElementEmitter::indexFrom(Value tensor, ArrayRef<Coord> index,
+                                int64_t size) {
   Value x = element(tensor, index);
   Type type = x.getType();
-  Type i64 = getElementTypeOrSelf(type).isInteger(64) ? Type() : k.b.getI64Type();
+  Type i64 =
+      getElementTypeOrSelf(type).isInteger(64) ? Type() : k.b.getI64Type();
   if (i64 && !isUnsigned(tensor) && getElementTypeOrSelf(type).isInteger(32))
     i64 = Type(); // wide enough for any index but those beyond 2^31
   if (i64) {
@@ -355,9 +365,10 @@ Value ElementEmitter::table(ArrayRef<double> values, Type element) {
   MemRefType type = MemRefType::get({int64_t(values.size())}, element);
   SmallVector<Attribute> attributes;
   for (double v : values)
-    attributes.push_back(isa<FloatType>(element)
-                             ? Attribute(k.b.getFloatAttr(element, v))
-                             : Attribute(k.b.getIntegerAttr(element, int64_t(v))));
+    attributes.push_back(
+        isa<FloatType>(element)
+            ? Attribute(k.b.getFloatAttr(element, v))
+            : Attribute(k.b.getIntegerAttr(element, int64_t(v))));
   auto data = DenseElementsAttr::get(
       RankedTensorType::get(type.getShape(), element), attributes);
   // One global for equal tables.
@@ -372,8 +383,8 @@ Value ElementEmitter::table(ArrayRef<double> values, Type element) {
     OpBuilder::InsertionGuard guard(k.b);
     k.b.setInsertionPointToStart(k.module.getBody());
     global = memref::GlobalOp::create(
-        k.b, "table" + std::to_string(count), k.b.getStringAttr("private"), type,
-        data, /*constant=*/true, k.b.getI64IntegerAttr(64));
+        k.b, "table" + std::to_string(count), k.b.getStringAttr("private"),
+        type, data, /*constant=*/true, k.b.getI64IntegerAttr(64));
   }
   return memref::GetGlobalOp::create(k.b, type, global.getSymName());
 }

@@ -1,12 +1,12 @@
 //===- Element.h - One element of a tensor, computed in place ---*- C++ -*-===//
 //
-// The generic way to compute a layer, or the layers of a nn.fuse: `element` gives
-// the value of a tensor at a logical index, for one element or for some lanes
-// along a dimension, by recursion through the layers down to memory. It works for
-// every layout, since only leaves and the result know theirs.
+// The generic way to compute a layer, or the layers of a nn.fuse: `element`
+// gives the value of a tensor at a logical index, for one element or for some
+// lanes along a dimension, by recursion through the layers down to memory. It
+// works for every layout, since only leaves and the result know theirs.
 //
-// A layer is a function in a table (elementFunctions) that calls `element` for its
-// operands at other indices.
+// A layer is a function in a table (elementFunctions) that calls `element` for
+// its operands at other indices.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ELEMENT_H
@@ -33,11 +33,12 @@ struct TensorView {
 
 class ElementEmitter {
 public:
-  ElementEmitter(KernelBuilder &k, mlir::Type laneType) : k(k), at(k, laneType) {}
+  ElementEmitter(KernelBuilder &k, mlir::Type laneType)
+      : k(k), at(k, laneType) {}
 
   KernelBuilder &k;
-  CoordMath at;       ///< coordinate arithmetic; holds the number of lanes
-  mlir::Value mask;   ///< lanes that may touch memory; null means all
+  CoordMath at;     ///< coordinate arithmetic; holds the number of lanes
+  mlir::Value mask; ///< lanes that may touch memory; null means all
   /// A lane that is not active is past the end of a vector known now.
   bool hasStaticTail() const { return at.active < at.lanes; }
 
@@ -50,8 +51,8 @@ public:
   static mlir::Type elementType(mlir::Value tensor);
   static bool isUnsigned(mlir::Value tensor);
 
-  /// The tensor's elements at `index`, in the compute type: a scalar if the index
-  /// is uniform, else a scalar (all lanes equal) or a vector.
+  /// The tensor's elements at `index`, in the compute type: a scalar if the
+  /// index is uniform, else a scalar (all lanes equal) or a vector.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<Coord> index);
   /// As a vector of all lanes (or as it is, if there is one lane).
   mlir::Value allLanes(mlir::Value x);
@@ -59,8 +60,8 @@ public:
   void unify(mlir::Value &x, mlir::Value &y);
   mlir::Value select(const Condition &condition, mlir::Value x, mlir::Value y);
 
-  /// inside ? then() : otherwise. then() is emitted so that memory is touched only
-  /// where the condition holds.
+  /// inside ? then() : otherwise. then() is emitted so that memory is touched
+  /// only where the condition holds.
   mlir::Value guarded(const Condition &inside, mlir::Value otherwise,
                       llvm::function_ref<mlir::Value()> then);
   /// condition (one for all lanes) ? then() : otherwise(), both of `type`.
@@ -68,28 +69,34 @@ public:
                      llvm::function_ref<mlir::Value()> then,
                      llvm::function_ref<mlir::Value()> otherwise);
   /// A nest of loops over `extents`, outermost first, with carried values.
-  Values accumulate(llvm::ArrayRef<int64_t> extents, Values init,
-                    llvm::function_ref<Values(llvm::ArrayRef<Coord>, mlir::ValueRange)> body);
+  Values accumulate(
+      llvm::ArrayRef<int64_t> extents, Values init,
+      llvm::function_ref<Values(llvm::ArrayRef<Coord>, mlir::ValueRange)> body);
   /// One loop from lo to hi with carried values.
   Values loop(Index lo, Index hi, Index step, Values init,
               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
   /// A vector of all lanes folded to a scalar, pairwise.
-  mlir::Value horizontal(mlir::Value x,
-                         llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
-  /// Runs `body` with `lanes` lanes, of which `active` count, where there was one.
-  void withLanes(int64_t lanes, int64_t active, llvm::function_ref<void()> body);
-  /// The dimension of `tensor` along which elements follow each other in memory,
-  /// or -1.
+  mlir::Value
+  horizontal(mlir::Value x,
+             llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+  /// Runs `body` with `lanes` lanes, of which `active` count, where there was
+  /// one.
+  void withLanes(int64_t lanes, int64_t active,
+                 llvm::function_ref<void()> body);
+  /// The dimension of `tensor` along which elements follow each other in
+  /// memory, or -1.
   int contiguousDim(mlir::Value tensor);
 
   /// Row-major position of an index, and the reverse.
   Coord linearize(llvm::ArrayRef<Coord> index, llvm::ArrayRef<int64_t> shape);
   Coords delinearize(Coord linear, llvm::ArrayRef<int64_t> shape);
   /// Index of an operand that broadcasts to a result of rank index.size().
-  Coords broadcastIndex(llvm::ArrayRef<Coord> index, llvm::ArrayRef<int64_t> shape);
-  /// An index read from an integer tensor, as ONNX: negative ones count from the
-  /// end, and any is clamped into [0, size).
-  Coord indexFrom(mlir::Value tensor, llvm::ArrayRef<Coord> index, int64_t size);
+  Coords broadcastIndex(llvm::ArrayRef<Coord> index,
+                        llvm::ArrayRef<int64_t> shape);
+  /// An index read from an integer tensor, as ONNX: negative ones count from
+  /// the end, and any is clamped into [0, size).
+  Coord indexFrom(mlir::Value tensor, llvm::ArrayRef<Coord> index,
+                  int64_t size);
 
   /// Offset in memory; the coordinates' structure decides how to load.
   Coord offset(const TensorView &view, llvm::ArrayRef<Coord> index);
@@ -106,7 +113,9 @@ public:
     rootOffset = offset;
   }
   /// Whether every access to the leaf so far was at the root index.
-  bool isReadInPlace(mlir::Value tensor) const { return !readElsewhere.count(tensor); }
+  bool isReadInPlace(mlir::Value tensor) const {
+    return !readElsewhere.count(tensor);
+  }
 
   /// Instructions so far, roughly, weighted by the loops around them.
   double cost = 0;

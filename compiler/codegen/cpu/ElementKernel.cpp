@@ -81,10 +81,12 @@ static void collectCuts(ElementEmitter &e, Value tensor,
 
 /// Cuts the result's memory into parts: at `cuts` and before a last block that
 /// is partly padding.
-static std::vector<Box> boxesOf(ElementEmitter &e, const ElementProgram &program) {
+static std::vector<Box> boxesOf(ElementEmitter &e,
+                                const ElementProgram &program) {
   const TensorView &out = program.output;
   std::vector<std::vector<int64_t>> cuts(out.shape.size());
-  if (e.view(program.root).shape == out.shape && llvm::is_contained(program.leaves, program.root) == false)
+  if (e.view(program.root).shape == out.shape &&
+      llvm::is_contained(program.leaves, program.root) == false)
     collectCuts(e, program.root, cuts);
   Box whole;
   for (const Axis &axis : out.axes) {
@@ -142,7 +144,8 @@ static void hoistInvariants(Operation *loop) {
   auto op = dyn_cast<scf::ForOp>(loop);
   if (!op)
     return;
-  for (Operation &inner : llvm::make_early_inc_range(op.getBody()->without_terminator())) {
+  for (Operation &inner :
+       llvm::make_early_inc_range(op.getBody()->without_terminator())) {
     bool reads = isa<memref::LoadOp, vector::LoadOp, vector::MaskedLoadOp,
                      vector::GatherOp>(inner);
     if (inner.getNumRegions() || !(reads || isMemoryEffectFree(&inner)))
@@ -199,15 +202,16 @@ private:
 /// How a box is looped over.
 struct KernelEmitter::Shape {
   int64_t lanes = 1;
-  int vectorAxis = -1;       ///< none in scalar code
-  bool inBlock = false;      ///< the vector axis is the inside of a block
-  int innerAxis = -1;        ///< of the innermost loop; -1 if there is none
-  SmallVector<int> rowAxes;  ///< the others that are longer than one
+  int vectorAxis = -1;      ///< none in scalar code
+  bool inBlock = false;     ///< the vector axis is the inside of a block
+  int innerAxis = -1;       ///< of the innermost loop; -1 if there is none
+  SmallVector<int> rowAxes; ///< the others that are longer than one
   int64_t rows = 1;
   int64_t innerElements = 1; ///< along innerAxis
-  int64_t innerSteps = 1;    ///< vectors or elements along innerAxis, tail included
-  /// The rows in tiles; where a row is more than a tile, a tile has `chunk` steps
-  /// of one row.
+  int64_t innerSteps =
+      1; ///< vectors or elements along innerAxis, tail included
+  /// The rows in tiles; where a row is more than a tile, a tile has `chunk`
+  /// steps of one row.
   UnitGrid grid = UnitGrid::single({});
   int64_t chunk = 1, chunks = 1;
   int64_t tiles() const { return grid.tiles() * chunks; }
@@ -250,7 +254,8 @@ KernelEmitter::Shape KernelEmitter::shapeOf(const Box &box) const {
     for (int a : s.rowAxes)
       s.rows *= extent(a);
   }
-  double elementsPerStep = s.inBlock ? double(axes[s.vectorAxis].extent) : s.lanes;
+  double elementsPerStep =
+      s.inBlock ? double(axes[s.vectorAxis].extent) : s.lanes;
   double rowWork = work * s.innerSteps * elementsPerStep;
   SmallVector<int64_t> rowExtents;
   for (int a : s.rowAxes)
@@ -262,7 +267,8 @@ KernelEmitter::Shape KernelEmitter::shapeOf(const Box &box) const {
   }
   s.grid = UnitGrid(rowExtents, rowWork);
   if (rowWork > tileWork) {
-    s.chunks = std::min<int64_t>(s.innerSteps, int64_t(rowWork / tileWork + 0.5));
+    s.chunks =
+        std::min<int64_t>(s.innerSteps, int64_t(rowWork / tileWork + 0.5));
     s.chunks = std::max<int64_t>(s.chunks, 1);
     s.chunk = (s.innerSteps + s.chunks - 1) / s.chunks;
     s.chunks = (s.innerSteps + s.chunk - 1) / s.chunk;
@@ -317,15 +323,19 @@ void KernelEmitter::emitElements(ArrayRef<Coord> position,
   }
   e.setRoot(index, out, offset);
   double before = e.cost;
-  Type element = cast<RankedTensorType>(layer->getResult(0).getType()).getElementType();
+  Type element =
+      cast<RankedTensorType>(layer->getResult(0).getType()).getElementType();
   Type compute = computeType(element);
-  Value zero = isa<FloatType>(compute) ? k.fconst(0, compute) : k.iconst(0, compute);
-  Value x = e.guarded(inside, zero, [&] { return e.element(program.root, index); });
+  Value zero =
+      isa<FloatType>(compute) ? k.fconst(0, compute) : k.iconst(0, compute);
+  Value x =
+      e.guarded(inside, zero, [&] { return e.element(program.root, index); });
   x = toStorage(k, e.allLanes(x), element);
   if (e.hasStaticTail() && e.at.active == 1)
     k.storePart(x, output, offset.base, 1);
   else if (e.hasStaticTail())
-    vector::MaskedStoreOp::create(k.b, output, ValueRange{k.val(offset.base)}, e.mask, x);
+    vector::MaskedStoreOp::create(k.b, output, ValueRange{k.val(offset.base)},
+                                  e.mask, x);
   else
     k.store(x, output, offset.base);
   total += (e.cost - before + 1) * weight;
@@ -354,7 +364,8 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
     };
     auto body = [&] {
       if (plan == Plan::Flat) {
-        Coord linear = coordOf(step, s.lanes, (s.innerElements - 1) / s.lanes * s.lanes);
+        Coord linear =
+            coordOf(step, s.lanes, (s.innerElements - 1) / s.lanes * s.lanes);
         linear.stride = 1;
         linear.hi = std::min(linear.hi + s.lanes - 1, s.innerElements - 1);
         int64_t stride = 1;
@@ -365,7 +376,8 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
         return emitElements(position, linear);
       }
       if (vectorInner) {
-        Coord c = coordOf(step, s.lanes, (s.innerElements - 1) / s.lanes * s.lanes);
+        Coord c =
+            coordOf(step, s.lanes, (s.innerElements - 1) / s.lanes * s.lanes);
         c.stride = 1;
         c.hi = std::min(c.hi + active - 1, s.innerElements - 1);
         position[s.innerAxis] = e.at.add(c, Coord(box.lo[s.innerAxis]));
@@ -399,7 +411,8 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
   auto row = [&](Index r, Index from, Index to, Value isLast) {
     int64_t below = 1;
     for (int a : llvm::reverse(s.rowAxes)) {
-      Coord c = r.isConstant() ? Coord(r.constant) : Coord(k.val(r), 0, s.rows - 1);
+      Coord c =
+          r.isConstant() ? Coord(r.constant) : Coord(k.val(r), 0, s.rows - 1);
       c = e.at.div(c, below);
       if (below * extent(a) < s.rows)
         c = e.at.rem(c, extent(a));
@@ -435,7 +448,8 @@ void KernelEmitter::emitBox(const Box &box, int64_t firstTile, Value begin,
     if (s.chunks == 1)
       return s.grid.forRanges(k, lo, hi, [&](Index first, Index last) {
         if (s.rows == 1) {
-          k.loop(first, last, 1, [&](Value) { row(Index(0), 0, s.innerSteps, Value()); });
+          k.loop(first, last, 1,
+                 [&](Value) { row(Index(0), 0, s.innerSteps, Value()); });
           return;
         }
         hoistedLoop(k, first, last, 1,
@@ -471,40 +485,44 @@ KernelInfo KernelEmitter::emit(StringRef symbol) {
     memories.push_back(storageType(elementOf(operand)));
   KernelInfo info;
   info.tiles = 0;
-  k.kernel(symbol, memories, [&](ValueRange operands, Value, Value begin, Value end) {
-    output = operands[0];
-    if (program.output.elements() == 0)
-      return;
-    assert(program.leaves.size() + 1 == operands.size() &&
-           "a leaf for each operand of the layer");
-    for (auto [leaf, memory] : llvm::zip(program.leaves, operands.drop_front()))
-      e.addLeaf(leaf, memory);
-    work = workPerElement(program);
-    singleTile = work * program.output.elements() < 2 * tileWork;
-    std::vector<Box> boxes = boxesOf(e, program);
-    TileMap map;
-    for (const Axis &axis : program.output.axes)
-      map.axes.push_back({axis.extent, axis.stride});
-    if (plan == Plan::Flat) { // the boxes are cut from memory, whatever its axes
-      map.axes.assign(1, {program.output.elements(), 1});
-      boxes.resize(1);
-    }
-    if (singleTile) {
-      info.tiles = 1;
-      info.maps.push_back(TileMap::grid(map.axes, {}));
-      k.loop(begin, end, 1, [&](Value) {
-        for (const Box &box : boxes)
-          emitBox(box, 0, begin, end);
+  k.kernel(
+      symbol, memories,
+      [&](ValueRange operands, Value, Value begin, Value end) {
+        output = operands[0];
+        if (program.output.elements() == 0)
+          return;
+        assert(program.leaves.size() + 1 == operands.size() &&
+               "a leaf for each operand of the layer");
+        for (auto [leaf, memory] :
+             llvm::zip(program.leaves, operands.drop_front()))
+          e.addLeaf(leaf, memory);
+        work = workPerElement(program);
+        singleTile = work * program.output.elements() < 2 * tileWork;
+        std::vector<Box> boxes = boxesOf(e, program);
+        TileMap map;
+        for (const Axis &axis : program.output.axes)
+          map.axes.push_back({axis.extent, axis.stride});
+        if (plan ==
+            Plan::Flat) { // the boxes are cut from memory, whatever its axes
+          map.axes.assign(1, {program.output.elements(), 1});
+          boxes.resize(1);
+        }
+        if (singleTile) {
+          info.tiles = 1;
+          info.maps.push_back(TileMap::grid(map.axes, {}));
+          k.loop(begin, end, 1, [&](Value) {
+            for (const Box &box : boxes)
+              emitBox(box, 0, begin, end);
+          });
+          return;
+        }
+        for (const Box &box : boxes) {
+          emitBox(box, info.tiles, begin, end);
+          map.parts.push_back(partOf(box));
+          info.tiles += shapeOf(box).tiles();
+        }
+        info.maps.push_back(std::move(map));
       });
-      return;
-    }
-    for (const Box &box : boxes) {
-      emitBox(box, info.tiles, begin, end);
-      map.parts.push_back(partOf(box));
-      info.tiles += shapeOf(box).tiles();
-    }
-    info.maps.push_back(std::move(map));
-  });
   if (info.tiles == 0)
     return info;
   auto resultType = cast<RankedTensorType>(layer->getResult(0).getType());
@@ -528,8 +546,9 @@ bool codegen::hasElementKernel(Operation *layer) {
   if (layer->getNumResults() != 1)
     return false;
   ElementProgram program = ElementProgram::of(layer);
-  return llvm::all_of(program.ops,
-                      [](Operation *op) { return elementFunction(op) != nullptr; });
+  return llvm::all_of(program.ops, [](Operation *op) {
+    return elementFunction(op) != nullptr;
+  });
 }
 
 KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
@@ -538,7 +557,8 @@ KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
   // Vectors of indices are i32 unless a tensor is too large for that.
   int64_t largest = llvm::product_of(program.output.shape);
   auto look = [&](Value v) {
-    largest = std::max(largest, nn::Layout::of(cast<RankedTensorType>(v.getType())).size());
+    largest = std::max(
+        largest, nn::Layout::of(cast<RankedTensorType>(v.getType())).size());
   };
   llvm::for_each(program.leaves, look);
   bool scalarOnly = false;
@@ -558,7 +578,8 @@ KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
   auto attempt = [&](Plan plan) {
     KernelEmitter emitter(k, layer, plan, laneType);
     KernelInfo info = emitter.emit(symbol);
-    auto function = k.module.lookupSymbol<func::FuncOp>((symbol + kernelBodySuffix).str());
+    auto function =
+        k.module.lookupSymbol<func::FuncOp>((symbol + kernelBodySuffix).str());
     function->remove();
     if (best && best->cost <= emitter.cost()) {
       function->erase();
@@ -585,9 +606,11 @@ KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
     attempt(Plan::Scalar);
   } else {
     double cost = attempt(Plan::Rows);
-    if (flatPossible && innermost < k.VL && innermost < program.output.elements())
+    if (flatPossible && innermost < k.VL &&
+        innermost < program.output.elements())
       attempt(Plan::Flat);
-    // Sums along what is contiguous are vectors even where elements come singly.
+    // Sums along what is contiguous are vectors even where elements come
+    // singly.
     bool sums = llvm::any_of(program.ops, [](Operation *op) {
       return isa<nn::ReduceOp, nn::MatMulOp>(op);
     });

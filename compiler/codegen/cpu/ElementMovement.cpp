@@ -17,9 +17,11 @@ static Value zeroOf(ElementEmitter &e, Value tensor) {
   return isa<FloatType>(type) ? e.k.fconst(0, type) : e.k.iconst(0, type);
 }
 
-static Value emitReshape(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitReshape(ElementEmitter &e, Operation *op,
+                         ArrayRef<Coord> index) {
   Value input = op->getOperand(0);
-  ArrayRef<int64_t> to = e.view(op->getResult(0)).shape, from = e.view(input).shape;
+  ArrayRef<int64_t> to = e.view(op->getResult(0)).shape,
+                    from = e.view(input).shape;
   // Matches groups of dimensions of the same product, so that an index is taken
   // apart no further than the shapes differ.
   Coords result(from.size(), Coord(0));
@@ -47,7 +49,8 @@ static Value emitReshape(ElementEmitter &e, Operation *op, ArrayRef<Coord> index
   return e.element(input, result);
 }
 
-static Value emitTranspose(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitTranspose(ElementEmitter &e, Operation *op,
+                           ArrayRef<Coord> index) {
   auto transpose = cast<nn::TransposeOp>(op);
   Coords result(index.size(), Coord(0));
   for (size_t i = 0; i < index.size(); ++i)
@@ -55,7 +58,8 @@ static Value emitTranspose(ElementEmitter &e, Operation *op, ArrayRef<Coord> ind
   return e.element(transpose.getInput(), result);
 }
 
-static Value emitSlice(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitSlice(ElementEmitter &e, Operation *op,
+                       ArrayRef<Coord> index) {
   auto slice = cast<nn::SliceOp>(op);
   Coords result;
   for (size_t i = 0; i < index.size(); ++i)
@@ -64,7 +68,8 @@ static Value emitSlice(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) 
   return e.element(slice.getInput(), result);
 }
 
-static Value emitConcat(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitConcat(ElementEmitter &e, Operation *op,
+                        ArrayRef<Coord> index) {
   auto concat = cast<nn::ConcatOp>(op);
   int64_t axis = concat.getAxis(), start = 0;
   struct Part {
@@ -105,7 +110,8 @@ static Value emitConcat(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
     return result;
   }
   // A binary search over the parts.
-  std::function<Value(size_t, size_t)> search = [&](size_t lo, size_t hi) -> Value {
+  std::function<Value(size_t, size_t)> search = [&](size_t lo,
+                                                    size_t hi) -> Value {
     if (hi - lo == 1)
       return e.allLanes(at(parts[lo]));
     size_t middle = (lo + hi) / 2;
@@ -113,14 +119,16 @@ static Value emitConcat(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
     Type type = computeType(e.elementType(op->getResult(0)));
     if (e.at.lanes > 1)
       type = e.k.vec(e.at.lanes, type);
-    return e.choose(condition, type, [&] { return search(lo, middle); },
-                    [&] { return search(middle, hi); });
+    return e.choose(
+        condition, type, [&] { return search(lo, middle); },
+        [&] { return search(middle, hi); });
   };
   return search(0, parts.size());
 }
 
 /// Where element `i` of a padded dimension of `size` elements comes from.
-static Coord paddedSource(ElementEmitter &e, Coord i, int64_t size, nn::PadMode mode) {
+static Coord paddedSource(ElementEmitter &e, Coord i, int64_t size,
+                          nn::PadMode mode) {
   if (i.lo >= 0 && i.hi < size)
     return i;
   assert(size > 0 && "there is an element to repeat");
@@ -169,10 +177,12 @@ static Value emitPad(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
     }
     result.push_back(i);
   }
-  return e.guarded(inside, outside, [&] { return e.element(pad.getInput(), result); });
+  return e.guarded(inside, outside,
+                   [&] { return e.element(pad.getInput(), result); });
 }
 
-static Value emitGather(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitGather(ElementEmitter &e, Operation *op,
+                        ArrayRef<Coord> index) {
   auto gather = cast<nn::GatherOp>(op);
   int64_t axis = gather.getAxis();
   ArrayRef<int64_t> shape = e.view(gather.getInput()).shape;
@@ -180,8 +190,8 @@ static Value emitGather(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
   if (llvm::is_contained(shape, 0))
     return zeroOf(e, op->getResult(0));
   Coords result(index.take_front(axis));
-  result.push_back(
-      e.indexFrom(gather.getIndices(), index.slice(axis, indexRank), shape[axis]));
+  result.push_back(e.indexFrom(gather.getIndices(),
+                               index.slice(axis, indexRank), shape[axis]));
   result.append(index.begin() + axis + indexRank, index.end());
   return e.element(gather.getInput(), result);
 }
@@ -200,7 +210,8 @@ static Value emitGatherElements(ElementEmitter &e, Operation *op,
   return e.element(gather.getInput(), result);
 }
 
-static Value emitGatherND(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitGatherND(ElementEmitter &e, Operation *op,
+                          ArrayRef<Coord> index) {
   auto gather = cast<nn::GatherNDOp>(op);
   ArrayRef<int64_t> shape = e.view(gather.getInput()).shape;
   ArrayRef<int64_t> indices = e.view(gather.getIndices()).shape;
@@ -229,12 +240,13 @@ static Value emitReverseSequence(ElementEmitter &e, Operation *op,
   // Lengths beyond the axis are clamped.
   Type type = t.getType();
   length = arith::MinSIOp::create(e.k.b, length, e.k.iconst(size, type));
-  Value inside = arith::CmpIOp::create(e.k.b, arith::CmpIPredicate::slt, t, length);
+  Value inside =
+      arith::CmpIOp::create(e.k.b, arith::CmpIPredicate::slt, t, length);
   Value back = arith::SubIOp::create(
       e.k.b, arith::SubIOp::create(e.k.b, length, e.k.iconst(1, type)), t);
   Coords result(index);
-  result[time] = e.at.fromValue(
-      arith::SelectOp::create(e.k.b, inside, back, t), 0, size - 1);
+  result[time] = e.at.fromValue(arith::SelectOp::create(e.k.b, inside, back, t),
+                                0, size - 1);
   return e.element(reverse.getInput(), result);
 }
 

@@ -1,7 +1,7 @@
 //===- ElementReduction.cpp - Layers that sum over elements ---------------===//
 //
-// Plain loops, for every rank and element type. The shapes and types that matter
-// for speed have routines of their own.
+// Plain loops, for every rank and element type. The shapes and types that
+// matter for speed have routines of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,11 @@ using nn::BinaryKind;
 using Combine = llvm::function_ref<Value(Value, Value)>;
 
 /// Folds term(i…) over all i below `extents` with `combine`. Where there is one
-/// lane, extent `laneDim` (if not negative) goes through vectors; then `term` is
-/// called with a coordinate that differs by lane.
+/// lane, extent `laneDim` (if not negative) goes through vectors; then `term`
+/// is called with a coordinate that differs by lane.
 static Value fold(ElementEmitter &e, ArrayRef<int64_t> extents, int laneDim,
-                  Value identity, llvm::function_ref<Value(ArrayRef<Coord>)> term,
+                  Value identity,
+                  llvm::function_ref<Value(ArrayRef<Coord>)> term,
                   Combine combine) {
   bool inner = e.at.lanes == 1 && laneDim >= 0 && extents[laneDim] >= 4;
   int64_t lanes = inner ? e.k.VL : e.at.lanes;
@@ -39,10 +40,13 @@ static Value fold(ElementEmitter &e, ArrayRef<int64_t> extents, int laneDim,
   // than a load.
   constexpr int64_t chains = 4;
   int64_t count = 1;
-  auto step = [&](int64_t length, llvm::function_ref<Value(Coord)> at, Values sums) {
+  auto step = [&](int64_t length, llvm::function_ref<Value(Coord)> at,
+                  Values sums) {
     int64_t stride = inner ? lanes : 1;
     int64_t whole = length / stride;
-    auto one = [&](Coord i, Value sum) { return combine(sum, e.allLanes(at(i))); };
+    auto one = [&](Coord i, Value sum) {
+      return combine(sum, e.allLanes(at(i)));
+    };
     auto coord = [&](Index i, int64_t u) {
       Coord c(i.isConstant() ? Value() : i.value, 0, length - 1, stride);
       c.base = e.k.add(i, u * stride);
@@ -60,8 +64,9 @@ static Value fold(ElementEmitter &e, ArrayRef<int64_t> extents, int laneDim,
       };
       if (to - from == unroll)
         return body(Index(from * stride), sums);
-      return e.loop(from * stride, to * stride, unroll * stride, sums,
-                    [&](Value i, ValueRange s) { return body(Index(i), Values(s)); });
+      return e.loop(
+          from * stride, to * stride, unroll * stride, sums,
+          [&](Value i, ValueRange s) { return body(Index(i), Values(s)); });
     };
     auto all = [&] {
       int64_t unrolled = count > 1 ? whole / chains * chains : 0;
@@ -93,12 +98,15 @@ static Value fold(ElementEmitter &e, ArrayRef<int64_t> extents, int laneDim,
     outer[innermost] = 1;
   Values sums(count, identity);
   sums = e.accumulate(outer, sums, [&](ArrayRef<Coord> i, ValueRange s) {
-    return step(length, [&](Coord c) {
-      Coords at(i);
-      if (!at.empty())
-        at[innermost] = c;
-      return term(at);
-    }, Values(s));
+    return step(
+        length,
+        [&](Coord c) {
+          Coords at(i);
+          if (!at.empty())
+            at[innermost] = c;
+          return term(at);
+        },
+        Values(s));
   });
   Value sum = sums[0];
   for (int64_t u = 1; u < count; ++u)
@@ -132,22 +140,27 @@ static Value identityOf(ElementEmitter &e, nn::ReduceKind kind, Type type,
   case nn::ReduceKind::min:
     if (isFloat)
       return e.k.fconst(infinity, type);
-    return integer(isUnsigned || bits == 1 ? -1
-                                           : int64_t(~uint64_t(0) >> (65 - bits)));
+    return integer(
+        isUnsigned || bits == 1 ? -1 : int64_t(~uint64_t(0) >> (65 - bits)));
   }
   return {};
 }
 
 static BinaryKind binaryOf(nn::ReduceKind kind) {
   switch (kind) {
-  case nn::ReduceKind::max: return BinaryKind::max;
-  case nn::ReduceKind::min: return BinaryKind::min;
-  case nn::ReduceKind::prod: return BinaryKind::mul;
-  default: return BinaryKind::add;
+  case nn::ReduceKind::max:
+    return BinaryKind::max;
+  case nn::ReduceKind::min:
+    return BinaryKind::min;
+  case nn::ReduceKind::prod:
+    return BinaryKind::mul;
+  default:
+    return BinaryKind::add;
   }
 }
 
-static Value emitReduce(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitReduce(ElementEmitter &e, Operation *op,
+                        ArrayRef<Coord> index) {
   auto reduce = cast<nn::ReduceOp>(op);
   Value input = reduce.getInput();
   ArrayRef<int64_t> shape = e.view(input).shape;
@@ -182,7 +195,9 @@ static Value emitReduce(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
           source[dims[j]] = i[j];
         return e.element(input, source);
       },
-      [&](Value x, Value y) { return emitBinary(e.k, kind, x, y, isUnsigned); });
+      [&](Value x, Value y) {
+        return emitBinary(e.k, kind, x, y, isUnsigned);
+      });
   if (reduce.getKind() != nn::ReduceKind::mean)
     return result;
   Type resultType = result.getType();
@@ -191,7 +206,8 @@ static Value emitReduce(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
   return emitBinary(e.k, BinaryKind::div, result, divisor, isUnsigned);
 }
 
-static Value emitArgReduce(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitArgReduce(ElementEmitter &e, Operation *op,
+                           ArrayRef<Coord> index) {
   auto reduce = cast<nn::ArgReduceOp>(op);
   Value input = reduce.getInput();
   int64_t axis = reduce.getAxis(), size = e.view(input).shape[axis];
@@ -206,9 +222,11 @@ static Value emitArgReduce(ElementEmitter &e, Operation *op, ArrayRef<Coord> ind
       source.insert(source.begin() + axis, i);
     return e.allLanes(e.element(input, source));
   };
-  bool max = reduce.getKind() == nn::ReduceKind::max, last = reduce.getSelectLast();
-  BinaryKind better = max ? (last ? BinaryKind::greater_equal : BinaryKind::greater)
-                          : (last ? BinaryKind::less_equal : BinaryKind::less);
+  bool max = reduce.getKind() == nn::ReduceKind::max,
+       last = reduce.getSelectLast();
+  BinaryKind better =
+      max ? (last ? BinaryKind::greater_equal : BinaryKind::greater)
+          : (last ? BinaryKind::less_equal : BinaryKind::less);
   Values best = {at(Coord(0)), e.allLanes(e.k.iconst(0, i64))};
   if (size > 1)
     best = e.loop(1, size, 1, best, [&](Value i, ValueRange s) {
@@ -274,7 +292,8 @@ static Value sumOf(ElementEmitter &e, Value x, Value y) {
   return emitBinary(e.k, BinaryKind::add, x, y);
 }
 
-static Value emitMatMul(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitMatMul(ElementEmitter &e, Operation *op,
+                        ArrayRef<Coord> index) {
   auto matmul = cast<nn::MatMulOp>(op);
   Value lhs = matmul.getLhs(), rhs = matmul.getRhs();
   ArrayRef<int64_t> left = e.view(lhs).shape, right = e.view(rhs).shape;
@@ -284,9 +303,12 @@ static Value emitMatMul(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
   Coord m = index[index.size() - 2], n = index.back();
   ArrayRef<Coord> batch = index.drop_back(2);
   // Along the sum both operands should be contiguous.
-  int leftInner = left.size() - (leftT ? 2 : 1), rightInner = right.size() - (rightT ? 1 : 2);
-  int laneDim = e.contiguousDim(lhs) == leftInner && e.contiguousDim(rhs) == rightInner
-                    ? 0 : -1;
+  int leftInner = left.size() - (leftT ? 2 : 1),
+      rightInner = right.size() - (rightT ? 1 : 2);
+  int laneDim =
+      e.contiguousDim(lhs) == leftInner && e.contiguousDim(rhs) == rightInner
+          ? 0
+          : -1;
   Value sum = fold(
       e, {depth}, laneDim, zero(e, type),
       [&](ArrayRef<Coord> i) {
@@ -318,14 +340,16 @@ struct Window {
 } // namespace
 
 /// Window element `tap` of output position `out`.
-static Window windowAt(ElementEmitter &e, ArrayRef<Coord> out, ArrayRef<Coord> tap,
-                       ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations,
-                       ArrayRef<int64_t> padsLow, ArrayRef<int64_t> sizes) {
+static Window windowAt(ElementEmitter &e, ArrayRef<Coord> out,
+                       ArrayRef<Coord> tap, ArrayRef<int64_t> strides,
+                       ArrayRef<int64_t> dilations, ArrayRef<int64_t> padsLow,
+                       ArrayRef<int64_t> sizes) {
   assert(out.size() == sizes.size() && tap.size() == sizes.size() &&
          "one of each a spatial dimension");
   Window w;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    Coord i = e.at.add(e.at.mul(out[d], strides[d]), e.at.mul(tap[d], dilations[d]));
+    Coord i =
+        e.at.add(e.at.mul(out[d], strides[d]), e.at.mul(tap[d], dilations[d]));
     i = e.at.add(i, Coord(-padsLow[d]));
     w.inside = e.at.both(w.inside, e.at.within(i, 0, sizes[d]));
     w.spatial.push_back(e.at.bounded(i, 0, sizes[d] - 1));
@@ -345,9 +369,9 @@ static Value emitConv(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
   Value sum = fold(
       e, extents, -1, zero(e, type),
       [&](ArrayRef<Coord> i) {
-        Window window = windowAt(e, index.drop_front(2), i.drop_front(),
-                                 conv.getStrides(), conv.getDilations(),
-                                 conv.getPadsLow(), in.drop_front(2));
+        Window window =
+            windowAt(e, index.drop_front(2), i.drop_front(), conv.getStrides(),
+                     conv.getDilations(), conv.getPadsLow(), in.drop_front(2));
         Coords x = {index[0], e.at.add(firstInput, i[0])}, y = {index[1]};
         x.append(window.spatial);
         y.append(i.begin(), i.end());
@@ -407,8 +431,8 @@ static Value emitPool(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
   Type type = computeType(e.elementType(input));
   bool isUnsigned = e.isUnsigned(input);
   bool average = pool.getKind() == nn::PoolKind::average;
-  Value identity = identityOf(e, average ? nn::ReduceKind::sum : nn::ReduceKind::max,
-                              type, isUnsigned);
+  Value identity = identityOf(
+      e, average ? nn::ReduceKind::sum : nn::ReduceKind::max, type, isUnsigned);
   BinaryKind kind = average ? BinaryKind::add : BinaryKind::max;
   auto at = [&](ArrayRef<Coord> tap) {
     return windowAt(e, index.drop_front(2), tap, pool.getStrides(),
@@ -420,9 +444,12 @@ static Value emitPool(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
         Window window = at(tap);
         Coords x(index.take_front(2));
         x.append(window.spatial);
-        return e.guarded(window.inside, identity, [&] { return e.element(input, x); });
+        return e.guarded(window.inside, identity,
+                         [&] { return e.element(input, x); });
       },
-      [&](Value x, Value y) { return emitBinary(e.k, kind, x, y, isUnsigned); });
+      [&](Value x, Value y) {
+        return emitBinary(e.k, kind, x, y, isUnsigned);
+      });
   if (!average)
     return result;
   // How many elements count.
@@ -460,37 +487,41 @@ static Value emitMaxPoolIndices(ElementEmitter &e, Operation *op,
   Value lowest =
       e.allLanes(identityOf(e, nn::ReduceKind::max, type, e.isUnsigned(input)));
   Values best = {lowest, e.allLanes(e.k.iconst(-1, i64))};
-  best = e.accumulate(pool.getKernel(), best, [&](ArrayRef<Coord> tap, ValueRange s) {
-    Window window = windowAt(e, index.drop_front(2), tap, pool.getStrides(),
-                             pool.getDilations(), pool.getPadsLow(), in.drop_front(2));
-    if (window.inside.never)
-      return Values(s);
-    Coords x(index.take_front(2));
-    x.append(window.spatial);
-    Value value = e.allLanes(
-        e.guarded(window.inside, lowest, [&] { return e.element(input, x); }));
-    Coord flat = e.linearize(x, in);
-    if (pool.getColumnMajor()) {
-      Coords order(x.begin(), x.begin() + 2);
-      SmallVector<int64_t> shape(in.begin(), in.begin() + 2);
-      for (size_t d = in.size(); d-- > 2;) {
-        order.push_back(x[d]);
-        shape.push_back(in[d]);
-      }
-      flat = e.linearize(order, shape);
-    }
-    Value place = e.allLanes(e.at.toValue(flat, i64));
-    Value wins = emitBinary(e.k, BinaryKind::greater, value, s[0], e.isUnsigned(input));
-    Value first = arith::CmpIOp::create(e.k.b, arith::CmpIPredicate::slt, s[1],
-                                        e.k.iconst(0, s[1].getType()));
-    wins = arith::OrIOp::create(e.k.b, wins, first);
-    if (!window.inside.always()) {
-      Value inside = e.allLanes(e.at.toMask(window.inside));
-      wins = arith::AndIOp::create(e.k.b, wins, inside);
-    }
-    return Values{arith::SelectOp::create(e.k.b, wins, value, s[0]),
-                  arith::SelectOp::create(e.k.b, wins, place, s[1])};
-  });
+  best = e.accumulate(
+      pool.getKernel(), best, [&](ArrayRef<Coord> tap, ValueRange s) {
+        Window window =
+            windowAt(e, index.drop_front(2), tap, pool.getStrides(),
+                     pool.getDilations(), pool.getPadsLow(), in.drop_front(2));
+        if (window.inside.never)
+          return Values(s);
+        Coords x(index.take_front(2));
+        x.append(window.spatial);
+        Value value = e.allLanes(e.guarded(
+            window.inside, lowest, [&] { return e.element(input, x); }));
+        Coord flat = e.linearize(x, in);
+        if (pool.getColumnMajor()) {
+          Coords order(x.begin(), x.begin() + 2);
+          SmallVector<int64_t> shape(in.begin(), in.begin() + 2);
+          for (size_t d = in.size(); d-- > 2;) {
+            order.push_back(x[d]);
+            shape.push_back(in[d]);
+          }
+          flat = e.linearize(order, shape);
+        }
+        Value place = e.allLanes(e.at.toValue(flat, i64));
+        Value wins = emitBinary(e.k, BinaryKind::greater, value, s[0],
+                                e.isUnsigned(input));
+        Value first =
+            arith::CmpIOp::create(e.k.b, arith::CmpIPredicate::slt, s[1],
+                                  e.k.iconst(0, s[1].getType()));
+        wins = arith::OrIOp::create(e.k.b, wins, first);
+        if (!window.inside.always()) {
+          Value inside = e.allLanes(e.at.toMask(window.inside));
+          wins = arith::AndIOp::create(e.k.b, wins, inside);
+        }
+        return Values{arith::SelectOp::create(e.k.b, wins, value, s[0]),
+                      arith::SelectOp::create(e.k.b, wins, place, s[1])};
+      });
   return arith::MaxSIOp::create(e.k.b, best[1], e.allLanes(e.k.iconst(0, i64)));
 }
 

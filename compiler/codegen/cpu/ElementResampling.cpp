@@ -31,9 +31,9 @@ struct Taps {
 };
 } // namespace
 
-/// Where output position `o` lies in the input. `Real` is f32 where the place is
-/// rounded to an element: other engines divide by the scale in f32, and whether a
-/// quotient falls on a whole number decides which element is read.
+/// Where output position `o` lies in the input. `Real` is f32 where the place
+/// is rounded to an element: other engines divide by the scale in f32, and
+/// whether a quotient falls on a whole number decides which element is read.
 template <typename Real>
 static Real inputCoordinate(nn::ResizeOp op, unsigned d, int64_t o, int64_t in,
                             int64_t out) {
@@ -46,7 +46,8 @@ static Real inputCoordinate(nn::ResizeOp op, unsigned d, int64_t o, int64_t in,
     Real adjustment = Real(out) / (scale * Real(in));
     Real offset = Real(in) / 2 * (1 - adjustment);
     // A sum of f64 in ONNX Runtime, of which f32 remains.
-    return Real(double(offset) + (double(position) + 0.5) / double(scale) - 0.5);
+    return Real(double(offset) + (double(position) + 0.5) / double(scale) -
+                0.5);
   }
   case M::pytorch_half_pixel:
     return out > 1 ? (position + half) / scale - half : Real(0);
@@ -61,8 +62,9 @@ static Real inputCoordinate(nn::ResizeOp op, unsigned d, int64_t o, int64_t in,
     auto roi = op.getRoi();
     Real start = roi ? (*roi)[d] : 0, end = roi ? (*roi)[rank + d] : 1;
     Real last = in - 1;
-    return out > 1 ? start * last + position * (end - start) * last / Real(out - 1)
-                   : half * (start + end) * last;
+    return out > 1
+               ? start * last + position * (end - start) * last / Real(out - 1)
+               : half * (start + end) * last;
   }
   }
   return position;
@@ -77,8 +79,8 @@ static double cubicWeight(double x, double a) {
   return 0;
 }
 
-/// ONNX Runtime takes what is a millionth off the middle of two elements for the
-/// middle, where a scale that f32 cannot hold leaves it.
+/// ONNX Runtime takes what is a millionth off the middle of two elements for
+/// the middle, where a scale that f32 cannot hold leaves it.
 static int64_t nearestIndex(double x, nn::NearestMode mode) {
   int64_t below = int64_t(std::floor(x));
   bool middle = std::abs(x - double(below) - 0.5) < 1e-6;
@@ -133,8 +135,9 @@ static Taps tapsOf(nn::ResizeOp op, unsigned d, int64_t in, int64_t out) {
       double sum = 0;
       for (int64_t i = first; i <= last; ++i) {
         double distance = (x - i) / stretch;
-        double w = cubic ? cubicWeight(distance, op.getCubicA().convertToDouble())
-                         : std::max(0.0, 1 - std::abs(distance));
+        double w = cubic
+                       ? cubicWeight(distance, op.getCubicA().convertToDouble())
+                       : std::max(0.0, 1 - std::abs(distance));
         // Otherwise what lies outside counts as the edge.
         if (op.getExcludeOutside() && (i < 0 || i >= in))
           w = 0;
@@ -161,8 +164,8 @@ static Taps tapsOf(nn::ResizeOp op, unsigned d, int64_t in, int64_t out) {
   for (int64_t o = 0; o < out; ++o)
     for (size_t t = 0; t < most; ++t) {
       const Tap &tap = rows[o][std::min(t, rows[o].size() - 1)];
-      taps.source[t * out + o] =
-          double(std::clamp<int64_t>(tap.source, 0, std::max<int64_t>(in - 1, 0)));
+      taps.source[t * out + o] = double(
+          std::clamp<int64_t>(tap.source, 0, std::max<int64_t>(in - 1, 0)));
       taps.weight[t * out + o] = t < rows[o].size() ? tap.weight : 0;
     }
   if (anyOutside)
@@ -170,10 +173,12 @@ static Taps tapsOf(nn::ResizeOp op, unsigned d, int64_t in, int64_t out) {
   return taps;
 }
 
-static Value emitResize(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitResize(ElementEmitter &e, Operation *op,
+                        ArrayRef<Coord> index) {
   auto resize = cast<nn::ResizeOp>(op);
   Value input = resize.getInput();
-  ArrayRef<int64_t> in = e.view(input).shape, out = e.view(op->getResult(0)).shape;
+  ArrayRef<int64_t> in = e.view(input).shape,
+                    out = e.view(op->getResult(0)).shape;
   Type element = e.elementType(input);
   // Nearest moves elements; the others compute in floats.
   bool nearest = resize.getMode() == nn::ResizeMode::nearest;
@@ -191,7 +196,8 @@ static Value emitResize(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
     if (in[d] == out[d] && resize.getScales()[d] == 1 && !crop)
       continue;
     Dim dim = {d, tapsOf(resize, d, in[d], out[d]), {}, {}};
-    bool identity = dim.taps.count == 1 && in[d] == out[d] && dim.taps.inside.empty();
+    bool identity =
+        dim.taps.count == 1 && in[d] == out[d] && dim.taps.inside.empty();
     for (int64_t o = 0; identity && o < out[d]; ++o)
       identity = dim.taps.source[o] == o && dim.taps.weight[o] == 1;
     if (identity)
@@ -205,7 +211,8 @@ static Value emitResize(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
                                          e.k.iconst(0, flags.getType()));
       if (inside)
         e.unify(inside, here);
-      inside = inside ? Value(arith::AndIOp::create(e.k.b, inside, here)) : here;
+      inside =
+          inside ? Value(arith::AndIOp::create(e.k.b, inside, here)) : here;
     }
     dims.push_back(std::move(dim));
   }
@@ -213,7 +220,8 @@ static Value emitResize(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
   // Two taps a dimension at most: one sum over all corners, in the order in
   // which ONNX Runtime adds them, so that what is a tie there is one here.
   Value corners;
-  std::function<void(size_t, Value)> addCorners = [&](size_t next, Value weight) {
+  std::function<void(size_t, Value)> addCorners = [&](size_t next,
+                                                      Value weight) {
     if (next == dims.size()) {
       Value x = emitCast(e.k, e.element(input, at), element, type);
       if (weight) {
@@ -253,7 +261,8 @@ static Value emitResize(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
     auto tap = [&](const Coord &t) -> Value {
       Coord place = e.at.add(e.at.mul(t, dim.taps.size), index[dim.d]);
       Value source = e.load(dim.source, place);
-      at[dim.d] = e.at.fromValue(source, 0, std::max<int64_t>(in[dim.d] - 1, 0));
+      at[dim.d] =
+          e.at.fromValue(source, 0, std::max<int64_t>(in[dim.d] - 1, 0));
       if (dim.taps.count == 1)
         return sum(next + 1);
       Value weight = e.load(dim.weight, place);
@@ -288,7 +297,8 @@ static Value emitResize(ElementEmitter &e, Operation *op, ArrayRef<Coord> index)
     result = emitCast(e.k, result, type, element);
   if (inside) {
     Value outside = emitCast(
-        e.k, e.k.fconst(resize.getExtrapolation().convertToDouble(), type), type, element);
+        e.k, e.k.fconst(resize.getExtrapolation().convertToDouble(), type),
+        type, element);
     e.unify(result, outside);
     if (isa<VectorType>(inside.getType())) {
       result = e.allLanes(result);
@@ -309,21 +319,26 @@ static Coord toCoord(ElementEmitter &e, FloatMath &m, Value x, int64_t size) {
   Value bounded = m.clamp(x, m.c(0), m.c(double(size - 1)));
   // A NaN is no place either.
   bounded = m.select(m.isNaN(x), m.c(0), bounded);
-  Type type = isa<VectorType>(x.getType()) ? Type(e.k.vec(e.at.lanes, e.k.b.getI32Type()))
-                                           : Type(e.k.b.getI32Type());
-  return e.at.fromValue(arith::FPToSIOp::create(e.k.b, type, bounded), 0, size - 1);
+  Type type = isa<VectorType>(x.getType())
+                  ? Type(e.k.vec(e.at.lanes, e.k.b.getI32Type()))
+                  : Type(e.k.b.getI32Type());
+  return e.at.fromValue(arith::FPToSIOp::create(e.k.b, type, bounded), 0,
+                        size - 1);
 }
 
-static Value emitGridSample(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitGridSample(ElementEmitter &e, Operation *op,
+                            ArrayRef<Coord> index) {
   auto sample = cast<nn::GridSampleOp>(op);
   Value input = sample.getInput(), grid = sample.getGrid();
   ArrayRef<int64_t> in = e.view(input).shape;
   Type element = e.elementType(input);
   unsigned spatial = in.size() - 2;
   if (llvm::is_contained(in, 0))
-    return emitCast(e.k, e.k.fconst(0, e.k.b.getF32Type()), e.k.b.getF32Type(), element);
+    return emitCast(e.k, e.k.fconst(0, e.k.b.getF32Type()), e.k.b.getF32Type(),
+                    element);
   Type type = element.isF64() || e.elementType(grid).isF64()
-                  ? Type(e.k.b.getF64Type()) : Type(e.k.b.getF32Type());
+                  ? Type(e.k.b.getF64Type())
+                  : Type(e.k.b.getF32Type());
   bool align = sample.getAlignCorners(), zeros = sample.getPadding() == "zeros";
   bool reflect = sample.getPadding() == "reflection";
 
@@ -359,7 +374,8 @@ static Value emitGridSample(ElementEmitter &e, Operation *op, ArrayRef<Coord> in
     double size = in[d + 2];
     Value g = place[d];
     place[d] = align ? m.mul(m.mul(m.add(g, m.c(1)), m.c(0.5)), m.c(size - 1))
-                     : m.mul(m.sub(m.mul(m.add(g, m.c(1)), m.c(size)), m.c(1)), m.c(0.5));
+                     : m.mul(m.sub(m.mul(m.add(g, m.c(1)), m.c(size)), m.c(1)),
+                             m.c(0.5));
   }
   // One element, by its whole place along each dimension.
   auto fetch = [&](ArrayRef<Value> whole) -> Value {
@@ -449,7 +465,8 @@ static Value emitGridSample(ElementEmitter &e, Operation *op, ArrayRef<Coord> in
   return emitCast(e.k, result, type, element);
 }
 
-static Value emitRoiAlign(ElementEmitter &e, Operation *op, ArrayRef<Coord> index) {
+static Value emitRoiAlign(ElementEmitter &e, Operation *op,
+                          ArrayRef<Coord> index) {
   // Called for one element at a time: the number of samples differs by region.
   assert(e.at.lanes == 1 && "emitElementKernel() plans no vectors");
   auto align = cast<nn::RoiAlignOp>(op);
@@ -463,8 +480,8 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op, ArrayRef<Coord> inde
   double scale = align.getSpatialScale().convertToDouble();
   double shift = align.getHalfPixel() ? 0.5 : 0;
   auto corner = [&](int64_t i) {
-    Value x = emitCast(e.k, e.element(rois, {index[0], Coord(i)}), e.elementType(rois),
-                       type);
+    Value x = emitCast(e.k, e.element(rois, {index[0], Coord(i)}),
+                       e.elementType(rois), type);
     return m.sub(m.mul(x, m.c(scale)), m.c(shift));
   };
   Value x0 = corner(0), y0 = corner(1), x1 = corner(2), y1 = corner(3);
@@ -474,14 +491,16 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op, ArrayRef<Coord> inde
     height = m.max(height, m.c(1));
   }
   int64_t outH = align.getOutputHeight(), outW = align.getOutputWidth();
-  Value binH = m.div(height, m.c(double(outH))), binW = m.div(width, m.c(double(outW)));
+  Value binH = m.div(height, m.c(double(outH))),
+        binW = m.div(width, m.c(double(outW)));
   Type i64 = e.k.b.getI64Type();
   auto samples = [&](Value bin) -> Value {
     int64_t ratio = align.getSamplingRatio();
     if (ratio > 0)
       return e.k.constant(ratio);
     // At most what covers the input once over, whatever the region says.
-    Value n = m.clamp(m.ceil(bin), m.c(0), m.c(double(std::max(in[2], in[3])) + 1));
+    Value n =
+        m.clamp(m.ceil(bin), m.c(0), m.c(double(std::max(in[2], in[3])) + 1));
     n = m.select(m.isNaN(n), m.c(0), n);
     return arith::IndexCastOp::create(e.k.b, e.k.b.getIndexType(),
                                       arith::FPToSIOp::create(e.k.b, i64, n));
@@ -491,7 +510,9 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op, ArrayRef<Coord> inde
     return arith::SIToFPOp::create(e.k.b, type,
                                    arith::IndexCastOp::create(e.k.b, i64, i));
   };
-  auto stepOf = [&](Value bin, Value count) { return m.div(bin, asFloat(count)); };
+  auto stepOf = [&](Value bin, Value count) {
+    return m.div(bin, asFloat(count));
+  };
   Value stepH = stepOf(binH, countH), stepW = stepOf(binW, countW);
   Value top = m.add(y0, m.mul(asFloat(e.k.val(index[2].base)), binH));
   Value left = m.add(x0, m.mul(asFloat(e.k.val(index[3].base)), binW));
@@ -503,7 +524,8 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op, ArrayRef<Coord> inde
       return arith::OrIOp::create(e.k.b, m.less(v, m.c(-1)),
                                   m.greater(v, m.c(double(size))));
     };
-    Value none = arith::OrIOp::create(e.k.b, outside(y, in[2]), outside(x, in[3]));
+    Value none =
+        arith::OrIOp::create(e.k.b, outside(y, in[2]), outside(x, in[3]));
     auto split = [&](Value v, int64_t size, Coord &low, Coord &high, Value &f) {
       v = m.clamp(v, m.c(0), m.c(double(size - 1)));
       Value floor = m.floor(v);
@@ -516,13 +538,15 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op, ArrayRef<Coord> inde
     split(y, in[2], yl, yh, fy);
     split(x, in[3], xl, xh, fx);
     auto term = [&](Coord yy, Coord xx, Value wy, Value wx) {
-      Value v = emitCast(e.k, e.element(input, {batch, index[1], yy, xx}), element, type);
+      Value v = emitCast(e.k, e.element(input, {batch, index[1], yy, xx}),
+                         element, type);
       return m.mul(m.mul(wy, wx), v);
     };
     Value gy = m.sub(m.c(1), fy), gx = m.sub(m.c(1), fx);
     Value a = term(yl, xl, gy, gx), b = term(yl, xh, gy, fx);
     Value c = term(yh, xl, fy, gx), d = term(yh, xh, fy, fx);
-    Value v = max ? m.max(m.max(a, b), m.max(c, d)) : m.add(m.add(a, b), m.add(c, d));
+    Value v =
+        max ? m.max(m.max(a, b), m.max(c, d)) : m.add(m.add(a, b), m.add(c, d));
     v = m.select(none, m.c(0), v);
     return max ? m.max(sum, v) : m.add(sum, v);
   };

@@ -59,7 +59,9 @@ void removeDim(TensorView &view, unsigned d) {
     axis.dim -= axis.dim > d;
 }
 
-bool isBlocked(const TensorView &view, unsigned d) { return view.block(d) != 1; }
+bool isBlocked(const TensorView &view, unsigned d) {
+  return view.block(d) != 1;
+}
 
 /// Whether dimension d + 1 follows d in memory.
 bool adjacent(const TensorView &view, unsigned d) {

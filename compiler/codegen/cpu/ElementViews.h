@@ -16,10 +16,10 @@ struct ElementProgram {
   static ElementProgram of(mlir::Operation *layer);
 };
 
-/// Where all layers are pointwise, drops dimensions of size one and merges those
-/// that all operands traverse alike, so that for example any element-wise layer
-/// on tensors of one layout is a single loop. Sets the emitter's views and
-/// program.output.
+/// Where all layers are pointwise, drops dimensions of size one and merges
+/// those that all operands traverse alike, so that for example any element-wise
+/// layer on tensors of one layout is a single loop. Sets the emitter's views
+/// and program.output.
 void simplifyViews(ElementEmitter &e, ElementProgram &program);
 
 } // namespace nnv12::codegen

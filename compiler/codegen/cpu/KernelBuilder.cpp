@@ -213,8 +213,8 @@ void KernelBuilder::storePart(Value x, Value memory, Index offset,
     return store(x, memory, offset);
   if (count <= 0)
     return;
-  // LLVM makes one lane of a masked store a store of the whole register's element,
-  // which is wider than what a truncated vector holds.
+  // LLVM makes one lane of a masked store a store of the whole register's
+  // element, which is wider than what a truncated vector holds.
   if (count == 1)
     return store(extract(x, 0), memory, offset);
   Type element = elementOf(memory);

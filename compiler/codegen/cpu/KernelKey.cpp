@@ -56,15 +56,14 @@ static std::string fingerprint(const std::string &text) {
   return llvm::toHex(llvm::ArrayRef(digest.bytes, 16), /*LowerCase=*/true);
 }
 
-std::string codegen::kernelFingerprint(Operation *layer,
-                                     const Routine &routine,
-                                     const Target &target) {
+std::string codegen::kernelFingerprint(Operation *layer, const Routine &routine,
+                                       const Target &target) {
   return fingerprint(target.name + "\n" + kernelKey(layer, routine));
 }
 
 std::string codegen::transformFingerprint(Operation *layer,
-                                        const Routine &routine,
-                                        const Target &target) {
+                                          const Routine &routine,
+                                          const Target &target) {
   return fingerprint("transform\n" + target.name + "\n" +
                      kernelKey(layer, routine));
 }

@@ -10,23 +10,23 @@
 
 namespace nnv12::codegen {
 
-/// The routine and everything that it may look at, as text: layers of equal keys
-/// share a kernel. What a plan notes on layers, attributes `nn.*`, does not count.
+/// The routine and everything that it may look at, as text: layers of equal
+/// keys share a kernel. What a plan notes on layers, attributes `nn.*`, does
+/// not count.
 std::string kernelKey(mlir::Operation *layer, const Routine &routine);
 
-/// Names the kernel across models, compiles and machines, 32 hexadecimal digits:
-/// kernels of equal fingerprints are the same code. Key of measured times.
-std::string kernelFingerprint(mlir::Operation *layer,
-                              const Routine &routine,
+/// Names the kernel across models, compiles and machines, 32 hexadecimal
+/// digits: kernels of equal fingerprints are the same code. Key of measured
+/// times.
+std::string kernelFingerprint(mlir::Operation *layer, const Routine &routine,
                               const Target &target);
 /// Of the kernel that Routine::emitTransform() makes.
-std::string transformFingerprint(mlir::Operation *layer,
-                                 const Routine &routine,
+std::string transformFingerprint(mlir::Operation *layer, const Routine &routine,
                                  const Target &target);
 
-/// The layer that makes packed weights of raw ones, on its own: an nn.adapt from
-/// dense to the layout that `packed` names. A session runs it where a plan stores
-/// weights as they are in the model.
+/// The layer that makes packed weights of raw ones, on its own: an nn.adapt
+/// from dense to the layout that `packed` names. A session runs it where a plan
+/// stores weights as they are in the model.
 class PackLayer {
 public:
   explicit PackLayer(mlir::RankedTensorType packed);
@@ -37,7 +37,8 @@ private:
   mlir::Block block;
 };
 /// Of that layer's kernel.
-std::string packFingerprint(mlir::RankedTensorType packed, const Target &target);
+std::string packFingerprint(mlir::RankedTensorType packed,
+                            const Target &target);
 
 } // namespace nnv12::codegen
 

@@ -50,7 +50,8 @@ Type codegen::storageType(Type element) {
   if (nn::smallFloat(element))
     return IntegerType::get(element.getContext(), 8);
   if (auto integer = dyn_cast<IntegerType>(element))
-    return IntegerType::get(element.getContext(), std::max(8u, integer.getWidth()));
+    return IntegerType::get(element.getContext(),
+                            std::max(8u, integer.getWidth()));
   return element;
 }
 
@@ -75,7 +76,8 @@ static Value toBFloat16Bits(KernelBuilder &k, Value x) {
 
 /// Half precision to f32 and back.
 static Value fromHalf(KernelBuilder &k, Value x) {
-  return arith::ExtFOp::create(k.b, withElement(x.getType(), k.b.getF32Type()), x);
+  return arith::ExtFOp::create(k.b, withElement(x.getType(), k.b.getF32Type()),
+                               x);
 }
 static Value toHalf(KernelBuilder &k, Value x, Type element) {
   Type type = withElement(x.getType(), element);
@@ -124,10 +126,12 @@ Value codegen::toStorage(KernelBuilder &k, Value x, Type element) {
 // Casts
 //===----------------------------------------------------------------------===//
 
-static Value floatToInteger(KernelBuilder &k, Value x, Type type, bool isUnsigned) {
+static Value floatToInteger(KernelBuilder &k, Value x, Type type,
+                            bool isUnsigned) {
   FloatMath m(k, x.getType());
   unsigned bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-  double limit = std::ldexp(1.0, isUnsigned ? bits : bits - 1); // first value too large
+  double limit =
+      std::ldexp(1.0, isUnsigned ? bits : bits - 1); // first value too large
   unsigned mantissa = getElementTypeOrSelf(x).isF64() ? 53 : 24;
   unsigned valueBits = isUnsigned ? bits : bits - 1;
   double largest = valueBits <= mantissa
@@ -144,7 +148,8 @@ static Value floatToInteger(KernelBuilder &k, Value x, Type type, bool isUnsigne
   if (bits < 32)
     return arith::TruncIOp::create(k.b, type, result);
   if (valueBits > mantissa) {
-    Value top = k.iconst(isUnsigned ? -1 : int64_t(~uint64_t(0) >> (65 - bits)), type);
+    Value top =
+        k.iconst(isUnsigned ? -1 : int64_t(~uint64_t(0) >> (65 - bits)), type);
     Value over = m.compare(arith::CmpFPredicate::OGE, x, m.c(limit));
     result = arith::SelectOp::create(k.b, over, top, result);
   }
@@ -225,39 +230,64 @@ static Value negative(KernelBuilder &k, Value x) {
 static Value floatUnary(KernelBuilder &k, nn::FunctionAttr f, Value x) {
   FloatMath m(k, x.getType());
   using V = Value;
-  auto p = [&](unsigned i, double otherwise) { return m.c(parameter(f, i, otherwise)); };
+  auto p = [&](unsigned i, double otherwise) {
+    return m.c(parameter(f, i, otherwise));
+  };
   constexpr double infinity = std::numeric_limits<double>::infinity();
   auto isNegative = [&] { return m.less(x, m.c(0)); };
   // The negative part goes through exp; its argument is kept where it matters.
   auto expm1Negative = [&](V y) { return m.expm1(y); };
   auto clamp01 = [&](V y) { return m.clamp(y, m.c(0), m.c(1)); };
   switch (f.getKind()) {
-  case UnaryKind::identity: return x;
-  case UnaryKind::abs: return m.abs(x);
-  case UnaryKind::neg: return m.neg(x);
+  case UnaryKind::identity:
+    return x;
+  case UnaryKind::abs:
+    return m.abs(x);
+  case UnaryKind::neg:
+    return m.neg(x);
   case UnaryKind::sign:
     return m.select(m.greater(x, m.c(0)), m.c(1),
                     m.select(m.less(x, m.c(0)), m.c(-1), x));
-  case UnaryKind::reciprocal: return m.div(m.c(1), x);
-  case UnaryKind::sqrt: return m.sqrt(x);
-  case UnaryKind::exp: return m.exp(x);
-  case UnaryKind::log: return m.log(x);
-  case UnaryKind::erf: return m.erf(x);
-  case UnaryKind::floor: return m.floor(x);
-  case UnaryKind::ceil: return m.ceil(x);
-  case UnaryKind::round: return m.roundEven(x);
-  case UnaryKind::sin: return m.sin(x);
-  case UnaryKind::cos: return m.cos(x);
-  case UnaryKind::tan: return m.tan(x);
-  case UnaryKind::asin: return m.asin(x);
-  case UnaryKind::acos: return m.acos(x);
-  case UnaryKind::atan: return m.atan(x);
-  case UnaryKind::sinh: return m.sinh(x);
-  case UnaryKind::cosh: return m.cosh(x);
-  case UnaryKind::tanh: return m.tanh(x);
-  case UnaryKind::asinh: return m.asinh(x);
-  case UnaryKind::acosh: return m.acosh(x);
-  case UnaryKind::atanh: return m.atanh(x);
+  case UnaryKind::reciprocal:
+    return m.div(m.c(1), x);
+  case UnaryKind::sqrt:
+    return m.sqrt(x);
+  case UnaryKind::exp:
+    return m.exp(x);
+  case UnaryKind::log:
+    return m.log(x);
+  case UnaryKind::erf:
+    return m.erf(x);
+  case UnaryKind::floor:
+    return m.floor(x);
+  case UnaryKind::ceil:
+    return m.ceil(x);
+  case UnaryKind::round:
+    return m.roundEven(x);
+  case UnaryKind::sin:
+    return m.sin(x);
+  case UnaryKind::cos:
+    return m.cos(x);
+  case UnaryKind::tan:
+    return m.tan(x);
+  case UnaryKind::asin:
+    return m.asin(x);
+  case UnaryKind::acos:
+    return m.acos(x);
+  case UnaryKind::atan:
+    return m.atan(x);
+  case UnaryKind::sinh:
+    return m.sinh(x);
+  case UnaryKind::cosh:
+    return m.cosh(x);
+  case UnaryKind::tanh:
+    return m.tanh(x);
+  case UnaryKind::asinh:
+    return m.asinh(x);
+  case UnaryKind::acosh:
+    return m.acosh(x);
+  case UnaryKind::atanh:
+    return m.atanh(x);
   case UnaryKind::relu: // one max instruction, which keeps NaN
     return m.select(m.greater(m.c(0), x), m.c(0), x);
   case UnaryKind::leaky_relu:
@@ -265,20 +295,23 @@ static Value floatUnary(KernelBuilder &k, nn::FunctionAttr f, Value x) {
   case UnaryKind::elu:
     return m.select(isNegative(), m.mul(p(0, 1), expm1Negative(x)), x);
   case UnaryKind::celu:
-    return m.select(isNegative(), m.mul(p(0, 1), expm1Negative(m.div(x, p(0, 1)))),
-                    x);
+    return m.select(isNegative(),
+                    m.mul(p(0, 1), expm1Negative(m.div(x, p(0, 1)))), x);
   case UnaryKind::selu:
-    return m.mul(p(1, 1.05070102214813232421875),
-                 m.select(isNegative(),
-                          m.mul(p(0, 1.67326319217681884765625), expm1Negative(x)),
-                          x));
-  case UnaryKind::sigmoid: return m.sigmoid(x);
-  case UnaryKind::hard_sigmoid: return clamp01(m.fma(x, p(0, 0.2), p(1, 0.5)));
+    return m.mul(
+        p(1, 1.05070102214813232421875),
+        m.select(isNegative(),
+                 m.mul(p(0, 1.67326319217681884765625), expm1Negative(x)), x));
+  case UnaryKind::sigmoid:
+    return m.sigmoid(x);
+  case UnaryKind::hard_sigmoid:
+    return clamp01(m.fma(x, p(0, 0.2), p(1, 0.5)));
   case UnaryKind::hard_swish:
     return m.mul(x, clamp01(m.fma(x, p(0, 1.0 / 6), p(1, 0.5))));
   case UnaryKind::swish: {
     double alpha = parameter(f, 0, 1);
-    return m.div(x, m.add(m.c(1), m.exp(alpha == 1 ? m.neg(x) : m.mul(x, m.c(-alpha)))));
+    return m.div(
+        x, m.add(m.c(1), m.exp(alpha == 1 ? m.neg(x) : m.mul(x, m.c(-alpha)))));
   }
   case UnaryKind::gelu: {
     V half = m.mul(x, m.c(0.5));
@@ -299,7 +332,8 @@ static Value floatUnary(KernelBuilder &k, nn::FunctionAttr f, Value x) {
   case UnaryKind::softplus:
     return m.add(m.select(m.greater(m.c(0), x), m.c(0), x),
                  m.log1p(m.exp(m.neg(m.abs(x)))));
-  case UnaryKind::softsign: return m.div(x, m.add(m.c(1), m.abs(x)));
+  case UnaryKind::softsign:
+    return m.div(x, m.add(m.c(1), m.abs(x)));
   case UnaryKind::thresholded_relu:
     return m.select(m.greater(x, p(0, 1)), x, m.c(0));
   case UnaryKind::shrink: {
@@ -307,14 +341,18 @@ static Value floatUnary(KernelBuilder &k, nn::FunctionAttr f, Value x) {
     return m.select(m.less(x, m.neg(lambda)), m.add(x, bias),
                     m.select(m.greater(x, lambda), m.sub(x, bias), m.c(0)));
   }
-  case UnaryKind::clip: return m.clamp(x, p(0, -infinity), p(1, infinity));
+  case UnaryKind::clip:
+    return m.clamp(x, p(0, -infinity), p(1, infinity));
   case UnaryKind::affine:
     // Adding a zero would take the sign of a negative one.
-    return parameter(f, 1, 0) == 0 ? m.mul(x, p(0, 1)) : m.fma(x, p(0, 1), p(1, 0));
-  case UnaryKind::is_nan: return m.isNaN(x);
+    return parameter(f, 1, 0) == 0 ? m.mul(x, p(0, 1))
+                                   : m.fma(x, p(0, 1), p(1, 0));
+  case UnaryKind::is_nan:
+    return m.isNaN(x);
   case UnaryKind::is_inf: {
     V up = m.equal(x, m.c(infinity)), down = m.equal(x, m.c(-infinity));
-    bool negativeToo = parameter(f, 0, 1) != 0, positiveToo = parameter(f, 1, 1) != 0;
+    bool negativeToo = parameter(f, 0, 1) != 0,
+         positiveToo = parameter(f, 1, 1) != 0;
     if (negativeToo && positiveToo)
       return arith::OrIOp::create(k.b, up, down);
     if (!negativeToo && !positiveToo)
@@ -365,13 +403,16 @@ static Value integerUnary(KernelBuilder &k, nn::FunctionAttr f, Value x,
     return x;
   case UnaryKind::abs:
     return isUnsigned ? x : larger(x, negative(k, x));
-  case UnaryKind::neg: return negative(k, x);
+  case UnaryKind::neg:
+    return negative(k, x);
   case UnaryKind::sign: {
-    Value nonZero = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne, x, c(0));
+    Value nonZero =
+        arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne, x, c(0));
     Value result = select(nonZero, c(1), c(0));
     if (isUnsigned)
       return result;
-    Value below = arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, x, c(0));
+    Value below =
+        arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, x, c(0));
     return select(below, c(-1), result);
   }
   case UnaryKind::relu:
@@ -404,14 +445,16 @@ Value codegen::emitUnary(KernelBuilder &k, nn::FunctionAttr f, Value x,
   Type element = getElementTypeOrSelf(x);
   if (element.isF16() || element.isBF16()) {
     Value result = emitUnary(k, f, fromHalf(k, x), false);
-    return isa<FloatType>(getElementTypeOrSelf(result)) ? toHalf(k, result, element)
-                                                        : result;
+    return isa<FloatType>(getElementTypeOrSelf(result))
+               ? toHalf(k, result, element)
+               : result;
   }
   if (isa<FloatType>(element))
     return floatUnary(k, f, x);
   if (element.isInteger(1)) {
     // false and true as the numbers 0 and 1.
-    if (f.getKind() == UnaryKind::logical_not || f.getKind() == UnaryKind::bitwise_not)
+    if (f.getKind() == UnaryKind::logical_not ||
+        f.getKind() == UnaryKind::bitwise_not)
       return arith::XOrIOp::create(k.b, x, k.iconst(1, x.getType()));
     if (f.getKind() == UnaryKind::is_nan || f.getKind() == UnaryKind::is_inf)
       return k.iconst(0, x.getType());
@@ -428,33 +471,50 @@ static Value floatBinary(KernelBuilder &k, BinaryKind kind, Value x, Value y) {
   FloatMath m(k, x.getType());
   using P = arith::CmpFPredicate;
   switch (kind) {
-  case BinaryKind::add: return m.add(x, y);
-  case BinaryKind::sub: return m.sub(x, y);
-  case BinaryKind::mul: return m.mul(x, y);
-  case BinaryKind::div: return m.div(x, y);
-  case BinaryKind::pow: return m.pow(x, y);
-  case BinaryKind::min: return m.min(x, y);
-  case BinaryKind::max: return m.max(x, y);
-  case BinaryKind::fmod: return m.fmod(x, y);
+  case BinaryKind::add:
+    return m.add(x, y);
+  case BinaryKind::sub:
+    return m.sub(x, y);
+  case BinaryKind::mul:
+    return m.mul(x, y);
+  case BinaryKind::div:
+    return m.div(x, y);
+  case BinaryKind::pow:
+    return m.pow(x, y);
+  case BinaryKind::min:
+    return m.min(x, y);
+  case BinaryKind::max:
+    return m.max(x, y);
+  case BinaryKind::fmod:
+    return m.fmod(x, y);
   case BinaryKind::mod: {
     Value r = m.fmod(x, y);
-    Value apart = arith::XOrIOp::create(k.b, m.less(r, m.c(0)), m.less(y, m.c(0)));
+    Value apart =
+        arith::XOrIOp::create(k.b, m.less(r, m.c(0)), m.less(y, m.c(0)));
     // Zero has the sign of the divisor as well.
     return m.select(m.equal(r, m.c(0)), m.copySign(m.c(0), y),
                     m.select(apart, m.add(r, y), r));
   }
-  case BinaryKind::prelu: return m.select(m.less(x, m.c(0)), m.mul(x, y), x);
-  case BinaryKind::equal: return m.compare(P::OEQ, x, y);
-  case BinaryKind::less: return m.compare(P::OLT, x, y);
-  case BinaryKind::less_equal: return m.compare(P::OLE, x, y);
-  case BinaryKind::greater: return m.compare(P::OGT, x, y);
-  case BinaryKind::greater_equal: return m.compare(P::OGE, x, y);
-  default: return x; // bits of floats: refused by the verifier
+  case BinaryKind::prelu:
+    return m.select(m.less(x, m.c(0)), m.mul(x, y), x);
+  case BinaryKind::equal:
+    return m.compare(P::OEQ, x, y);
+  case BinaryKind::less:
+    return m.compare(P::OLT, x, y);
+  case BinaryKind::less_equal:
+    return m.compare(P::OLE, x, y);
+  case BinaryKind::greater:
+    return m.compare(P::OGT, x, y);
+  case BinaryKind::greater_equal:
+    return m.compare(P::OGE, x, y);
+  default:
+    return x; // bits of floats: refused by the verifier
   }
 }
 
 /// lhs / rhs, truncated, where rhs is neither 0 nor (if signed) -1.
-static Value safeDivide(KernelBuilder &k, Value lhs, Value rhs, bool isUnsigned) {
+static Value safeDivide(KernelBuilder &k, Value lhs, Value rhs,
+                        bool isUnsigned) {
   Type type = lhs.getType();
   if (width(lhs) <= 32) {
     // No vector unit divides integers; f64 division of 32-bit integers,
@@ -472,7 +532,8 @@ static Value safeDivide(KernelBuilder &k, Value lhs, Value rhs, bool isUnsigned)
                     : Value(arith::DivSIOp::create(k.b, lhs, rhs));
 }
 
-static Value integerDivide(KernelBuilder &k, Value lhs, Value rhs, bool isUnsigned) {
+static Value integerDivide(KernelBuilder &k, Value lhs, Value rhs,
+                           bool isUnsigned) {
   Type type = lhs.getType();
   Value zero = k.iconst(0, type), one = k.iconst(1, type);
   using P = arith::CmpIPredicate;
@@ -508,22 +569,23 @@ static Value integerPower(KernelBuilder &k, Value base, Value exponent,
   Value zero = k.iconst(0, type), one = k.iconst(1, type);
   Value result = one;
   Value shift = one;
-  Values last = k.loop(0, width(base), 1, {result, base, exponent},
-                       [&](Value, ValueRange s) {
-    Value odd = arith::CmpIOp::create(k.b, P::ne,
-                                      arith::AndIOp::create(k.b, s[2], one), zero);
-    Value product = arith::MulIOp::create(k.b, s[0], s[1]);
-    return Values{arith::SelectOp::create(k.b, odd, product, s[0]),
-                  arith::MulIOp::create(k.b, s[1], s[1]),
-                  arith::ShRUIOp::create(k.b, s[2], shift)};
-  });
+  Values last = k.loop(
+      0, width(base), 1, {result, base, exponent}, [&](Value, ValueRange s) {
+        Value odd = arith::CmpIOp::create(
+            k.b, P::ne, arith::AndIOp::create(k.b, s[2], one), zero);
+        Value product = arith::MulIOp::create(k.b, s[0], s[1]);
+        return Values{arith::SelectOp::create(k.b, odd, product, s[0]),
+                      arith::MulIOp::create(k.b, s[1], s[1]),
+                      arith::ShRUIOp::create(k.b, s[2], shift)};
+      });
   if (isUnsigned)
     return last[0];
   Value isNegative = arith::CmpIOp::create(k.b, P::slt, exponent, zero);
-  Value odd = arith::CmpIOp::create(k.b, P::ne,
-                                    arith::AndIOp::create(k.b, exponent, one), zero);
+  Value odd = arith::CmpIOp::create(
+      k.b, P::ne, arith::AndIOp::create(k.b, exponent, one), zero);
   Value isOne = arith::CmpIOp::create(k.b, P::eq, base, one);
-  Value isMinusOne = arith::CmpIOp::create(k.b, P::eq, base, k.iconst(-1, type));
+  Value isMinusOne =
+      arith::CmpIOp::create(k.b, P::eq, base, k.iconst(-1, type));
   Value inverse = arith::SelectOp::create(k.b, odd, k.iconst(-1, type), one);
   inverse = arith::SelectOp::create(k.b, isMinusOne, inverse, zero);
   inverse = arith::SelectOp::create(k.b, isOne, one, inverse);
@@ -543,18 +605,24 @@ static Value integerBinary(KernelBuilder &k, BinaryKind kind, Value x, Value y,
     return arith::CmpIOp::create(k.b, P::ne, v, k.iconst(0, v.getType()));
   };
   switch (kind) {
-  case BinaryKind::add: return arith::AddIOp::create(k.b, x, y);
-  case BinaryKind::sub: return arith::SubIOp::create(k.b, x, y);
-  case BinaryKind::mul: return arith::MulIOp::create(k.b, x, y);
-  case BinaryKind::div: return integerDivide(k, x, y, isUnsigned);
-  case BinaryKind::pow: return integerPower(k, x, y, isUnsigned);
+  case BinaryKind::add:
+    return arith::AddIOp::create(k.b, x, y);
+  case BinaryKind::sub:
+    return arith::SubIOp::create(k.b, x, y);
+  case BinaryKind::mul:
+    return arith::MulIOp::create(k.b, x, y);
+  case BinaryKind::div:
+    return integerDivide(k, x, y, isUnsigned);
+  case BinaryKind::pow:
+    return integerPower(k, x, y, isUnsigned);
   case BinaryKind::min:
     return isUnsigned ? Value(arith::MinUIOp::create(k.b, x, y))
                       : Value(arith::MinSIOp::create(k.b, x, y));
   case BinaryKind::max:
     return isUnsigned ? Value(arith::MaxUIOp::create(k.b, x, y))
                       : Value(arith::MaxSIOp::create(k.b, x, y));
-  case BinaryKind::fmod: return integerRemainder(k, x, y, isUnsigned);
+  case BinaryKind::fmod:
+    return integerRemainder(k, x, y, isUnsigned);
   case BinaryKind::mod: {
     Value r = integerRemainder(k, x, y, isUnsigned);
     if (isUnsigned)
@@ -563,29 +631,39 @@ static Value integerBinary(KernelBuilder &k, BinaryKind kind, Value x, Value y,
     Value apart = arith::CmpIOp::create(k.b, P::slt,
                                         arith::XOrIOp::create(k.b, r, y), zero);
     Value nonZero = arith::CmpIOp::create(k.b, P::ne, r, zero);
-    return arith::SelectOp::create(k.b, arith::AndIOp::create(k.b, apart, nonZero),
+    return arith::SelectOp::create(k.b,
+                                   arith::AndIOp::create(k.b, apart, nonZero),
                                    arith::AddIOp::create(k.b, r, y), r);
   }
   case BinaryKind::prelu: {
     if (isUnsigned)
       return x;
     Value below = arith::CmpIOp::create(k.b, P::slt, x, k.iconst(0, type));
-    return arith::SelectOp::create(k.b, below, arith::MulIOp::create(k.b, x, y), x);
+    return arith::SelectOp::create(k.b, below, arith::MulIOp::create(k.b, x, y),
+                                   x);
   }
-  case BinaryKind::equal: return compare(P::eq, P::eq);
-  case BinaryKind::less: return compare(P::slt, P::ult);
-  case BinaryKind::less_equal: return compare(P::sle, P::ule);
-  case BinaryKind::greater: return compare(P::sgt, P::ugt);
-  case BinaryKind::greater_equal: return compare(P::sge, P::uge);
+  case BinaryKind::equal:
+    return compare(P::eq, P::eq);
+  case BinaryKind::less:
+    return compare(P::slt, P::ult);
+  case BinaryKind::less_equal:
+    return compare(P::sle, P::ule);
+  case BinaryKind::greater:
+    return compare(P::sgt, P::ugt);
+  case BinaryKind::greater_equal:
+    return compare(P::sge, P::uge);
   case BinaryKind::logical_and:
     return arith::AndIOp::create(k.b, isTrue(x), isTrue(y));
   case BinaryKind::logical_or:
     return arith::OrIOp::create(k.b, isTrue(x), isTrue(y));
   case BinaryKind::logical_xor:
     return arith::XOrIOp::create(k.b, isTrue(x), isTrue(y));
-  case BinaryKind::bitwise_and: return arith::AndIOp::create(k.b, x, y);
-  case BinaryKind::bitwise_or: return arith::OrIOp::create(k.b, x, y);
-  case BinaryKind::bitwise_xor: return arith::XOrIOp::create(k.b, x, y);
+  case BinaryKind::bitwise_and:
+    return arith::AndIOp::create(k.b, x, y);
+  case BinaryKind::bitwise_or:
+    return arith::OrIOp::create(k.b, x, y);
+  case BinaryKind::bitwise_xor:
+    return arith::XOrIOp::create(k.b, x, y);
   case BinaryKind::shift_left:
   case BinaryKind::shift_right: {
     Value bits = k.iconst(width(x), type);
@@ -607,10 +685,13 @@ static Value integerBinary(KernelBuilder &k, BinaryKind kind, Value x, Value y,
 /// Arithmetic of false and true: + is or, * is and.
 static Value boolBinary(KernelBuilder &k, BinaryKind kind, Value x, Value y) {
   switch (kind) {
-  case BinaryKind::add: return arith::OrIOp::create(k.b, x, y);
-  case BinaryKind::sub: return arith::XOrIOp::create(k.b, x, y);
+  case BinaryKind::add:
+    return arith::OrIOp::create(k.b, x, y);
+  case BinaryKind::sub:
+    return arith::XOrIOp::create(k.b, x, y);
   case BinaryKind::div:
-  case BinaryKind::mul: return arith::AndIOp::create(k.b, x, y);
+  case BinaryKind::mul:
+    return arith::AndIOp::create(k.b, x, y);
   case BinaryKind::pow: {
     Value one = k.iconst(1, y.getType());
     return arith::OrIOp::create(k.b, x, arith::XOrIOp::create(k.b, y, one));
@@ -618,19 +699,22 @@ static Value boolBinary(KernelBuilder &k, BinaryKind kind, Value x, Value y) {
   case BinaryKind::mod:
   case BinaryKind::fmod:
   case BinaryKind::shift_left:
-  case BinaryKind::shift_right: return k.iconst(0, x.getType());
-  default: return integerBinary(k, kind, x, y, /*isUnsigned=*/true);
+  case BinaryKind::shift_right:
+    return k.iconst(0, x.getType());
+  default:
+    return integerBinary(k, kind, x, y, /*isUnsigned=*/true);
   }
 }
 
-Value codegen::emitBinary(KernelBuilder &k, BinaryKind kind, Value lhs, Value rhs,
-                          bool isUnsigned) {
+Value codegen::emitBinary(KernelBuilder &k, BinaryKind kind, Value lhs,
+                          Value rhs, bool isUnsigned) {
   Type element = getElementTypeOrSelf(lhs);
   if (element.isF16() || element.isBF16()) {
     Value result =
         emitBinary(k, kind, fromHalf(k, lhs), fromHalf(k, rhs), false);
-    return isa<FloatType>(getElementTypeOrSelf(result)) ? toHalf(k, result, element)
-                                                        : result;
+    return isa<FloatType>(getElementTypeOrSelf(result))
+               ? toHalf(k, result, element)
+               : result;
   }
   if (isa<FloatType>(element))
     return floatBinary(k, kind, lhs, rhs);

@@ -33,10 +33,18 @@ bool FloatMath::isF64() const { return getElementTypeOrSelf(type).isF64(); }
 //===----------------------------------------------------------------------===//
 
 Value FloatMath::c(double x) { return k.fconst(x, type); }
-Value FloatMath::add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
-Value FloatMath::sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
-Value FloatMath::mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
-Value FloatMath::div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
+Value FloatMath::add(Value x, Value y) {
+  return arith::AddFOp::create(b, x, y);
+}
+Value FloatMath::sub(Value x, Value y) {
+  return arith::SubFOp::create(b, x, y);
+}
+Value FloatMath::mul(Value x, Value y) {
+  return arith::MulFOp::create(b, x, y);
+}
+Value FloatMath::div(Value x, Value y) {
+  return arith::DivFOp::create(b, x, y);
+}
 Value FloatMath::fma(Value x, Value y, Value z) { return k.fma(x, y, z); }
 Value FloatMath::neg(Value x) { return arith::NegFOp::create(b, x); }
 
@@ -46,7 +54,9 @@ Value FloatMath::abs(Value x) { return LLVM::FAbsOp::create(b, type, x); }
 Value FloatMath::sqrt(Value x) { return LLVM::SqrtOp::create(b, type, x); }
 Value FloatMath::floor(Value x) { return LLVM::FFloorOp::create(b, type, x); }
 Value FloatMath::ceil(Value x) { return LLVM::FCeilOp::create(b, type, x); }
-Value FloatMath::truncate(Value x) { return LLVM::FTruncOp::create(b, type, x); }
+Value FloatMath::truncate(Value x) {
+  return LLVM::FTruncOp::create(b, type, x);
+}
 Value FloatMath::roundEven(Value x) {
   return LLVM::RoundEvenOp::create(b, type, x);
 }
@@ -114,7 +124,8 @@ Value FloatMath::scaleByPowerOfTwo(Value x, Value exponent) {
   double magic = isF64() ? 0x1.8p52 : 0x1.8p23;
   Value mantissa = integer(isF64() ? 52 : 23);
   Value bias = integer(isF64() ? 1023 : 127);
-  Value e = arith::SubIOp::create(b, bits(add(exponent, c(magic))), bits(c(magic)));
+  Value e =
+      arith::SubIOp::create(b, bits(add(exponent, c(magic))), bits(c(magic)));
   Value half = arith::ShRSIOp::create(b, e, integer(1));
   Value rest = arith::SubIOp::create(b, e, half);
   auto powerOfTwo = [&](Value n) {
@@ -155,10 +166,11 @@ void FloatMath::reduceExp(Value x, Value &n, Value &expm1r) {
   }
   Value r = fma(n, c(-0.693359375), x);
   r = fma(n, c(2.12194440e-4), r);
-  expm1r = fma(mul(r, r),
-               polynomial(r, {5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2,
-                              8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4}),
-               r);
+  expm1r =
+      fma(mul(r, r),
+          polynomial(r, {5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2,
+                         8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4}),
+          r);
 }
 
 Value FloatMath::exp(Value x) {
@@ -193,21 +205,24 @@ Value FloatMath::log(Value x) {
     Value s = div(f, add(f, c(2)));
     Value z = mul(s, s);
     // atanh's series with its coefficients adapted to the interval.
-    Value r = mul(z, polynomial(z, {6.666666666666735130e-01, 3.999999999940941908e-01,
-                                    2.857142874366239149e-01, 2.222219843214978396e-01,
-                                    1.818357216161805012e-01, 1.531383769920937332e-01,
-                                    1.479819860511658591e-01}));
+    Value r = mul(
+        z, polynomial(z, {6.666666666666735130e-01, 3.999999999940941908e-01,
+                          2.857142874366239149e-01, 2.222219843214978396e-01,
+                          1.818357216161805012e-01, 1.531383769920937332e-01,
+                          1.479819860511658591e-01}));
     Value halfSquare = mul(mul(f, f), c(0.5));
-    Value low = fma(s, add(halfSquare, r), mul(e, c(1.90821492927058770002e-10)));
-    result = fma(e, c(6.93147180369123816490e-01), sub(f, sub(halfSquare, low)));
+    Value low =
+        fma(s, add(halfSquare, r), mul(e, c(1.90821492927058770002e-10)));
+    result =
+        fma(e, c(6.93147180369123816490e-01), sub(f, sub(halfSquare, low)));
   } else {
     splitExponent(x, m, e);
     Value f = sub(m, c(1));
     Value z = mul(f, f);
-    Value p = polynomial(
-        f, {3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1, -1.6668057665e-1,
-            1.4249322787e-1, -1.2420140846e-1, 1.1676998740e-1, -1.1514610310e-1,
-            7.0376836292e-2});
+    Value p =
+        polynomial(f, {3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1,
+                       -1.6668057665e-1, 1.4249322787e-1, -1.2420140846e-1,
+                       1.1676998740e-1, -1.1514610310e-1, 7.0376836292e-2});
     Value low = fma(mul(z, f), p, mul(e, c(-2.12194440e-4)));
     low = fma(z, c(-0.5), low);
     result = fma(e, c(0.693359375), add(f, low));
@@ -223,18 +238,18 @@ Value FloatMath::log1p(Value x) {
   // log(u) with a first order correction of what rounding 1 + x lost.
   Value u = add(x, c(1));
   Value lost = div(sub(x, sub(u, c(1))), u);
-  Value big = greater(u, c(0x1p60)); // also infinite: there is nothing to correct
+  Value big =
+      greater(u, c(0x1p60)); // also infinite: there is nothing to correct
   Value corrected = add(log(u), select(big, c(0), lost));
-  return select(equal(u, c(1)), x, select(equal(u, c(0)), c(-infinity), corrected));
+  return select(equal(u, c(1)), x,
+                select(equal(u, c(0)), c(-infinity), corrected));
 }
 
 //===----------------------------------------------------------------------===//
 // Sigmoid functions
 //===----------------------------------------------------------------------===//
 
-Value FloatMath::sigmoid(Value x) {
-  return div(c(1), add(exp(neg(x)), c(1)));
-}
+Value FloatMath::sigmoid(Value x) { return div(c(1), add(exp(neg(x)), c(1))); }
 
 Value FloatMath::tanh(Value x) {
   Value a = abs(x);
@@ -244,8 +259,9 @@ Value FloatMath::tanh(Value x) {
   }
   Value large = sub(c(1), div(c(2), add(exp(add(a, a)), c(1))));
   Value z = mul(x, x);
-  Value p = polynomial(z, {-3.33332819422e-1, 1.33314422036e-1, -5.37397155531e-2,
-                           2.06390887954e-2, -5.70498872745e-3});
+  Value p =
+      polynomial(z, {-3.33332819422e-1, 1.33314422036e-1, -5.37397155531e-2,
+                     2.06390887954e-2, -5.70498872745e-3});
   Value small = fma(mul(p, z), x, x);
   return copySign(select(less(a, c(0.625)), small, large), x);
 }
@@ -265,13 +281,15 @@ Value FloatMath::erf(Value x) {
     Value bounded = clamp(a, c(1), c(6.5));
     Value t = div(sub(bounded, c(2.5)), add(bounded, c(2.5)));
     Value u = fma(t, c(2.290909090909091), c(-0.01818181818181818));
-    Value g = polynomial(
-        u, {0.20787186512579933, -0.160532268587908, 0.04739686525028879,
-            -0.010294032861018017, 0.001443551179337855, -6.526575453427593e-05,
-            -1.7939351501752983e-05, 2.6877837026597246e-06, 2.8876125872319526e-07,
-            -7.567229650012731e-08, -8.168667223824883e-09, 2.1182755663112453e-09,
-            3.4951292083190076e-10, -5.225687022774531e-11, -1.628000480711796e-11,
-            5.417619203707551e-13, 6.021719666538699e-13, 3.746710985785292e-14});
+    Value g = polynomial(u, {0.20787186512579933, -0.160532268587908,
+                             0.04739686525028879, -0.010294032861018017,
+                             0.001443551179337855, -6.526575453427593e-05,
+                             -1.7939351501752983e-05, 2.6877837026597246e-06,
+                             2.8876125872319526e-07, -7.567229650012731e-08,
+                             -8.168667223824883e-09, 2.1182755663112453e-09,
+                             3.4951292083190076e-10, -5.225687022774531e-11,
+                             -1.628000480711796e-11, 5.417619203707551e-13,
+                             6.021719666538699e-13, 3.746710985785292e-14});
     Value large = sub(c(1), mul(exp(neg(mul(bounded, bounded))), g));
     // NaN goes the way of the series, whose product keeps it.
     return select(greater(a, c(1)), copySign(large, x), small);
@@ -308,13 +326,15 @@ void FloatMath::sinCos(Value x, Value &sine, Value &cosine) {
   r = fma(n, c(-6.07710050630396597660e-11), r);
   r = fma(n, c(-2.02226624879595063154e-21), r);
   Value z = mul(r, r);
-  Value s = polynomial(z, {-1.66666666666666324348e-01, 8.33333333332248946124e-03,
-                           -1.98412698298579493134e-04, 2.75573137070700676789e-06,
-                           -2.50507602534068634195e-08, 1.58969099521155010221e-10});
+  Value s =
+      polynomial(z, {-1.66666666666666324348e-01, 8.33333333332248946124e-03,
+                     -1.98412698298579493134e-04, 2.75573137070700676789e-06,
+                     -2.50507602534068634195e-08, 1.58969099521155010221e-10});
   s = fma(mul(z, r), s, r);
-  Value co = polynomial(z, {4.16666666666666019037e-02, -1.38888888888741095749e-03,
-                            2.48015872894767294178e-05, -2.75573143513906633035e-07,
-                            2.08757232129817482790e-09, -1.13596475577881948265e-11});
+  Value co =
+      polynomial(z, {4.16666666666666019037e-02, -1.38888888888741095749e-03,
+                     2.48015872894767294178e-05, -2.75573143513906633035e-07,
+                     2.08757232129817482790e-09, -1.13596475577881948265e-11});
   co = add(sub(c(1), mul(z, c(0.5))), mul(mul(z, z), co));
   // The quadrant n mod 4 as a float, 0 to 3.
   Value quadrant = sub(n, mul(c(4), floor(mul(n, c(0.25)))));
@@ -357,7 +377,8 @@ Value FloatMath::atan(Value x) {
     return throughF64(x, &FloatMath::atan);
   // Folds the argument into |t| <= tan(pi/8).
   Value a = abs(x);
-  Value big = greater(a, c(2.414213562373095)), mid = greater(a, c(0.4142135623730950));
+  Value big = greater(a, c(2.414213562373095)),
+        mid = greater(a, c(0.4142135623730950));
   Value t = select(big, div(c(-1), a),
                    select(mid, div(sub(a, c(1)), add(a, c(1))), a));
   Value base = select(big, c(1.5707963267948966),
@@ -365,13 +386,13 @@ Value FloatMath::atan(Value x) {
   Value low = select(big, c(6.123233995736766e-17),
                      select(mid, c(3.061616997868383e-17), c(0)));
   Value z = mul(t, t);
-  Value p = polynomial(
-      z, {-3.33333333333329318027e-01, 1.99999999998764832476e-01,
-          -1.42857142725034663711e-01, 1.11111104054623557880e-01,
-          -9.09088713343650656196e-02, 7.69187620504482999495e-02,
-          -6.66107313738753120669e-02, 5.83357013379057348645e-02,
-          -4.97687799461593236017e-02, 3.65315727442169155270e-02,
-          -1.62858201153657823623e-02});
+  Value p =
+      polynomial(z, {-3.33333333333329318027e-01, 1.99999999998764832476e-01,
+                     -1.42857142725034663711e-01, 1.11111104054623557880e-01,
+                     -9.09088713343650656196e-02, 7.69187620504482999495e-02,
+                     -6.66107313738753120669e-02, 5.83357013379057348645e-02,
+                     -4.97687799461593236017e-02, 3.65315727442169155270e-02,
+                     -1.62858201153657823623e-02});
   Value result = add(base, add(fma(mul(z, t), p, low), t));
   return select(isNaN(x), x, copySign(result, x));
 }
@@ -459,13 +480,15 @@ Value FloatMath::powPositive(Value x, Value y) {
   Value s = div(f, d);
   Value rest = fma(neg(s), d, f);
   Value sLow = div(fma(neg(s), dLow, rest), d);
-  // log(m) = 2s + s^3 (2/3 + 2/5 s^2 + …), the cubic term in high + low as well.
+  // log(m) = 2s + s^3 (2/3 + 2/5 s^2 + …), the cubic term in high + low as
+  // well.
   Value z = mul(s, s);
   Value zLow = fma(s, s, neg(z));
   zLow = fma(add(s, s), sLow, zLow);
-  Value r = mul(z, polynomial(z, {3.999999999940941908e-01, 2.857142874366239149e-01,
-                                  2.222219843214978396e-01, 1.818357216161805012e-01,
-                                  1.531383769920937332e-01, 1.479819860511658591e-01}));
+  Value r = mul(
+      z, polynomial(z, {3.999999999940941908e-01, 2.857142874366239149e-01,
+                        2.222219843214978396e-01, 1.818357216161805012e-01,
+                        1.531383769920937332e-01, 1.479819860511658591e-01}));
   // 2/3 in two parts; the fitted 6.666666666666735130e-01 differs from it.
   Value cubic = mul(s, z);
   Value cubicLow = fma(s, z, neg(cubic));
@@ -483,8 +506,9 @@ Value FloatMath::powPositive(Value x, Value y) {
   Value low1, low2;
   Value high = twoSum(mul(e, c(6.93147180369123816490e-01)), add(s, s), low1);
   high = twoSum(high, t, low2);
-  Value low = add(add(low1, low2),
-                  add(tLow, fma(e, c(1.90821492927058770002e-10), add(sLow, sLow))));
+  Value low =
+      add(add(low1, low2),
+          add(tLow, fma(e, c(1.90821492927058770002e-10), add(sLow, sLow))));
   Value logHigh = add(high, low);
   Value logLow = sub(low, sub(logHigh, high));
   logHigh = select(equal(x, c(0)), c(-infinity), logHigh);
@@ -523,7 +547,8 @@ Value FloatMath::pow(Value x, Value y) {
   result = select(compare(arith::CmpFPredicate::UNO, x, y),
                   c(std::numeric_limits<double>::quiet_NaN()), result);
   // (±1)^±inf, 1^NaN and x^0 are 1.
-  Value unit = arith::AndIOp::create(b, equal(a, c(1)), equal(abs(y), c(infinity)));
+  Value unit =
+      arith::AndIOp::create(b, equal(a, c(1)), equal(abs(y), c(infinity)));
   unit = arith::OrIOp::create(b, unit, equal(x, c(1)));
   unit = arith::OrIOp::create(b, unit, equal(y, c(0)));
   return select(unit, c(1), result);
@@ -541,6 +566,7 @@ Value FloatMath::fmod(Value x, Value y) {
   Value r = fma(neg(q), d, a);
   r = select(less(r, c(0)), add(r, d), r); // the quotient was rounded up
   r = select(equal(d, c(infinity)), a, r);
-  r = select(equal(a, c(infinity)), c(std::numeric_limits<double>::quiet_NaN()), r);
+  r = select(equal(a, c(infinity)), c(std::numeric_limits<double>::quiet_NaN()),
+             r);
   return copySign(r, x);
 }

@@ -1,8 +1,9 @@
 //===- MathExpand.h - Elementary functions in plain arithmetic --*- C++ -*-===//
 //
-// Kernels call no library: exp, log, sin… are written out here as polynomials of
-// f32 or f64 arithmetic, on scalars or vectors. Errors are stated in units in the
-// last place (ulp) of the result and are checked by test/unit/codegen/MathTest.
+// Kernels call no library: exp, log, sin… are written out here as polynomials
+// of f32 or f64 arithmetic, on scalars or vectors. Errors are stated in units
+// in the last place (ulp) of the result and are checked by
+// test/unit/codegen/MathTest.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_MATHEXPAND_H
@@ -49,16 +50,16 @@ public:
   /// Horner's scheme: c[0] + x * (c[1] + x * …).
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients);
 
-  Value exp(Value x);   ///< <= 1 ulp
-  Value expm1(Value x); ///< <= 3 ulp
-  Value log(Value x);   ///< <= 2 ulp
-  Value log1p(Value x); ///< <= 3 ulp
-  Value tanh(Value x);  ///< <= 3 ulp
-  Value erf(Value x);   ///< <= 2 ulp
+  Value exp(Value x);     ///< <= 1 ulp
+  Value expm1(Value x);   ///< <= 3 ulp
+  Value log(Value x);     ///< <= 2 ulp
+  Value log1p(Value x);   ///< <= 3 ulp
+  Value tanh(Value x);    ///< <= 3 ulp
+  Value erf(Value x);     ///< <= 2 ulp
   Value sigmoid(Value x); ///< <= 3 ulp
 
-  // These compute f32 through f64. Arguments of sin, cos and tan beyond 1e6 lose
-  // accuracy (absolute error about |x| * 1e-16 in f64 arithmetic).
+  // These compute f32 through f64. Arguments of sin, cos and tan beyond 1e6
+  // lose accuracy (absolute error about |x| * 1e-16 in f64 arithmetic).
   Value sin(Value x);
   Value cos(Value x);
   Value tan(Value x);
@@ -77,8 +78,8 @@ public:
 
 private:
   bool isF64() const;
-  Value integer(int64_t x);      ///< of the width of the floats
-  Value bits(Value x);           ///< the float's bits
+  Value integer(int64_t x); ///< of the width of the floats
+  Value bits(Value x);      ///< the float's bits
   Value fromBits(Value x);
   Value scaleByPowerOfTwo(Value x, Value exponent); ///< exponent a whole float
   /// Cuts x > 0 (normal) into m * 2^e with m in [sqrt(1/2), sqrt(2)).

@@ -32,8 +32,9 @@ std::string shaped(ArrayRef<int64_t> shape) {
 struct Sample {
   std::string input, weights, layer;
   std::string text() const {
-    return "func.func @main(%x: " + input + ") {\n  %w = nn.constant dense<0.0> : " +
-           weights + "\n  %y = " + layer + "\n  return\n}\n";
+    return "func.func @main(%x: " + input +
+           ") {\n  %w = nn.constant dense<0.0> : " + weights +
+           "\n  %y = " + layer + "\n  return\n}\n";
   }
 };
 
@@ -114,8 +115,8 @@ void setLayouts(const LayoutRequest &request, Operation *layer) {
     assert(values.size() == tags.size() && "a routine speaks of each value");
     for (auto [value, tag] : llvm::zip(values, tags))
       if (tag)
-        value.setType(nn::withLayout(
-            cast<RankedTensorType>(value.getType()), *tag));
+        value.setType(
+            nn::withLayout(cast<RankedTensorType>(value.getType()), *tag));
   };
   set(layer->getOperands(), request.operands);
   set(layer->getResults(), request.results);
@@ -125,13 +126,16 @@ void setLayouts(const LayoutRequest &request, Operation *layer) {
 void Table::learn(const Routine &routine, Operation *layer) {
   LayoutRequest request = routine.layouts(layer);
   auto text = [](const std::optional<std::string> &tag) {
-    return !tag ? std::string("any") : tag->empty() ? "dense" : "`" + *tag + "`";
+    return !tag           ? std::string("any")
+           : tag->empty() ? "dense"
+                          : "`" + *tag + "`";
   };
   Forms f;
   f.input = text(request.operands[0]);
   f.result = text(request.results[0]);
   if (auto form = routine.weightForm(layer))
-    f.weights = "`" + form->name + "`, from " + text(request.operands[form->operand]);
+    f.weights =
+        "`" + form->name + "`, from " + text(request.operands[form->operand]);
   else if (layer->getNumOperands() > 1)
     f.weights = text(request.operands[1]);
   forms.try_emplace(routine.name().str(), f);
@@ -143,7 +147,8 @@ std::string Table::cell(const Sample &sample) {
   auto module = parseSourceString<ModuleOp>(sample.text(), &context);
   if (!module)
     llvm::report_fatal_error(llvm::Twine("routine table: ") + sample.text());
-  Block &block = cast<func::FuncOp>(module->getBody()->front()).getBody().front();
+  Block &block =
+      cast<func::FuncOp>(module->getBody()->front()).getBody().front();
   Operation *layer = &*std::next(block.begin());
   for (const Routine *routine : routines())
     if (routine->matches(layer))
@@ -167,7 +172,8 @@ std::string Table::cell(const Sample &sample) {
     std::string name = shortName(*routine);
     if (routine == preferred)
       name = "**" + name + "**";
-    (llvm::is_contained(agreeing, routine) ? candidates : others).push_back(name);
+    (llvm::is_contained(agreeing, routine) ? candidates : others)
+        .push_back(name);
   }
   if (matching.empty())
     return "**" + shortName(*preferred) + "**";
@@ -184,12 +190,14 @@ void Table::printConvolutions() {
     bool isDepthwise;
     int64_t groups;
   };
-  const Class classes[] = {
-      {"3 → 32", 3, 32, false, 1},        {"64 → 64", 64, 64, false, 1},
-      {"24 → 40", 24, 40, false, 1},      {"32 → 3", 32, 3, false, 1},
-      {"64 → 64, 4 groups", 64, 64, false, 4},
-      {"32, depthwise", 32, 32, true, 32}, {"48 → 48, 6 groups", 48, 48, false, 6},
-      {"60 → 60, 5 groups", 60, 60, false, 5}};
+  const Class classes[] = {{"3 → 32", 3, 32, false, 1},
+                           {"64 → 64", 64, 64, false, 1},
+                           {"24 → 40", 24, 40, false, 1},
+                           {"32 → 3", 32, 3, false, 1},
+                           {"64 → 64, 4 groups", 64, 64, false, 4},
+                           {"32, depthwise", 32, 32, true, 32},
+                           {"48 → 48, 6 groups", 48, 48, false, 6},
+                           {"60 → 60, 5 groups", 60, 60, false, 5}};
   os << "| kernel | stride |";
   for (const Class &c : classes)
     os << ' ' << c.title << " |";
@@ -218,7 +226,8 @@ void Table::printOthers() {
      << cell(product(256, false)) << " |\n"
      << "| transposed convolution 32 → 16 | " << cell(transposed(32, 16))
      << " |\n"
-     << "| transposed convolution 32 → 1 | " << cell(transposed(32, 1)) << " |\n"
+     << "| transposed convolution 32 → 1 | " << cell(transposed(32, 1))
+     << " |\n"
      << "| pooling | " << cell(pool()) << " |\n";
 }
 
@@ -235,7 +244,8 @@ void Table::printRoutines() {
     os << "| `" << routine->name() << "` | " << routine->summary() << " | "
        << f.input << " | " << f.weights << " | " << f.result << " |\n";
   }
-  os << "\nVariants differ in parameters only and are candidates beside the plain "
+  os << "\nVariants differ in parameters only and are candidates beside the "
+        "plain "
         "routine:\n\n| variant | of | what differs |\n|---|---|---|\n";
   std::vector<std::pair<std::string, std::pair<std::string, Names>>> variants;
   for (const Routine *routine : routines()) {
@@ -269,18 +279,29 @@ void Table::print() {
     forms = part.forms;
     forms.insert(rest.forms.begin(), rest.forms.end());
   }
-  os << "# Routines\n\nWritten by `nnv12c --list-routines`; do not edit. A routine is "
-        "one way to compute a layer; several may be candidates of one, and the plan "
-        "takes what the objective favours ([how to add one](adding-a-routine.md)).\n\n"
-        "## All routines\n\nIn order of preference. Layouts are oneDNN's tags: `aBcd16b` "
-        "is N, C/16, H, W, 16 channels. Tags are those of two spatial dimensions.\n\n";
+  os << "# Routines\n\nWritten by `nnv12c --list-routines`; do not edit. A "
+        "routine is "
+        "one way to compute a layer; several may be candidates of one, and the "
+        "plan "
+        "takes what the objective favours ([how to add "
+        "one](adding-a-routine.md)).\n\n"
+        "## All routines\n\nIn order of preference. Layouts are oneDNN's tags: "
+        "`aBcd16b` "
+        "is N, C/16, H, W, 16 channels. Tags are those of two spatial "
+        "dimensions.\n\n";
   printRoutines();
-  os << "\n## Convolutions\n\nWhat the registry offers for convolutions f32 of 28x28 "
-        "pixels, padded by half a kernel, by channels in → out (after Figure 5 of the "
-        "NNV12 paper). **Bold** is taken where nothing is measured; those beside it use "
-        "the same layouts and are candidates of the plan; those in [brackets] would want "
-        "other layouts. `element` computes all of them and is named where it is alone. "
-        "Whether a Winograd routine matches depends on the size of the result too.\n\n";
+  os << "\n## Convolutions\n\nWhat the registry offers for convolutions f32 of "
+        "28x28 "
+        "pixels, padded by half a kernel, by channels in → out (after Figure 5 "
+        "of the "
+        "NNV12 paper). **Bold** is taken where nothing is measured; those "
+        "beside it use "
+        "the same layouts and are candidates of the plan; those in [brackets] "
+        "would want "
+        "other layouts. `element` computes all of them and is named where it "
+        "is alone. "
+        "Whether a Winograd routine matches depends on the size of the result "
+        "too.\n\n";
   os << convolutions << "\n## Other layers\n\n" << others;
 }
 

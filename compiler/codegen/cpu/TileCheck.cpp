@@ -22,11 +22,13 @@ using llvm::formatv;
 
 namespace {
 
-/// What memory holds before a tile writes to it: numbers that are none, or zero.
-/// They differ in every bit, so that a byte that keeps both was not written.
+/// What memory holds before a tile writes to it: numbers that are none, or
+/// zero. They differ in every bit, so that a byte that keeps both was not
+/// written.
 constexpr unsigned char poisons[] = {0xff, 0x00};
 
-/// Memory between two pages that nobody may touch, its end (or its start) at one.
+/// Memory between two pages that nobody may touch, its end (or its start) at
+/// one.
 class GuardedMemory {
 public:
   GuardedMemory(int64_t bytes, bool atEnd) : bytes(bytes) {
@@ -43,7 +45,8 @@ public:
     data = base + page + (atEnd ? pages - bytes : 0);
   }
   GuardedMemory(GuardedMemory &&other)
-      : data(other.data), bytes(other.bytes), base(other.base), total(other.total) {
+      : data(other.data), bytes(other.bytes), base(other.base),
+        total(other.total) {
     other.base = nullptr;
   }
   GuardedMemory(const GuardedMemory &) = delete;
@@ -75,7 +78,8 @@ void fill(char *data, const TileCheck::Operand &operand, uint32_t seed) {
     for (int64_t i = 0; i + size <= operand.bytes; i += size) {
       llvm::APFloat x(double(int32_t(random() & 0xff) - 0x80) / 0x80);
       bool inexact;
-      x.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+      x.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                &inexact);
       uint64_t bits = x.bitcastToAPInt().getZExtValue();
       std::memcpy(data + i, &bits, size);
     }
@@ -89,16 +93,19 @@ void fill(char *data, const TileCheck::Operand &operand, uint32_t seed) {
   }
 }
 
-/// The ends of each type's range, and what is no number: as bits, a byte pattern
-/// that repeats gives large, small and negative integers and floats of all kinds.
+/// The ends of each type's range, and what is no number: as bits, a byte
+/// pattern that repeats gives large, small and negative integers and floats of
+/// all kinds.
 void fillWild(char *data, const TileCheck::Operand &operand, uint32_t seed) {
   if (operand.element.getIntOrFloatBitWidth() == 1)
     return fill(data, operand, seed);
   static constexpr uint64_t wild[] = {
-      0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0x7f7fffff7f7fffff,
-      0x7ff0000000000000, 0xfff0000000000000, 0x7f8000007f800000, 0xff800000ff800000,
-      0x7fff7fff7fff7fff, 0x8000800080008000, 0x7c00fc007f80ff80, 0x4b0000004b000000,
-      0xcb000000cb000000, 0x0000000080000000, 0x000000007fffffff, 0x0001000100010001};
+      0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff,
+      0x7f7fffff7f7fffff, 0x7ff0000000000000, 0xfff0000000000000,
+      0x7f8000007f800000, 0xff800000ff800000, 0x7fff7fff7fff7fff,
+      0x8000800080008000, 0x7c00fc007f80ff80, 0x4b0000004b000000,
+      0xcb000000cb000000, 0x0000000080000000, 0x000000007fffffff,
+      0x0001000100010001};
   std::minstd_rand random(seed);
   for (int64_t i = 0; i < operand.bytes; i += 8)
     std::memcpy(data + i, &wild[random() % std::size(wild)],
@@ -112,7 +119,8 @@ bool isAll(const char *data, int64_t bytes, unsigned char value) {
 
 /// Calls body(first byte, bytes) for each contiguous piece of a box until it
 /// returns false.
-bool forPieces(const TileMap &map, const TileMap::Box &box, int64_t elementBytes,
+bool forPieces(const TileMap &map, const TileMap::Box &box,
+               int64_t elementBytes,
                llvm::function_ref<bool(int64_t, int64_t)> body) {
   assert(box.lo.size() == map.axes.size() && "a box of this map");
   if (box.elements() == 0)
@@ -208,56 +216,67 @@ void Checker::runTiles(int64_t begin, int64_t end) {
 std::string Checker::checkMap(unsigned result) const {
   const TileMap &map = check.info.maps[result];
   if (map.tiles() != tiles)
-    return formatv("found a map of {0} tiles, expected {1}", map.tiles(), tiles);
+    return formatv("found a map of {0} tiles, expected {1}", map.tiles(),
+                   tiles);
   int64_t sum = 0, size = check.operands[result].bytes / elementBytes(result);
   TileMap::Box whole = map.whole();
   if (whole.elements() != size)
-    return formatv("result {0}: found a map of {1} elements, expected {2}", result,
-                   whole.elements(), size);
+    return formatv("result {0}: found a map of {1} elements, expected {2}",
+                   result, whole.elements(), size);
   for (int64_t t = 0; t < tiles; ++t) {
     TileMap::Box box = map.boxOf(t);
     for (size_t a = 0; a < map.axes.size(); ++a)
-      if (box.lo[a] < 0 || box.lo[a] > box.hi[a] || box.hi[a] > map.axes[a].extent)
-        return formatv("result {0}, tile {1}: found positions {2} to {3} of axis {4}, "
-                       "expected them within {5}",
-                       result, t, box.lo[a], box.hi[a], a, map.axes[a].extent);
+      if (box.lo[a] < 0 || box.lo[a] > box.hi[a] ||
+          box.hi[a] > map.axes[a].extent)
+        return formatv(
+            "result {0}, tile {1}: found positions {2} to {3} of axis {4}, "
+            "expected them within {5}",
+            result, t, box.lo[a], box.hi[a], a, map.axes[a].extent);
     sum += box.elements();
   }
   if (sum != size)
-    return formatv("result {0}: found boxes of {1} elements in all, expected {2}",
-                   result, sum, size);
+    return formatv(
+        "result {0}: found boxes of {1} elements in all, expected {2}", result,
+        sum, size);
   return "";
 }
 
 /// Each tile finds its box as it was poisoned, and leaves the expected result
 /// there. An element that a tile writes outside of its box is noticed when the
-/// tile that owns it comes later; run() takes each order forwards and backwards.
-std::string Checker::checkBoxes(llvm::ArrayRef<int64_t> order, unsigned char value) {
+/// tile that owns it comes later; run() takes each order forwards and
+/// backwards.
+std::string Checker::checkBoxes(llvm::ArrayRef<int64_t> order,
+                                unsigned char value) {
   poison(value);
   for (int64_t tile : order) {
-    auto each = [&](const char *fault, llvm::function_ref<bool(unsigned, int64_t, int64_t)> good) {
+    auto each = [&](const char *fault,
+                    llvm::function_ref<bool(unsigned, int64_t, int64_t)> good) {
       std::string text;
       for (unsigned r = 0; r < check.results && text.empty(); ++r) {
         const TileMap &map = check.info.maps[r];
-        forPieces(map, map.boxOf(tile), elementBytes(r), [&](int64_t at, int64_t bytes) {
-          if (good(r, at, bytes))
-            return true;
-          text = formatv("result {0}, tile {1}: {2} bytes {3} to {4}", r, tile, fault,
-                         at, at + bytes);
-          return false;
-        });
+        forPieces(map, map.boxOf(tile), elementBytes(r),
+                  [&](int64_t at, int64_t bytes) {
+                    if (good(r, at, bytes))
+                      return true;
+                    text = formatv("result {0}, tile {1}: {2} bytes {3} to {4}",
+                                   r, tile, fault, at, at + bytes);
+                    return false;
+                  });
       }
       return text;
     };
-    std::string text = each("another tile wrote", [&](unsigned r, int64_t at, int64_t bytes) {
-      return isAll(memories[r].data + at, bytes, value);
-    });
+    std::string text =
+        each("another tile wrote", [&](unsigned r, int64_t at, int64_t bytes) {
+          return isAll(memories[r].data + at, bytes, value);
+        });
     if (!text.empty())
       return text;
     runTiles(tile, tile + 1);
-    text = each("did not write as expected", [&](unsigned r, int64_t at, int64_t bytes) {
-      return std::memcmp(memories[r].data + at, expected[r].data() + at, bytes) == 0;
-    });
+    text = each("did not write as expected",
+                [&](unsigned r, int64_t at, int64_t bytes) {
+                  return std::memcmp(memories[r].data + at,
+                                     expected[r].data() + at, bytes) == 0;
+                });
     if (!text.empty())
       return text;
   }
@@ -276,7 +295,8 @@ std::string Checker::checkParts(llvm::ArrayRef<int64_t> order) {
       runTiles(tile, tile + 1);
       for (unsigned r = 0; r < check.results; ++r)
         if (value == poisons[0])
-          kept[r].assign(memories[r].data, memories[r].data + memories[r].bytes);
+          kept[r].assign(memories[r].data,
+                         memories[r].data + memories[r].bytes);
     }
     for (unsigned r = 0; r < check.results; ++r)
       for (int64_t i = 0; i < memories[r].bytes; ++i) {
@@ -285,9 +305,13 @@ std::string Checker::checkParts(llvm::ArrayRef<int64_t> order) {
         if (a == poisons[0] && b == poisons[1])
           continue;
         if (written[r][i]++)
-          return formatv("result {0}, tile {1}: byte {2} belongs to another tile", r, tile, i);
+          return formatv(
+              "result {0}, tile {1}: byte {2} belongs to another tile", r, tile,
+              i);
         if (a != b || kept[r][i] != expected[r][i])
-          return formatv("result {0}, tile {1}: byte {2} depends on other tiles", r, tile, i);
+          return formatv(
+              "result {0}, tile {1}: byte {2} depends on other tiles", r, tile,
+              i);
       }
   }
   for (unsigned r = 0; r < check.results; ++r)
@@ -300,7 +324,8 @@ std::string Checker::checkParts(llvm::ArrayRef<int64_t> order) {
 std::string Checker::checkWhole(llvm::StringRef how) {
   for (unsigned r = 0; r < check.results; ++r) {
     const char *found = memories[r].data;
-    auto [a, b] = std::mismatch(found, found + memories[r].bytes, expected[r].begin());
+    auto [a, b] =
+        std::mismatch(found, found + memories[r].bytes, expected[r].begin());
     if (a != found + memories[r].bytes)
       return formatv("result {0}: byte {1} differs {2}", r, a - found, how);
   }
@@ -308,11 +333,13 @@ std::string Checker::checkWhole(llvm::StringRef how) {
 }
 
 /// Result 0 in the memory of an operand.
-std::string Checker::checkInPlace(unsigned operand, llvm::ArrayRef<int64_t> order) {
+std::string Checker::checkInPlace(unsigned operand,
+                                  llvm::ArrayRef<int64_t> order) {
   unsigned number = check.results + operand;
   if (check.operands[number].bytes != check.operands[0].bytes)
-    return formatv("operand {0}: in place, but {1} bytes where the result has {2}", operand,
-                   check.operands[number].bytes, check.operands[0].bytes);
+    return formatv(
+        "operand {0}: in place, but {1} bytes where the result has {2}",
+        operand, check.operands[number].bytes, check.operands[0].bytes);
   poison(poisons[0]);
   std::memcpy(memories[0].data, memories[number].data, memories[0].bytes);
   table[number] = table[0];
@@ -327,7 +354,8 @@ std::string Checker::run() {
     return "";
   bool hasMaps = !check.info.maps.empty();
   if (hasMaps && check.info.maps.size() != check.results)
-    return formatv("found {0} maps, expected {1}", check.info.maps.size(), check.results);
+    return formatv("found {0} maps, expected {1}", check.info.maps.size(),
+                   check.results);
   for (unsigned r = 0; hasMaps && r < check.results; ++r)
     if (std::string fault = checkMap(r); !fault.empty())
       return fault;
@@ -341,8 +369,10 @@ std::string Checker::run() {
     runTiles(0, tiles);
     if (atEnd)
       for (unsigned r = 0; r < check.results; ++r)
-        expected.emplace_back(memories[r].data, memories[r].data + memories[r].bytes);
-    else if (std::string fault = checkWhole("at another address"); !fault.empty())
+        expected.emplace_back(memories[r].data,
+                              memories[r].data + memories[r].bytes);
+    else if (std::string fault = checkWhole("at another address");
+             !fault.empty())
       return fault;
     for (unsigned char value : poisons) {
       std::reverse(order.begin(), order.end());
@@ -391,13 +421,15 @@ bool canRun(const Target &target) {
 
 } // namespace
 
-std::string codegen::runTileCheck(const TileCheck &check, artifact::KernelFn kernel) {
+std::string codegen::runTileCheck(const TileCheck &check,
+                                  artifact::KernelFn kernel) {
   std::string fault = Checker(check, kernel).run();
   return fault.empty() ? fault : "kernel " + check.name + ": " + fault;
 }
 
 std::string codegen::runTileChecks(llvm::ArrayRef<TileCheck> checks,
-                                   llvm::ArrayRef<char> code, const Target &target) {
+                                   llvm::ArrayRef<char> code,
+                                   const Target &target) {
   if (!canRun(target))
     return "found a machine that cannot run this target, expected one that can";
   void *shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
@@ -415,8 +447,8 @@ std::string codegen::runTileChecks(llvm::ArrayRef<TileCheck> checks,
     alarm(600); // a kernel that does not end
     for (size_t i = 0; i < checks.size(); ++i) {
       progress->kernel = i;
-      auto kernel = reinterpret_cast<artifact::KernelFn>(static_cast<char *>(memory) +
-                                                         checks[i].entry);
+      auto kernel = reinterpret_cast<artifact::KernelFn>(
+          static_cast<char *>(memory) + checks[i].entry);
       std::string text = runTileCheck(checks[i], kernel);
       if (text.empty())
         continue;
@@ -432,10 +464,11 @@ std::string codegen::runTileChecks(llvm::ArrayRef<TileCheck> checks,
   else if (progress->length)
     fault.assign(progress->text, progress->length);
   else if (status != 0)
-    fault = formatv("kernel {0}: touches memory that is not its own ({1} {2})",
-                    checks[progress->kernel].name,
-                    WIFSIGNALED(status) ? "signal" : "status",
-                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    fault =
+        formatv("kernel {0}: touches memory that is not its own ({1} {2})",
+                checks[progress->kernel].name,
+                WIFSIGNALED(status) ? "signal" : "status",
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
   munmap(shared, sizeof(Progress));
   munmap(memory, code.size());
   return fault;

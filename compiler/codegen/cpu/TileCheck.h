@@ -1,12 +1,13 @@
 //===- TileCheck.h - Proves by running what the tiles of a kernel write ---===//
 //
-// For developers (nnv12c --check-tiles) and tests: the tiles of a kernel run one
-// by one, in random orders, into memory that is poisoned and ends at pages that
-// nobody may touch. What a tile writes has to be the box that its TileMap
-// declares, all of it and nothing else, and has to be what a run of all tiles at
-// once computes, so that no tile can depend on another. Kernels without a map
-// have to write disjoint parts that make up the results. Operands hold ordinary
-// numbers first, and then the worst ones: no value may lead outside of memory.
+// For developers (nnv12c --check-tiles) and tests: the tiles of a kernel run
+// one by one, in random orders, into memory that is poisoned and ends at pages
+// that nobody may touch. What a tile writes has to be the box that its TileMap
+// declares, all of it and nothing else, and has to be what a run of all tiles
+// at once computes, so that no tile can depend on another. Kernels without a
+// map have to write disjoint parts that make up the results. Operands hold
+// ordinary numbers first, and then the worst ones: no value may lead outside of
+// memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_CPU_TILECHECK_H
@@ -30,8 +31,8 @@ struct TileCheck {
   llvm::SmallVector<Operand> operands; ///< results first
 };
 
-/// Checks one kernel in this process, which dies where the kernel touches memory
-/// that is not its own. Empty, or one line that tells what is wrong.
+/// Checks one kernel in this process, which dies where the kernel touches
+/// memory that is not its own. Empty, or one line that tells what is wrong.
 std::string runTileCheck(const TileCheck &check, artifact::KernelFn kernel);
 
 /// Checks all kernels of `code` in a process of its own, up to the first that

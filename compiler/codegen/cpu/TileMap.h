@@ -51,8 +51,8 @@ struct TileMap {
 };
 
 /// Units of work over some dimensions, outermost first and numbered row-major,
-/// in tiles that are boxes: a tile takes some positions of one dimension and all
-/// of those inside of it.
+/// in tiles that are boxes: a tile takes some positions of one dimension and
+/// all of those inside of it.
 class UnitGrid {
 public:
   /// `work` is that of a unit, in element operations.
@@ -61,8 +61,8 @@ public:
   static UnitGrid single(llvm::ArrayRef<int64_t> extents);
 
   int64_t tiles() const { return outer * chunks; }
-  /// Calls body(first, last) with the units [first, last) of tiles [begin, end),
-  /// in one range or several.
+  /// Calls body(first, last) with the units [first, last) of tiles [begin,
+  /// end), in one range or several.
   void forRanges(KernelBuilder &k, Index begin, Index end,
                  llvm::function_ref<void(Index, Index)> body) const;
   /// Whether a tile has one unit.

@@ -12,7 +12,9 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 
-int64_t codegen::elementsOf(Value tensor) { return llvm::product_of(shapeOf(tensor)); }
+int64_t codegen::elementsOf(Value tensor) {
+  return llvm::product_of(shapeOf(tensor));
+}
 
 static double storageBytes(Value v) {
   return double(nn::storageSize(cast<RankedTensorType>(v.getType())));
@@ -40,7 +42,8 @@ double codegen::bytesOf(Operation *layer) {
       bytes += takenBytes(fuse->getRegion(0).getArgument(i));
     else if (i == 0 && isa<nn::SliceOp, nn::GatherOp, nn::GatherElementsOp,
                            nn::GatherNDOp>(layer))
-      bytes += std::min(storageBytes(operand), storageBytes(layer->getResult(0)));
+      bytes +=
+          std::min(storageBytes(operand), storageBytes(layer->getResult(0)));
     else
       bytes += storageBytes(operand);
   }
@@ -90,8 +93,15 @@ double codegen::blockedMultiplyAdds(Operation *layer) {
 static double functionSteps(nn::UnaryKind kind) {
   using K = nn::UnaryKind;
   switch (kind) {
-  case K::identity: case K::abs: case K::neg: case K::relu: case K::leaky_relu:
-  case K::clip: case K::affine: case K::hard_sigmoid: case K::hard_swish:
+  case K::identity:
+  case K::abs:
+  case K::neg:
+  case K::relu:
+  case K::leaky_relu:
+  case K::clip:
+  case K::affine:
+  case K::hard_sigmoid:
+  case K::hard_swish:
     return 1;
   default:
     return 10;
@@ -109,9 +119,8 @@ double codegen::elementSteps(Operation *layer) {
   return llvm::TypeSwitch<Operation *, double>(layer)
       .Case<nn::UnaryOp>(
           [](auto op) { return functionSteps(op.getFunction().getKind()); })
-      .Case<nn::BinaryOp>([](auto op) {
-        return op.getKind() == nn::BinaryKind::pow ? 60 : 1;
-      })
+      .Case<nn::BinaryOp>(
+          [](auto op) { return op.getKind() == nn::BinaryKind::pow ? 60 : 1; })
       .Case<nn::ReduceOp>([](auto op) {
         return double(elementsOf(op.getInput())) /
                std::max<int64_t>(elementsOf(op.getOutput()), 1);
@@ -126,7 +135,8 @@ double codegen::elementSteps(Operation *layer) {
         return 6.0 * llvm::product_of(shapeOf(op.getWeights()).drop_front(2)) *
                shapeOf(op.getWeights())[0] / op.getGroups();
       })
-      .Case<nn::PoolOp>([](auto op) { return 4.0 * llvm::product_of(op.getKernel()); })
+      .Case<nn::PoolOp>(
+          [](auto op) { return 4.0 * llvm::product_of(op.getKernel()); })
       .Case<nn::MaxPoolIndicesOp>(
           [](auto op) { return 6.0 * llvm::product_of(op.getKernel()); })
       .Case<nn::ResizeOp, nn::GridSampleOp>([](auto) { return 30; })

@@ -70,16 +70,17 @@ static void identity(Node &n) {
   n.out(n.in(0));
 }
 
-/// Bounds were attributes up to operator set 10, since then they are inputs. The
-/// defaults are the type's least and largest numbers, so infinity has a bound
-/// always; where the bounds cross, the upper one wins.
+/// Bounds were attributes up to operator set 10, since then they are inputs.
+/// The defaults are the type's least and largest numbers, so infinity has a
+/// bound always; where the bounds cross, the upper one wins.
 static void clip(Node &n) {
   Value x = n.in(0);
   if (n.failed())
     return;
   double most = 0;
   if (auto type = dyn_cast<FloatType>(n.elem(x)))
-    most = llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+    most =
+        llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
   auto clipped = [&](std::optional<double> low, std::optional<double> high) {
     double to = high.value_or(most);
     n.out(n.unary(UnaryKind::clip, x, {std::min(low.value_or(-most), to), to}));

@@ -55,8 +55,8 @@ static void emitResize(Node &n, Value x, const ResizePlan &plan) {
     n.out(y);
 }
 
-/// Output sizes are floor(input * scale), the product in f32 as in other engines: at
-/// 10 * 0.7 it is whole.
+/// Output sizes are floor(input * scale), the product in f32 as in other
+/// engines: at 10 * 0.7 it is whole.
 static bool sizesFromScales(Node &n, Value x, ArrayRef<double> scales,
                             ResizePlan &plan) {
   if (n.failed())
@@ -114,9 +114,9 @@ static void keepAspect(Node &n, Value x, bool notLarger, ArrayRef<int64_t> axes,
   }
 }
 
-/// Before version 11, the nearest element of a dimension that shrinks is the one
-/// above its coordinate (ONNX's cases of then, and ONNX Runtime, take it so). Resizes
-/// these dimensions and sets their scales to 1.
+/// Before version 11, the nearest element of a dimension that shrinks is the
+/// one above its coordinate (ONNX's cases of then, and ONNX Runtime, take it
+/// so). Resizes these dimensions and sets their scales to 1.
 static Value shrinkNearest(Node &n, Value x, Doubles &scales) {
   ResizePlan plan;
   plan.nearest = NearestMode::ceil;

@@ -224,8 +224,8 @@ static void slice(Node &n) {
     int64_t d = sizes[a], step = steps[i];
     if (step == 0)
       return n.fail("step 0", "another");
-    // ONNX's limits: a negative step starts at an element, where NumPy may start
-    // before all of them, and ends before element 0.
+    // ONNX's limits: a negative step starts at an element, where NumPy may
+    // start before all of them, and ends before element 0.
     int64_t high = step > 0 ? d : d - 1;
     auto clamp = [&](int64_t v, int64_t low) {
       return std::max(std::min(v < 0 ? v + d : v, high), low);

@@ -27,12 +27,19 @@ if not head:
 text = "".join(body)
 if head[0] == "python":
     from onnx import TensorProto, helper, numpy_helper
-    scope = dict(onnx=onnx, helper=helper, TensorProto=TensorProto, numpy_helper=numpy_helper)
+
+    scope = dict(
+        onnx=onnx,
+        helper=helper,
+        TensorProto=TensorProto,
+        numpy_helper=numpy_helper,
+    )
     exec(text, scope)
     model = scope["model"]
 else:
     opset = int(re.fullmatch(r"opset=(\d+)", head[0]).group(1))
     model = onnx.parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : {opset}, "local" : 1]>\n{text}')
+        f'<ir_version: 8, opset_import: ["" : {opset}, "local" : 1]>\n{text}'
+    )
 with open(out, "wb") as file:
     file.write(model.SerializeToString())

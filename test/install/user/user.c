@@ -8,7 +8,8 @@ int main(int argc, char **argv) {
   nnv12_bundle *bundle;
   nnv12_session *session;
   nnv12_error error;
-  if (nnv12_bundle_open(argv[argc - 1], NULL, &bundle, &error) || nnv12_session_create(bundle, NULL, &session, &error) ||
+  if (nnv12_bundle_open(argv[argc - 1], NULL, &bundle, &error) ||
+      nnv12_session_create(bundle, NULL, &session, &error) ||
       nnv12_session_run(session, &in, 1, &out, 1, &error))
     return fprintf(stderr, "%s\n", error.message), 1;
   nnv12_session_close(session);

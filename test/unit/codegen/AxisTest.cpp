@@ -28,16 +28,19 @@ TEST(Softmax, EveryAxis) {
           x.element = element;
           if (element == "f16")
             x.data = values("f16", x.data).data;
-          check("nn.softmax %0 axis " + std::to_string(axis) + " {log = " +
-                    (log ? "true" : "false") + "} : $0 -> $r",
-                {x}, {shape, element, "", {}}, [&](const Indices &i) {
-                  std::vector<double> row = along(x, i, axis);
-                  double max = *std::max_element(row.begin(), row.end()), sum = 0;
-                  for (double v : row)
-                    sum += std::exp(v - max);
-                  double v = x.at(i) - max;
-                  return log ? v - std::log(sum) : std::exp(v) / sum;
-                }, element == "f16" ? 2e-3 : 1e-6, testTargets(), "softmax");
+          check(
+              "nn.softmax %0 axis " + std::to_string(axis) +
+                  " {log = " + (log ? "true" : "false") + "} : $0 -> $r",
+              {x}, {shape, element, "", {}},
+              [&](const Indices &i) {
+                std::vector<double> row = along(x, i, axis);
+                double max = *std::max_element(row.begin(), row.end()), sum = 0;
+                for (double v : row)
+                  sum += std::exp(v - max);
+                double v = x.at(i) - max;
+                return log ? v - std::log(sum) : std::exp(v) / sum;
+              },
+              element == "f16" ? 2e-3 : 1e-6, testTargets(), "softmax");
         }
 }
 
@@ -45,22 +48,26 @@ TEST(Normalize, Rows) {
   for (Shape shape : {Shape{3, 5, 37}, {2, 300}, {1, 1, 1}, {4, 16, 16}})
     for (int axis : {1, int(shape.size()) - 1}) {
       Tensor x = random(shape, 3, "", 4);
-      check("nn.normalize %0 axis " + std::to_string(axis) + " epsilon 1.0e-5 : $0 -> $r", {x},
-            {shape, "f32", "", {}}, [&](const Indices &index) {
-              int64_t n = 1, linear = 0;
-              for (size_t d = 0; d < shape.size(); ++d) {
-                linear = linear * shape[d] + index[d];
-                if (int(d) >= axis)
-                  n *= shape[d];
-              }
-              const double *row = &x.data[linear / n * n];
-              double mean = 0, variance = 0;
-              for (int64_t i = 0; i < n; ++i)
-                mean += row[i] / n;
-              for (int64_t i = 0; i < n; ++i)
-                variance += (row[i] - mean) * (row[i] - mean) / n;
-              return (x.at(index) - mean) / std::sqrt(variance + 1e-5);
-            }, 1e-5, testTargets(), "normalize");
+      check(
+          "nn.normalize %0 axis " + std::to_string(axis) +
+              " epsilon 1.0e-5 : $0 -> $r",
+          {x}, {shape, "f32", "", {}},
+          [&](const Indices &index) {
+            int64_t n = 1, linear = 0;
+            for (size_t d = 0; d < shape.size(); ++d) {
+              linear = linear * shape[d] + index[d];
+              if (int(d) >= axis)
+                n *= shape[d];
+            }
+            const double *row = &x.data[linear / n * n];
+            double mean = 0, variance = 0;
+            for (int64_t i = 0; i < n; ++i)
+              mean += row[i] / n;
+            for (int64_t i = 0; i < n; ++i)
+              variance += (row[i] - mean) * (row[i] - mean) / n;
+            return (x.at(index) - mean) / std::sqrt(variance + 1e-5);
+          },
+          1e-5, testTargets(), "normalize");
     }
 }
 
@@ -70,34 +77,42 @@ TEST(CumSum, Directions) {
     for (int axis : {0, 1, 2})
       for (bool exclusive : {false, true})
         for (bool reverse : {false, true})
-          check("nn.cumsum %0 axis " + std::to_string(axis) + " exclusive " +
-                    (exclusive ? "true" : "false") + " reverse " +
-                    (reverse ? "true" : "false") + " : $0 -> $r",
-                {x}, {x.shape, x.element, "", {}}, [&](const Indices &i) {
-                  std::vector<double> row = along(x, i, axis);
-                  double sum = 0;
-                  for (int64_t j = 0; j < int64_t(row.size()); ++j)
-                    if ((reverse ? j > i[axis] : j < i[axis]) || (j == i[axis] && !exclusive))
-                      sum += row[j];
-                  return sum;
-                }, 1e-5, testTargets(), "cumsum");
+          check(
+              "nn.cumsum %0 axis " + std::to_string(axis) + " exclusive " +
+                  (exclusive ? "true" : "false") + " reverse " +
+                  (reverse ? "true" : "false") + " : $0 -> $r",
+              {x}, {x.shape, x.element, "", {}},
+              [&](const Indices &i) {
+                std::vector<double> row = along(x, i, axis);
+                double sum = 0;
+                for (int64_t j = 0; j < int64_t(row.size()); ++j)
+                  if ((reverse ? j > i[axis] : j < i[axis]) ||
+                      (j == i[axis] && !exclusive))
+                    sum += row[j];
+                return sum;
+              },
+              1e-5, testTargets(), "cumsum");
 }
 
 TEST(CumSum, Products) {
-  Tensor f = random({3, 7, 19}, 1, "", 2), n = integers({3, 7, 19}, "i32", -3, 3);
+  Tensor f = random({3, 7, 19}, 1, "", 2),
+         n = integers({3, 7, 19}, "i32", -3, 3);
   for (const Tensor &x : {f, n})
     for (int axis : {0, 1})
       for (bool exclusive : {false, true})
-        check("nn.cumsum %0 axis " + std::to_string(axis) + " exclusive " +
-                  (exclusive ? "true" : "false") +
-                  " reverse false {product = true} : $0 -> $r",
-              {x}, {x.shape, x.element, "", {}}, [&](const Indices &i) {
-                std::vector<double> row = along(x, i, axis);
-                double product = 1;
-                for (int64_t j = 0; j < i[axis] + !exclusive; ++j)
-                  product *= row[j];
-                return product;
-              }, 1e-5, testTargets(), "cumsum");
+        check(
+            "nn.cumsum %0 axis " + std::to_string(axis) + " exclusive " +
+                (exclusive ? "true" : "false") +
+                " reverse false {product = true} : $0 -> $r",
+            {x}, {x.shape, x.element, "", {}},
+            [&](const Indices &i) {
+              std::vector<double> row = along(x, i, axis);
+              double product = 1;
+              for (int64_t j = 0; j < i[axis] + !exclusive; ++j)
+                product *= row[j];
+              return product;
+            },
+            1e-5, testTargets(), "cumsum");
 }
 
 TEST(TopK, SortedAndStable) {
@@ -114,13 +129,15 @@ TEST(TopK, SortedAndStable) {
             std::vector<int64_t> places(row.size());
             for (size_t j = 0; j < row.size(); ++j)
               places[j] = j;
-            std::stable_sort(places.begin(), places.end(), [&](int64_t a, int64_t b) {
-              return largest ? row[a] > row[b] : row[a] < row[b];
-            });
+            std::stable_sort(
+                places.begin(), places.end(), [&](int64_t a, int64_t b) {
+                  return largest ? row[a] > row[b] : row[a] < row[b];
+                });
             return places[i[axis]];
           };
-          checkAll("nn.topk %0 k " + std::to_string(k) + " axis " + std::to_string(axis) +
-                       " largest " + (largest ? "true" : "false") + " : $0 -> $r0, $r1",
+          checkAll("nn.topk %0 k " + std::to_string(k) + " axis " +
+                       std::to_string(axis) + " largest " +
+                       (largest ? "true" : "false") + " : $0 -> $r0, $r1",
                    {x}, {{shape, x.element, "", {}}, {shape, "i64", "", {}}},
                    {[&](const Indices &i) {
                       Indices j = i;
@@ -133,7 +150,8 @@ TEST(TopK, SortedAndStable) {
 }
 
 TEST(Scatter, Elements) {
-  Tensor x = random({5, 7, 4}), k = integers({3, 6, 4}, "i64", -9, 9), u = random({3, 6, 4}, 2);
+  Tensor x = random({5, 7, 4}), k = integers({3, 6, 4}, "i64", -9, 9),
+         u = random({3, 6, 4}, 2);
   for (int axis : {0, 1})
     for (std::string reduction : {"none", "add", "max"}) {
       std::vector<double> want = x.data;
@@ -145,13 +163,16 @@ TEST(Scatter, Elements) {
             double v = u.at(i);
             i[axis] = std::clamp<int64_t>(p < 0 ? p + n : p, 0, n - 1);
             double &t = want[(i[0] * 7 + i[1]) * 4 + i[2]];
-            t = reduction == "none" ? v : reduction == "add" ? t + v : std::max(t, v);
+            t = reduction == "none"  ? v
+                : reduction == "add" ? t + v
+                                     : std::max(t, v);
           }
-      check("nn.scatter_elements " + reduction + " %0, %1, %2 axis " + std::to_string(axis) +
-                " : $0, $1, $2 -> $r",
-            {x, k, u}, {x.shape, "f32", "", {}},
-            [&](const Indices &i) { return want[(i[0] * 7 + i[1]) * 4 + i[2]]; }, 1e-5,
-            testTargets(), "scatter");
+      check(
+          "nn.scatter_elements " + reduction + " %0, %1, %2 axis " +
+              std::to_string(axis) + " : $0, $1, $2 -> $r",
+          {x, k, u}, {x.shape, "f32", "", {}},
+          [&](const Indices &i) { return want[(i[0] * 7 + i[1]) * 4 + i[2]]; },
+          1e-5, testTargets(), "scatter");
     }
 }
 
@@ -172,10 +193,11 @@ TEST(Scatter, ND) {
       for (int64_t i = 0; i < n; ++i)
         want[at * n + i] += u.data[t * n + i];
     }
-    check("nn.scatter_nd add %0, %1, %2 : $0, $1, $2 -> $r", {x, k, u},
-          {x.shape, "f32", "", {}},
-          [&](const Indices &i) { return want[(i[0] * 7 + i[1]) * 20 + i[2]]; }, 1e-5,
-          testTargets(), "scatter");
+    check(
+        "nn.scatter_nd add %0, %1, %2 : $0, $1, $2 -> $r", {x, k, u},
+        {x.shape, "f32", "", {}},
+        [&](const Indices &i) { return want[(i[0] * 7 + i[1]) * 20 + i[2]]; },
+        1e-5, testTargets(), "scatter");
   }
 }
 
@@ -195,7 +217,9 @@ struct RecurrentCase {
 void checkRecurrent(const RecurrentCase &c) {
   int64_t T = 5, B = 2, H = c.hidden;
   int64_t G = c.kind == "lstm" ? 4 : c.kind == "gru" ? 3 : 1;
-  std::vector<Tensor> in = {random({T, B, G * H}, 1, "", 2), random({G * H, H}, 2, "", 1 / std::sqrt(double(H)))};
+  std::vector<Tensor> in = {
+      random({T, B, G * H}, 1, "", 2),
+      random({G * H, H}, 2, "", 1 / std::sqrt(double(H)))};
   std::string text = "\"nn.recurrent\"(%0, %1", types = "$0, $1";
   std::vector<int> segments = {1, 1, 0, 0, 0, 0, 0};
   auto add = [&](int segment, Tensor t) {
@@ -217,24 +241,31 @@ void checkRecurrent(const RecurrentCase &c) {
     t.element = c.element;
   if (c.lengths)
     lengths = add(6, {{B}, "i32", "", {3, 5}});
-  std::string functions = c.kind == "lstm"  ? "[#nn.fn<sigmoid>, #nn.fn<tanh>, #nn.fn<tanh>]"
+  std::string functions = c.kind == "lstm"
+                              ? "[#nn.fn<sigmoid>, #nn.fn<tanh>, #nn.fn<tanh>]"
                           : c.kind == "gru" ? "[#nn.fn<sigmoid>, #nn.fn<tanh>]"
                                             : "[#nn.fn<tanh>]";
   std::string list;
   for (int s : segments)
     list += (list.empty() ? "" : ", ") + std::to_string(s);
   auto flag = [](bool b) { return std::string(b ? "true" : "false"); };
-  text += ") <{operandSegmentSizes = array<i32: " + list + ">, kind = #nn<recurrent_kind " + c.kind +
+  text += ") <{operandSegmentSizes = array<i32: " + list +
+          ">, kind = #nn<recurrent_kind " + c.kind +
           ">, activations = " + functions + ", reverse = " + flag(c.reverse) +
-          ", linear_before_reset = " + flag(c.before) + ", input_forget = " + flag(c.inputForget) +
-          (c.clip ? ", clip = " + std::to_string(c.clip) + " : f64" : "") + "}> : (" + types +
-          ") -> ($r0, $r1, $r2)";
+          ", linear_before_reset = " + flag(c.before) +
+          ", input_forget = " + flag(c.inputForget) +
+          (c.clip ? ", clip = " + std::to_string(c.clip) + " : f64" : "") +
+          "}> : (" + types + ") -> ($r0, $r1, $r2)";
 
   auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
-  auto limit = [&](double x) { return c.clip ? std::clamp(x, -c.clip, c.clip) : x; };
+  auto limit = [&](double x) {
+    return c.clip ? std::clamp(x, -c.clip, c.clip) : x;
+  };
   std::vector<double> all(T * B * H, 0), lastH, lastC;
   for (int64_t b = 0; b < B; ++b) {
-    std::vector<double> h(h0.data.begin() + b * H, h0.data.begin() + (b + 1) * H), cell = h;
+    std::vector<double> h(h0.data.begin() + b * H,
+                          h0.data.begin() + (b + 1) * H),
+        cell = h;
     if (c.kind == "lstm")
       cell.assign(c0.data.begin() + b * H, c0.data.begin() + (b + 1) * H);
     int64_t length = c.lengths ? int64_t(lengths.data[b]) : T;
@@ -246,7 +277,9 @@ void checkRecurrent(const RecurrentCase &c) {
           sum += in[1].at({row, i}) * v[i];
         return sum;
       };
-      auto gate = [&](int64_t g, int64_t j) { return in[0].at({t, b, g * H + j}); };
+      auto gate = [&](int64_t g, int64_t j) {
+        return in[0].at({t, b, g * H + j});
+      };
       std::vector<double> next(H), reset(H);
       if (c.kind == "gru")
         for (int64_t j = 0; j < H; ++j)
@@ -257,17 +290,23 @@ void checkRecurrent(const RecurrentCase &c) {
         } else if (c.kind == "gru") {
           double z = sigmoid(limit(gate(0, j) + dot(j, h)));
           double r = sigmoid(limit(gate(1, j) + dot(H + j, h)));
-          double x = c.before ? gate(2, j) + r * (dot(2 * H + j, h) + bias.data[j])
-                              : gate(2, j) + dot(2 * H + j, reset);
+          double x = c.before
+                         ? gate(2, j) + r * (dot(2 * H + j, h) + bias.data[j])
+                         : gate(2, j) + dot(2 * H + j, reset);
           next[j] = (1 - z) * std::tanh(limit(x)) + z * h[j];
         } else {
-          auto peep = [&](int g, double v) { return c.peepholes ? p.data[g * H + j] * v : 0; };
+          auto peep = [&](int g, double v) {
+            return c.peepholes ? p.data[g * H + j] * v : 0;
+          };
           double i = sigmoid(limit(gate(0, j) + dot(j, h) + peep(0, cell[j])));
-          double f = c.inputForget ? 1 - i
-                                   : sigmoid(limit(gate(2, j) + dot(2 * H + j, h) + peep(2, cell[j])));
+          double f = c.inputForget
+                         ? 1 - i
+                         : sigmoid(limit(gate(2, j) + dot(2 * H + j, h) +
+                                         peep(2, cell[j])));
           double g = std::tanh(limit(gate(3, j) + dot(3 * H + j, h)));
           cell[j] = f * cell[j] + i * g;
-          double o = sigmoid(limit(gate(1, j) + dot(H + j, h) + peep(1, cell[j])));
+          double o =
+              sigmoid(limit(gate(1, j) + dot(H + j, h) + peep(1, cell[j])));
           next[j] = o * std::tanh(cell[j]);
         }
       }
@@ -279,7 +318,9 @@ void checkRecurrent(const RecurrentCase &c) {
     lastC.insert(lastC.end(), last.begin(), last.end());
   }
   checkAll(text, in,
-           {{{T, B, H}, c.element, "", {}}, {{B, H}, c.element, "", {}}, {{B, H}, c.element, "", {}}},
+           {{{T, B, H}, c.element, "", {}},
+            {{B, H}, c.element, "", {}},
+            {{B, H}, c.element, "", {}}},
            {[&](const Indices &i) { return all[(i[0] * B + i[1]) * H + i[2]]; },
             [&](const Indices &i) { return lastH[i[0] * H + i[1]]; },
             [&](const Indices &i) { return lastC[i[0] * H + i[1]]; }},

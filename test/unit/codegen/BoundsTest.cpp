@@ -23,17 +23,20 @@ namespace {
 constexpr int64_t count = 40; ///< elements of each operand
 
 /// Compiles a kernel of (out, in) with checks and runs its one tile.
-void runChecked(llvm::function_ref<void(KernelBuilder &, ValueRange, Value)> body) {
+void runChecked(
+    llvm::function_ref<void(KernelBuilder &, ValueRange, Value)> body) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   auto target = Target::byName("host");
   ASSERT_TRUE(target);
   KernelBuilder k(context, *target);
   OwningOpRef<ModuleOp> module(k.module);
   Type f32 = k.b.getF32Type();
-  k.kernel("sample", {f32, f32}, [&](ValueRange operands, Value scratch, Value, Value) {
-    body(k, operands, scratch);
-  });
-  describeBounds(*module, "sample", "kernel sample of layer 'l'", {count * 4, count * 4}, 64);
+  k.kernel("sample", {f32, f32},
+           [&](ValueRange operands, Value scratch, Value, Value) {
+             body(k, operands, scratch);
+           });
+  describeBounds(*module, "sample", "kernel sample of layer 'l'",
+                 {count * 4, count * 4}, 64);
   ASSERT_TRUE(succeeded(checkBounds(*module, *target)));
   auto blob = compileModule(*module, *target);
   ASSERT_TRUE(succeeded(blob));
@@ -41,23 +44,24 @@ void runChecked(llvm::function_ref<void(KernelBuilder &, ValueRange, Value)> bod
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   std::memcpy(code, blob->bytes.data(), blob->bytes.size());
   mprotect(code, blob->bytes.size(), PROT_READ | PROT_EXEC);
-  // Room around the operands: what is outside of them is no fault of the machine's.
+  // Room around the operands: what is outside of them is no fault of the
+  // machine's.
   alignas(64) static float memory[3][3 * 64];
   void *operands[] = {memory[0] + 64, memory[1] + 64};
   tools::setToolName("test");
   tools::reportBoundsFaults();
-  auto kernel = reinterpret_cast<artifact::KernelFn>(static_cast<char *>(code) +
-                                                     blob->entries.at("sample"));
+  auto kernel = reinterpret_cast<artifact::KernelFn>(
+      static_cast<char *>(code) + blob->entries.at("sample"));
   kernel(operands, 0, 1, memory[2] + 64);
   munmap(code, blob->bytes.size());
 }
 
-#define EXPECT_FAULT(body, text)                                                         \
-  EXPECT_EXIT(                                                                           \
-      {                                                                                  \
-        runChecked(body);                                                                \
-        _exit(7);                                                                        \
-      },                                                                                 \
+#define EXPECT_FAULT(body, text)                                               \
+  EXPECT_EXIT(                                                                 \
+      {                                                                        \
+        runChecked(body);                                                      \
+        _exit(7);                                                              \
+      },                                                                       \
       testing::ExitedWithCode(1), text)
 
 TEST(CheckBounds, LetsGoodKernelsRun) {
@@ -72,17 +76,22 @@ TEST(CheckBounds, LetsGoodKernelsRun) {
 TEST(CheckBounds, FindsAccessesOutside) {
   EXPECT_FAULT(
       [](KernelBuilder &k, ValueRange m, Value) { k.load(m[1], count); },
-      "test: kernel sample of layer 'l': operand 1: found an access to 4 bytes at offset "
+      "test: kernel sample of layer 'l': operand 1: found an access to 4 bytes "
+      "at offset "
       "160, expected one within its 160 bytes");
   EXPECT_FAULT([](KernelBuilder &k, ValueRange m,
                   Value) { k.store(k.fconst(0, k.b.getF32Type()), m[0], -1); },
                "operand 0: found an access to 4 bytes at offset -4");
-  EXPECT_FAULT([](KernelBuilder &k, ValueRange m,
-                  Value) { k.store(k.load(m[1], count - k.VL + 1, k.VL), m[0], 0); },
-               "operand 1: .* at offset 1");
-  EXPECT_FAULT([](KernelBuilder &k, ValueRange,
-                  Value scratch) { k.store(k.fconst(0, k.b.getF32Type()), scratch, 16); },
-               "operand 2: found an access to 4 bytes at offset 64, .* its 64 bytes");
+  EXPECT_FAULT(
+      [](KernelBuilder &k, ValueRange m, Value) {
+        k.store(k.load(m[1], count - k.VL + 1, k.VL), m[0], 0);
+      },
+      "operand 1: .* at offset 1");
+  EXPECT_FAULT(
+      [](KernelBuilder &k, ValueRange, Value scratch) {
+        k.store(k.fconst(0, k.b.getF32Type()), scratch, 16);
+      },
+      "operand 2: found an access to 4 bytes at offset 64, .* its 64 bytes");
 }
 
 TEST(CheckBounds, LooksAtLanes) {
@@ -97,10 +106,12 @@ TEST(CheckBounds, LooksAtLanes) {
       SmallVector<Attribute> lanes(k.VL, k.b.getI32IntegerAttr(0));
       lanes[1] = k.b.getI32IntegerAttr(at);
       VectorType i32 = k.vec(k.VL, k.b.getI32Type());
-      Value places = arith::ConstantOp::create(k.b, DenseElementsAttr::get(i32, lanes));
+      Value places =
+          arith::ConstantOp::create(k.b, DenseElementsAttr::get(i32, lanes));
       Value all = k.iconst(1, k.vec(k.VL, k.b.getI1Type()));
-      Value x = vector::GatherOp::create(k.b, k.vec(k.VL), m[1], ValueRange{k.constant(0)},
-                                         places, all, k.fconst(0, k.vec(k.VL)));
+      Value x = vector::GatherOp::create(k.b, k.vec(k.VL), m[1],
+                                         ValueRange{k.constant(0)}, places, all,
+                                         k.fconst(0, k.vec(k.VL)));
       k.store(x, m[0], 0);
     };
   };
@@ -121,7 +132,8 @@ TEST(CheckBounds, FollowsMemoryIntoMicroKernels) {
     };
   };
   runChecked(through(count - 1));
-  EXPECT_FAULT(through(count), "operand 1: found an access to 4 bytes at offset 160");
+  EXPECT_FAULT(through(count),
+               "operand 1: found an access to 4 bytes at offset 160");
 }
 
 } // namespace

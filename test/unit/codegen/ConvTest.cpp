@@ -78,7 +78,8 @@ TEST(ConvIm2col, Window) {
   check(conv(24, 40, 7, 7, 3, 1, 1).text(), "conv.im2col.nChw16c");
   check(conv(16, 16, 13, 11, 3, 2, 1).text(), "conv.im2col.nChw16c");
   check(conv(20, 16, 10, 10, 3, 1, 0).text(), "conv.im2col.nChw16c");
-  check(conv(64, 64, 40, 40, 5, 2, 2).text(), "conv.im2col.nChw16c"); // row blocks
+  check(conv(64, 64, 40, 40, 5, 2, 2).text(),
+        "conv.im2col.nChw16c"); // row blocks
 }
 
 TEST(ConvIm2col, OneByOne) {
@@ -241,8 +242,10 @@ TEST(ConvPadding, BeyondTheInput) {
            {"conv.few", 16, 2, 1},
            {"conv.depthwise.nChw16c", 16, 16, 16}})
     for (auto [size, kernel, stride, low, high] :
-         std::vector<std::array<int64_t, 5>>{
-             {1, 1, 8, 5, 0}, {1, 1, 7, 0, 9}, {2, 3, 7, 9, 8}, {1, 2, 3, 4, 20}}) {
+         std::vector<std::array<int64_t, 5>>{{1, 1, 8, 5, 0},
+                                             {1, 1, 7, 0, 9},
+                                             {2, 3, 7, 9, 8},
+                                             {1, 2, 3, 4, 20}}) {
       ConvCase x = conv(channels, outChannels, size, size, kernel, stride, 0);
       x.groups = groups;
       check(far(x, low, high).text(), routine);

@@ -1,7 +1,7 @@
 //===- ElementTest.cpp - Layers element by element ------------------------===//
 //
-// Each layer against a formula of its result's index, on all targets, in dense and
-// blocked layouts.
+// Each layer against a formula of its result's index, on all targets, in dense
+// and blocked layouts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,10 +10,10 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
-#include <sstream>
-#include <iomanip>
 #include <cmath>
 #include <cstring>
+#include <iomanip>
+#include <sstream>
 
 using namespace nnv12::test;
 
@@ -31,7 +31,8 @@ TEST(Element, ReluInEveryLayout) {
       for (const std::string &to : layouts4) {
         Tensor x = random({2, channels, 3, 5}, channels, from);
         bool adapts = from != to;
-        std::string layer = adapts ? "nn.adapt %0 : $0 -> $r" : "nn.unary %0 <relu> : $0 -> $r";
+        std::string layer =
+            adapts ? "nn.adapt %0 : $0 -> $r" : "nn.unary %0 <relu> : $0 -> $r";
         check(layer, {x}, {x.shape, "f32", to, {}}, [&](const Indices &i) {
           return adapts ? x.at(i) : std::max(0.0, x.at(i));
         });
@@ -39,8 +40,17 @@ TEST(Element, ReluInEveryLayout) {
 }
 
 TEST(Element, Ranks) {
-  for (Shape shape : {Shape{}, {1}, {7}, {16}, {33}, {3, 5}, {2, 3, 17}, {2, 1, 3, 1, 4},
-                      {2, 3, 2, 3, 2, 3}, {0}, {3, 0, 2}}) {
+  for (Shape shape : {Shape{},
+                      {1},
+                      {7},
+                      {16},
+                      {33},
+                      {3, 5},
+                      {2, 3, 17},
+                      {2, 1, 3, 1, 4},
+                      {2, 3, 2, 3, 2, 3},
+                      {0},
+                      {3, 0, 2}}) {
     Tensor x = random(shape);
     check("nn.unary %0 <neg> : $0 -> $r", {x}, {shape, "f32", "", {}},
           [&](const Indices &i) { return -x.at(i); });
@@ -52,21 +62,22 @@ TEST(Element, Broadcast) {
     Shape a, b, r;
     std::string layout;
   };
-  for (const Case &c : {Case{{2, 3, 4}, {4}, {2, 3, 4}, ""},
-                        {{2, 3, 4}, {3, 1}, {2, 3, 4}, ""},
-                        {{2, 1, 40}, {5, 1}, {2, 5, 40}, ""},
-                        {{}, {5, 20}, {5, 20}, ""},
-                        {{2, 24, 5, 7}, {24, 1, 1}, {2, 24, 5, 7}, "aBcd16b"},
-                        {{2, 24, 5, 7}, {1, 24, 1, 1}, {2, 24, 5, 7}, "aBcd16b"},
-                        {{2, 32, 5, 7}, {2, 32, 1, 1}, {2, 32, 5, 7}, "aBcd16b"},
-                        {{1, 17, 5, 7}, {5, 7}, {1, 17, 5, 7}, "aBcd16b"},
-                        {{1, 17, 5, 7}, {1}, {1, 17, 5, 7}, "aBcd16b"},
-                        {{2, 24, 5, 7}, {24, 1, 1}, {2, 24, 5, 7}, "acdb"}}) {
+  for (const Case &c :
+       {Case{{2, 3, 4}, {4}, {2, 3, 4}, ""},
+        {{2, 3, 4}, {3, 1}, {2, 3, 4}, ""},
+        {{2, 1, 40}, {5, 1}, {2, 5, 40}, ""},
+        {{}, {5, 20}, {5, 20}, ""},
+        {{2, 24, 5, 7}, {24, 1, 1}, {2, 24, 5, 7}, "aBcd16b"},
+        {{2, 24, 5, 7}, {1, 24, 1, 1}, {2, 24, 5, 7}, "aBcd16b"},
+        {{2, 32, 5, 7}, {2, 32, 1, 1}, {2, 32, 5, 7}, "aBcd16b"},
+        {{1, 17, 5, 7}, {5, 7}, {1, 17, 5, 7}, "aBcd16b"},
+        {{1, 17, 5, 7}, {1}, {1, 17, 5, 7}, "aBcd16b"},
+        {{2, 24, 5, 7}, {24, 1, 1}, {2, 24, 5, 7}, "acdb"}}) {
     Tensor a = random(c.a, 1, c.layout), b = random(c.b, 2);
     if (c.layout == "aBcd16b" && c.b.size() == 4)
       b.layout = c.layout;
-    check("nn.binary sub %0, %1 : $0, $1 -> $r", {a, b}, {c.r, "f32", c.layout, {}},
-          [&](const Indices &i) {
+    check("nn.binary sub %0, %1 : $0, $1 -> $r", {a, b},
+          {c.r, "f32", c.layout, {}}, [&](const Indices &i) {
             auto get = [&](const Tensor &t) {
               Indices own(i.end() - t.shape.size(), i.end());
               for (size_t d = 0; d < own.size(); ++d)
@@ -82,7 +93,8 @@ TEST(Element, Broadcast) {
 TEST(Element, FusedChain) {
   for (const std::string &layout : {std::string(), std::string("aBcd16b")})
     for (int64_t channels : {16, 20}) {
-      Tensor x = random({1, channels, 9, 10}, 1, layout), s = random({1, channels, 1, 1}, 2, layout);
+      Tensor x = random({1, channels, 9, 10}, 1, layout),
+             s = random({1, channels, 1, 1}, 2, layout);
       std::string xt = x.type(), st = s.type();
       check("nn.fuse (%a = %0, %b = %1) : ($0, $1) -> $r {\n"
             "  %2 = nn.unary %b <sigmoid> : $1 -> $1\n"
@@ -98,27 +110,43 @@ TEST(Element, FusedChain) {
 }
 
 TEST(Element, SelectAndTypes) {
-  Tensor c = integers({3, 21}, "i1", 0, 1), a = integers({3, 21}, "i64", -9, 9, 2),
+  Tensor c = integers({3, 21}, "i1", 0, 1),
+         a = integers({3, 21}, "i64", -9, 9, 2),
          b = integers({1, 21}, "i64", -9, 9, 3);
-  check("nn.select %0, %1, %2 : $0, $1, $2 -> $r", {c, a, b}, {{3, 21}, "i64", "", {}},
-        [&](const Indices &i) { return c.at(i) != 0 ? a.at(i) : b.at({0, i[1]}); });
+  check("nn.select %0, %1, %2 : $0, $1, $2 -> $r", {c, a, b},
+        {{3, 21}, "i64", "", {}}, [&](const Indices &i) {
+          return c.at(i) != 0 ? a.at(i) : b.at({0, i[1]});
+        });
   check("nn.binary less %0, %1 : $0, $1 -> $r", {a, b}, {{3, 21}, "i1", "", {}},
         [&](const Indices &i) { return double(a.at(i) < b.at({0, i[1]})); });
   Tensor f = random({50}, 5, "", 300);
-  for (std::string to : {"i8", "ui8", "i16", "i32", "i64", "f64", "i1", "f16"}) {
-    double lo = to == "i8" ? -128 : to == "ui8" ? 0 : -1e9, hi = to == "i8" ? 127 : to == "ui8" ? 255 : 1e9;
-    check("nn.cast %0 : $0 -> $r", {f}, {{50}, to, "", {}}, [&](const Indices &i) {
-      double x = f.at(i);
-      return to == "f64" ? x : to == "f16" ? roundToHalf(x) : to == "i1" ? double(x != 0)
+  for (std::string to :
+       {"i8", "ui8", "i16", "i32", "i64", "f64", "i1", "f16"}) {
+    double lo = to == "i8"    ? -128
+                : to == "ui8" ? 0
+                              : -1e9,
+           hi = to == "i8"    ? 127
+                : to == "ui8" ? 255
+                              : 1e9;
+    check("nn.cast %0 : $0 -> $r", {f}, {{50}, to, "", {}},
+          [&](const Indices &i) {
+            double x = f.at(i);
+            return to == "f64"   ? x
+                   : to == "f16" ? roundToHalf(x)
+                   : to == "i1"  ? double(x != 0)
                                  : std::clamp(std::trunc(x), lo, hi);
-    });
+          });
   }
   Tensor u = integers({40}, "ui8", 0, 255), h = random({40}, 3);
   h.element = "f16";
   check("nn.cast %0 : $0 -> $r", {u}, {{40}, "f32", "", {}},
         [&](const Indices &i) { return u.at(i); });
-  check("nn.unary %0 <exp> : $0 -> $r", {h}, {{40}, "f16", "", {}},
-        [&](const Indices &i) { return roundToHalf(std::exp(roundToHalf(h.at(i)))); }, 1e-3);
+  check(
+      "nn.unary %0 <exp> : $0 -> $r", {h}, {{40}, "f16", "", {}},
+      [&](const Indices &i) {
+        return roundToHalf(std::exp(roundToHalf(h.at(i))));
+      },
+      1e-3);
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,7 +155,8 @@ TEST(Element, SelectAndTypes) {
 
 TEST(Element, Transpose) {
   for (const std::string &from : layouts4)
-    for (Shape perm : {Shape{0, 2, 3, 1}, {0, 1, 3, 2}, {3, 2, 1, 0}, {0, 3, 1, 2}}) {
+    for (Shape perm :
+         {Shape{0, 2, 3, 1}, {0, 1, 3, 2}, {3, 2, 1, 0}, {0, 3, 1, 2}}) {
       Tensor x = random({2, 20, 5, 7}, 1, from);
       Shape shape;
       std::string p;
@@ -135,8 +164,8 @@ TEST(Element, Transpose) {
         shape.push_back(x.shape[d]);
         p += (p.empty() ? "" : ", ") + std::to_string(d);
       }
-      check("nn.transpose %0 [" + p + "] : $0 -> $r", {x}, {shape, "f32", "", {}},
-            [&](const Indices &i) {
+      check("nn.transpose %0 [" + p + "] : $0 -> $r", {x},
+            {shape, "f32", "", {}}, [&](const Indices &i) {
               Indices j(4);
               for (int d = 0; d < 4; ++d)
                 j[perm[d]] = i[d];
@@ -146,19 +175,24 @@ TEST(Element, Transpose) {
 }
 
 TEST(Element, Reshape) {
-  for (auto [from, to] : std::vector<std::pair<Shape, Shape>>{
-           {{2, 20, 5, 7}, {2, 4, 5, 35}}, {{2, 3, 4}, {24}}, {{24}, {2, 3, 4}},
-           {{6, 5}, {5, 6}}, {{1, 6, 1}, {6}}, {{2, 12}, {2, 3, 4, 1}}})
+  for (auto [from, to] :
+       std::vector<std::pair<Shape, Shape>>{{{2, 20, 5, 7}, {2, 4, 5, 35}},
+                                            {{2, 3, 4}, {24}},
+                                            {{24}, {2, 3, 4}},
+                                            {{6, 5}, {5, 6}},
+                                            {{1, 6, 1}, {6}},
+                                            {{2, 12}, {2, 3, 4, 1}}})
     for (const std::string &layout : {std::string(), std::string("aBcd16b")}) {
       if (!layout.empty() && from.size() != 4)
         continue;
       Tensor x = random(from, 1, layout);
-      check("nn.reshape %0 : $0 -> $r", {x}, {to, "f32", "", {}}, [&, to = to](const Indices &i) {
-        int64_t linear = 0;
-        for (size_t d = 0; d < to.size(); ++d)
-          linear = linear * to[d] + i[d];
-        return x.data[linear];
-      });
+      check("nn.reshape %0 : $0 -> $r", {x}, {to, "f32", "", {}},
+            [&, to = to](const Indices &i) {
+              int64_t linear = 0;
+              for (size_t d = 0; d < to.size(); ++d)
+                linear = linear * to[d] + i[d];
+              return x.data[linear];
+            });
     }
 }
 
@@ -166,7 +200,8 @@ TEST(Element, ChannelShuffle) {
   Tensor x = random({1, 48, 4, 5}, 1, "aBcd16b");
   check("nn.fuse (%a = %0) : ($0) -> $r {\n"
         "  %1 = nn.reshape %a : $0 -> tensor<1x2x24x4x5xf32>\n"
-        "  %2 = nn.transpose %1 [0, 2, 1, 3, 4] : tensor<1x2x24x4x5xf32> -> tensor<1x24x2x4x5xf32>\n"
+        "  %2 = nn.transpose %1 [0, 2, 1, 3, 4] : tensor<1x2x24x4x5xf32> -> "
+        "tensor<1x24x2x4x5xf32>\n"
         "  %3 = nn.reshape %2 : tensor<1x24x2x4x5xf32> -> $r\n"
         "  nn.yield %3 : $r\n}",
         {x}, {{1, 48, 4, 5}, "f32", "aBcd16b", {}}, [&](const Indices &i) {
@@ -177,11 +212,13 @@ TEST(Element, ChannelShuffle) {
 TEST(Element, Slice) {
   for (const std::string &layout : layouts4) {
     Tensor x = random({2, 40, 6, 9}, 1, layout);
-    check("nn.slice %0 starts [0, 16, 5, 1] sizes [2, 24, 6, 4] steps [1, 1, -1, 2] : $0 -> $r",
+    check("nn.slice %0 starts [0, 16, 5, 1] sizes [2, 24, 6, 4] steps [1, 1, "
+          "-1, 2] : $0 -> $r",
           {x}, {{2, 24, 6, 4}, "f32", layout, {}}, [&](const Indices &i) {
             return x.at({i[0], 16 + i[1], 5 - i[2], 1 + 2 * i[3]});
           });
-    check("nn.slice %0 starts [1, 3, 0, 8] sizes [1, 20, 6, 9] steps [1, 1, 1, -1] : $0 -> $r",
+    check("nn.slice %0 starts [1, 3, 0, 8] sizes [1, 20, 6, 9] steps [1, 1, 1, "
+          "-1] : $0 -> $r",
           {x}, {{1, 20, 6, 9}, "f32", layout, {}}, [&](const Indices &i) {
             return x.at({1, 3 + i[1], i[2], 8 - i[3]});
           });
@@ -196,8 +233,10 @@ TEST(Element, Concat) {
         b[axis] = size;
         c[axis] = 7;
         r[axis] = a[axis] + b[axis] + c[axis];
-        Tensor x = random(a, 1, layout), y = random(b, 2, layout), z = random(c, 3, layout);
-        check("nn.concat %0, %1, %2 axis " + std::to_string(axis) + " : $0, $1, $2 -> $r",
+        Tensor x = random(a, 1, layout), y = random(b, 2, layout),
+               z = random(c, 3, layout);
+        check("nn.concat %0, %1, %2 axis " + std::to_string(axis) +
+                  " : $0, $1, $2 -> $r",
               {x, y, z}, {r, "f32", layout, {}}, [&](Indices i) {
                 for (const Tensor *t : {&x, &y, &z}) {
                   if (i[axis] < t->shape[axis])
@@ -216,9 +255,8 @@ TEST(Element, HalfTails) {
     for (int64_t size : {3, 6, 18}) {
       Tensor x = integers({2, 3, size}, element, -9, 9);
       check("nn.pad constant %0 low [0, 0, 0] high [0, 0, 2] : $0 -> $r", {x},
-            {{2, 3, size + 2}, element, "", {}}, [&](const Indices &i) {
-              return i[2] < size ? x.at(i) : 0.0;
-            });
+            {{2, 3, size + 2}, element, "", {}},
+            [&](const Indices &i) { return i[2] < size ? x.at(i) : 0.0; });
     }
 }
 
@@ -237,7 +275,8 @@ TEST(Element, Pad) {
   for (const std::string &layout : layouts4)
     for (std::string mode : {"constant", "reflect", "edge", "wrap"}) {
       Tensor x = random({1, 18, 4, 6}, 1, layout);
-      check("nn.pad " + mode + " %0 low [0, 1, 2, 3] high [0, 0, 2, 5] : $0 -> $r",
+      check("nn.pad " + mode +
+                " %0 low [0, 1, 2, 3] high [0, 0, 2, 5] : $0 -> $r",
             {x}, {{1, 19, 8, 14}, "f32", layout, {}}, [&](const Indices &i) {
               Indices j(4), low = {0, 1, 2, 3};
               for (int d = 0; d < 4; ++d) {
@@ -264,22 +303,27 @@ TEST(Element, Pad) {
 
 TEST(Element, Gathers) {
   Tensor x = random({5, 7, 20}), k = integers({3, 2}, "i64", -9, 9);
-  auto wrap = [](int64_t i, int64_t n) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n - 1); };
+  auto wrap = [](int64_t i, int64_t n) {
+    return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n - 1);
+  };
   for (int axis : {0, 1, 2}) {
     Shape r = x.shape;
     r.erase(r.begin() + axis);
     r.insert(r.begin() + axis, {3, 2});
-    check("nn.gather %0, %1 axis " + std::to_string(axis) + " : $0, $1 -> $r", {x, k},
-          {r, "f32", "", {}}, [&](Indices i) {
-            int64_t j = wrap(int64_t(k.at({i[axis], i[axis + 1]})), x.shape[axis]);
+    check("nn.gather %0, %1 axis " + std::to_string(axis) + " : $0, $1 -> $r",
+          {x, k}, {r, "f32", "", {}}, [&](Indices i) {
+            int64_t j =
+                wrap(int64_t(k.at({i[axis], i[axis + 1]})), x.shape[axis]);
             i.erase(i.begin() + axis);
             i[axis] = j;
             return x.at(i);
           });
   }
   Tensor e = integers({4, 7, 19}, "i32", -7, 6, 3);
-  check("nn.gather_elements %0, %1 axis 1 : $0, $1 -> $r", {x, e}, {{4, 7, 19}, "f32", "", {}},
-        [&](const Indices &i) { return x.at({i[0], wrap(int64_t(e.at(i)), 7), i[2]}); });
+  check("nn.gather_elements %0, %1 axis 1 : $0, $1 -> $r", {x, e},
+        {{4, 7, 19}, "f32", "", {}}, [&](const Indices &i) {
+          return x.at({i[0], wrap(int64_t(e.at(i)), 7), i[2]});
+        });
   Tensor t = integers({5, 3, 1}, "i64", -8, 8, 4);
   check("nn.gather_nd %0, %1 {batch_dims = 1 : i64} : $0, $1 -> $r", {x, t},
         {{5, 3, 20}, "f32", "", {}}, [&](const Indices &i) {
@@ -312,73 +356,91 @@ TEST(Element, Reduce) {
           r[a] = 1;
           list += (list.empty() ? "" : ", ") + std::to_string(a);
         }
-        check("nn.reduce " + kind + " %0 axes [" + list + "] keep_dims true : $0 -> $r", {x},
-              {r, "f32", layout, {}}, [&](const Indices &i) {
-                double sum = 0, max = -INFINITY;
-                Indices j = i;
-                for (int64_t n = 0; n < count; ++n) {
-                  int64_t rest = n;
-                  for (int64_t a : axes) {
-                    j[a] = rest % x.shape[a];
-                    rest /= x.shape[a];
-                  }
-                  sum += x.at(j);
-                  max = std::max(max, x.at(j));
+        check(
+            "nn.reduce " + kind + " %0 axes [" + list +
+                "] keep_dims true : $0 -> $r",
+            {x}, {r, "f32", layout, {}},
+            [&](const Indices &i) {
+              double sum = 0, max = -INFINITY;
+              Indices j = i;
+              for (int64_t n = 0; n < count; ++n) {
+                int64_t rest = n;
+                for (int64_t a : axes) {
+                  j[a] = rest % x.shape[a];
+                  rest /= x.shape[a];
                 }
-                return kind == "sum" ? sum : kind == "mean" ? sum / count : max;
-              }, 2e-5);
+                sum += x.at(j);
+                max = std::max(max, x.at(j));
+              }
+              return kind == "sum" ? sum : kind == "mean" ? sum / count : max;
+            },
+            2e-5);
       }
   Tensor x = integers({3, 50}, "i64", -100, 100);
-  check("nn.reduce prod %0 axes [0] keep_dims false : $0 -> $r", {x}, {{50}, "i64", "", {}},
-        [&](const Indices &i) { return x.at({0, i[0]}) * x.at({1, i[0]}) * x.at({2, i[0]}); });
-  check("nn.reduce min %0 axes [1] keep_dims false : $0 -> $r", {x}, {{3}, "i64", "", {}},
-        [&](const Indices &i) {
-          return *std::min_element(x.data.begin() + 50 * i[0], x.data.begin() + 50 * i[0] + 50);
+  check("nn.reduce prod %0 axes [0] keep_dims false : $0 -> $r", {x},
+        {{50}, "i64", "", {}}, [&](const Indices &i) {
+          return x.at({0, i[0]}) * x.at({1, i[0]}) * x.at({2, i[0]});
         });
-  check("nn.arg_reduce max %0 axis 1 keep_dims false select_last false : $0 -> $r", {x},
+  check("nn.reduce min %0 axes [1] keep_dims false : $0 -> $r", {x},
         {{3}, "i64", "", {}}, [&](const Indices &i) {
+          return *std::min_element(x.data.begin() + 50 * i[0],
+                                   x.data.begin() + 50 * i[0] + 50);
+        });
+  check("nn.arg_reduce max %0 axis 1 keep_dims false select_last false : $0 -> "
+        "$r",
+        {x}, {{3}, "i64", "", {}}, [&](const Indices &i) {
           auto b = x.data.begin() + 50 * i[0];
           return double(std::max_element(b, b + 50) - b);
         });
-  check("nn.arg_reduce min %0 axis 0 keep_dims true select_last true : $0 -> $r", {x},
-        {{1, 50}, "i64", "", {}}, [&](const Indices &i) {
-          int best = 0;
-          for (int r = 1; r < 3; ++r)
-            if (x.at({r, i[1]}) <= x.at({best, i[1]}))
-              best = r;
-          return double(best);
-        });
+  check(
+      "nn.arg_reduce min %0 axis 0 keep_dims true select_last true : $0 -> $r",
+      {x}, {{1, 50}, "i64", "", {}}, [&](const Indices &i) {
+        int best = 0;
+        for (int r = 1; r < 3; ++r)
+          if (x.at({r, i[1]}) <= x.at({best, i[1]}))
+            best = r;
+        return double(best);
+      });
 }
 
 TEST(Element, MatMul) {
   for (bool left : {false, true})
     for (bool right : {false, true}) {
       Tensor a = random(left ? Shape{2, 1, 30, 5} : Shape{2, 1, 5, 30}, 1),
-             b = random(right ? Shape{3, 18, 30} : Shape{3, 30, 18}, 2), c = random({18}, 3);
-      std::string flags = std::string("{transpose_lhs = ") + (left ? "true" : "false") +
-                          ", transpose_rhs = " + (right ? "true" : "false") + ", activation = #nn.fn<relu>}";
-      check("nn.matmul %0, %1 bias %2 " + flags + " : $0, $1 bias $2 -> $r", {a, b, c},
-            {{2, 3, 5, 18}, "f32", "", {}}, [&](const Indices &i) {
-              double sum = c.at({i[3]});
-              for (int64_t k = 0; k < 30; ++k)
-                sum += (left ? a.at({i[0], 0, k, i[2]}) : a.at({i[0], 0, i[2], k})) *
-                       (right ? b.at({i[1], i[3], k}) : b.at({i[1], k, i[3]}));
-              return std::max(0.0, sum);
-            }, 1e-5);
+             b = random(right ? Shape{3, 18, 30} : Shape{3, 30, 18}, 2),
+             c = random({18}, 3);
+      std::string flags = std::string("{transpose_lhs = ") +
+                          (left ? "true" : "false") +
+                          ", transpose_rhs = " + (right ? "true" : "false") +
+                          ", activation = #nn.fn<relu>}";
+      check(
+          "nn.matmul %0, %1 bias %2 " + flags + " : $0, $1 bias $2 -> $r",
+          {a, b, c}, {{2, 3, 5, 18}, "f32", "", {}},
+          [&](const Indices &i) {
+            double sum = c.at({i[3]});
+            for (int64_t k = 0; k < 30; ++k)
+              sum +=
+                  (left ? a.at({i[0], 0, k, i[2]}) : a.at({i[0], 0, i[2], k})) *
+                  (right ? b.at({i[1], i[3], k}) : b.at({i[1], k, i[3]}));
+            return std::max(0.0, sum);
+          },
+          1e-5);
     }
   // 8-bit integers give i32, others their own type.
   struct Integers {
     const char *lhs, *rhs, *result;
     int64_t low, high;
   };
-  for (Integers t : {Integers{"ui8", "i8", "i32", -128, 127}, {"i16", "i16", "i16", -60, 60},
-                     {"i32", "i32", "i32", -10000, 10000}, {"ui32", "ui32", "ui32", 0, 20000},
+  for (Integers t : {Integers{"ui8", "i8", "i32", -128, 127},
+                     {"i16", "i16", "i16", -60, 60},
+                     {"i32", "i32", "i32", -10000, 10000},
+                     {"ui32", "ui32", "ui32", 0, 20000},
                      {"i64", "i64", "i64", -3000000, 3000000},
                      {"ui64", "ui64", "ui64", 0, 3000000}}) {
     Tensor a = integers({4, 9}, t.lhs, *t.lhs == 'u' ? 0 : t.low, t.high),
            b = integers({9, 20}, t.rhs, t.low, t.high, 2);
-    check("nn.matmul %0, %1 : $0, $1 -> $r", {a, b}, {{4, 20}, t.result, "", {}},
-          [&](const Indices &i) {
+    check("nn.matmul %0, %1 : $0, $1 -> $r", {a, b},
+          {{4, 20}, t.result, "", {}}, [&](const Indices &i) {
             double sum = 0;
             for (int64_t k = 0; k < 9; ++k)
               sum += a.at({i[0], k}) * b.at({k, i[1]});
@@ -390,47 +452,63 @@ TEST(Element, MatMul) {
 TEST(Element, Conv) {
   for (std::string element : {"f32", "f64"})
     for (int64_t groups : {1, 2}) {
-      Tensor x = random({2, 6, 7, 9}, 1), w = random({8, 6 / groups, 3, 2}, 2), b = random({8}, 3);
+      Tensor x = random({2, 6, 7, 9}, 1), w = random({8, 6 / groups, 3, 2}, 2),
+             b = random({8}, 3);
       x.element = w.element = b.element = element;
-      check("nn.conv %0, %1 bias %2 strides [2, 1] dilations [1, 2] pads [1, 0], [2, 1] "
-            "{groups = " + std::to_string(groups) + " : i64} : $0, $1 bias $2 -> $r",
-            {x, w, b}, {{2, 8, 4, 8}, element, "", {}}, [&](const Indices &i) {
-              double sum = b.at({i[1]});
-              for (int64_t c = 0; c < 6 / groups; ++c)
-                for (int64_t u = 0; u < 3; ++u)
-                  for (int64_t v = 0; v < 2; ++v) {
-                    int64_t h = i[2] * 2 - 1 + u, q = i[3] + 2 * v;
-                    if (h >= 0 && h < 7 && q < 9)
-                      sum += x.at({i[0], i[1] / (8 / groups) * (6 / groups) + c, h, q}) * w.at({i[1], c, u, v});
-                  }
-              return sum;
-            }, 1e-5);
+      check(
+          "nn.conv %0, %1 bias %2 strides [2, 1] dilations [1, 2] pads [1, 0], "
+          "[2, 1] "
+          "{groups = " +
+              std::to_string(groups) + " : i64} : $0, $1 bias $2 -> $r",
+          {x, w, b}, {{2, 8, 4, 8}, element, "", {}},
+          [&](const Indices &i) {
+            double sum = b.at({i[1]});
+            for (int64_t c = 0; c < 6 / groups; ++c)
+              for (int64_t u = 0; u < 3; ++u)
+                for (int64_t v = 0; v < 2; ++v) {
+                  int64_t h = i[2] * 2 - 1 + u, q = i[3] + 2 * v;
+                  if (h >= 0 && h < 7 && q < 9)
+                    sum += x.at({i[0], i[1] / (8 / groups) * (6 / groups) + c,
+                                 h, q}) *
+                           w.at({i[1], c, u, v});
+                }
+            return sum;
+          },
+          1e-5);
     }
   Tensor x = random({1, 4, 5}, 1), w = random({4, 3, 4}, 2);
-  check("nn.conv_transpose %0, %1 strides [3] dilations [2] pads [2], [1] output_padding [1] "
-        "{groups = 2 : i64} : $0, $1 -> $r",
-        {x, w}, {{1, 6, 17}, "f32", "", {}}, [&](const Indices &i) {
-          double sum = 0;
-          int64_t g = i[1] / 3;
-          for (int64_t c = 0; c < 2; ++c)
-            for (int64_t s = 0; s < 5; ++s)
-              for (int64_t t = 0; t < 4; ++t)
-                if (s * 3 + t * 2 - 2 == i[2])
-                  sum += x.at({0, g * 2 + c, s}) * w.at({g * 2 + c, i[1] % 3, t});
-          return sum;
-        }, 1e-5);
-  // Dilation and stride that divide each other, one result more than vectors take: its place
-  // is a constant less a multiple of the stride.
+  check(
+      "nn.conv_transpose %0, %1 strides [3] dilations [2] pads [2], [1] "
+      "output_padding [1] "
+      "{groups = 2 : i64} : $0, $1 -> $r",
+      {x, w}, {{1, 6, 17}, "f32", "", {}},
+      [&](const Indices &i) {
+        double sum = 0;
+        int64_t g = i[1] / 3;
+        for (int64_t c = 0; c < 2; ++c)
+          for (int64_t s = 0; s < 5; ++s)
+            for (int64_t t = 0; t < 4; ++t)
+              if (s * 3 + t * 2 - 2 == i[2])
+                sum += x.at({0, g * 2 + c, s}) * w.at({g * 2 + c, i[1] % 3, t});
+        return sum;
+      },
+      1e-5);
+  // Dilation and stride that divide each other, one result more than vectors
+  // take: its place is a constant less a multiple of the stride.
   x = random({1, 1, 7}, 3), w = random({1, 2, 5}, 4);
-  check("nn.conv_transpose %0, %1 strides [2] dilations [2] pads [2], [2] output_padding [0] : $0, $1 -> $r",
-        {x, w}, {{1, 2, 17}, "f32", "", {}}, [&](const Indices &i) {
-          double sum = 0;
-          for (int64_t s = 0; s < 7; ++s)
-            for (int64_t t = 0; t < 5; ++t)
-              if (s * 2 + t * 2 - 2 == i[2])
-                sum += x.at({0, 0, s}) * w.at({0, i[1], t});
-          return sum;
-        }, 1e-5);
+  check(
+      "nn.conv_transpose %0, %1 strides [2] dilations [2] pads [2], [2] "
+      "output_padding [0] : $0, $1 -> $r",
+      {x, w}, {{1, 2, 17}, "f32", "", {}},
+      [&](const Indices &i) {
+        double sum = 0;
+        for (int64_t s = 0; s < 7; ++s)
+          for (int64_t t = 0; t < 5; ++t)
+            if (s * 2 + t * 2 - 2 == i[2])
+              sum += x.at({0, 0, s}) * w.at({0, i[1], t});
+        return sum;
+      },
+      1e-5);
 }
 
 TEST(Element, Pool) {
@@ -438,25 +516,33 @@ TEST(Element, Pool) {
     for (std::string kind : {"max", "average"})
       for (bool include : {false, true}) {
         Tensor x = random({1, 18, 7, 9}, 1, layout);
-        check("nn.pool " + kind + " %0 kernel [3, 2] strides [2, 3] dilations [1, 1] pads [1, 1], [1, 2] "
-              "{count_include_pad = " + (include ? "true" : "false") + ", counted_pads_high = array<i64: 1, 1>} : $0 -> $r",
-              {x}, {{1, 18, 4, 4}, "f32", layout, {}}, [&](const Indices &i) {
-                double sum = 0, max = -INFINITY, count = 0;
-                for (int64_t u = 0; u < 3; ++u)
-                  for (int64_t v = 0; v < 2; ++v) {
-                    int64_t h = i[2] * 2 - 1 + u, w = i[3] * 3 - 1 + v;
-                    bool inside = h >= 0 && h < 7 && w >= 0 && w < 9;
-                    count += inside || (include && h < 8 && w < 10);
-                    if (inside) {
-                      sum += x.at({0, i[1], h, w});
-                      max = std::max(max, x.at({0, i[1], h, w}));
-                    }
+        check(
+            "nn.pool " + kind +
+                " %0 kernel [3, 2] strides [2, 3] dilations [1, 1] pads [1, "
+                "1], [1, 2] "
+                "{count_include_pad = " +
+                (include ? "true" : "false") +
+                ", counted_pads_high = array<i64: 1, 1>} : $0 -> $r",
+            {x}, {{1, 18, 4, 4}, "f32", layout, {}},
+            [&](const Indices &i) {
+              double sum = 0, max = -INFINITY, count = 0;
+              for (int64_t u = 0; u < 3; ++u)
+                for (int64_t v = 0; v < 2; ++v) {
+                  int64_t h = i[2] * 2 - 1 + u, w = i[3] * 3 - 1 + v;
+                  bool inside = h >= 0 && h < 7 && w >= 0 && w < 9;
+                  count += inside || (include && h < 8 && w < 10);
+                  if (inside) {
+                    sum += x.at({0, i[1], h, w});
+                    max = std::max(max, x.at({0, i[1], h, w}));
                   }
-                return kind == "max" ? max : sum / count;
-              }, 1e-5);
+                }
+              return kind == "max" ? max : sum / count;
+            },
+            1e-5);
       }
   Tensor x = random({1, 2, 6, 6});
-  check("nn.max_pool_indices %0 kernel [2, 2] strides [2, 2] dilations [1, 1] pads [0, 0], [0, 0] : $0 -> $r",
+  check("nn.max_pool_indices %0 kernel [2, 2] strides [2, 2] dilations [1, 1] "
+        "pads [0, 0], [0, 0] : $0 -> $r",
         {x}, {{1, 2, 3, 3}, "i64", "", {}}, [&](const Indices &i) {
           int64_t best = -1;
           for (int64_t u = 0; u < 2; ++u)
@@ -476,24 +562,32 @@ TEST(Element, Pool) {
 TEST(Element, Resize) {
   for (const std::string &layout : layouts4) {
     Tensor x = random({1, 20, 5, 6}, 1, layout);
-    check("nn.resize nearest %0 scales [1.0, 1.0, 2.0, 2.0] coordinates asymmetric nearest floor : $0 -> $r",
-          {x}, {{1, 20, 10, 12}, "f32", layout, {}},
-          [&](const Indices &i) { return x.at({0, i[1], i[2] / 2, i[3] / 2}); });
-    check("nn.resize linear %0 scales [1.0, 1.0, 2.0, 3.0] coordinates half_pixel nearest floor : $0 -> $r",
+    check("nn.resize nearest %0 scales [1.0, 1.0, 2.0, 2.0] coordinates "
+          "asymmetric nearest floor : $0 -> $r",
+          {x}, {{1, 20, 10, 12}, "f32", layout, {}}, [&](const Indices &i) {
+            return x.at({0, i[1], i[2] / 2, i[3] / 2});
+          });
+    check("nn.resize linear %0 scales [1.0, 1.0, 2.0, 3.0] coordinates "
+          "half_pixel nearest floor : $0 -> $r",
           {x}, {{1, 20, 10, 18}, "f32", layout, {}}, [&](const Indices &i) {
             double h = std::clamp((i[2] + 0.5) / 2 - 0.5, 0.0, 4.0);
             double w = std::clamp((i[3] + 0.5) / 3 - 0.5, 0.0, 5.0);
-            int64_t h0 = int64_t(h), w0 = int64_t(w), h1 = std::min<int64_t>(h0 + 1, 4), w1 = std::min<int64_t>(w0 + 1, 5);
+            int64_t h0 = int64_t(h), w0 = int64_t(w),
+                    h1 = std::min<int64_t>(h0 + 1, 4),
+                    w1 = std::min<int64_t>(w0 + 1, 5);
             double fh = h - h0, fw = w - w0;
-            auto at = [&](int64_t a, int64_t b) { return x.at({0, i[1], a, b}); };
+            auto at = [&](int64_t a, int64_t b) {
+              return x.at({0, i[1], a, b});
+            };
             return (1 - fh) * ((1 - fw) * at(h0, w0) + fw * at(h0, w1)) +
                    fh * ((1 - fw) * at(h1, w0) + fw * at(h1, w1));
           });
   }
 }
 
-/// Which element is nearest is decided in f32, as ONNX Runtime does: 8 / (24 / 21) is
-/// a whole number there and below it in f64, and other scales the other way round.
+/// Which element is nearest is decided in f32, as ONNX Runtime does: 8 / (24 /
+/// 21) is a whole number there and below it in f64, and other scales the other
+/// way round.
 TEST(Element, ResizeNearestDividesInF32) {
   for (int64_t in : {2, 5, 7, 8, 11, 13, 14, 17, 20, 23, 26, 29, 32})
     for (int64_t out : {in + 1, in + 3, 2 * in - 1, in - 1}) {
@@ -504,15 +598,17 @@ TEST(Element, ResizeNearestDividesInF32) {
       check("nn.resize nearest %0 scales [" + os.str() +
                 "] coordinates asymmetric nearest floor : $0 -> $r",
             {x}, {{out}}, [&](const Indices &i) {
-              return x.at({std::min(int64_t(std::floor(float(i[0]) / scale)), in - 1)});
+              return x.at(
+                  {std::min(int64_t(std::floor(float(i[0]) / scale)), in - 1)});
             });
-      check("nn.resize nearest %0 scales [" + os.str() +
-                "] coordinates half_pixel nearest round_prefer_floor : $0 -> $r",
-            {x}, {{out}}, [&](const Indices &i) {
-              float at = (float(i[0]) + 0.5f) / scale - 0.5f;
-              int64_t nearest = std::ceil(at - 0.5 - 1e-6);
-              return x.at({std::clamp<int64_t>(nearest, 0, in - 1)});
-            });
+      check(
+          "nn.resize nearest %0 scales [" + os.str() +
+              "] coordinates half_pixel nearest round_prefer_floor : $0 -> $r",
+          {x}, {{out}}, [&](const Indices &i) {
+            float at = (float(i[0]) + 0.5f) / scale - 0.5f;
+            int64_t nearest = std::ceil(at - 0.5 - 1e-6);
+            return x.at({std::clamp<int64_t>(nearest, 0, in - 1)});
+          });
       // 4 / (8 / 7) is in the middle, though a little below it in f32.
       check("nn.resize nearest %0 scales [" + os.str() +
                 "] coordinates asymmetric nearest round_prefer_ceil : $0 -> $r",
@@ -527,21 +623,24 @@ TEST(Element, ResizeNearestSymmetric) {
   for (int64_t in : {5, 14, 19}) {
     int64_t out = in * 5 / 2;
     Tensor x = random({in}, 1);
-    check("nn.resize nearest %0 scales [2.5] coordinates half_pixel_symmetric nearest floor "
+    check("nn.resize nearest %0 scales [2.5] coordinates half_pixel_symmetric "
+          "nearest floor "
           ": $0 -> $r",
           {x}, {{out}}, [&](const Indices &i) {
-            float offset = float(in) / 2 * (1 - float(out) / (2.5f * float(in)));
+            float offset =
+                float(in) / 2 * (1 - float(out) / (2.5f * float(in)));
             float at = float(double(offset) + (double(i[0]) + 0.5) / 2.5 - 0.5);
             return x.at({std::clamp<int64_t>(std::floor(at), 0, in - 1)});
           });
   }
 }
 
-/// One element more than whole vectors, between all widths: what a tile reads and
-/// writes ends where the tensor does (LayerKernel looks at that).
+/// One element more than whole vectors, between all widths: what a tile reads
+/// and writes ends where the tensor does (LayerKernel looks at that).
 TEST(Element, TailsOfOneElement) {
   for (std::string from : {"i64", "f32", "i32", "i16", "ui8", "f16"})
-    for (std::string to : {"i64", "f64", "f32", "i32", "i16", "f16", "i8", "ui8", "i1"}) {
+    for (std::string to :
+         {"i64", "f64", "f32", "i32", "i16", "f16", "i8", "ui8", "i1"}) {
       Tensor x = integers({33}, from, 0, 1);
       check("nn.cast %0 : $0 -> $r", {x}, {{33}, to},
             [&](const Indices &i) { return x.at(i); });

@@ -76,8 +76,8 @@ private:
   LayerKernel() = default;
   std::vector<Bytes> packOperands(const std::vector<Bytes> &operands) const;
   void findSizes();
-  /// Ends the program if the kernels' tiles do not write what they declare. Once;
-  /// not for code that another machine runs.
+  /// Ends the program if the kernels' tiles do not write what they declare.
+  /// Once; not for code that another machine runs.
   void checkTiles();
   /// Results as they lie in memory.
   std::vector<Bytes> run(const Entry &entry, const std::vector<Bytes> &packed);

@@ -2,8 +2,8 @@
 
 #include "LayerCheck.h"
 
-#include "gtest/gtest.h"
 #include "llvm/ADT/APFloat.h"
+#include "gtest/gtest.h"
 
 #include <cmath>
 #include <cstring>
@@ -35,7 +35,8 @@ Bytes packF16(const std::vector<double> &values) {
   for (size_t i = 0; i < values.size(); ++i) {
     llvm::APFloat x(values[i]);
     bool inexact;
-    x.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    x.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven,
+              &inexact);
     auto bits = uint16_t(x.bitcastToAPInt().getZExtValue());
     std::memcpy(&bytes[i * 2], &bits, 2);
   }
@@ -46,7 +47,8 @@ std::vector<double> unpackF16(const Bytes &bytes) {
   for (size_t i = 0; i < values.size(); ++i) {
     uint16_t bits;
     std::memcpy(&bits, &bytes[i * 2], 2);
-    values[i] = llvm::APFloat(llvm::APFloat::IEEEhalf(), llvm::APInt(16, bits)).convertToDouble();
+    values[i] = llvm::APFloat(llvm::APFloat::IEEEhalf(), llvm::APInt(16, bits))
+                    .convertToDouble();
   }
   return values;
 }
@@ -76,12 +78,18 @@ struct ElementType {
   std::vector<double> (*unpack)(const Bytes &);
 };
 const ElementType elementTypes[] = {
-    {"f32", pack<float>, unpack<float>},       {"f64", pack<double>, unpack<double>},
-    {"i64", pack<int64_t>, unpack<int64_t>},   {"i32", pack<int32_t>, unpack<int32_t>},
-    {"i16", pack<int16_t>, unpack<int16_t>},   {"i8", pack<int8_t>, unpack<int8_t>},
-    {"ui8", pack<uint8_t>, unpack<uint8_t>},   {"ui16", pack<uint16_t>, unpack<uint16_t>},
-    {"ui32", pack<uint32_t>, unpack<uint32_t>}, {"ui64", pack<uint64_t>, unpack<uint64_t>},
-    {"i1", pack<uint8_t>, unpack<uint8_t>},    {"f16", packF16, unpackF16},
+    {"f32", pack<float>, unpack<float>},
+    {"f64", pack<double>, unpack<double>},
+    {"i64", pack<int64_t>, unpack<int64_t>},
+    {"i32", pack<int32_t>, unpack<int32_t>},
+    {"i16", pack<int16_t>, unpack<int16_t>},
+    {"i8", pack<int8_t>, unpack<int8_t>},
+    {"ui8", pack<uint8_t>, unpack<uint8_t>},
+    {"ui16", pack<uint16_t>, unpack<uint16_t>},
+    {"ui32", pack<uint32_t>, unpack<uint32_t>},
+    {"ui64", pack<uint64_t>, unpack<uint64_t>},
+    {"i1", pack<uint8_t>, unpack<uint8_t>},
+    {"f16", packF16, unpackF16},
     {"bf16", packBF16, unpackBF16},
 };
 const ElementType &typeNamed(const std::string &name) {
@@ -94,13 +102,15 @@ const ElementType &typeNamed(const std::string &name) {
 std::string module(std::string layer, const std::vector<Tensor> &in,
                    const std::vector<Tensor> &out) {
   auto replace = [&](std::string from, std::string to) {
-    for (size_t p = 0; (p = layer.find(from, p)) != std::string::npos; p += to.size())
+    for (size_t p = 0; (p = layer.find(from, p)) != std::string::npos;
+         p += to.size())
       layer.replace(p, from.size(), to);
   };
   std::string arguments, types, results;
   for (size_t i = 0; i < in.size(); ++i) {
     replace("$" + std::to_string(i), in[i].type());
-    arguments += (i ? ", " : "") + ("%" + std::to_string(i)) + ": " + in[i].type();
+    arguments +=
+        (i ? ", " : "") + ("%" + std::to_string(i)) + ": " + in[i].type();
   }
   for (size_t i = 0; i < out.size(); ++i) {
     replace("$r" + std::to_string(i), out[i].type());
@@ -108,9 +118,9 @@ std::string module(std::string layer, const std::vector<Tensor> &in,
     results += (i ? ", %r#" : "%r#") + std::to_string(i);
   }
   replace("$r", out[0].type());
-  return "func.func @main(" + arguments + ") -> (" + types + ") {\n  %r:" +
-         std::to_string(out.size()) + " = " + layer + "\n  return " + results + " : " +
-         types + "\n}\n";
+  return "func.func @main(" + arguments + ") -> (" + types +
+         ") {\n  %r:" + std::to_string(out.size()) + " = " + layer +
+         "\n  return " + results + " : " + types + "\n}\n";
 }
 
 } // namespace
@@ -144,7 +154,8 @@ Tensor random(Shape shape, unsigned seed, std::string layout, double scale) {
   return t;
 }
 
-Tensor integers(Shape shape, std::string element, int64_t lo, int64_t hi, unsigned seed) {
+Tensor integers(Shape shape, std::string element, int64_t lo, int64_t hi,
+                unsigned seed) {
   Tensor t{shape, element, "", {}};
   for (float x : randomFloats(t.size(), seed))
     t.data.push_back(std::floor(lo + (x + 1) / 2 * (hi - lo + 1)));
@@ -160,7 +171,8 @@ Tensor values(std::string element, std::vector<double> data) {
   return t;
 }
 
-std::vector<Tensor> evaluate(const std::string &layer, const std::vector<Tensor> &in,
+std::vector<Tensor> evaluate(const std::string &layer,
+                             const std::vector<Tensor> &in,
                              std::vector<Tensor> out, const std::string &target,
                              const std::string &routine) {
   std::string text = module(layer, in, out), error;
@@ -191,13 +203,14 @@ void checkAll(const std::string &layer, const std::vector<Tensor> &in,
       Indices index(out[r].shape.size(), 0);
       for (int64_t i = 0; i < out[r].size(); ++i) {
         double want = formulas[r](index), have = got[r].data[i];
-        bool same = std::isnan(want)   ? std::isnan(have)
-                    : std::isinf(want) ? have == want
-                                       : std::abs(have - want) <=
-                                             tolerance * std::max(1.0, std::abs(want));
+        bool same = std::isnan(want) ? std::isnan(have)
+                    : std::isinf(want)
+                        ? have == want
+                        : std::abs(have - want) <=
+                              tolerance * std::max(1.0, std::abs(want));
         if (!same && ++wrong <= 3)
-          ADD_FAILURE() << "result " << r << ", element " << i << ": found " << have
-                        << ", expected " << want;
+          ADD_FAILURE() << "result " << r << ", element " << i << ": found "
+                        << have << ", expected " << want;
         for (size_t d = index.size(); d-- > 0;) {
           if (++index[d] < out[r].shape[d])
             break;
@@ -210,8 +223,8 @@ void checkAll(const std::string &layer, const std::vector<Tensor> &in,
 }
 
 void check(const std::string &layer, const std::vector<Tensor> &in, Tensor out,
-           const Formula &formula, double tolerance, std::vector<std::string> targets,
-           const std::string &routine) {
+           const Formula &formula, double tolerance,
+           std::vector<std::string> targets, const std::string &routine) {
   checkAll(layer, in, {out}, {formula}, tolerance, routine, targets);
 }
 

@@ -26,9 +26,11 @@ struct Tensor {
 };
 
 /// Values in [-scale, scale), exact in f32.
-Tensor random(Shape shape, unsigned seed = 1, std::string layout = "", double scale = 1);
+Tensor random(Shape shape, unsigned seed = 1, std::string layout = "",
+              double scale = 1);
 /// Whole numbers in [lo, hi].
-Tensor integers(Shape shape, std::string element, int64_t lo, int64_t hi, unsigned seed = 1);
+Tensor integers(Shape shape, std::string element, int64_t lo, int64_t hi,
+                unsigned seed = 1);
 Tensor values(std::string element, std::vector<double> data);
 
 /// The number of type f16 that is nearest to x.
@@ -38,7 +40,8 @@ using Formula = std::function<double(const Indices &)>;
 
 /// Runs a layer with operands %0, %1…, whose types are written $0, $1…, the
 /// result's $r ($r0, $r1… of several), and returns the results.
-std::vector<Tensor> evaluate(const std::string &layer, const std::vector<Tensor> &in,
+std::vector<Tensor> evaluate(const std::string &layer,
+                             const std::vector<Tensor> &in,
                              std::vector<Tensor> out, const std::string &target,
                              const std::string &routine);
 

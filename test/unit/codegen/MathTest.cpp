@@ -22,7 +22,8 @@ double ulps(double got, long double want, bool wide) {
   double rounded = wide ? double(want) : float(want);
   if (std::isinf(rounded) || std::isinf(got))
     return got == rounded ? 0 : infinity;
-  double smallest = wide ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  double smallest = wide ? std::numeric_limits<double>::min()
+                         : std::numeric_limits<float>::min();
   if (std::abs(rounded) < smallest && std::abs(got) <= smallest)
     return 0; // subnormal results may be flushed
   int exponent;
@@ -34,7 +35,7 @@ double ulps(double got, long double want, bool wide) {
 struct Function {
   const char *text;
   long double (*reference)(long double);
-  double lo, hi; ///< of the arguments
+  double lo, hi;   ///< of the arguments
   double f32, f64; ///< ulps allowed
 };
 
@@ -46,7 +47,8 @@ const Function functions[] = {
     {"erf", std::erf, -4, 4, 2, 4},
     {"tanh", std::tanh, -9, 9, 3, 4},
     {"tanh", std::tanh, -0.7, 0.7, 3, 4},
-    {"sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }, -20, 20, 3, 3},
+    {"sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }, -20, 20,
+     3, 3},
     {"sin", std::sin, -100, 100, 1, 4},
     {"cos", std::cos, -100, 100, 1, 4},
     {"tan", std::tan, -50, 50, 1, 6},
@@ -58,10 +60,15 @@ const Function functions[] = {
     {"asinh", std::asinh, -10, 10, 1, 4},
     {"acosh", std::acosh, 1, 20, 1, 4},
     {"atanh", std::atanh, -1, 1, 1, 4},
-    {"softplus", [](long double x) { return std::log1p(std::exp(x)); }, -20, 20, 4, 4},
-    {"elu", [](long double x) { return x > 0 ? x : std::expm1(x); }, -20, 2, 4, 4},
-    {"mish", [](long double x) { return x * std::tanh(std::log1p(std::exp(x))); }, -15, 25, 5, 5},
-    {"swish", [](long double x) { return x / (1 + std::exp(-x)); }, -20, 20, 4, 4},
+    {"softplus", [](long double x) { return std::log1p(std::exp(x)); }, -20, 20,
+     4, 4},
+    {"elu", [](long double x) { return x > 0 ? x : std::expm1(x); }, -20, 2, 4,
+     4},
+    {"mish",
+     [](long double x) { return x * std::tanh(std::log1p(std::exp(x))); }, -15,
+     25, 5, 5},
+    {"swish", [](long double x) { return x / (1 + std::exp(-x)); }, -20, 20, 4,
+     4},
     {"round", [](long double x) { return std::nearbyint(x); }, -10, 10, 0, 0},
 };
 
@@ -78,12 +85,14 @@ TEST(Math, UnaryAccuracy) {
           x.data[i] = std::min(std::max(v, f.lo), f.hi);
         }
         x = values(element, x.data);
-        auto out = evaluate(std::string("nn.unary %0 <") + f.text + "> : $0 -> $r", {x},
-                            {{{4003}, element, "", {}}}, target, "element");
+        auto out =
+            evaluate(std::string("nn.unary %0 <") + f.text + "> : $0 -> $r",
+                     {x}, {{{4003}, element, "", {}}}, target, "element");
         ASSERT_FALSE(out.empty());
         double worst = 0, at = 0;
         for (size_t i = 0; i < x.data.size(); ++i) {
-          if (std::fpclassify(wide ? x.data[i] : double(float(x.data[i]))) == FP_SUBNORMAL ||
+          if (std::fpclassify(wide ? x.data[i] : double(float(x.data[i]))) ==
+                  FP_SUBNORMAL ||
               (!wide && std::fpclassify(float(x.data[i])) == FP_SUBNORMAL))
             continue;
           double e = ulps(out[0].data[i], f.reference(x.data[i]), wide);
@@ -103,35 +112,38 @@ TEST(Math, UnarySpecialValues) {
     std::vector<double> in, out;
   };
   const double i = infinity;
-  for (const Case &c : {Case{"exp", {i, -i, nan, 0, 1000, -1000}, {i, 0, nan, 1, i, 0}},
-                        {"log", {i, -i, nan, 0, -1, 1}, {i, nan, nan, -i, nan, 0}},
-                        {"tanh", {i, -i, nan, 0}, {1, -1, nan, 0}},
-                        {"erf", {i, -i, nan, 0}, {1, -1, nan, 0}},
-                        {"sigmoid", {i, -i, nan, 0, -1000, 1000}, {1, 0, nan, 0.5, 0, 1}},
-                        {"relu", {i, -i, nan, -2}, {i, 0, nan, 0}},
-                        {"clip [0.0, 6.0]", {i, -i, nan, 3}, {6, 0, nan, 3}},
-                        {"sqrt", {i, -1, nan, 4}, {i, nan, nan, 2}},
-                        {"sign", {i, -i, nan, 0, 5}, {1, -1, nan, 0, 1}},
-                        {"round", {0.5, 1.5, -2.5, i}, {0, 2, -2, i}},
-                        {"acosh", {1, 0, i}, {0, nan, i}},
-                        {"atanh", {1, -1, 2}, {i, -i, nan}},
-                        {"asin", {1, -1, 2}, {M_PI / 2, -M_PI / 2, nan}},
-                        {"acos", {1, -1, 2}, {0, M_PI, nan}},
-                        {"atan", {i, -i, nan}, {M_PI / 2, -M_PI / 2, nan}},
-                        {"sin", {i, nan, 0}, {nan, nan, 0}},
-                        {"sinh", {i, -i, 1000}, {i, -i, i}},
-                        {"cosh", {i, -i, 0}, {i, i, 1}},
-                        {"asinh", {i, -i, 1e30}, {i, -i, std::asinh(1e30)}},
-                        {"softplus", {i, -i, nan}, {i, 0, nan}},
-                        {"elu [2.0]", {i, -i, nan}, {i, -2, nan}},
-                        {"hard_sigmoid", {i, -i, 0}, {1, 0, 0.5}},
-                        {"is_nan", {i, -i, nan, 1}, {0, 0, 1, 0}},
-                        {"is_inf [1.0, 0.0]", {i, -i, nan, 1}, {0, 1, 0, 0}}})
+  for (const Case &c :
+       {Case{"exp", {i, -i, nan, 0, 1000, -1000}, {i, 0, nan, 1, i, 0}},
+        {"log", {i, -i, nan, 0, -1, 1}, {i, nan, nan, -i, nan, 0}},
+        {"tanh", {i, -i, nan, 0}, {1, -1, nan, 0}},
+        {"erf", {i, -i, nan, 0}, {1, -1, nan, 0}},
+        {"sigmoid", {i, -i, nan, 0, -1000, 1000}, {1, 0, nan, 0.5, 0, 1}},
+        {"relu", {i, -i, nan, -2}, {i, 0, nan, 0}},
+        {"clip [0.0, 6.0]", {i, -i, nan, 3}, {6, 0, nan, 3}},
+        {"sqrt", {i, -1, nan, 4}, {i, nan, nan, 2}},
+        {"sign", {i, -i, nan, 0, 5}, {1, -1, nan, 0, 1}},
+        {"round", {0.5, 1.5, -2.5, i}, {0, 2, -2, i}},
+        {"acosh", {1, 0, i}, {0, nan, i}},
+        {"atanh", {1, -1, 2}, {i, -i, nan}},
+        {"asin", {1, -1, 2}, {M_PI / 2, -M_PI / 2, nan}},
+        {"acos", {1, -1, 2}, {0, M_PI, nan}},
+        {"atan", {i, -i, nan}, {M_PI / 2, -M_PI / 2, nan}},
+        {"sin", {i, nan, 0}, {nan, nan, 0}},
+        {"sinh", {i, -i, 1000}, {i, -i, i}},
+        {"cosh", {i, -i, 0}, {i, i, 1}},
+        {"asinh", {i, -i, 1e30}, {i, -i, std::asinh(1e30)}},
+        {"softplus", {i, -i, nan}, {i, 0, nan}},
+        {"elu [2.0]", {i, -i, nan}, {i, -2, nan}},
+        {"hard_sigmoid", {i, -i, 0}, {1, 0, 0.5}},
+        {"is_nan", {i, -i, nan, 1}, {0, 0, 1, 0}},
+        {"is_inf [1.0, 0.0]", {i, -i, nan, 1}, {0, 1, 0, 0}}})
     for (std::string element : {"f32", "f64"}) {
       Tensor x{{int64_t(c.in.size())}, element, "", c.in};
-      std::string result = std::string(c.text).substr(0, 3) == "is_" ? "i1" : element;
+      std::string result =
+          std::string(c.text).substr(0, 3) == "is_" ? "i1" : element;
       check(std::string("nn.unary %0 <") + c.text + "> : $0 -> $r", {x},
-            {x.shape, result, "", {}}, [&](const Indices &k) { return c.out[k[0]]; });
+            {x.shape, result, "", {}},
+            [&](const Indices &k) { return c.out[k[0]]; });
     }
 }
 
@@ -140,22 +152,29 @@ TEST(Math, SignOfZero) {
   for (const std::string &target : testTargets())
     for (std::string element : {"f32", "f64"})
       for (std::string function :
-           {"affine [2.0, 0.0]", "tanh", "elu [2.0]", "celu [2.0]", "selu [2.0, 1.0]", "leaky_relu [0.1]",
-            "erf", "sin", "tan", "asin", "atan", "sinh", "asinh", "atanh", "sqrt", "floor", "ceil",
-            "round", "softsign"}) {
+           {"affine [2.0, 0.0]", "tanh", "elu [2.0]", "celu [2.0]",
+            "selu [2.0, 1.0]", "leaky_relu [0.1]", "erf", "sin", "tan", "asin",
+            "atan", "sinh", "asinh", "atanh", "sqrt", "floor", "ceil", "round",
+            "softsign"}) {
         Tensor x = values(element, {0.0, -0.0});
         auto out = evaluate("nn.unary %0 <" + function + "> : $0 -> $r", {x},
                             {{x.shape, element, "", {}}}, target, "element");
         ASSERT_FALSE(out.empty());
-        EXPECT_TRUE(out[0].data[0] == 0 && !std::signbit(out[0].data[0])) << target << " " << element << " " << function;
-        EXPECT_TRUE(out[0].data[1] == 0 && std::signbit(out[0].data[1])) << target << " " << element << " " << function;
+        EXPECT_TRUE(out[0].data[0] == 0 && !std::signbit(out[0].data[0]))
+            << target << " " << element << " " << function;
+        EXPECT_TRUE(out[0].data[1] == 0 && std::signbit(out[0].data[1]))
+            << target << " " << element << " " << function;
       }
 }
 
 TEST(Math, Pow) {
   std::vector<double> x, y;
-  const double bases[] = {0.0, -0.0, 1, -1, 2, -2, 0.5, -8, 10, 1e10, 1e-10, infinity, -infinity, nan, 3.7, 0.999};
-  const double exponents[] = {0.0, 1, -1, 2, 3, -3, 0.5, -0.5, 1.0 / 3, 10, 100.25, -77, infinity, -infinity, nan};
+  const double bases[] = {0.0,       -0.0, 1,   -1,   2,     -2,
+                          0.5,       -8,   10,  1e10, 1e-10, infinity,
+                          -infinity, nan,  3.7, 0.999};
+  const double exponents[] = {0.0,    1,   -1,       2,         3,
+                              -3,     0.5, -0.5,     1.0 / 3,   10,
+                              100.25, -77, infinity, -infinity, nan};
   for (double b : bases)
     for (double e : exponents) {
       x.push_back(b);
@@ -168,18 +187,23 @@ TEST(Math, Pow) {
                           {{a.shape, element, "", {}}}, target, "element");
       ASSERT_FALSE(out.empty());
       for (size_t i = 0; i < x.size(); ++i)
-        EXPECT_LE(ulps(out[0].data[i], std::pow((long double)a.data[i], (long double)b.data[i]),
-                       element == "f64"), 4)
-            << target << " " << element << " " << x[i] << "^" << y[i] << " = " << out[0].data[i];
+        EXPECT_LE(ulps(out[0].data[i],
+                       std::pow((long double)a.data[i], (long double)b.data[i]),
+                       element == "f64"),
+                  4)
+            << target << " " << element << " " << x[i] << "^" << y[i] << " = "
+            << out[0].data[i];
     }
 }
 
 TEST(Math, FloatBinary) {
-  std::vector<double> x = {5.5, -5.5, 5.5, -5.5, 1e7, 3, nan, 3, infinity, 4, 0, -4},
+  std::vector<double> x = {5.5, -5.5, 5.5,      -5.5, 1e7, 3,
+                           nan, 3,    infinity, 4,    0,   -4},
                       y = {2, 2, -2, -2, 0.1, nan, 3, infinity, 2, 0, 0, 2};
   for (std::string element : {"f32", "f64"}) {
     Tensor a = values(element, x), b = values(element, y);
-    auto binary = [&](std::string kind, double (*f)(double, double), std::string result = "") {
+    auto binary = [&](std::string kind, double (*f)(double, double),
+                      std::string result = "") {
       check("nn.binary " + kind + " %0, %1 : $0, $1 -> $r", {a, b},
             {a.shape, result.empty() ? element : result, "", {}},
             [&](const Indices &i) { return f(a.at(i), b.at(i)); });
@@ -189,8 +213,12 @@ TEST(Math, FloatBinary) {
       double r = std::fmod(p, q);
       return r != 0 && (r < 0) != (q < 0) ? r + q : r;
     });
-    binary("min", [](double p, double q) { return std::isnan(p) || std::isnan(q) ? nan : std::min(p, q); });
-    binary("max", [](double p, double q) { return std::isnan(p) || std::isnan(q) ? nan : std::max(p, q); });
+    binary("min", [](double p, double q) {
+      return std::isnan(p) || std::isnan(q) ? nan : std::min(p, q);
+    });
+    binary("max", [](double p, double q) {
+      return std::isnan(p) || std::isnan(q) ? nan : std::max(p, q);
+    });
     binary("div", [](double p, double q) { return p / q; });
     binary("less", [](double p, double q) { return double(p < q); }, "i1");
     binary("equal", [](double p, double q) { return double(p == q); }, "i1");
@@ -200,7 +228,8 @@ TEST(Math, FloatBinary) {
 template <typename T> void checkIntegers(std::string element) {
   std::vector<double> x, y;
   double lo = double(std::numeric_limits<T>::min());
-  double hi = sizeof(T) == 8 ? std::ldexp(1, 50) : double(std::numeric_limits<T>::max());
+  double hi = sizeof(T) == 8 ? std::ldexp(1, 50)
+                             : double(std::numeric_limits<T>::max());
   for (double a : {0.0, 1.0, 7.0, 100.0, lo, hi, hi - 1, lo / 2})
     for (double b : {0.0, 1.0, 2.0, 5.0, -1.0, -3.0, hi, lo}) {
       if (b < 0 && lo == 0)
@@ -208,11 +237,14 @@ template <typename T> void checkIntegers(std::string element) {
       x.push_back(std::trunc(a));
       y.push_back(b);
     }
-  Tensor a{{int64_t(x.size())}, element, "", x}, b{{int64_t(y.size())}, element, "", y};
-  auto binary = [&](std::string kind, std::function<T(T, T)> f, std::string result = "") {
-    check("nn.binary " + kind + " %0, %1 : $0, $1 -> $r", {a, b},
-          {a.shape, result.empty() ? element : result, "", {}},
-          [&](const Indices &i) { return double(f(T(a.at(i)), T(b.at(i)))); }, 0);
+  Tensor a{{int64_t(x.size())}, element, "", x},
+      b{{int64_t(y.size())}, element, "", y};
+  auto binary = [&](std::string kind, std::function<T(T, T)> f,
+                    std::string result = "") {
+    check(
+        "nn.binary " + kind + " %0, %1 : $0, $1 -> $r", {a, b},
+        {a.shape, result.empty() ? element : result, "", {}},
+        [&](const Indices &i) { return double(f(T(a.at(i)), T(b.at(i)))); }, 0);
   };
   using W = __int128;
   binary("add", [](T p, T q) { return T(W(p) + W(q)); });
@@ -228,7 +260,8 @@ template <typename T> void checkIntegers(std::string element) {
   binary("min", [](T p, T q) { return std::min(p, q); });
   binary("bitwise_xor", [](T p, T q) { return T(p ^ q); });
   binary("shift_left", [](T p, T q) {
-    return uint64_t(q) < sizeof(T) * 8 ? T(std::make_unsigned_t<T>(p) << q) : T(0);
+    return uint64_t(q) < sizeof(T) * 8 ? T(std::make_unsigned_t<T>(p) << q)
+                                       : T(0);
   });
   binary("shift_right", [](T p, T q) {
     return uint64_t(q) < sizeof(T) * 8 ? T(p >> q) : T(p < 0 ? -1 : 0);
@@ -238,17 +271,29 @@ template <typename T> void checkIntegers(std::string element) {
     if (q < 0)
       return T(p == 1 ? 1 : p == T(-1) ? (q % 2 ? -1 : 1) : 0);
     std::make_unsigned_t<T> result = 1, base = p;
-    for (auto e = std::make_unsigned_t<T>(q); e; e >>= 1, base = decltype(base)(uint64_t(base) * base))
+    for (auto e = std::make_unsigned_t<T>(q); e;
+         e >>= 1, base = decltype(base)(uint64_t(base) * base))
       if (e & 1)
         result = decltype(base)(uint64_t(result) * base);
     return T(result);
   });
-  check("nn.unary %0 <abs> : $0 -> $r", {a}, {a.shape, element, "", {}},
-        [&](const Indices &i) { T v = T(a.at(i)); return double(v < 0 ? T(-W(v)) : v); }, 0);
-  check("nn.unary %0 <bitwise_not> : $0 -> $r", {a}, {a.shape, element, "", {}},
-        [&](const Indices &i) { return double(T(~T(a.at(i)))); }, 0);
-  check("nn.unary %0 <clip [1.0, 5.0]> : $0 -> $r", {a}, {a.shape, element, "", {}},
-        [&](const Indices &i) { return double(std::min(std::max(T(a.at(i)), T(1)), T(5))); }, 0);
+  check(
+      "nn.unary %0 <abs> : $0 -> $r", {a}, {a.shape, element, "", {}},
+      [&](const Indices &i) {
+        T v = T(a.at(i));
+        return double(v < 0 ? T(-W(v)) : v);
+      },
+      0);
+  check(
+      "nn.unary %0 <bitwise_not> : $0 -> $r", {a}, {a.shape, element, "", {}},
+      [&](const Indices &i) { return double(T(~T(a.at(i)))); }, 0);
+  check(
+      "nn.unary %0 <clip [1.0, 5.0]> : $0 -> $r", {a},
+      {a.shape, element, "", {}},
+      [&](const Indices &i) {
+        return double(std::min(std::max(T(a.at(i)), T(1)), T(5)));
+      },
+      0);
 }
 
 TEST(Math, Integers) {
@@ -267,19 +312,25 @@ TEST(Math, IntegersAsNarrowFloats) {
     for (std::string to : {"f16", "bf16"})
       for (int64_t count : {1, 6, 37}) {
         Tensor x = integers({count}, element, 0, element == "i1" ? 1 : 100);
-        check("nn.cast %0 : $0 -> $r", {x}, {x.shape, to, "", {}},
-              [&](const Indices &i) { return x.at(i); }, 0);
+        check(
+            "nn.cast %0 : $0 -> $r", {x}, {x.shape, to, "", {}},
+            [&](const Indices &i) { return x.at(i); }, 0);
       }
 }
 
 TEST(Math, NarrowFloats) {
   for (std::string element : {"f16", "bf16"}) {
-    Tensor x = values(element, random({37}, 1, "", 5).data), y = values(element, random({37}, 2).data);
+    Tensor x = values(element, random({37}, 1, "", 5).data),
+           y = values(element, random({37}, 2).data);
     double tolerance = element == "f16" ? 1e-3 : 1e-2;
-    check("nn.unary %0 <sigmoid> : $0 -> $r", {x}, {x.shape, element, "", {}},
-          [&](const Indices &i) { return 1 / (1 + std::exp(-x.at(i))); }, tolerance);
-    check("nn.binary mul %0, %1 : $0, $1 -> $r", {x, y}, {x.shape, element, "", {}},
-          [&](const Indices &i) { return x.at(i) * y.at(i); }, tolerance);
+    check(
+        "nn.unary %0 <sigmoid> : $0 -> $r", {x}, {x.shape, element, "", {}},
+        [&](const Indices &i) { return 1 / (1 + std::exp(-x.at(i))); },
+        tolerance);
+    check(
+        "nn.binary mul %0, %1 : $0, $1 -> $r", {x, y},
+        {x.shape, element, "", {}},
+        [&](const Indices &i) { return x.at(i) * y.at(i); }, tolerance);
   }
 }
 

@@ -289,18 +289,20 @@ TEST_F(SmallTypes, SameBitsAsAnotherType) {
     Bytes want; ///< of the codes below
   };
   const Bytes codes = {'\x7d', '\xf8', '\x03'};
-  for (const Row &row : {Row{"i4", "ui4", {13, 8, 3}}, Row{"ui4", "i4", {-3, -8, 3}},
-                         Row{"i4", "f4E2M1FN", {13, 8, 3}},
-                         Row{"f4E2M1FN", "i4", {-3, -8, 3}},
-                         Row{"i2", "ui2", {1, 0, 3}}, Row{"ui2", "i2", {1, 0, -1}},
-                         Row{"ui8", "f8E5M2", codes}, Row{"f8E8M0FNU", "i8", codes}})
+  for (const Row &row :
+       {Row{"i4", "ui4", {13, 8, 3}}, Row{"ui4", "i4", {-3, -8, 3}},
+        Row{"i4", "f4E2M1FN", {13, 8, 3}}, Row{"f4E2M1FN", "i4", {-3, -8, 3}},
+        Row{"i2", "ui2", {1, 0, 3}}, Row{"ui2", "i2", {1, 0, -1}},
+        Row{"ui8", "f8E5M2", codes}, Row{"f8E8M0FNU", "i8", codes}})
     for (const std::string &target : testTargets()) {
-      std::string in = "tensor<3x" + row.from + ">", out = "tensor<3x" + row.to + ">";
+      std::string in = "tensor<3x" + row.from + ">",
+                  out = "tensor<3x" + row.to + ">";
       std::string text = "func.func @main(%0: " + in + ") -> " + out +
                          " {\n %1 = nn.bitcast %0 : " + in + " -> " + out +
                          "\n return %1 : " + out + "\n}\n";
       EXPECT_EQ(runLayer(text, {codes}, target, "element")[0], row.want)
-          << target << "\n" << text;
+          << target << "\n"
+          << text;
     }
 }
 

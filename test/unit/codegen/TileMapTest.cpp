@@ -1,7 +1,7 @@
 //===- TileMapTest.cpp - Boxes of tiles, and the proof of them ------------===//
 
-#include "compiler/codegen/cpu/TileCheck.h"
 #include "compiler/codegen/cpu/TileMap.h"
+#include "compiler/codegen/cpu/TileCheck.h"
 #include "mlir/IR/Builders.h"
 
 #include "gtest/gtest.h"
@@ -30,19 +30,29 @@ std::set<int64_t> elementsOf(const TileMap &map, const TileMap::Box &box) {
 
 TEST(TileMap, BoxesFollowTheCuts) {
   // 2 planes of 5 rows of 3: tiles of two rows.
-  TileMap map = TileMap::grid({{2, 15}, {5, 3}, {3, 1}}, {{0, 2, 1}, {1, 3, 2}});
+  TileMap map =
+      TileMap::grid({{2, 15}, {5, 3}, {3, 1}}, {{0, 2, 1}, {1, 3, 2}});
   EXPECT_EQ(map.tiles(), 6);
-  EXPECT_EQ(elementsOf(map, map.boxOf(0)), (std::set<int64_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(elementsOf(map, map.boxOf(0)),
+            (std::set<int64_t>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(elementsOf(map, map.boxOf(2)), (std::set<int64_t>{12, 13, 14}));
   EXPECT_EQ(elementsOf(map, map.boxOf(5)), (std::set<int64_t>{27, 28, 29}));
 }
 
-/// Every grid of units: tiles are boxes that share the units out, and forRanges()
-/// goes over the same units (checked by the kernels that use it).
+/// Every grid of units: tiles are boxes that share the units out, and
+/// forRanges() goes over the same units (checked by the kernels that use it).
 TEST(UnitGrid, TilesAreBoxes) {
-  for (std::vector<int64_t> extents :
-       {std::vector<int64_t>{}, {1}, {7}, {64}, {3, 5}, {64, 60}, {197, 1}, {1, 197},
-        {5, 7, 11}, {2, 3, 4, 5}, {1000, 3}})
+  for (std::vector<int64_t> extents : {std::vector<int64_t>{},
+                                       {1},
+                                       {7},
+                                       {64},
+                                       {3, 5},
+                                       {64, 60},
+                                       {197, 1},
+                                       {1, 197},
+                                       {5, 7, 11},
+                                       {2, 3, 4, 5},
+                                       {1000, 3}})
     for (double work : {0.5, 7.0, 100.0, 1000.0, 5000.0, 20000.0, 1e6}) {
       UnitGrid grid(extents, work);
       SmallVector<TileMap::Axis> axes;
@@ -76,7 +86,8 @@ TEST(UnitGrid, TilesAreBoxes) {
 
 constexpr int64_t tiles = 4, perTile = 8, count = tiles * perTile;
 
-/// A kernel of one operand: twice each element. Tile t has elements [8 t, 8 t + 8).
+/// A kernel of one operand: twice each element. Tile t has elements [8 t, 8 t +
+/// 8).
 template <typename Body>
 void forTiles(void *const *operands, int64_t begin, int64_t end, Body body) {
   auto *out = static_cast<float *>(operands[0]);
@@ -91,7 +102,8 @@ void doubles(float *out, const float *in, int64_t first, int64_t last) {
 
 class TileCheckTest : public testing::Test {
 protected:
-  std::string run(artifact::KernelFn kernel, bool withMap, bool inPlace = false) {
+  std::string run(artifact::KernelFn kernel, bool withMap,
+                  bool inPlace = false) {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     mlir::Type f32 = mlir::Builder(&context).getF32Type();
     TileCheck check;
@@ -107,7 +119,8 @@ protected:
 };
 
 TEST_F(TileCheckTest, AcceptsWhatKeepsToItsTiles) {
-  artifact::KernelFn good = [](void *const *operands, int64_t begin, int64_t end, void *) {
+  artifact::KernelFn good = [](void *const *operands, int64_t begin,
+                               int64_t end, void *) {
     forTiles(operands, begin, end, [](float *out, const float *in, int64_t t) {
       doubles(out, in, t * perTile, (t + 1) * perTile);
     });
@@ -118,17 +131,20 @@ TEST_F(TileCheckTest, AcceptsWhatKeepsToItsTiles) {
 
 TEST_F(TileCheckTest, FindsWritesBesideTheBox) {
   // Each tile writes the first element of the next one as well, rightly.
-  artifact::KernelFn greedy = [](void *const *operands, int64_t begin, int64_t end, void *) {
+  artifact::KernelFn greedy = [](void *const *operands, int64_t begin,
+                                 int64_t end, void *) {
     forTiles(operands, begin, end, [](float *out, const float *in, int64_t t) {
       doubles(out, in, t * perTile, std::min((t + 1) * perTile + 1, count));
     });
   };
   EXPECT_NE(run(greedy, true).find("another tile wrote"), std::string::npos);
-  EXPECT_NE(run(greedy, false).find("belongs to another tile"), std::string::npos);
+  EXPECT_NE(run(greedy, false).find("belongs to another tile"),
+            std::string::npos);
 }
 
 TEST_F(TileCheckTest, FindsHoles) {
-  artifact::KernelFn lazy = [](void *const *operands, int64_t begin, int64_t end, void *) {
+  artifact::KernelFn lazy = [](void *const *operands, int64_t begin,
+                               int64_t end, void *) {
     forTiles(operands, begin, end, [](float *out, const float *in, int64_t t) {
       doubles(out, in, t * perTile, (t + 1) * perTile - (t == 2));
     });
@@ -138,8 +154,10 @@ TEST_F(TileCheckTest, FindsHoles) {
 }
 
 TEST_F(TileCheckTest, FindsTilesThatReadOthers) {
-  // The last element of a tile is the sum of the first of the tile before and its own.
-  artifact::KernelFn reader = [](void *const *operands, int64_t begin, int64_t end, void *) {
+  // The last element of a tile is the sum of the first of the tile before and
+  // its own.
+  artifact::KernelFn reader = [](void *const *operands, int64_t begin,
+                                 int64_t end, void *) {
     forTiles(operands, begin, end, [](float *out, const float *in, int64_t t) {
       doubles(out, in, t * perTile, (t + 1) * perTile);
       if (t > 0 && std::isfinite(out[(t - 1) * perTile]))
@@ -147,12 +165,14 @@ TEST_F(TileCheckTest, FindsTilesThatReadOthers) {
     });
   };
   EXPECT_NE(run(reader, true).find("tile"), std::string::npos);
-  EXPECT_NE(run(reader, false).find("depends on other tiles"), std::string::npos);
+  EXPECT_NE(run(reader, false).find("depends on other tiles"),
+            std::string::npos);
 }
 
 TEST_F(TileCheckTest, FindsWrongBoxes) {
   // Tiles take every fourth element; the map says rows.
-  artifact::KernelFn strided = [](void *const *operands, int64_t begin, int64_t end, void *) {
+  artifact::KernelFn strided = [](void *const *operands, int64_t begin,
+                                  int64_t end, void *) {
     forTiles(operands, begin, end, [](float *out, const float *in, int64_t t) {
       for (int64_t i = t; i < count; i += tiles)
         doubles(out, in, i, i + 1);
@@ -164,18 +184,21 @@ TEST_F(TileCheckTest, FindsWrongBoxes) {
 
 TEST_F(TileCheckTest, FindsWrongInPlace) {
   // Reads the element behind after its own was written.
-  artifact::KernelFn shifted = [](void *const *operands, int64_t begin, int64_t end, void *) {
+  artifact::KernelFn shifted = [](void *const *operands, int64_t begin,
+                                  int64_t end, void *) {
     forTiles(operands, begin, end, [](float *out, const float *in, int64_t t) {
       for (int64_t i = t * perTile; i < (t + 1) * perTile; ++i)
         out[i] = in[i] + in[i ? i - 1 : 0];
     });
   };
   EXPECT_EQ(run(shifted, true), "");
-  EXPECT_NE(run(shifted, true, true).find("in the memory of operand 0"), std::string::npos);
+  EXPECT_NE(run(shifted, true, true).find("in the memory of operand 0"),
+            std::string::npos);
 }
 
 TEST_F(TileCheckTest, DiesOfTouchesBehindTheEnd) {
-  artifact::KernelFn behind = [](void *const *operands, int64_t begin, int64_t end, void *) {
+  artifact::KernelFn behind = [](void *const *operands, int64_t begin,
+                                 int64_t end, void *) {
     forTiles(operands, begin, end, [](float *out, const float *in, int64_t t) {
       doubles(out, in, t * perTile, (t + 1) * perTile);
       static volatile float sink;
@@ -188,7 +211,8 @@ TEST_F(TileCheckTest, DiesOfTouchesBehindTheEnd) {
 }
 
 TEST_F(TileCheckTest, DiesOfValuesThatAreAddresses) {
-  artifact::KernelFn wild = [](void *const *operands, int64_t begin, int64_t end, void *) {
+  artifact::KernelFn wild = [](void *const *operands, int64_t begin,
+                               int64_t end, void *) {
     forTiles(operands, begin, end, [](float *out, const float *in, int64_t t) {
       for (int64_t i = t * perTile; i < (t + 1) * perTile; ++i)
         out[i] = in[int64_t(in[i] * in[i])];

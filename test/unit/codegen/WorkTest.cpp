@@ -8,7 +8,8 @@
 using namespace nnv12;
 using namespace nnv12::test;
 
-static codegen::Work workOf(const std::string &text, llvm::StringRef routine = "") {
+static codegen::Work workOf(const std::string &text,
+                            llvm::StringRef routine = "") {
   std::string error;
   auto kernel = LayerKernel::compile(text, "x86-64-v3", error, routine);
   if (!kernel) {
@@ -18,7 +19,8 @@ static codegen::Work workOf(const std::string &text, llvm::StringRef routine = "
   return kernel->routine().work(kernel->layer());
 }
 
-static ConvCase conv(int64_t c, int64_t o, int64_t size, int64_t k, int64_t pad) {
+static ConvCase conv(int64_t c, int64_t o, int64_t size, int64_t k,
+                     int64_t pad) {
   ConvCase x;
   x.c = c, x.o = o, x.h = x.w = size, x.kh = x.kw = k;
   x.top = x.left = x.bottom = x.right = pad;
@@ -33,9 +35,11 @@ TEST(Work, ConvolutionsCountWholeBlocksOfOutputs) {
   ConvCase grouped = conv(96, 48, 8, 3, 1);
   grouped.groups = 3;
   EXPECT_EQ(workOf(grouped.text()).multiplyAdds, 64.0 * 9 * 32 * 48);
-  EXPECT_EQ(workOf(conv(3, 16, 8, 3, 1).text(), "conv.first.nChw16c").multiplyAdds,
-            64.0 * 9 * 3 * 16);
-  EXPECT_EQ(workOf(conv(20, 1, 8, 1, 0).text(), "conv.few").multiplyAdds, 64.0 * 32);
+  EXPECT_EQ(
+      workOf(conv(3, 16, 8, 3, 1).text(), "conv.first.nChw16c").multiplyAdds,
+      64.0 * 9 * 3 * 16);
+  EXPECT_EQ(workOf(conv(20, 1, 8, 1, 0).text(), "conv.few").multiplyAdds,
+            64.0 * 32);
 }
 
 TEST(Work, SlidingWindowsSkipThePadding) {
@@ -68,18 +72,25 @@ TEST(Work, MatMul) {
 }
 
 TEST(Work, Elements) {
-  auto layer = [](const std::string &in, const std::string &op, const std::string &out) {
-    return "func.func @main(%x: tensor<" + in + ">) -> tensor<" + out + "> {\n  %y = " + op +
-           " : tensor<" + in + "> -> tensor<" + out + ">\n  return %y : tensor<" + out +
-           ">\n}\n";
+  auto layer = [](const std::string &in, const std::string &op,
+                  const std::string &out) {
+    return "func.func @main(%x: tensor<" + in + ">) -> tensor<" + out +
+           "> {\n  %y = " + op + " : tensor<" + in + "> -> tensor<" + out +
+           ">\n  return %y : tensor<" + out + ">\n}\n";
   };
-  EXPECT_EQ(workOf(layer("4x8xf32", "nn.unary %x <relu>", "4x8xf32")).multiplyAdds, 32.0);
-  EXPECT_EQ(workOf(layer("4x8xf32", "nn.unary %x <sigmoid>", "4x8xf32")).multiplyAdds, 320.0);
-  EXPECT_EQ(workOf(layer("4x8xf32", "nn.reduce sum %x axes [1] keep_dims false", "4xf32"))
+  EXPECT_EQ(
+      workOf(layer("4x8xf32", "nn.unary %x <relu>", "4x8xf32")).multiplyAdds,
+      32.0);
+  EXPECT_EQ(
+      workOf(layer("4x8xf32", "nn.unary %x <sigmoid>", "4x8xf32")).multiplyAdds,
+      320.0);
+  EXPECT_EQ(workOf(layer("4x8xf32", "nn.reduce sum %x axes [1] keep_dims false",
+                         "4xf32"))
                 .multiplyAdds,
             32.0);
   // Only what is taken counts.
-  codegen::Work slice =
-      workOf(layer("100x8xf32", "nn.slice %x starts [3, 0] sizes [2, 8] steps [1, 1]", "2x8xf32"));
+  codegen::Work slice = workOf(
+      layer("100x8xf32", "nn.slice %x starts [3, 0] sizes [2, 8] steps [1, 1]",
+            "2x8xf32"));
   EXPECT_EQ(slice.bytes, 2.0 * 2 * 8 * 4);
 }

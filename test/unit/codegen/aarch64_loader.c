@@ -1,11 +1,13 @@
-/* Runs one kernel under qemu-aarch64; see KernelTest.cpp for the file's form. */
+/* Runs one kernel under qemu-aarch64; see KernelTest.cpp for the file's form.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-typedef void (*Kernel)(void *const *operands, int64_t begin, int64_t end, void *scratch);
+typedef void (*Kernel)(void *const *operands, int64_t begin, int64_t end,
+                       void *scratch);
 
 /* Memory that ends at an unreadable page, filled with garbage. */
 static char *guarded(size_t size, size_t align, int fill) {

@@ -14,7 +14,8 @@ static bool meet(const Lifetime &a, const Lifetime &b) {
 }
 
 /// The most bytes that live at once: no plan can be smaller.
-static uint64_t lowerBound(const std::vector<Lifetime> &buffers, uint64_t alignment) {
+static uint64_t lowerBound(const std::vector<Lifetime> &buffers,
+                           uint64_t alignment) {
   uint64_t most = 0;
   for (const Lifetime &at : buffers) {
     uint64_t sum = 0;
@@ -28,7 +29,8 @@ static uint64_t lowerBound(const std::vector<Lifetime> &buffers, uint64_t alignm
 
 /// The smallest arena over all orders of placing each buffer as low as it goes;
 /// some order is optimal.
-static uint64_t optimum(const std::vector<Lifetime> &buffers, uint64_t alignment) {
+static uint64_t optimum(const std::vector<Lifetime> &buffers,
+                        uint64_t alignment) {
   std::vector<size_t> order(buffers.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
@@ -43,7 +45,8 @@ static uint64_t optimum(const std::vector<Lifetime> &buffers, uint64_t alignment
         moved = false;
         for (size_t m = 0; m < n; ++m) {
           const Lifetime &o = buffers[order[m]];
-          uint64_t end = offset[order[m]] + (o.size + alignment - 1) / alignment * alignment;
+          uint64_t end = offset[order[m]] +
+                         (o.size + alignment - 1) / alignment * alignment;
           if (meet(b, o) && at < end && offset[order[m]] < at + b.size) {
             at = end;
             moved = true;
@@ -51,7 +54,8 @@ static uint64_t optimum(const std::vector<Lifetime> &buffers, uint64_t alignment
         }
       }
       offset[order[n]] = at;
-      size = std::max(size, at + (b.size + alignment - 1) / alignment * alignment);
+      size =
+          std::max(size, at + (b.size + alignment - 1) / alignment * alignment);
     }
     best = std::min(best, size);
   } while (std::next_permutation(order.begin(), order.end()));
@@ -73,7 +77,8 @@ TEST(ArenaPlan, randomAgainstBruteForce) {
     std::vector<Lifetime> buffers;
     for (int i = 0; i < 6; ++i) {
       int64_t first = random() % 8;
-      buffers.push_back({random() % 1000, first, first + int64_t(random() % 4)});
+      buffers.push_back(
+          {random() % 1000, first, first + int64_t(random() % 4)});
     }
     ArenaPlan plan = planArena(buffers, 64);
     for (size_t i = 0; i < buffers.size(); ++i) {
@@ -85,7 +90,8 @@ TEST(ArenaPlan, randomAgainstBruteForce) {
                     plan.offsets[j] + buffers[j].size <= plan.offsets[i]);
     }
     EXPECT_GE(plan.size, lowerBound(buffers, 64));
-    worst = std::max(worst, double(plan.size) / std::max<uint64_t>(64, optimum(buffers, 64)));
+    worst = std::max(worst, double(plan.size) /
+                                std::max<uint64_t>(64, optimum(buffers, 64)));
   }
   EXPECT_LE(worst, 1.5);
 }

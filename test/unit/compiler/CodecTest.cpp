@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <random>
 #include <malloc.h>
+#include <random>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -50,7 +50,8 @@ TEST(Codec, PlanesPayForFloats) {
 TEST(Codec, NoPlanesWhereTheyDoNotPay) {
   std::vector<uint32_t> text(10000);
   for (size_t i = 0; i < text.size(); ++i)
-    text[i] = 0x12345678; // all bytes alike either way; the plain frame is as short
+    text[i] =
+        0x12345678; // all bytes alike either way; the plain frame is as short
   EXPECT_TRUE(comesBack(text.data(), text.size() * 4, 4));
   EXPECT_EQ(encode(text.data(), 10, 4).planes, 1) << "no whole elements";
 }
@@ -101,7 +102,8 @@ TEST(Codec, WithoutMemoryThereIsNoFrame) {
 
 TEST(Codec, AnEstimateIsNearTheTruth) {
   std::vector<float> values = weights(2000000);
-  double truth = double(encode(values.data(), 8000000, 4).bytes.size()) / 8000000;
+  double truth =
+      double(encode(values.data(), 8000000, 4).bytes.size()) / 8000000;
   Estimate found = estimate(values.data(), 8000000, 4);
   EXPECT_NEAR(found.ratio, truth, 0.02);
   EXPECT_FALSE(found.repeats);

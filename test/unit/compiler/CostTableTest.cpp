@@ -18,8 +18,8 @@ using namespace nnv12::plan;
 
 namespace {
 
-/// A convolution with a bias and one that shares its weights, a matrix product with dense
-/// weights behind a view.
+/// A convolution with a bias and one that shares its weights, a matrix product
+/// with dense weights behind a view.
 const char *model = R"(
   #b = #nn.layout<"aBcd16b">
   #w = #nn.layout<"ABcd16b16a">
@@ -94,9 +94,10 @@ TEST_F(CostTableTest, MemoryIsFreshOnce) {
   EXPECT_EQ(layers[3].freshSmallBytes, mapBytes) << "the caller's";
 }
 
-/// What the first use of a layer's memory takes on a device: the layer, and the start of a
-/// plan without lanes.
-static std::pair<double, double> firstTouch(const CostTable &costs, const ExecutedLayer &layer,
+/// What the first use of a layer's memory takes on a device: the layer, and the
+/// start of a plan without lanes.
+static std::pair<double, double> firstTouch(const CostTable &costs,
+                                            const ExecutedLayer &layer,
                                             const search::Device &device) {
   search::Problem problem;
   problem.device = device;
@@ -153,7 +154,8 @@ TEST_F(CostTableTest, EveryFormIsACandidate) {
                    "transformed+zstd"}));
   EXPECT_EQ(storages(layers[0], false, false), Names{"raw"});
   EXPECT_EQ(storages(layers[0], false, true), Names{"raw"});
-  EXPECT_EQ(storages(layers[2], true, false), Names{"packed"}) << "reads nothing";
+  EXPECT_EQ(storages(layers[2], true, false), Names{"packed"})
+      << "reads nothing";
 }
 
 TEST_F(CostTableTest, SharedWeightsHaveNoFormOfOneLayer) {
@@ -166,12 +168,14 @@ TEST_F(CostTableTest, StagesCostWhatTheyDo) {
   CostTable costs(profile, target, 2);
   const codegen::Routine *direct = codegen::routineNamed("conv.direct.nChw16c");
   auto cost = [&](StringRef storage) {
-    return costs.cost(layers[0], {direct, *StorageForm::parse(storage)}).candidate;
+    return costs.cost(layers[0], {direct, *StorageForm::parse(storage)})
+        .candidate;
   };
   search::Candidate raw = cost("raw"), packed = cost("packed"),
                     zstd = cost("packed+zstd");
   EXPECT_EQ(raw.bytes, weightBytes + 128);
-  EXPECT_EQ(packed.bytes, weightBytes + 128) << "whole blocks: nothing is padded";
+  EXPECT_EQ(packed.bytes, weightBytes + 128)
+      << "whole blocks: nothing is padded";
   EXPECT_LT(zstd.bytes, packed.bytes / 10) << "all elements are equal";
   EXPECT_GT(raw.transform.big, 0);
   EXPECT_EQ(packed.transform.big, 0);
@@ -181,13 +185,16 @@ TEST_F(CostTableTest, StagesCostWhatTheyDo) {
 }
 
 TEST_F(CostTableTest, CodecsSeeWeightsAsTheyAreStored) {
-  // Quantized channel by channel: few numbers in each, which blocks of channels mix.
-  auto type = RankedTensorType::get({256, 128, 3, 3}, Float32Type::get(&context));
+  // Quantized channel by channel: few numbers in each, which blocks of channels
+  // mix.
+  auto type =
+      RankedTensorType::get({256, 128, 3, 3}, Float32Type::get(&context));
   int64_t channel = 128 * 9, size = 256 * channel;
   std::mt19937 random(7);
   std::vector<float> values;
   for (int64_t i = 0; i < size; ++i)
-    values.push_back((0.01f + 0.0001f * (i / channel)) * (int(random() % 33) - 16));
+    values.push_back((0.01f + 0.0001f * (i / channel)) *
+                     (int(random() % 33) - 16));
   auto large = parseSourceString<ModuleOp>(R"(
     #w = #nn.layout<"ABcd16b16a">
     func.func @main(%x: tensor<1x128x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x256x6x6xf32, #nn.layout<"aBcd16b">> {
@@ -195,19 +202,23 @@ TEST_F(CostTableTest, CodecsSeeWeightsAsTheyAreStored) {
       %0 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0]
           : tensor<1x128x8x8xf32, #nn.layout<"aBcd16b">>, tensor<256x128x3x3xf32, #w> -> tensor<1x256x6x6xf32, #nn.layout<"aBcd16b">>
       return %0 : tensor<1x256x6x6xf32, #nn.layout<"aBcd16b">>
-    })", &context);
+    })",
+                                           &context);
   auto main = large->lookupSymbol<func::FuncOp>("main");
   auto weights = *main.getOps<nn::ConstantOp>().begin();
-  weights.setValueAttr(DenseElementsAttr::get(type, llvm::ArrayRef<float>(values)));
+  weights.setValueAttr(
+      DenseElementsAttr::get(type, llvm::ArrayRef<float>(values)));
   std::vector<float> packed(size);
   nn::pack(cast<RankedTensorType>(weights.getType()),
-           reinterpret_cast<const char *>(values.data()), reinterpret_cast<char *>(packed.data()));
+           reinterpret_cast<const char *>(values.data()),
+           reinterpret_cast<char *>(packed.data()));
   double stored = encode(packed.data(), size * 4, 4).bytes.size();
   ASSERT_LT(encode(values.data(), size * 4, 4).bytes.size(), stored * 0.9);
 
   CostTable costs(profile, target, 2);
   auto layer = executedLayers(main)[0];
-  Option option{codegen::routineNamed("conv.direct.nChw16c"), *StorageForm::parse("packed+zstd")};
+  Option option{codegen::routineNamed("conv.direct.nChw16c"),
+                *StorageForm::parse("packed+zstd")};
   EXPECT_NEAR(costs.cost(layer, option).candidate.bytes, stored, 0.06 * stored);
 }
 
@@ -234,7 +245,8 @@ TEST_F(CostTableTest, ChoicesAreReadBackAsWritten) {
       search::Places places;
       for (const Chosen &layer : *chosen)
         places.push_back(layer.place);
-      EXPECT_EQ(places, search::placesOf(selection.plan.schedule, places.size()));
+      EXPECT_EQ(places,
+                search::placesOf(selection.plan.schedule, places.size()));
       for (auto [layer, back] : llvm::zip(selection.layers, *chosen)) {
         const CostedOption &option = layer.options[layer.chosen];
         EXPECT_EQ(option.option.routine, back.option.routine);
@@ -254,6 +266,7 @@ TEST_F(CostTableTest, ChoicesAreReadBackAsWritten) {
 TEST(StorageForm, TextAndBack) {
   for (const char *text : {"raw", "packed+zstd", "transformed"})
     EXPECT_EQ(StorageForm::parse(text)->text(), text);
-  for (const char *text : {"", "zstd", "raw+", "packed+lz4", "packed+zstd+zstd"})
+  for (const char *text :
+       {"", "zstd", "raw+", "packed+lz4", "packed+zstd+zstd"})
     EXPECT_FALSE(StorageForm::parse(text)) << text;
 }

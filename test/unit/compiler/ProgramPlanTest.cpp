@@ -1,7 +1,7 @@
 //===- ProgramPlanTest.cpp - From a plan to a program ---------------------===//
 
-#include "compiler/Compiler.h"
 #include "compiler/emit/ProgramPlan.h"
+#include "compiler/Compiler.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
@@ -58,8 +58,8 @@ protected:
       replaceAll(by, "@", channels);
       replaceAll(text, what, by);
     }
-    for (auto [name, routine] : {std::pair("ROUTINE0", routine0),
-                                 std::pair("ROUTINE1", routine1)})
+    for (auto [name, routine] :
+         {std::pair("ROUTINE0", routine0), std::pair("ROUTINE1", routine1)})
       text.replace(text.find(name), strlen(name), routine.str());
     if (!stages.empty())
       text += "plan.program \"x86-64-v3\" threads(1) cold(30) warm(20) {" +
@@ -71,10 +71,10 @@ protected:
     codegen::KernelBuilder builder(context, target);
     OwningOpRef<ModuleOp> owned(builder.module);
     KernelTable kernels(builder);
-    ASSERT_TRUE(succeeded(planProgram(
-        module->lookupSymbol<func::FuncOp>("main"),
-                plans.empty() ? plan::ProgramOp() : *plans.begin(), kernels,
-                weights, /*weightsSegment=*/1, program, stepLayers)));
+    ASSERT_TRUE(succeeded(
+        planProgram(module->lookupSymbol<func::FuncOp>("main"),
+                    plans.empty() ? plan::ProgramOp() : *plans.begin(), kernels,
+                    weights, /*weightsSegment=*/1, program, stepLayers)));
     for (const KernelTable::Kernel &kernel : kernels.kernels())
       names.push_back(kernel.name);
   }
@@ -159,7 +159,8 @@ TEST_F(ProgramPlan, LargeWeightsAreDecodedInPartsOfAMegabyte) {
     %e1 = plan.execute 1 routine("conv.direct.nChw16c") after(%r1)
     %e2 = plan.execute 2 routine("element")
     plan.lane execute on any queue(%e0, %e1, %e2)
-    plan.lane prepare on any queue(%r0, %d0, %r1))", "256");
+    plan.lane prepare on any queue(%r0, %d0, %r1))",
+       "256");
   constexpr uint64_t total = 256 * 256 * 9 * 4, part = 1 << 20;
   ASSERT_EQ(program.preparations.size(), 5u);
   uint64_t position = 0;

@@ -40,7 +40,7 @@ TEST(Cost, predicted) {
 TEST(Cost, threadsAndTiles) {
   DeviceProfile p = sample();
   EXPECT_EQ(speedup(p, 1, 100), 1);
-  EXPECT_EQ(speedup(p, 3, 99), 2);     // 1 + 2 * 0.5
+  EXPECT_EQ(speedup(p, 3, 99), 2); // 1 + 2 * 0.5
   EXPECT_EQ(speedup(p, 0, 99), 1);
   EXPECT_EQ(speedup(p, 16, 100), 2.5); // four cores
   EXPECT_EQ(speedup(p, 4, 1), 1);
@@ -62,18 +62,21 @@ TEST(Cost, measured) {
   EXPECT_DOUBLE_EQ(cost(p, f, 3).milliseconds, 5 * 1.5 / 2);
   EXPECT_EQ(littleCost(p, f).milliseconds, 30);
   EXPECT_TRUE(littleCost(p, f).measured);
-  EXPECT_DOUBLE_EQ(littleCost(p, g).milliseconds, 40); // as predicted: five times
+  EXPECT_DOUBLE_EQ(littleCost(p, g).milliseconds,
+                   40); // as predicted: five times
   EXPECT_FALSE(littleCost(p, g).measured);
 }
 
 TEST(Cost, missingKernels) {
   DeviceProfile p = sample();
   p.kernels["f"] = {{8}, 0};
-  std::vector<KernelFeatures> kernels = {{"a", "f", 1, 1, 1}, {"b", "g", 1, 1, 1}, {"c", "", 1, 1, 1}};
+  std::vector<KernelFeatures> kernels = {
+      {"a", "f", 1, 1, 1}, {"b", "g", 1, 1, 1}, {"c", "", 1, 1, 1}};
   EXPECT_EQ(missingKernels(p, kernels), "");
   p.measured = true;
   EXPECT_EQ(missingKernels(p, kernels),
-            "device profile 'sample': kernels: 2 of 3 were not measured (first: b, g), expected "
+            "device profile 'sample': kernels: 2 of 3 were not measured "
+            "(first: b, g), expected "
             "all; run nnv12-tune for this model");
   kernels.resize(1);
   EXPECT_EQ(missingKernels(p, kernels), "");
@@ -87,7 +90,8 @@ TEST(SearchDevice, lanesByCores) {
   p.mapUsPerMB = 100;
   p.mapLittleUsPerMB = 300;
   search::Device d = searchDevice(p, 4);
-  EXPECT_EQ(d.preparationLanes, std::vector<search::Core>(4, search::Core::Little));
+  EXPECT_EQ(d.preparationLanes,
+            std::vector<search::Core>(4, search::Core::Little));
   EXPECT_EQ(d.cpus, 8u);
   EXPECT_EQ(d.executeThreads, 4u);
   EXPECT_DOUBLE_EQ(d.readBandwidth, 5e5);
@@ -99,7 +103,8 @@ TEST(SearchDevice, lanesByCores) {
   p.little.count = 0;
   EXPECT_EQ(searchDevice(p, 1).preparationLanes.size(), 3u);
   EXPECT_EQ(searchDevice(p, 3).preparationLanes.size(), 1u);
-  EXPECT_EQ(searchDevice(p, 4).preparationLanes, std::vector<search::Core>(1, search::Core::Big));
+  EXPECT_EQ(searchDevice(p, 4).preparationLanes,
+            std::vector<search::Core>(1, search::Core::Big));
   EXPECT_EQ(searchDevice(p, 0).executeThreads, 1u);
 }
 
@@ -119,13 +124,16 @@ struct Synthetic {
     auto between = [&](double low, double high) {
       return low + (high - low) * double(random() % 10007) / 10006;
     };
-    const char *routines[] = {"conv.direct.nChw16c.t14", "conv.winograd4.nChw16c", "matmul.panels"};
+    const char *routines[] = {"conv.direct.nChw16c.t14",
+                              "conv.winograd4.nChw16c", "matmul.panels"};
     for (unsigned i = 0; i < kernels; ++i) {
-      KernelFeatures f = {routines[i % 3], "k" + std::to_string(i), std::pow(10, between(5, 9)),
+      KernelFeatures f = {routines[i % 3], "k" + std::to_string(i),
+                          std::pow(10, between(5, 9)),
                           std::pow(10, between(4, 7.5)), 64};
       features.push_back(f);
       truth.kernels[f.fingerprint] = {
-          {cost(truth, {f.routine, "", f.multiplyAdds, f.bytes, f.tiles}, 1).milliseconds *
+          {cost(truth, {f.routine, "", f.multiplyAdds, f.bytes, f.tiles}, 1)
+               .milliseconds *
            std::exp(between(-noise, noise))},
           0};
     }
@@ -138,7 +146,8 @@ TEST(Fit, predictsWhatWasNotMeasured) {
   // The profile knows half of the kernels and the built-in coefficients.
   DeviceProfile p = builtinProfile("x86-64", "x86-64-v3");
   for (unsigned i = 0; i < 60; ++i)
-    p.kernels["k" + std::to_string(i)] = device.truth.kernels["k" + std::to_string(i)];
+    p.kernels["k" + std::to_string(i)] =
+        device.truth.kernels["k" + std::to_string(i)];
   Fit fit = fitEfficiency(p, device.features);
   EXPECT_EQ(fit.kernels, 60u);
   EXPECT_GT(fit.errorBefore, 0.3);
@@ -148,10 +157,13 @@ TEST(Fit, predictsWhatWasNotMeasured) {
     const KernelFeatures &f = device.features[i];
     Cost predicted = cost(p, f, 1);
     EXPECT_FALSE(predicted.measured);
-    errors.push_back(std::abs(predicted.milliseconds / device.truth.kernels[f.fingerprint].big[0] - 1));
+    errors.push_back(std::abs(predicted.milliseconds /
+                                  device.truth.kernels[f.fingerprint].big[0] -
+                              1));
   }
   std::sort(errors.begin(), errors.end());
-  printf("median relative error: %.3f before, %.3f after, %.3f of kernels that were not measured\n",
+  printf("median relative error: %.3f before, %.3f after, %.3f of kernels that "
+         "were not measured\n",
          fit.errorBefore, fit.errorAfter, errors[30]);
   EXPECT_LT(errors[30], 0.1);
   EXPECT_LT(errors[54], 0.5);
@@ -162,7 +174,9 @@ TEST(Fit, predictsWhatWasNotMeasured) {
 
 TEST(Fit, familiesWithoutMeasurementsAreScaled) {
   DeviceProfile p = sample();
-  p.efficiency = {{"", {0.5, 0.5, 0}}, {"conv.direct", {0.8, 0.5, 0}}, {"pool", {0.4, 0.2, 0}},
+  p.efficiency = {{"", {0.5, 0.5, 0}},
+                  {"conv.direct", {0.8, 0.5, 0}},
+                  {"pool", {0.4, 0.2, 0}},
                   {"conv.direct.nChw16c.t8", {0.1, 0.1, 0}}};
   // Twice as slow as predicted by 0.8 of the peak.
   KernelFeatures f = {"conv.direct.nChw16c", "f", 40e6, 0, 1};

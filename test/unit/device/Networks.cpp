@@ -71,17 +71,19 @@ bool isPacked(const Conv &c) { return c.in % 4 == 0 && c.out % 4 == 0; }
 
 /// ncnn's kernels that Table 2 has figures for, by NNV12's Figure 5.
 const NcnnKernel kernels[] = {
-    {"winograd-pack4", [](const Conv &c) { return is3x3s1(c) && isPacked(c); }, true, true},
+    {"winograd-pack4", [](const Conv &c) { return is3x3s1(c) && isPacked(c); },
+     true, true},
     {"sgemm-pack4", [](const Conv &c) { return isPacked(c); }, false, true},
     {"pack4", [](const Conv &c) { return isPacked(c); }, false, true},
     {"winograd", [](const Conv &c) { return is3x3s1(c); }, true, true},
-    {"3x3s1", [](const Conv &c) { return is3x3s1(c) || !isPacked(c); }, false, false},
+    {"3x3s1", [](const Conv &c) { return is3x3s1(c) || !isPacked(c); }, false,
+     false},
     {"general", [](const Conv &) { return true; }, false, false},
 };
 } // namespace
 
-search::Problem ncnnProblem(const std::vector<Conv> &network, const DeviceProfile &profile,
-                            unsigned threads) {
+search::Problem ncnnProblem(const std::vector<Conv> &network,
+                            const DeviceProfile &profile, unsigned threads) {
   search::Problem problem;
   problem.device = searchDevice(profile, threads);
   double activations = 0;
@@ -89,12 +91,14 @@ search::Problem ncnnProblem(const std::vector<Conv> &network, const DeviceProfil
     search::Layer layer;
     layer.name = conv.name;
     double output = 4.0 * conv.out * conv.size * conv.size;
-    double input = 4.0 * conv.in * conv.size * conv.stride * conv.size * conv.stride;
+    double input =
+        4.0 * conv.in * conv.size * conv.stride * conv.size * conv.stride;
     double raw = 4 * conv.weights();
     // Memory for activations is used again and again: only its growth is new.
-    layer.firstTouch = input + output > activations
-                           ? (input + output - activations) * 1e-9 * profile.firstTouchUsPerMB
-                           : 0;
+    layer.firstTouch =
+        input + output > activations
+            ? (input + output - activations) * 1e-9 * profile.firstTouchUsPerMB
+            : 0;
     activations = std::max(activations, input + output);
     for (const NcnnKernel &kernel : kernels) {
       if (!kernel.fits(conv))
@@ -119,7 +123,8 @@ search::Problem ncnnProblem(const std::vector<Conv> &network, const DeviceProfil
       c.form = kernel.transform ? kernel.name : "";
       c.bytes = raw;
       if (kernel.transform)
-        c.transform = {cost(profile, t, 1).milliseconds, littleCost(profile, t).milliseconds};
+        c.transform = {cost(profile, t, 1).milliseconds,
+                       littleCost(profile, t).milliseconds};
       layer.candidates.push_back(c);
       if (kernel.transform) {
         c.storage = "transformed";

@@ -22,11 +22,11 @@ std::vector<Conv> googlenet();
 /// Only the layer of NNV12's Table 2: 64 to 192 channels, 3x3, at 56 x 56.
 std::vector<Conv> table2Layer();
 
-/// The layers with ncnn's kernels as candidates, as in NNV12's Table 2, each with its
-/// weights raw and, where it has a transform, transformed. Costs by the profile's
-/// efficiencies "ncnn.*" and "ncnn-transform.*".
-search::Problem ncnnProblem(const std::vector<Conv> &network, const DeviceProfile &profile,
-                            unsigned threads);
+/// The layers with ncnn's kernels as candidates, as in NNV12's Table 2, each
+/// with its weights raw and, where it has a transform, transformed. Costs by
+/// the profile's efficiencies "ncnn.*" and "ncnn-transform.*".
+search::Problem ncnnProblem(const std::vector<Conv> &network,
+                            const DeviceProfile &profile, unsigned threads);
 
 } // namespace nnv12::device
 

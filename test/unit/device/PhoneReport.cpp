@@ -5,6 +5,6 @@
 
 int main() {
   using namespace nnv12::device;
-  printf("%s\n%s\n%s\n%s", table1().c_str(), table2().c_str(), figure13().c_str(),
-         searchTable().c_str());
+  printf("%s\n%s\n%s\n%s", table1().c_str(), table2().c_str(),
+         figure13().c_str(), searchTable().c_str());
 }

@@ -14,7 +14,8 @@ namespace nnv12::device {
 
 using namespace search;
 
-static std::string format(const char *text, ...) __attribute__((format(printf, 1, 2)));
+static std::string format(const char *text, ...)
+    __attribute__((format(printf, 1, 2)));
 static std::string format(const char *text, ...) {
   char line[400];
   va_list args;
@@ -31,7 +32,9 @@ DeviceProfile shippedProfile(const std::string &name) {
                      ? std::nullopt
                      : parseProfile(found->second, name, error);
   if (!profile) {
-    fprintf(stderr, "%s\n", error.empty() ? (name + ": no such profile").c_str() : error.c_str());
+    fprintf(stderr, "%s\n",
+            error.empty() ? (name + ": no such profile").c_str()
+                          : error.c_str());
     abort();
   }
   return *profile;
@@ -45,12 +48,14 @@ static Plan planWith(const Problem &problem, bool k, bool c, bool p) {
   return plan(problem, options);
 }
 
-static const char *const phones[] = {"meizu-16t", "pixel-5", "redmi-9", "meizu-18-pro"};
+static const char *const phones[] = {"meizu-16t", "pixel-5", "redmi-9",
+                                     "meizu-18-pro"};
 static const char *const models[] = {"ResNet-50", "GoogLeNet"};
 
 static Problem problemOf(const std::string &phone, const std::string &model) {
   DeviceProfile profile = shippedProfile(phone);
-  return ncnnProblem(model == "ResNet-50" ? resnet50() : googlenet(), profile, profile.big.count);
+  return ncnnProblem(model == "ResNet-50" ? resnet50() : googlenet(), profile,
+                     profile.big.count);
 }
 
 const Ablation &ablation(const std::string &phone, const std::string &model) {
@@ -72,7 +77,8 @@ const Ablation &ablation(const std::string &phone, const std::string &model) {
 std::string table1() {
   DeviceProfile profile = shippedProfile("pixel-5");
   Problem problem = ncnnProblem(resnet50(), profile, profile.big.count);
-  // What ncnn does: the fastest executes, all weights prepared on a big core first.
+  // What ncnn does: the fastest executes, all weights prepared on a big core
+  // first.
   Plan none = planWith(problem, false, false, false);
   Timeline t = simulate(problem, none.choice, none.schedule);
   double stage[4] = {};
@@ -86,11 +92,12 @@ std::string table1() {
               {"model execution", 190.12, stage[3]},
               {"total cold inference", 1363.23, t.finish},
               {"warm inference", 185.82, warmTime(problem, none.choice)}};
-  std::string text = "| ResNet-50, Pixel 5, ncnn | paper, ms | simulated, ms | simulated / paper |\n"
+  std::string text = "| ResNet-50, Pixel 5, ncnn | paper, ms | simulated, ms | "
+                     "simulated / paper |\n"
                      "|---|---:|---:|---:|\n";
   for (const auto &row : rows)
-    text += format("| %s | %.1f | %.1f | %.2f |\n", row.name, row.paper, row.simulated,
-                   row.simulated / row.paper);
+    text += format("| %s | %.1f | %.1f | %.2f |\n", row.name, row.paper,
+                   row.simulated, row.simulated / row.paper);
   return text;
 }
 
@@ -100,10 +107,14 @@ std::string table2() {
   struct {
     const char *kernel;
     double raw, transform, cache, execute;
-  } paper[] = {{"winograd-pack4", 0.70, 38.23, 5.23, 2.98}, {"sgemm-pack4", 0.70, 2.21, 0.70, 8.14},
-               {"pack4", 0.70, 2.22, 0.70, 18.63},          {"winograd", 0.70, 65.67, 4.12, 3.37},
-               {"3x3s1", 0.70, 0.00, 0.70, 8.01},           {"general", 0.70, 0.00, 0.70, 87.12}};
-  std::string text = "| kernel | read raw | transform | read cache | execute |\n|---|---:|---:|---:|---:|\n";
+  } paper[] = {{"winograd-pack4", 0.70, 38.23, 5.23, 2.98},
+               {"sgemm-pack4", 0.70, 2.21, 0.70, 8.14},
+               {"pack4", 0.70, 2.22, 0.70, 18.63},
+               {"winograd", 0.70, 65.67, 4.12, 3.37},
+               {"3x3s1", 0.70, 0.00, 0.70, 8.01},
+               {"general", 0.70, 0.00, 0.70, 87.12}};
+  std::string text = "| kernel | read raw | transform | read cache | execute "
+                     "|\n|---|---:|---:|---:|---:|\n";
   auto read = [&](const Candidate &c) {
     Candidate bare = c;
     bare.transform = bare.decode = {};
@@ -116,28 +127,32 @@ std::string table2() {
         (c.storage == "raw" ? raw : cached) = &c;
     if (!cached)
       cached = raw;
-    text += format("| %s | %.2f / %.2f | %.2f / %.2f | %.2f / %.2f | %.2f / %.2f |\n", row.kernel,
-                   row.raw, read(*raw), row.transform, raw->transform.little, row.cache,
-                   read(*cached), row.execute, raw->execute);
+    text += format(
+        "| %s | %.2f / %.2f | %.2f / %.2f | %.2f / %.2f | %.2f / %.2f |\n",
+        row.kernel, row.raw, read(*raw), row.transform, raw->transform.little,
+        row.cache, read(*cached), row.execute, raw->execute);
   }
   return text;
 }
 
 std::string figure13() {
-  std::string text = "| phone | model | none | K | K+C | K+C+P | bound | warm | none / K+C+P | K+C+P / warm |\n"
+  std::string text = "| phone | model | none | K | K+C | K+C+P | bound | warm "
+                     "| none / K+C+P | K+C+P / warm |\n"
                      "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n";
   for (const char *phone : phones)
     for (const char *model : models) {
       const Ablation &a = ablation(phone, model);
-      text += format("| %s | %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f | %.2f |\n", phone,
-                     model, a.none, a.k, a.kc, a.kcp, a.bound, a.warm, a.none / a.kcp,
-                     a.kcp / a.warm);
+      text += format("| %s | %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | "
+                     "%.1f | %.2f |\n",
+                     phone, model, a.none, a.k, a.kc, a.kcp, a.bound, a.warm,
+                     a.none / a.kcp, a.kcp / a.warm);
     }
   return text;
 }
 
 std::string searchTable() {
-  std::string text = "| phone | model | paper's cost | Algorithm 1, simulated | whole search | bound | gain | gap at most |\n"
+  std::string text = "| phone | model | paper's cost | Algorithm 1, simulated "
+                     "| whole search | bound | gain | gap at most |\n"
                      "|---|---|---:|---:|---:|---:|---:|---:|\n";
   for (const char *phone : phones)
     for (const char *model : models) {
@@ -155,9 +170,11 @@ std::string searchTable() {
       }
       double simulated = simulate(p, paper.choice, paper.schedule(p)).finish;
       const Ablation &found = ablation(phone, model);
-      text += format("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.0f %% | %.1f %% |\n", phone, model,
-                     cost, simulated, found.kcp, found.bound, 100 * (1 - found.kcp / simulated),
-                     100 * (found.kcp / found.bound - 1));
+      text += format(
+          "| %s | %s | %.1f | %.1f | %.1f | %.1f | %.0f %% | %.1f %% |\n",
+          phone, model, cost, simulated, found.kcp, found.bound,
+          100 * (1 - found.kcp / simulated),
+          100 * (found.kcp / found.bound - 1));
     }
   return text;
 }

@@ -26,11 +26,18 @@ TEST(Phone, shippedProfilesAreValid) {
 TEST(Phone, figure6Ratios) {
   DeviceProfile p = shippedProfile("meizu-16t");
   KernelFeatures execute = {"ncnn.sgemm-pack4", "", 1e9, 1e5, 1000};
-  EXPECT_NEAR(littleCost(p, execute).milliseconds / cost(p, execute, 1).milliseconds, 6, 0.02);
-  KernelFeatures transform = {"ncnn-transform.winograd-pack4", "", 0, 1e7, 1000};
-  EXPECT_NEAR(littleCost(p, transform).milliseconds / cost(p, transform, 1).milliseconds, 3.8, 0.02);
+  EXPECT_NEAR(littleCost(p, execute).milliseconds /
+                  cost(p, execute, 1).milliseconds,
+              6, 0.02);
+  KernelFeatures transform = {"ncnn-transform.winograd-pack4", "", 0, 1e7,
+                              1000};
+  EXPECT_NEAR(littleCost(p, transform).milliseconds /
+                  cost(p, transform, 1).milliseconds,
+              3.8, 0.02);
   double storage = 1e3 / p.readMBps; // ms a MB
-  EXPECT_NEAR((storage + p.mapLittleUsPerMB * 1e-3) / (storage + p.mapUsPerMB * 1e-3), 2, 0.02);
+  EXPECT_NEAR((storage + p.mapLittleUsPerMB * 1e-3) /
+                  (storage + p.mapUsPerMB * 1e-3),
+              2, 0.02);
 }
 
 TEST(Phone, eachPartHelps) {
@@ -71,7 +78,9 @@ TEST(Phone, docsAreUpToDate) {
   };
   std::string phones = contents("phones.md");
   for (const std::string &table : {table1(), table2(), figure13()})
-    EXPECT_NE(phones.find(table), std::string::npos) << "docs/phones.md lacks\n" << table;
+    EXPECT_NE(phones.find(table), std::string::npos) << "docs/phones.md lacks\n"
+                                                     << table;
   EXPECT_NE(contents("search.md").find(searchTable()), std::string::npos)
-      << "docs/search.md lacks\n" << searchTable();
+      << "docs/search.md lacks\n"
+      << searchTable();
 }

@@ -81,8 +81,9 @@ TEST_F(ProfileCacheTest, CorruptFilesAreMissesAndReplaced) {
   std::string negative = whole;
   negative.replace(negative.find("\"readMBps\": ") + 12, 1, "-");
   for (const std::string &bytes :
-       {std::string(), std::string("{"), std::string("null"), std::string(100, '\0'),
-        whole.substr(0, whole.size() / 2), "x" + whole, negative}) {
+       {std::string(), std::string("{"), std::string("null"),
+        std::string(100, '\0'), whole.substr(0, whole.size() / 2), "x" + whole,
+        negative}) {
     overwrite(bytes);
     EXPECT_FALSE(cache().read()) << bytes.substr(0, 40);
     DeviceProfile again = profile("b", 2);
@@ -150,7 +151,8 @@ TEST(DefaultCacheFolder, FollowsTheEnvironment) {
   setenv("XDG_CACHE_HOME", "/xdg", 1);
   setenv("HOME", "/home/x", 1);
   EXPECT_EQ(defaultCacheFolder(), "/xdg/nnv12");
-  setenv("XDG_CACHE_HOME", "relative", 1); // must be absolute, says the standard
+  setenv("XDG_CACHE_HOME", "relative",
+         1); // must be absolute, says the standard
   EXPECT_EQ(defaultCacheFolder(), "/home/x/.cache/nnv12");
   unsetenv("XDG_CACHE_HOME");
   unsetenv("HOME");

@@ -62,7 +62,8 @@ TEST(Profile, roundTrip) {
   EXPECT_EQ(p->arrival[1].megabytes, 4);
   EXPECT_EQ(p->arrival[1].us, 4000.5);
   EXPECT_EQ(p->little.count, 4u);
-  EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].big, (std::vector<double>{1.5, 0.8}));
+  EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].big,
+            (std::vector<double>{1.5, 0.8}));
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].little, 7);
 }
 
@@ -74,7 +75,8 @@ TEST(Profile, startDependsOnLayersWeightsAndThreads) {
   p.laneStartUs = 50;
   EXPECT_DOUBLE_EQ(startUs(p, 10, 1e6, 1), 500 + 20 + 100);
   EXPECT_DOUBLE_EQ(startUs(p, 10, 1e6, 3), 500 + 20 + 100 + 2 * 50);
-  EXPECT_DOUBLE_EQ(startUs(p, 0, 1e9, 1), startUs(p, 0, 1e8, 1)) << "only some is asked for early";
+  EXPECT_DOUBLE_EQ(startUs(p, 0, 1e9, 1), startUs(p, 0, 1e8, 1))
+      << "only some is asked for early";
   EXPECT_DOUBLE_EQ(startUs(p, 10, 1000, 1), 500 + 20 + 0.1);
   p.tinyStartUs = 300;
   EXPECT_DOUBLE_EQ(startUs(p, 10, 1000, 1), 320);
@@ -87,52 +89,71 @@ TEST(Profile, unknownFieldsAreIgnored) {
 }
 
 TEST(Profile, refused) {
-  EXPECT_EQ(faultOf(""), "p.json: found an empty file, expected a device profile");
-  EXPECT_EQ(faultOf("[1]"), "p.json: found an array, expected a device profile (a JSON object)");
-  EXPECT_EQ(faultOf("hello"),
-            "p.json: found text that is not JSON or ends too soon, expected a device profile");
-  EXPECT_EQ(faultOf("{}"), "p.json: version: is missing (is this a device profile?)");
-  EXPECT_EQ(faultWith("\"version\": 1", "\"version\": 2"), "p.json: version: found 2, expected 1");
+  EXPECT_EQ(faultOf(""),
+            "p.json: found an empty file, expected a device profile");
+  EXPECT_EQ(
+      faultOf("[1]"),
+      "p.json: found an array, expected a device profile (a JSON object)");
+  EXPECT_EQ(faultOf("hello"), "p.json: found text that is not JSON or ends too "
+                              "soon, expected a device profile");
+  EXPECT_EQ(faultOf("{}"),
+            "p.json: version: is missing (is this a device profile?)");
+  EXPECT_EQ(faultWith("\"version\": 1", "\"version\": 2"),
+            "p.json: version: found 2, expected 1");
   EXPECT_EQ(faultWith("\"version\": 1", "\"version\": \"1\""),
             "p.json: version: found \"1\", expected 1");
-  EXPECT_EQ(faultWith("\"architecture\": \"x86-64\"", "\"architecture\": \"riscv\""),
-            "p.json: architecture: found \"riscv\", expected 'x86-64' or 'aarch64'");
-  EXPECT_EQ(faultWith("\"target\": \"x86-64-v3\"", "\"target\": \"aarch64\""),
-            "p.json: target: found \"aarch64\", expected 'x86-64-v4' or 'x86-64-v3'");
+  EXPECT_EQ(
+      faultWith("\"architecture\": \"x86-64\"", "\"architecture\": \"riscv\""),
+      "p.json: architecture: found \"riscv\", expected 'x86-64' or 'aarch64'");
+  EXPECT_EQ(
+      faultWith("\"target\": \"x86-64-v3\"", "\"target\": \"aarch64\""),
+      "p.json: target: found \"aarch64\", expected 'x86-64-v4' or 'x86-64-v3'");
   EXPECT_EQ(faultWith("\"readLatencyUs\"", "\"latency\""),
             "p.json: storage.readLatencyUs: is missing");
   EXPECT_EQ(faultWith("\"kernels\"", "\"k\""), "p.json: kernels: is missing");
   EXPECT_EQ(faultWith("\"readMBps\": 123.45", "\"readMBps\": -123.45"),
-            "p.json: storage.readMBps: found -123.45678901234568, expected a number, at least 1e-6");
+            "p.json: storage.readMBps: found -123.45678901234568, expected a "
+            "number, at least 1e-6");
   // Smaller rates would give times that are no numbers.
-  EXPECT_EQ(faultWith("\"readMBps\": 123.45678901234568", "\"readMBps\": 1e-300"),
-            "p.json: storage.readMBps: found 1e-300, expected a number, at least 1e-6");
+  EXPECT_EQ(
+      faultWith("\"readMBps\": 123.45678901234568", "\"readMBps\": 1e-300"),
+      "p.json: storage.readMBps: found 1e-300, expected a number, at least "
+      "1e-6");
   EXPECT_EQ(faultWith("\"threadScaling\": 0.9", "\"threadScaling\": null"),
             "p.json: threadScaling: found null, expected a number from 0 to 1");
   EXPECT_EQ(faultWith("\"measured\": true", "\"measured\": 1"),
             "p.json: measured: found 1, expected true or false");
-  EXPECT_EQ(faultWith("\"identity\": \"A CPU x 4\"", "\"identity\": \"\""),
-            "p.json: identity: found \"\", expected the device that was measured");
+  EXPECT_EQ(
+      faultWith("\"identity\": \"A CPU x 4\"", "\"identity\": \"\""),
+      "p.json: identity: found \"\", expected the device that was measured");
   EXPECT_EQ(faultWith("\"count\": 4", "\"count\": 0"),
-            "p.json: cores.big.count: found 0, expected a whole number from 1 to 1024");
-  EXPECT_EQ(faultWith("0.8\n", "-0.8\n"), "p.json: kernels.00112233445566778899aabbccddeeff.big: "
-                                         "found -0.8, expected times above 0");
+            "p.json: cores.big.count: found 0, expected a whole number from 1 "
+            "to 1024");
+  EXPECT_EQ(faultWith("0.8\n", "-0.8\n"),
+            "p.json: kernels.00112233445566778899aabbccddeeff.big: "
+            "found -0.8, expected times above 0");
   EXPECT_EQ(faultWith("\"little\": 7.0", "\"little\": \"fast\""),
-            "p.json: kernels.00112233445566778899aabbccddeeff.little: found \"fast\", expected a "
+            "p.json: kernels.00112233445566778899aabbccddeeff.little: found "
+            "\"fast\", expected a "
             "number, at least 0");
   EXPECT_EQ(faultWith("4000.5\n", "800\n"),
-            "p.json: storage.arrival: found 800, expected pairs of megabytes and microseconds, "
+            "p.json: storage.arrival: found 800, expected pairs of megabytes "
+            "and microseconds, "
             "both ascending from 0");
   EXPECT_EQ(faultWith("4000.5\n", "\"soon\"\n"),
-            "p.json: storage.arrival: found an array, expected pairs of megabytes and "
+            "p.json: storage.arrival: found an array, expected pairs of "
+            "megabytes and "
             "microseconds, both ascending from 0");
   // JSON knows neither NaN nor infinity.
   EXPECT_EQ(faultWith("\"threadScaling\": 0.9", "\"threadScaling\": NaN"),
-            "p.json: found text that is not JSON or ends too soon, expected a device profile");
+            "p.json: found text that is not JSON or ends too soon, expected a "
+            "device profile");
   EXPECT_EQ(faultWith("\"threadScaling\": 0.9", "\"threadScaling\": 1e999"),
-            "p.json: found text that is not JSON or ends too soon, expected a device profile");
+            "p.json: found text that is not JSON or ends too soon, expected a "
+            "device profile");
   EXPECT_EQ(faultWith("\"readLatencyUs\": 100.0", "\"readLatencyUs\": 1e300"),
-            "p.json: storage.readLatencyUs: found 1e+300, expected a number, at least 0");
+            "p.json: storage.readLatencyUs: found 1e+300, expected a number, "
+            "at least 0");
 }
 
 TEST(Profile, truncatedOrDamagedAnywhere) {
@@ -169,10 +190,12 @@ TEST(Profile, files) {
   // What would be refused is not written, and what was there stays.
   DeviceProfile bad = sample();
   bad.readMBps = 0;
-  EXPECT_EQ(writeProfile(bad, path),
-            path + ": storage.readMBps: found 0.0, expected a number, at least 1e-6");
+  EXPECT_EQ(
+      writeProfile(bad, path),
+      path + ": storage.readMBps: found 0.0, expected a number, at least 1e-6");
   EXPECT_TRUE(readProfile(path, error));
-  EXPECT_NE(writeProfile(sample(), std::string(folder) + "/none/device.json"), "");
+  EXPECT_NE(writeProfile(sample(), std::string(folder) + "/none/device.json"),
+            "");
   std::filesystem::remove_all(folder);
 }
 
@@ -180,7 +203,8 @@ TEST(Profile, foreignDevice) {
   DeviceProfile p = sample();
   EXPECT_EQ(foreignDevice(p, "A CPU x 4"), "");
   EXPECT_EQ(foreignDevice(p, "Another x 2"),
-            "device profile 'ordinary x86-64-v3': identity: found 'A CPU x 4', expected "
+            "device profile 'ordinary x86-64-v3': identity: found 'A CPU x 4', "
+            "expected "
             "'Another x 2', this machine");
   p.measured = false;
   EXPECT_EQ(foreignDevice(p, "Another x 2"), "");
@@ -192,14 +216,16 @@ TEST(Profile, builtinOnesAreValid) {
                                       {"x86-64", "x86-64-v3"},
                                       {"aarch64", "aarch64"}}) {
     std::string error;
-    EXPECT_TRUE(parseProfile(printProfile(builtinProfile(architecture, target)), "builtin", error))
+    EXPECT_TRUE(parseProfile(printProfile(builtinProfile(architecture, target)),
+                             "builtin", error))
         << error;
   }
 }
 
 TEST(Profile, longestPrefixCounts) {
   DeviceProfile p;
-  p.efficiency = {{"", {1, 1, 1}}, {"conv", {2, 1, 1}}, {"conv.direct", {3, 1, 1}}};
+  p.efficiency = {
+      {"", {1, 1, 1}}, {"conv", {2, 1, 1}}, {"conv.direct", {3, 1, 1}}};
   EXPECT_EQ(p.efficiencyOf("conv.direct.nChw16c").compute, 3);
   EXPECT_EQ(p.efficiencyOf("conv.direct").compute, 3);
   EXPECT_EQ(p.efficiencyOf("conv.directly").compute, 2);

@@ -261,12 +261,17 @@ TEST_F(ConstantEval, Reduce) {
   EXPECT_EQ(most.doubleAt(7), 23);
 }
 
-// Integers of more bits than a double's are rounded once, as a cast in a kernel.
+// Integers of more bits than a double's are rounded once, as a cast in a
+// kernel.
 TEST_F(ConstantEval, CastOfLargeIntegers) {
   std::mt19937_64 random(5);
   std::vector<int64_t> values = {(int64_t(1) << 60) + (int64_t(1) << 36) + 1,
                                  (int64_t(1) << 62) + (int64_t(1) << 38) + 1,
-                                 9007199791611905, INT64_MIN, INT64_MAX, 0, -1};
+                                 9007199791611905,
+                                 INT64_MIN,
+                                 INT64_MAX,
+                                 0,
+                                 -1};
   for (int i = 0; i < 10000; ++i) // beside what is halfway between two floats
     values.push_back(static_cast<int64_t>(
         (((random() >> (random() % 24)) >> 39 << 39) | uint64_t(1) << 38) +
@@ -276,8 +281,8 @@ TEST_F(ConstantEval, CastOfLargeIntegers) {
   for (bool isSigned : {true, false}) {
     Type element = IntegerType::get(
         &context, 64, isSigned ? IntegerType::Signless : IntegerType::Unsigned);
-    auto result = operand(evalCast(operand(makeConstant(type({n}, element), bytes)),
-                                   type({n})));
+    auto result = operand(
+        evalCast(operand(makeConstant(type({n}, element), bytes)), type({n})));
     for (int64_t i = 0; i < n; ++i) {
       float expected = isSigned ? static_cast<float>(values[i])
                                 : static_cast<float>(uint64_t(values[i]));

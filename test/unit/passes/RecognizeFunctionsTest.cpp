@@ -27,10 +27,9 @@ namespace {
 
 /// Where the functions are compared. A 49th of the multiples of 49 is a whole
 /// number, their product with the number next to 1/49 is not.
-const std::vector<double> points = {-98, -40, -6.1, -3.2, -2.9, -1.3, -0.9,
-                                    -0.4, -0.1, 0,   0.05, 0.3,  0.7,  1.1,
-                                    1.9,  2.8,  3.3, 5.9,  6.2,  9,    40,
-                                    49,   98,   98.125};
+const std::vector<double> points = {
+    -98, -40, -6.1, -3.2, -2.9, -1.3, -0.9, -0.4, -0.1, 0,  0.05, 0.3,
+    0.7, 1.1, 1.9,  2.8,  3.3,  5.9,  6.2,  9,    40,   49, 98,   98.125};
 
 /// `$x` is the argument, `$c` the number, T the type.
 struct Step {
@@ -79,7 +78,8 @@ const Step steps[] = {
 };
 
 /// How the end of a chain meets the chain's argument.
-const char *ends[] = {"", "mul %x, $x", "max %x, $x", "mul $x, %x", "add $x, %x"};
+const char *ends[] = {"", "mul %x, $x", "max %x, $x", "mul $x, %x",
+                      "add $x, %x"};
 
 /// A function of `points` whose results are chains.
 class Chains {
@@ -135,7 +135,8 @@ private:
   }
   void emit(const std::string &op, std::string &value, const char *types) {
     std::string result = "%" + std::to_string(values++);
-    text += result + " = nn." + replaced(op, "$x", value) + " : " + types + "\n";
+    text +=
+        result + " = nn." + replaced(op, "$x", value) + " : " + types + "\n";
     value = result;
   }
 

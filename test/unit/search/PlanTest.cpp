@@ -41,13 +41,16 @@ TEST(Plan, randomAgainstBest) {
   double worst = 1, gaps = 0;
   for (int round = 0; round < rounds; ++round) {
     unsigned layers = 1 + random.below(round < 380 ? 4 : 5);
-    Problem p = randomProblem(random, layers, layers > 3 ? 2 : 3, random.below(3));
+    Problem p =
+        randomProblem(random, layers, layers > 3 ? 2 : 3, random.below(3));
     Plan best = exactPlan(p);
     ASSERT_EQ(checkSchedule(p, best.choice, best.schedule), "");
-    EXPECT_NEAR(simulate(p, best.choice, best.schedule).finish, best.finish, 1e-9);
+    EXPECT_NEAR(simulate(p, best.choice, best.schedule).finish, best.finish,
+                1e-9);
     Plan found = plan(p, forFinish());
     ASSERT_EQ(checkSchedule(p, found.choice, found.schedule), "");
-    EXPECT_NEAR(simulate(p, found.choice, found.schedule).finish, found.finish, 1e-9);
+    EXPECT_NEAR(simulate(p, found.choice, found.schedule).finish, found.finish,
+                1e-9);
     double ratio = found.finish / best.finish;
     EXPECT_GE(ratio, 1 - 1e-9) << "round " << round;
     EXPECT_LE(ratio, 1.05) << "round " << round;
@@ -57,8 +60,8 @@ TEST(Plan, randomAgainstBest) {
     equal += ratio < 1.002; // what warmWeight may cost
     gaps += best.finish / lowerBound(p) - 1;
   }
-  printf("worst %.4f, best %d of %d, mean distance of best and bound %.2f %%\n", worst, equal, rounds,
-         100 * gaps / rounds);
+  printf("worst %.4f, best %d of %d, mean distance of best and bound %.2f %%\n",
+         worst, equal, rounds, 100 * gaps / rounds);
   EXPECT_GE(equal, rounds * 95 / 100);
 }
 
@@ -99,7 +102,8 @@ TEST(Places, anyIndexCanBeCarriedOut) {
     Choice choice(8, 0);
     Places places;
     for (int i = 0; i < 8; ++i)
-      places.push_back(Place{random.below(3), random.flip() ? random.below(20) : ~0u});
+      places.push_back(
+          Place{random.below(3), random.flip() ? random.below(20) : ~0u});
     auto found = scheduleAt(p, choice, places);
     ASSERT_TRUE(found);
     EXPECT_EQ(checkSchedule(p, choice, *found), "") << "round " << round;
@@ -145,7 +149,8 @@ TEST(Plan, laneThatIsNotWorthItsStart) {
     p.device.aloneStart = random.flip() ? random.between(0, 1) : 0;
     Plan found = plan(p, forFinish());
     EXPECT_EQ(checkSchedule(p, found.choice, found.schedule), "");
-    EXPECT_NEAR(simulate(p, found.choice, found.schedule).finish, found.finish, 1e-9);
+    EXPECT_NEAR(simulate(p, found.choice, found.schedule).finish, found.finish,
+                1e-9);
     EXPECT_LE(found.finish, exactPlan(p).finish * 1.05) << "round " << round;
     alone += found.schedule.lanes[1].empty();
   }
@@ -224,13 +229,15 @@ TEST(Plan, ablation) {
     EXPECT_TRUE(std::is_partitioned(lane.begin(), lane.end(), [](Operation o) {
       return o.stage != Stage::Execute;
     }));
-    // One lane: each layer for itself takes what is the least. (Reading ahead joins layers.)
+    // One lane: each layer for itself takes what is the least. (Reading ahead
+    // joins layers.)
     if (p.device.readAhead == 0 && p.device.executeThreads <= p.device.cpus) {
       double sum = 0;
       for (const Layer &layer : p.layers) {
         double least = INFINITY;
         for (const Candidate &c : layer.candidates)
-          least = std::min(least, preparationTime(p.device, c, Core::Big) + c.execute);
+          least = std::min(least,
+                           preparationTime(p.device, c, Core::Big) + c.execute);
         sum += least + layer.firstTouch;
       }
       EXPECT_NEAR(kc.finish, sum, sum * 2e-3);
@@ -244,7 +251,8 @@ TEST(Plan, ablation) {
       EXPECT_EQ(candidates[k.choice[i]].storage, "raw");
       EXPECT_EQ(candidates[none.choice[i]].storage, "raw");
       for (const Candidate &c : candidates)
-        EXPECT_TRUE(c.storage != "raw" || c.execute >= candidates[none.choice[i]].execute);
+        EXPECT_TRUE(c.storage != "raw" ||
+                    c.execute >= candidates[none.choice[i]].execute);
     }
     double slack = 1 + 5e-3; // warmWeight, and a search that ends early
     EXPECT_LE(kcp, kc.finish * slack) << "round " << round;
@@ -311,8 +319,8 @@ TEST(Plan, warmWeightBreaksTies) {
 }
 
 TEST(Plan, executesAreEarlyWhereStorageIsSlow) {
-  // Nothing matters but when the last layer's bytes come. What else there is to do is done
-  // before that all the same.
+  // Nothing matters but when the last layer's bytes come. What else there is to
+  // do is done before that all the same.
   Problem p;
   p.layers.resize(3);
   Candidate none, small, large;
@@ -360,7 +368,8 @@ TEST(Plan, memoryWeightBreaksTies) {
 }
 
 TEST(Plan, memoryLimitHoldsForSmallGains) {
-  // Of two layers that are 0.1 and 0.2 ms faster with 3 MB one has them: the latter.
+  // Of two layers that are 0.1 and 0.2 ms faster with 3 MB one has them: the
+  // latter.
   Candidate small, large;
   small.bytes = large.bytes = 1e5;
   small.execute = 5;
@@ -407,13 +416,15 @@ TEST(Candidates, dominated) {
   Problem p;
   p.layers.resize(1);
   p.device.readBandwidth = 1;
-  p.layers[0].candidates = {candidate(5, 0, 5), candidate(2, 2, 6), candidate(5, 0, 5),
-                            candidate(6, 0, 4), candidate(9, 9, 9), candidate(5, 1, 5)};
+  p.layers[0].candidates = {candidate(5, 0, 5), candidate(2, 2, 6),
+                            candidate(5, 0, 5), candidate(6, 0, 4),
+                            candidate(9, 9, 9), candidate(5, 1, 5)};
   using Kept = std::vector<std::vector<unsigned>>;
   // 4 before 6 in preparation, 6 behind 5 in execute: no total order.
   EXPECT_EQ(usableCandidates(p, {}, Dominance::Paper), (Kept{{0, 1, 3}}));
   EXPECT_EQ(usableCandidates(p, {}, Dominance::Every), (Kept{{0, 1, 3}}));
-  // Less of the core's work for more bytes, and longer in all: only the paper drops it.
+  // Less of the core's work for more bytes, and longer in all: only the paper
+  // drops it.
   p.layers[0].candidates = {candidate(2, 2, 5), candidate(5, 0, 5)};
   EXPECT_EQ(usableCandidates(p, {}, Dominance::Paper), (Kept{{0}}));
   EXPECT_EQ(usableCandidates(p, {}, Dominance::Every), (Kept{{0, 1}}));
@@ -451,7 +462,8 @@ TEST(Algorithm1, balances) {
   Assignment a = algorithm1(p, Choice(7, 0));
   EXPECT_EQ(a.lane, (std::vector<uint32_t>{0, 1, 2, 1, 2, 1, 2}));
   EXPECT_DOUBLE_EQ(loadOf(p, a), 15);
-  // One of them large: 7 and 3 become 6 and 4, after which a move gains nothing.
+  // One of them large: 7 and 3 become 6 and 4, after which a move gains
+  // nothing.
   p.layers[1].candidates[0].transform = {5, 5};
   a = algorithm1(p, Choice(7, 0));
   EXPECT_EQ(std::count(a.lane.begin(), a.lane.end(), 1u), 2);
@@ -492,7 +504,7 @@ TEST(Algorithm1, theCostThatIgnoresOrder) {
     better += found < simulated * 0.99;
     gain += 1 - found / simulated;
   }
-  printf("more than 1 %% sooner in %d of %d, on average %.1f %%\n", better, rounds,
-         100 * gain / rounds);
+  printf("more than 1 %% sooner in %d of %d, on average %.1f %%\n", better,
+         rounds, 100 * gain / rounds);
   EXPECT_GE(better, rounds / 2);
 }

@@ -39,8 +39,8 @@ inline Candidate randomCandidate(Random &random) {
   return c;
 }
 
-inline Problem randomProblem(Random &random, unsigned layers, unsigned candidates,
-                             unsigned lanes) {
+inline Problem randomProblem(Random &random, unsigned layers,
+                             unsigned candidates, unsigned lanes) {
   Problem p;
   for (unsigned i = 0; i < layers; ++i) {
     Layer layer;

@@ -16,7 +16,8 @@ static double arrivalByHand(const Device &d, double bytes, double total) {
   if (bytes <= d.arrivedBytes)
     return 0;
   if (bytes > d.arrival.back().bytes)
-    return d.arrival.back().time + (bytes - d.arrival.back().bytes) / d.readBandwidth;
+    return d.arrival.back().time +
+           (bytes - d.arrival.back().bytes) / d.readBandwidth;
   for (size_t i = d.arrival.size(); i-- > 0;) {
     Arrival before = i ? d.arrival[i - 1] : Arrival{0, 0};
     if (bytes > before.bytes) {
@@ -28,8 +29,9 @@ static double arrivalByHand(const Device &d, double bytes, double total) {
   return 0;
 }
 
-/// The model of Simulator.h once more, as plainly as possible: time moves in small
-/// steps, and in each every lane does what it may. Wrong by some steps an operation.
+/// The model of Simulator.h once more, as plainly as possible: time moves in
+/// small steps, and in each every lane does what it may. Wrong by some steps an
+/// operation.
 static double smallSteps(const Problem &problem, const Choice &choice,
                          const Schedule &schedule, double dt) {
   const Device &d = problem.device;
@@ -47,7 +49,8 @@ static double smallSteps(const Problem &problem, const Choice &choice,
     for (Operation o : lane) {
       left[o.layer] += o.stage != Stage::Execute;
       if (o.stage == Stage::Read)
-        want[o.layer] = problem.layers[o.layer].candidates[choice[o.layer]].bytes;
+        want[o.layer] =
+            problem.layers[o.layer].candidates[choice[o.layer]].bytes;
     }
   auto end = [&](uint32_t layer) {
     return std::accumulate(want.begin(), want.begin() + layer + 1, 0.0);
@@ -66,7 +69,8 @@ static double smallSteps(const Problem &problem, const Choice &choice,
         if (s.next == schedule.lanes[l].size())
           continue;
         Operation o = schedule.lanes[l][s.next];
-        const Candidate &c = problem.layers[o.layer].candidates[choice[o.layer]];
+        const Candidate &c =
+            problem.layers[o.layer].candidates[choice[o.layer]];
         Core core = l ? d.preparationLanes[l - 1] : d.executeCore;
         if (!s.running) {
           if (o.stage == Stage::Execute && left[o.layer] > 0)
@@ -78,15 +82,19 @@ static double smallSteps(const Problem &problem, const Choice &choice,
             s.latency = s.bytes > 0 ? d.readLatency : 0;
             if (!d.arrival.empty()) {
               s.bytes = 0;
-              s.latency = arrivalByHand(d, end(o.layer), end(uint32_t(layers) - 1)) - now;
+              s.latency =
+                  arrivalByHand(d, end(o.layer), end(uint32_t(layers) - 1)) -
+                  now;
               if (l == 0 && end(o.layer) > d.arrival[0].bytes)
-                s.latency = std::max(s.latency, c.bytes * readers / d.readBandwidth);
+                s.latency =
+                    std::max(s.latency, c.bytes * readers / d.readBandwidth);
             }
             s.work = c.bytes * d.mapPerByte.on(core);
           } else {
-            s.work = o.stage == Stage::Decode      ? c.decode.on(core)
-                     : o.stage == Stage::Transform ? c.transform.on(core)
-                                                   : c.execute + problem.layers[o.layer].firstTouch;
+            s.work = o.stage == Stage::Decode ? c.decode.on(core)
+                     : o.stage == Stage::Transform
+                         ? c.transform.on(core)
+                         : c.execute + problem.layers[o.layer].firstTouch;
           }
           moved = true;
         }
@@ -111,7 +119,8 @@ static double smallSteps(const Problem &problem, const Choice &choice,
       return schedule.lanes[l][states[l].next].stage == Stage::Execute;
     };
     for (size_t l = 0; l < lanes; ++l) {
-      transfers += states[l].running && states[l].latency <= 0 && states[l].bytes > 0;
+      transfers +=
+          states[l].running && states[l].latency <= 0 && states[l].bytes > 0;
       if (working(l)) {
         cores += executes(l) ? d.executeThreads : 1;
         (executes(l) ? executing : preparing) = true;
@@ -156,7 +165,10 @@ TEST(Simulator, oneLayer) {
   p.device.readBandwidth = 100; // 10 ms
   p.device.readLatency = 0.25;
   p.device.mapPerByte = {0.001, 0.002}; // 1 or 2 ms
-  Schedule s = {{{{0, Stage::Read}, {0, Stage::Decode}, {0, Stage::Transform}, {0, Stage::Execute}}}};
+  Schedule s = {{{{0, Stage::Read},
+                  {0, Stage::Decode},
+                  {0, Stage::Transform},
+                  {0, Stage::Execute}}}};
   Timeline t = simulate(p, {0}, s);
   EXPECT_DOUBLE_EQ(t.finish, 0.25 + 10 + 1 + 1 + 3 + 5.5);
   ASSERT_EQ(t.events.size(), 4u);
@@ -165,7 +177,8 @@ TEST(Simulator, oneLayer) {
   EXPECT_DOUBLE_EQ(warmTime(p, {0}), 5);
 
   p.device.preparationLanes = {Core::Little};
-  s = {{{{0, Stage::Execute}}, {{0, Stage::Read}, {0, Stage::Decode}, {0, Stage::Transform}}}};
+  s = {{{{0, Stage::Execute}},
+        {{0, Stage::Read}, {0, Stage::Decode}, {0, Stage::Transform}}}};
   EXPECT_DOUBLE_EQ(simulate(p, {0}, s).finish, 0.25 + 10 + 2 + 2 + 6 + 5.5);
 }
 
@@ -184,8 +197,9 @@ static Problem twoReads() {
   p.device.cpus = 3;
   return p;
 }
-static const Schedule twoLanes = {
-    {{{0, Stage::Execute}, {1, Stage::Execute}}, {{0, Stage::Read}}, {{1, Stage::Read}}}};
+static const Schedule twoLanes = {{{{0, Stage::Execute}, {1, Stage::Execute}},
+                                   {{0, Stage::Read}},
+                                   {{1, Stage::Read}}}};
 
 TEST(Simulator, executesOfNoLengthWait) {
   Problem p = twoReads();
@@ -221,7 +235,8 @@ TEST(Simulator, arrival) {
   p.device.arrival = {{500, 0}, {1500, 3}};
   EXPECT_DOUBLE_EQ(arrivalOf(p.device, 500, 2000), 0);
   EXPECT_DOUBLE_EQ(arrivalOf(p.device, 501, 2000), 3);
-  EXPECT_DOUBLE_EQ(arrivalOf(p.device, 501, 1000), 1.5); // half of the piece is all there is
+  EXPECT_DOUBLE_EQ(arrivalOf(p.device, 501, 1000),
+                   1.5); // half of the piece is all there is
   EXPECT_DOUBLE_EQ(arrivalOf(p.device, 2000, 2000), 3 + 5);
   p.device.arrivedBytes = 600;
   EXPECT_DOUBLE_EQ(arrivalOf(p.device, 600, 2000), 0);
@@ -230,19 +245,27 @@ TEST(Simulator, arrival) {
   EXPECT_DOUBLE_EQ(earliestArrival(p.device), 15 - 3);
   Schedule s = {{{{0, Stage::Execute}, {1, Stage::Execute}},
                  {{0, Stage::Read}, {1, Stage::Read}}}};
-  double first = p.layers[0].candidates[0].execute, second = p.layers[1].candidates[0].execute;
-  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, std::max(3 + first, 8.0) + second);
+  double first = p.layers[0].candidates[0].execute,
+         second = p.layers[1].candidates[0].execute;
+  EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish,
+                   std::max(3 + first, 8.0) + second);
   // In whatever order lanes ask, bytes come in that of the layers.
   std::swap(s.lanes[1][0], s.lanes[1][1]);
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 8 + first + second);
   // Nobody reads ahead of an execute lane that reads for itself.
-  s = {{{{0, Stage::Read}, {0, Stage::Execute}, {1, Stage::Read}, {1, Stage::Execute}}, {}}};
+  s = {{{{0, Stage::Read},
+         {0, Stage::Execute},
+         {1, Stage::Read},
+         {1, Stage::Execute}},
+        {}}};
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 10 + first + 10 + second);
   // Or takes its share where another lane reads, too.
-  Schedule both = {{{{0, Stage::Execute}, {1, Stage::Read}, {1, Stage::Execute}},
-                    {{0, Stage::Read}}}};
+  Schedule both = {
+      {{{0, Stage::Execute}, {1, Stage::Read}, {1, Stage::Execute}},
+       {{0, Stage::Read}}}};
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, both).finish, 3 + first + 20 + second);
-  p.device.arrival[0].bytes = 1200; // the first layer is in the piece that is there at once
+  p.device.arrival[0].bytes =
+      1200; // the first layer is in the piece that is there at once
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, first + 10 + second);
 }
 
@@ -273,7 +296,8 @@ TEST(Simulator, slowStorageGivesOneThingAfterAnother) {
   Schedule inOrder = {{{{0, Stage::Execute}, {1, Stage::Execute}},
                        {{0, Stage::Read}, {1, Stage::Read}}}};
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, inOrder).finish, 8 + 1);
-  // The storage turns to the second layer at once: the first has to wait for its 10 ms.
+  // The storage turns to the second layer at once: the first has to wait for
+  // its 10 ms.
   Schedule outOfOrder = {{{{0, Stage::Execute}, {1, Stage::Execute}},
                           {{1, Stage::Read}},
                           {{0, Stage::Read}}}};
@@ -334,7 +358,8 @@ TEST(Simulator, againstSmallSteps) {
     double expected = start + smallSteps(p, a.choice, s, dt);
     // Each operation has up to three phases and each may end up to a step late.
     double tolerance = dt * 4 * 4 * double(p.layers.size());
-    EXPECT_NEAR(simulate(p, a.choice, s).finish, expected, tolerance) << "round " << round;
+    EXPECT_NEAR(simulate(p, a.choice, s).finish, expected, tolerance)
+        << "round " << round;
     // As one job each, preparations take as long as in stages.
     std::vector<std::vector<Job>> jobs;
     a.jobs(p, jobs);
@@ -373,27 +398,41 @@ TEST(CheckSchedule, saysWhatIsWrong) {
   Problem p = twoReads();
   Choice choice = {0, 0};
   EXPECT_EQ(checkSchedule(p, choice, twoLanes), "");
-  EXPECT_EQ(checkSchedule(p, {0}, twoLanes), "choice: found 1 layers, expected 2");
-  EXPECT_EQ(checkSchedule(p, {0, 1}, twoLanes), "choice: layer 1 has no candidate 1");
+  EXPECT_EQ(checkSchedule(p, {0}, twoLanes),
+            "choice: found 1 layers, expected 2");
+  EXPECT_EQ(checkSchedule(p, {0, 1}, twoLanes),
+            "choice: layer 1 has no candidate 1");
   Schedule s = twoLanes;
   s.lanes.push_back({});
-  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: found 4 lanes, expected 1 to 3");
+  EXPECT_EQ(checkSchedule(p, choice, s),
+            "schedule: found 4 lanes, expected 1 to 3");
   s = twoLanes;
   s.lanes[2].clear();
-  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: read of layer 1 is missing");
+  EXPECT_EQ(checkSchedule(p, choice, s),
+            "schedule: read of layer 1 is missing");
   s.lanes[2] = {{0, Stage::Read}};
-  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: read of layer 0 is there twice");
+  EXPECT_EQ(checkSchedule(p, choice, s),
+            "schedule: read of layer 0 is there twice");
   s.lanes[2] = {{2, Stage::Read}};
-  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: there is no read of layer 2");
+  EXPECT_EQ(checkSchedule(p, choice, s),
+            "schedule: there is no read of layer 2");
   s.lanes[2] = {{1, Stage::Read}, {1, Stage::Decode}};
-  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: decode of layer 1 has nothing to do");
-  s = {{{{0, Stage::Execute}}, {{0, Stage::Read}, {1, Stage::Execute}}, {{1, Stage::Read}}}};
-  EXPECT_EQ(checkSchedule(p, choice, s), "schedule: execute of layer 1 is not on the execute lane");
-  s = {{{{0, Stage::Execute}, {0, Stage::Read}, {1, Stage::Execute}}, {}, {{1, Stage::Read}}}};
+  EXPECT_EQ(checkSchedule(p, choice, s),
+            "schedule: decode of layer 1 has nothing to do");
+  s = {{{{0, Stage::Execute}},
+        {{0, Stage::Read}, {1, Stage::Execute}},
+        {{1, Stage::Read}}}};
+  EXPECT_EQ(checkSchedule(p, choice, s),
+            "schedule: execute of layer 1 is not on the execute lane");
+  s = {{{{0, Stage::Execute}, {0, Stage::Read}, {1, Stage::Execute}},
+        {},
+        {{1, Stage::Read}}}};
   EXPECT_EQ(checkSchedule(p, choice, s),
             "schedule: execute of layer 0 waits for something behind it");
   EXPECT_TRUE(std::isinf(simulate(p, choice, s).finish));
-  s = {{{{1, Stage::Execute}, {0, Stage::Execute}}, {{0, Stage::Read}}, {{1, Stage::Read}}}};
+  s = {{{{1, Stage::Execute}, {0, Stage::Execute}},
+        {{0, Stage::Read}},
+        {{1, Stage::Read}}}};
   EXPECT_EQ(checkSchedule(p, choice, s),
             "schedule: execute of layer 1 waits for something behind it");
 }

@@ -219,7 +219,8 @@ class ConvDepthwise : public Routine {
 public:
   StringRef name() const override { return "conv.depthwise.nChw16c"; }
   StringRef summary() const override {
-    return "groups of 1, 2, 4 or 8 channels; lanes are channels, borders cost no copy";
+    return "groups of 1, 2, 4 or 8 channels; lanes are channels, borders cost "
+           "no copy";
   }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
@@ -228,7 +229,8 @@ public:
     ArrayRef<int64_t> in = shapeOf(op.getInput()),
                       out = shapeOf(op.getOutput());
     int64_t group = in[1] / op.getGroups();
-    return op.getGroups() > 1 && in[1] == out[1] && group < block && llvm::isPowerOf2_64(group) &&
+    return op.getGroups() > 1 && in[1] == out[1] && group < block &&
+           llvm::isPowerOf2_64(group) &&
            shapeOf(op.getWeights()).back() <= SlidingWindow::mostKernelCols;
   }
   LayoutRequest layouts(Operation *layer) const override {

@@ -92,7 +92,8 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
   return c.info(op, grid, copies ? copy.size() * 4 : 0);
 }
 
-/// What the three routines have in common: they read blocks of `block` channels.
+/// What the three routines have in common: they read blocks of `block`
+/// channels.
 class WindowConv : public PanelConvRoutine {
 public:
   WindowConv(StringRef name, StringRef summary, const PanelTuning &tuning,
@@ -111,7 +112,8 @@ class ConvDirect : public WindowConv {
 public:
   explicit ConvDirect(const PanelTuning &tuning)
       : WindowConv("conv.direct.nChw16c",
-                   "any window, read in place or copied with its padding", tuning) {}
+                   "any window, read in place or copied with its padding",
+                   tuning) {}
   bool matches(Operation *layer) const override {
     return isBlockedConv(layer) &&
            !ConvPanels(cast<nn::ConvOp>(layer), panelWidth).isFlat();
@@ -122,7 +124,8 @@ class ConvGemm : public WindowConv {
 public:
   explicit ConvGemm(const PanelTuning &tuning)
       : WindowConv("conv.gemm.nChw16c",
-                   "1x1 of stride 1 as a product of matrices in place", tuning) {}
+                   "1x1 of stride 1 as a product of matrices in place",
+                   tuning) {}
   bool matches(Operation *layer) const override {
     return isBlockedConv(layer) &&
            ConvPanels(cast<nn::ConvOp>(layer), panelWidth).isFlat();
@@ -132,16 +135,18 @@ public:
 class ConvFirst : public WindowConv {
 public:
   explicit ConvFirst(const PanelTuning &tuning)
-      : WindowConv("conv.first.nChw16c", "up to four dense input channels", tuning,
+      : WindowConv("conv.first.nChw16c", "up to four dense input channels",
+                   tuning,
                    /*block=*/1) {}
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvOp>(layer);
     return op && hasBlockableWindow(op) && op.getGroups() == 1 &&
-           shapeOf(op.getInput())[1] <= 4 && tuning.fits(ConvPanels(op, 1).panels);
+           shapeOf(op.getInput())[1] <= 4 &&
+           tuning.fits(ConvPanels(op, 1).panels);
   }
   LayoutRequest layouts(Operation *layer) const override {
-    LayoutRequest request = blockedLayouts(
-        layer, columnTag(shapeOf(layer->getOperand(0)).size()));
+    LayoutRequest request =
+        blockedLayouts(layer, columnTag(shapeOf(layer->getOperand(0)).size()));
     request.operands[0] = "";
     return request;
   }

@@ -1,9 +1,10 @@
 //===- ConvIm2col.cpp - Convolution as a product with patches -------------===//
 //
 // conv.im2col.nChw16c: input, result and weights as conv.direct has them. The
-// pixels of a block, which may begin and end in the middle of a row, are gathered
-// into a matrix of patches [I/16][kh*kw][pixel][16], whose product with the
-// weights is one of contiguous memory whatever stride, dilation and padding:
+// pixels of a block, which may begin and end in the middle of a row, are
+// gathered into a matrix of patches [I/16][kh*kw][pixel][16], whose product
+// with the weights is one of contiguous memory whatever stride, dilation and
+// padding:
 //
 //   for tile = (image and group, pixel block, chunk of output panels)
 //     if the pixels changed: gather their patches to scratch
@@ -104,9 +105,9 @@ void Gather::emit(Value memory, Index in, Index first, Index last,
                         k.mul(kernelRow, w.dilationRows));
         Value isInside = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ult,
                                                k.val(y), k.constant(w.height));
-        Segment s = segment(k.max(k.sub(first, start), 0),
-                            k.min(k.sub(last, start), w.outWidth), kernelCol,
-                            isInside);
+        Segment s =
+            segment(k.max(k.sub(first, start), 0),
+                    k.min(k.sub(last, start), w.outWidth), kernelCol, isInside);
         Index to = k.add(k.mul(tap, tapSize()),
                          k.mul(k.sub(k.add(start, s.lo), first), block));
         Index x = k.add(k.sub(k.mul(s.begin, w.strideCols), w.left),
@@ -135,9 +136,10 @@ void Gather::emit(Value memory, Index in, Index first, Index last,
 class ConvIm2col : public PanelConvRoutine {
 public:
   explicit ConvIm2col(const PanelTuning &tuning)
-      : PanelConvRoutine("conv.im2col.nChw16c",
-                         "patches gathered to scratch, then a product of matrices",
-                         tuning) {}
+      : PanelConvRoutine(
+            "conv.im2col.nChw16c",
+            "patches gathered to scratch, then a product of matrices", tuning) {
+  }
   bool matches(Operation *layer) const override {
     if (!isBlockedConv(layer))
       return false;
@@ -183,25 +185,25 @@ KernelInfo ConvIm2col::emit(KernelBuilder &k, Operation *layer,
   SmallVector<Type> memories(op->getNumOperands() + 1, k.b.getF32Type());
   k.kernel(symbol, memories,
            [&](ValueRange operands, Value scratch, Value begin, Value end) {
-             emitPanelTiles(
-                 k, grid, begin, end,
-                 [&](Index batch, Index pixel, Index count, Value isNew,
-                     Index firstPanel) {
-                   k.ifThen(isNew, [&] {
-                     gather.emit(operands[1], k.mul(batch, c.inSize()), pixel,
-                                 k.add(pixel, count), scratch);
-                   });
-                   PanelBlock b;
-                   b.memory = PanelMemory::of(operands, c.epilogue);
-                   b.memory.in = scratch;
-                   b.at = c.call(k, batch);
-                   b.at.out = k.add(b.at.out, k.mul(pixel, block));
-                   b.at.blocks = blocks;
-                   b.at.inBlock = inBlock;
-                   b.firstPanel = firstPanel;
-                   b.rows = count;
-                   emitPanelBlock(k, shape, grid, b);
-                 });
+             emitPanelTiles(k, grid, begin, end,
+                            [&](Index batch, Index pixel, Index count,
+                                Value isNew, Index firstPanel) {
+                              k.ifThen(isNew, [&] {
+                                gather.emit(operands[1],
+                                            k.mul(batch, c.inSize()), pixel,
+                                            k.add(pixel, count), scratch);
+                              });
+                              PanelBlock b;
+                              b.memory = PanelMemory::of(operands, c.epilogue);
+                              b.memory.in = scratch;
+                              b.at = c.call(k, batch);
+                              b.at.out = k.add(b.at.out, k.mul(pixel, block));
+                              b.at.blocks = blocks;
+                              b.at.inBlock = inBlock;
+                              b.firstPanel = firstPanel;
+                              b.rows = count;
+                              emitPanelBlock(k, shape, grid, b);
+                            });
            });
   return c.info(op, grid, gather.size() * 4);
 }

@@ -45,8 +45,7 @@ PanelGrid::Costs ConvPanels::costs() const {
   PanelGrid::Costs costs;
   costs.weightBytes = panels * panelWidth * channels * taps() * 4;
   costs.multiplyAdds = double(w.outHeight * w.outWidth) *
-                       double(costs.weightBytes / 4) *
-                       double(w.batch * groups);
+                       double(costs.weightBytes / 4) * double(w.batch * groups);
   return costs;
 }
 

@@ -9,10 +9,11 @@
 
 namespace nnv12::codegen {
 
-/// A convolution whose weights are panels [O/16][I/block][kh][kw][block i][16 o].
+/// A convolution whose weights are panels [O/16][I/block][kh][kw][block i][16
+/// o].
 struct ConvPanels {
   WindowShape w;
-  int64_t block; ///< input channels of a block
+  int64_t block;                         ///< input channels of a block
   int64_t groups, channels, outChannels; ///< channels of one group
   int64_t inBlocks, panels;              ///< of one group
   Epilogue epilogue;
@@ -26,7 +27,8 @@ struct ConvPanels {
 
   int64_t taps() const { return w.kernelRows * w.kernelCols; }
   int64_t tapWeights() const { return block * panelWidth; }
-  /// The last weights of a partial block are padding, so panels are whole blocks.
+  /// The last weights of a partial block are padding, so panels are whole
+  /// blocks.
   int64_t panelWeights() const { return inBlocks * taps() * tapWeights(); }
   /// Input elements of one batch's group.
   int64_t inSize() const { return inBlocks * w.height * w.width * block; }

@@ -35,7 +35,8 @@ class ConvTranspose : public Routine {
 public:
   StringRef name() const override { return "conv_transpose.phases.nChw16c"; }
   StringRef summary() const override {
-    return "each phase of the stride is a convolution with a part of the kernel";
+    return "each phase of the stride is a convolution with a part of the "
+           "kernel";
   }
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<nn::ConvTransposeOp>(layer);
@@ -199,7 +200,8 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
       });
   KernelInfo info;
   info.tiles = grid.tiles();
-  info.maps = {grid.blockedMap(outPanel, w.outWidth * panelWidth, w.strideRows)};
+  info.maps = {
+      grid.blockedMap(outPanel, w.outWidth * panelWidth, w.strideRows)};
   info.scratchBytes = copies ? copy.size() * 4 : 0;
   if (epilogue.allowsInPlace())
     info.inPlaceOperands.push_back(op->getNumOperands() - 1);

@@ -526,9 +526,11 @@ public:
       : m(m), name_("conv.winograd" + std::to_string(m) + ".nChw16c") {}
   StringRef name() const override { return name_; }
   StringRef summary() const override {
-    return m == 2   ? "3x3 of stride 1 with 2.25 times fewer products: F(2x2, 3x3)"
-           : m == 4 ? "3x3 of stride 1 with 4 times fewer products: F(4x4, 3x3)"
-                    : "3x3 of stride 1 with 5 times fewer products: F(6x6, 3x3)";
+    return m == 2
+               ? "3x3 of stride 1 with 2.25 times fewer products: F(2x2, 3x3)"
+           : m == 4
+               ? "3x3 of stride 1 with 4 times fewer products: F(4x4, 3x3)"
+               : "3x3 of stride 1 with 5 times fewer products: F(6x6, 3x3)";
   }
 
   bool matches(Operation *layer) const override {
@@ -617,10 +619,11 @@ KernelInfo ConvWinograd::emitTransform(KernelBuilder &k, Operation *layer,
            });
   KernelInfo info;
   info.tiles = g.panels * g.inBlocks;
-  info.maps = {TileMap::grid({{g.panels, g.panelSize()},
-                              {g.panelSize() / g.tapSize(), g.tapSize()},
-                              {g.tapSize(), 1}},
-                             {{0, g.panels, 1}, {2, g.inBlocks, block * panelWidth}})};
+  info.maps = {
+      TileMap::grid({{g.panels, g.panelSize()},
+                     {g.panelSize() / g.tapSize(), g.tapSize()},
+                     {g.tapSize(), 1}},
+                    {{0, g.panels, 1}, {2, g.inBlocks, block * panelWidth}})};
   return info;
 }
 

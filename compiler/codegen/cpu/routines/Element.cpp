@@ -14,9 +14,12 @@ class ElementRoutine : public Routine {
 public:
   llvm::StringRef name() const override { return "element"; }
   llvm::StringRef summary() const override {
-    return "any layer of one result, element by element; chains of layers in one pass";
+    return "any layer of one result, element by element; chains of layers in "
+           "one pass";
   }
-  bool matches(Operation *layer) const override { return hasElementKernel(layer); }
+  bool matches(Operation *layer) const override {
+    return hasElementKernel(layer);
+  }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request;
     request.operands.resize(layer->getNumOperands());

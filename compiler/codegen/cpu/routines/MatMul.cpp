@@ -14,9 +14,9 @@
 //
 // matmul.panels64: the same, but the panels of four groups lie side by side,
 // [N/64][K][64], a form computed from the packed one. The micro-kernel always
-// takes four panels and reads one stream, where matmul.panels reads one a panel:
-// some 5 % faster with many rows (196 x 512 x 768 on AVX-512); with one row and
-// large K, where memory is the limit, several streams are faster.
+// takes four panels and reads one stream, where matmul.panels reads one a
+// panel: some 5 % faster with many rows (196 x 512 x 768 on AVX-512); with one
+// row and large K, where memory is the limit, several streams are faster.
 //
 // matmul.packing: any other right matrix.
 //
@@ -51,10 +51,12 @@ BiasKind biasKind(nn::MatMulOp op) {
   if (!op.getBias())
     return BiasKind::None;
   ArrayRef<int64_t> bias = shapeOf(op.getBias()), out = shapeOf(op.getOutput());
-  if (!bias.empty() && bias.back() == out.back() && llvm::product_of(bias) == out.back())
+  if (!bias.empty() && bias.back() == out.back() &&
+      llvm::product_of(bias) == out.back())
     return BiasKind::Columns;
   // Added as a residual is, if nothing comes between.
-  if (llvm::product_of(bias) == llvm::product_of(out) && !op.getResidual() && !op.getActivation())
+  if (llvm::product_of(bias) == llvm::product_of(out) && !op.getResidual() &&
+      !op.getActivation())
     return BiasKind::Full;
   return BiasKind::Other;
 }
@@ -215,37 +217,37 @@ KernelInfo MatMulPanels::emitWith(KernelBuilder &k, Operation *layer,
   parts.shape.weightChannel = sideBySide * panelWidth;
   parts.shape.weightBlock = sideBySide * panelWidth * panelWidth;
   SmallVector<Type> types(op->getNumOperands() + 1, k.b.getF32Type());
-  k.kernel(
-      symbol, types,
-      [&](ValueRange operands, Value scratch, Value begin, Value end) {
-        parts.setOperands(operands);
-        emitPanelTiles(
-            k, grid, begin, end,
-            [&](Index, Index row, Index rows, Value isNew, Index firstPanel) {
-              PanelBlock b;
-              b.memory = parts.memory;
-              b.at.in = k.mul(row, parts.shape.inRow);
-              if (copies) {
-                k.ifThen(isNew, [&] {
-                  copyRows(k, operands[1], row, rows, s.k, scratch);
-                });
-                b.memory.in = scratch;
-                b.at.in = 0;
-              }
-              b.at.out = k.mul(row, s.n);
-              b.at.blocks = s.k / panelWidth;
-              b.at.inBlock = parts.shape.inChannel * panelWidth;
-              b.at.weightPanel = s.k * panelWidth;
-              if (sideBySide > 1) {
-                b.weightStep = b.at.weightPanel;
-                b.at.weightPanel = panelWidth;
-              }
-              b.at.outPanel = panelWidth;
-              b.firstPanel = firstPanel;
-              b.rows = rows;
-              emitPanelBlock(k, parts.shape, grid, b);
-            });
-      });
+  k.kernel(symbol, types,
+           [&](ValueRange operands, Value scratch, Value begin, Value end) {
+             parts.setOperands(operands);
+             emitPanelTiles(k, grid, begin, end,
+                            [&](Index, Index row, Index rows, Value isNew,
+                                Index firstPanel) {
+                              PanelBlock b;
+                              b.memory = parts.memory;
+                              b.at.in = k.mul(row, parts.shape.inRow);
+                              if (copies) {
+                                k.ifThen(isNew, [&] {
+                                  copyRows(k, operands[1], row, rows, s.k,
+                                           scratch);
+                                });
+                                b.memory.in = scratch;
+                                b.at.in = 0;
+                              }
+                              b.at.out = k.mul(row, s.n);
+                              b.at.blocks = s.k / panelWidth;
+                              b.at.inBlock = parts.shape.inChannel * panelWidth;
+                              b.at.weightPanel = s.k * panelWidth;
+                              if (sideBySide > 1) {
+                                b.weightStep = b.at.weightPanel;
+                                b.at.weightPanel = panelWidth;
+                              }
+                              b.at.outPanel = panelWidth;
+                              b.firstPanel = firstPanel;
+                              b.rows = rows;
+                              emitPanelBlock(k, parts.shape, grid, b);
+                            });
+           });
   KernelInfo info;
   info.tiles = grid.tiles();
   info.maps = {grid.denseMap(s.n)};
@@ -264,7 +266,8 @@ class MatMulPanels64 : public MatMulPanels {
 public:
   MatMulPanels64() : MatMulPanels("matmul.panels64", fourPanels()) {}
   StringRef summary() const override {
-    return "the right matrix is a constant, in panels of 64 columns: one stream";
+    return "the right matrix is a constant, in panels of 64 columns: one "
+           "stream";
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
@@ -309,27 +312,31 @@ KernelInfo MatMulPanels64::emitTransform(KernelBuilder &k, Operation *layer,
                                          StringRef symbol) const {
   Shape s(layer);
   SmallVector<Type> types(2, k.b.getF32Type());
-  k.kernel(symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
-    k.loop(begin, end, 1, [&](Value group) {
-      k.repeat(s.k, [&](Index row) {
-        for (int64_t p = 0; p < sideBySide; ++p)
-          for (int64_t v = 0; v < panelWidth; v += k.VL) {
-            Index panel = k.add(k.mul(group, sideBySide), p);
-            Index from = k.add(k.mul(k.min(panel, s.panels - 1), s.k * panelWidth),
-                               k.add(k.mul(row, panelWidth), v));
-            // Panels that do not exist repeat the last one; nobody reads them.
-            Index to = k.add(k.mul(group, sideBySide * s.k * panelWidth),
-                             k.add(k.mul(row, sideBySide * panelWidth),
-                                   p * panelWidth + v));
-            k.store(k.load(operands[1], from, k.VL), operands[0], to);
-          }
+  k.kernel(
+      symbol, types, [&](ValueRange operands, Value, Value begin, Value end) {
+        k.loop(begin, end, 1, [&](Value group) {
+          k.repeat(s.k, [&](Index row) {
+            for (int64_t p = 0; p < sideBySide; ++p)
+              for (int64_t v = 0; v < panelWidth; v += k.VL) {
+                Index panel = k.add(k.mul(group, sideBySide), p);
+                Index from =
+                    k.add(k.mul(k.min(panel, s.panels - 1), s.k * panelWidth),
+                          k.add(k.mul(row, panelWidth), v));
+                // Panels that do not exist repeat the last one; nobody reads
+                // them.
+                Index to = k.add(k.mul(group, sideBySide * s.k * panelWidth),
+                                 k.add(k.mul(row, sideBySide * panelWidth),
+                                       p * panelWidth + v));
+                k.store(k.load(operands[1], from, k.VL), operands[0], to);
+              }
+          });
+        });
       });
-    });
-  });
   KernelInfo info;
   info.tiles = s.groups;
   int64_t size = sideBySide * s.k * panelWidth;
-  info.maps = {TileMap::grid({{s.groups, size}, {size, 1}}, {{0, s.groups, 1}})};
+  info.maps = {
+      TileMap::grid({{s.groups, size}, {size, 1}}, {{0, s.groups, 1}})};
   return info;
 }
 

@@ -26,8 +26,7 @@ llvm::ArrayRef<PanelTuning> codegen::panelTunings() {
     t[2].summary = "four panels of outputs and few positions in registers";
     t[3].suffix = "fine";
     t[3].summary = "more and smaller tiles, for small caches and stealing";
-    t[3].cacheBytes = 160 * 1024, t[3].tiles = 32,
-    t[3].tileMultiplyAdds = 40e3;
+    t[3].cacheBytes = 160 * 1024, t[3].tiles = 32, t[3].tileMultiplyAdds = 40e3;
     return t;
   }();
   return all;
@@ -126,7 +125,8 @@ void PanelGrid::limitPanels(int64_t most) {
   panelChunks = divideCeil(panels, panelChunk);
 }
 
-TileMap PanelGrid::blockedMap(int64_t outPanel, int64_t outRow, int64_t step) const {
+TileMap PanelGrid::blockedMap(int64_t outPanel, int64_t outRow,
+                              int64_t step) const {
   assert(outPanel % outRow == 0 && "a panel has whole rows");
   return TileMap::grid({{batches, panels * outPanel},
                         {panels, outPanel},
@@ -138,10 +138,11 @@ TileMap PanelGrid::blockedMap(int64_t outPanel, int64_t outRow, int64_t step) co
 }
 
 TileMap PanelGrid::denseMap(int64_t columns) const {
-  return TileMap::grid({{batches, rows * columns}, {rows, columns}, {columns, 1}},
-                       {{0, batches, 1},
-                        {1, rowBlocks, rowBlock},
-                        {2, panelChunks, panelChunk * panelWidth}});
+  return TileMap::grid(
+      {{batches, rows * columns}, {rows, columns}, {columns, 1}},
+      {{0, batches, 1},
+       {1, rowBlocks, rowBlock},
+       {2, panelChunks, panelChunk * panelWidth}});
 }
 
 /// What the busiest of `threads` threads does when each takes an equal range of
@@ -178,7 +179,8 @@ void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
       rowBlocks = blocks;
     }
   }
-  assert(rowBlock % tile.rows == 0 && rowBlocks == int64_t(divideCeil(rows, rowBlock)));
+  assert(rowBlock % tile.rows == 0 &&
+         rowBlocks == int64_t(divideCeil(rows, rowBlock)));
 }
 
 void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
@@ -187,8 +189,8 @@ void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
   // A tile of `t` whose first position is (row, col) of the block.
   auto call = [&](PanelTile t, Index panel, Index row, Index col) {
     PanelCall at = block.at;
-    at.weights = k.add(
-        at.weights, k.mul(panel, block.weightStep.value_or(at.weightPanel)));
+    at.weights = k.add(at.weights,
+                       k.mul(panel, block.weightStep.value_or(at.weightPanel)));
     at.bias = k.add(at.bias, k.mul(panel, panelWidth));
     at.in =
         k.add(at.in, k.add(k.mul(row, shape.inRow), k.mul(col, shape.inCol)));

@@ -30,12 +30,15 @@ struct PanelTuning {
   /// Behind the last dot of the routine's name; empty for the plain routine.
   llvm::StringRef suffix = "";
   llvm::StringRef summary = "";
-  int64_t panels = 0; ///< output panels of a micro-kernel; 0: as plan() thinks best
+  int64_t panels =
+      0; ///< output panels of a micro-kernel; 0: as plan() thinks best
   /// Bytes of input that a row block keeps in the cache: about half of a usual
   /// second-level cache.
   int64_t cacheBytes = 640 * 1024;
-  int64_t tiles = 8; ///< runtime tiles at least, where the layer is worth so many
-  double tileMultiplyAdds = 150e3; ///< what makes a runtime tile worth handing out
+  int64_t tiles =
+      8; ///< runtime tiles at least, where the layer is worth so many
+  double tileMultiplyAdds =
+      150e3; ///< what makes a runtime tile worth handing out
 
   /// Whether it means something to a layer of so many output panels.
   bool fits(int64_t outPanels) const { return panels <= outPanels; }
@@ -82,8 +85,8 @@ struct PanelGrid {
   /// Makes chunks of at most `most` panels (or one group, if that is more).
   void limitPanels(int64_t most);
   int64_t tiles() const { return batches * rowBlocks * panelChunks; }
-  /// What the tiles write of a result in blocks of channels, a panel of which takes
-  /// `outPanel` elements: `step` rows of the output for each of the grid.
+  /// What the tiles write of a result in blocks of channels, a panel of which
+  /// takes `outPanel` elements: `step` rows of the output for each of the grid.
   TileMap blockedMap(int64_t outPanel, int64_t outRow, int64_t step = 1) const;
   /// The same of a dense result of `columns` columns.
   TileMap denseMap(int64_t columns) const;
@@ -96,8 +99,9 @@ private:
 /// Where the operands of one row block begin.
 struct PanelBlock {
   PanelMemory memory;
-  PanelCall at;     ///< of its first row, column and panel
-  /// Distance of weights from one tile's panels to the next, a panel; as in a tile
+  PanelCall at; ///< of its first row, column and panel
+  /// Distance of weights from one tile's panels to the next, a panel; as in a
+  /// tile
   /// (`at.weightPanel`) where it is absent.
   std::optional<Index> weightStep;
   Index firstPanel; ///< panels [firstPanel, …) of the chunk

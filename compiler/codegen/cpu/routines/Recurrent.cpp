@@ -1,8 +1,8 @@
 //===- Recurrent.cpp - RNN, GRU and LSTM over time ------------------------===//
 //
-// recurrent: one tile a batch entry. A step is one or two products of the hidden
-// state with the recurrent weights, whose columns are taken as vectors (so the
-// weights lie transposed), and what the cell does with the gates.
+// recurrent: one tile a batch entry. A step is one or two products of the
+// hidden state with the recurrent weights, whose columns are taken as vectors
+// (so the weights lie transposed), and what the cell does with the gates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,8 @@ public:
     return "RNN, GRU and LSTM over time";
   }
   bool matches(Operation *layer) const override {
-    return isa<nn::RecurrentOp>(layer) && isa<FloatType>(elementTypeOf(layer->getResult(0)));
+    return isa<nn::RecurrentOp>(layer) &&
+           isa<FloatType>(elementTypeOf(layer->getResult(0)));
   }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request = denseLayouts(layer);
@@ -38,7 +39,8 @@ public:
                   llvm::StringRef symbol) const override;
   Work work(Operation *layer) const override {
     // A gate's function is an exponential and a division.
-    return {definedMultiplyAdds(layer) + 16.0 * double(elementsOf(layer->getOperand(0))),
+    return {definedMultiplyAdds(layer) +
+                16.0 * double(elementsOf(layer->getOperand(0))),
             bytesOf(layer)};
   }
 };
@@ -47,7 +49,8 @@ class Cell {
 public:
   Cell(KernelBuilder &k, nn::RecurrentOp op, ValueRange operands, Value scratch)
       : k(k), op(op), scratch(scratch), all(k, operands[0], op.getAll()),
-        lastH(k, operands[1], op.getLastH()), lastC(k, operands[2], op.getLastC()),
+        lastH(k, operands[1], op.getLastH()),
+        lastC(k, operands[2], op.getLastC()),
         gates(k, operands[3], op.getGates()),
         weights(k, operands[4], op.getRecurrentWeights()) {
     unsigned next = 5;
@@ -82,7 +85,8 @@ private:
   void storeScratch(Value x, Index at);
   /// scratch[c] = (a gate's input, if `withGates`) + sum over i of state(i) *
   /// weights[c, i] for columns from `first` on.
-  void product(int64_t first, int64_t count, Index gate, bool withGates, At state);
+  void product(int64_t first, int64_t count, Index gate, bool withGates,
+               At state);
   Value activate(unsigned i, Value x);
   Value limited(Value x);
   void step(Index t, Index b);
@@ -120,22 +124,25 @@ void Cell::storeScratch(Value x, Index at) {
   k.store(x, scratch, k.mul(at, words));
 }
 
-void Cell::product(int64_t first, int64_t count, Index gate, bool withGates, At state) {
+void Cell::product(int64_t first, int64_t count, Index gate, bool withGates,
+                   At state) {
   Type type = k.vec(k.VL, gates.compute());
   // `vectors` columns at once, the last of them with `active` lanes.
   auto block = [&](Index column, int64_t vectors, int64_t active) {
     auto lanesOf = [&](int64_t v) { return v == vectors - 1 ? active : k.VL; };
     Values sums;
     for (int64_t v = 0; v < vectors; ++v)
-      sums.push_back(withGates ? gates.load(k.add(gate, k.add(column, v * k.VL)), k.VL,
-                                            lanesOf(v))
-                               : k.fconst(0, type));
+      sums.push_back(withGates
+                         ? gates.load(k.add(gate, k.add(column, v * k.VL)),
+                                      k.VL, lanesOf(v))
+                         : k.fconst(0, type));
     sums = k.loop(0, hidden, 1, sums, [&](Value i, ValueRange s) {
       Values next(s);
       Value x = k.broadcast(state(Index(i)), k.VL);
       Index row = k.add(k.mul(Index(i), columns), column);
       for (int64_t v = 0; v < vectors; ++v)
-        next[v] = k.fma(x, weights.load(k.add(row, v * k.VL), k.VL, lanesOf(v)), next[v]);
+        next[v] = k.fma(x, weights.load(k.add(row, v * k.VL), k.VL, lanesOf(v)),
+                        next[v]);
       return next;
     });
     for (int64_t v = 0; v < vectors; ++v)
@@ -148,7 +155,8 @@ void Cell::product(int64_t first, int64_t count, Index gate, bool withGates, At 
   });
   if (int64_t rest = count % width) {
     int64_t tail = rest % k.VL;
-    block(Index(first + count - rest), (rest + k.VL - 1) / k.VL, tail ? tail : k.VL);
+    block(Index(first + count - rest), (rest + k.VL - 1) / k.VL,
+          tail ? tail : k.VL);
   }
 }
 
@@ -175,7 +183,9 @@ void Cell::rnn(Index h, Index out) {
 
 void Cell::gru(Index h, Index gate, Index out) {
   FloatMath m(k, k.vec(k.VL, gates.compute()));
-  auto old = [&](Index j, int64_t active) { return lastH.load(k.add(h, j), k.VL, active); };
+  auto old = [&](Index j, int64_t active) {
+    return lastH.load(k.add(h, j), k.VL, active);
+  };
   Value unit = m.c(1);
   if (!op.getLinearBeforeReset()) {
     // The reset state goes through the weights of the hidden gate.
@@ -193,7 +203,8 @@ void Cell::gru(Index h, Index gate, Index out) {
       Value r = activate(0, limited(loadScratch(k.add(j, hidden), k.VL)));
       if (recurrentBias)
         x = m.add(x, recurrentBias->load(j, k.VL, active));
-      x = m.fma(r, x, gates.load(k.add(k.add(gate, 2 * hidden), j), k.VL, active));
+      x = m.fma(r, x,
+                gates.load(k.add(k.add(gate, 2 * hidden), j), k.VL, active));
     }
     x = activate(1, limited(x));
     Value y = m.fma(z, old(j, active), m.mul(m.sub(unit, z), x));
@@ -206,7 +217,9 @@ void Cell::gru(Index h, Index gate, Index out) {
 void Cell::lstm(Index h, Index out) {
   FloatMath m(k, k.vec(k.VL, gates.compute()));
   vectors([&](Index j, int64_t active) {
-    auto gate = [&](int64_t g) { return loadScratch(k.add(j, g * hidden), k.VL); };
+    auto gate = [&](int64_t g) {
+      return loadScratch(k.add(j, g * hidden), k.VL);
+    };
     auto peep = [&](int64_t g, Value x, Value c) {
       if (!peepholes)
         return x;
@@ -215,9 +228,8 @@ void Cell::lstm(Index h, Index out) {
     Index place = k.add(h, j);
     Value old = lastC.load(place, k.VL, active);
     Value i = activate(0, limited(peep(0, gate(0), old)));
-    Value f = op.getInputForget()
-                  ? m.sub(m.c(1), i)
-                  : activate(0, limited(peep(2, gate(2), old)));
+    Value f = op.getInputForget() ? m.sub(m.c(1), i)
+                                  : activate(0, limited(peep(2, gate(2), old)));
     Value g = activate(1, limited(gate(3)));
     Value c = m.fma(f, old, m.mul(i, g));
     Value o = activate(0, limited(peep(1, gate(1), c)));
@@ -230,7 +242,8 @@ void Cell::lstm(Index h, Index out) {
 
 void Cell::step(Index t, Index b) {
   Index row = k.add(k.mul(t, batch), b);
-  Index gate = k.mul(row, columns), out = k.mul(row, hidden), h = k.mul(b, hidden);
+  Index gate = k.mul(row, columns), out = k.mul(row, hidden),
+        h = k.mul(b, hidden);
   auto state = [&](Index i) { return lastH.load(k.add(h, i)); };
   switch (op.getKind()) {
   case nn::RecurrentKind::rnn:
@@ -266,7 +279,8 @@ void Cell::emitBatch(Index b) {
     Value n = emitCast(k, lengths->load(b), lengths->element, i64);
     n = arith::MaxSIOp::create(k.b, n, k.iconst(0, i64));
     n = arith::MinSIOp::create(k.b, n, k.iconst(steps, i64));
-    length = Index(Value(arith::IndexCastOp::create(k.b, k.b.getIndexType(), n)));
+    length =
+        Index(Value(arith::IndexCastOp::create(k.b, k.b.getIndexType(), n)));
   }
   k.loop(0, length, 1, [&](Value i) {
     Index t = op.getReverse() ? k.sub(k.sub(length, 1), Index(i)) : Index(i);
@@ -275,7 +289,9 @@ void Cell::emitBatch(Index b) {
   if (lengths) // what lies beyond a sequence is zero
     k.loop(length, steps, 1, [&](Value t) {
       Index out = k.mul(k.add(k.mul(Index(t), batch), b), hidden);
-      vectors([&](Index j, int64_t active) { all.store(zero, k.add(out, j), active); });
+      vectors([&](Index j, int64_t active) {
+        all.store(zero, k.add(out, j), active);
+      });
     });
 }
 
@@ -283,23 +299,25 @@ KernelInfo RecurrentRoutine::emit(KernelBuilder &k, Operation *layer,
                                   llvm::StringRef symbol) const {
   auto op = cast<nn::RecurrentOp>(layer);
   KernelInfo info;
-  int64_t batch = shapeOf(op.getGates())[1], columns = shapeOf(op.getGates())[2];
+  int64_t batch = shapeOf(op.getGates())[1],
+          columns = shapeOf(op.getGates())[2];
   int64_t hidden = shapeOf(op.getRecurrentWeights())[1];
   info.tiles = hidden ? batch : 0;
   int64_t steps = shapeOf(op.getGates())[0];
-  TileMap states = TileMap::grid({{batch, hidden}, {hidden, 1}}, {{0, batch, 1}});
+  TileMap states =
+      TileMap::grid({{batch, hidden}, {hidden, 1}}, {{0, batch, 1}});
   info.maps.assign(op->getNumResults(), states);
-  info.maps[0] = TileMap::grid({{steps, batch * hidden}, {batch, hidden}, {hidden, 1}},
-                               {{1, batch, 1}});
+  info.maps[0] = TileMap::grid(
+      {{steps, batch * hidden}, {batch, hidden}, {hidden, 1}}, {{1, batch, 1}});
   int64_t size = elementTypeOf(op.getAll()).isF64() ? 8 : 4;
   info.scratchBytes = (columns + hidden + 3 * k.VL) * size;
   k.kernel(symbol, memoriesOf(layer),
            [&](ValueRange operands, Value scratch, Value begin, Value end) {
-    if (info.tiles == 0)
-      return;
-    Cell cell(k, op, operands, scratch);
-    k.loop(begin, end, 1, [&](Value b) { cell.emitBatch(Index(b)); });
-  });
+             if (info.tiles == 0)
+               return;
+             Cell cell(k, op, operands, scratch);
+             k.loop(begin, end, 1, [&](Value b) { cell.emitBatch(Index(b)); });
+           });
   return info;
 }
 

@@ -8,8 +8,8 @@
 
 namespace nnv12::codegen {
 
-// One line a routine, or a routine with its variants (the plain one first), here
-// and one below, the preferred ones first.
+// One line a routine, or a routine with its variants (the plain one first),
+// here and one below, the preferred ones first.
 using Variants = llvm::ArrayRef<const Routine *>;
 Variants convFirstRoutines();
 const Routine *convFewRoutine();
@@ -57,27 +57,13 @@ private:
 
 llvm::ArrayRef<const Routine *> routines() {
   static const List list(
-      convFirstRoutines(),
-      convFewRoutine(),
-      convTransposeFewRoutine(),
-      convDepthwiseRoutine(),
-      convGemmRoutines(),
-      convDirectRoutines(),
-      convIm2colRoutines(),
-      convWinograd4Routine(),
-      convWinograd6Routine(),
-      convWinograd2Routine(),
-      convTransposeRoutine(),
-      matmulPanelsRoutines(),
-      matmulPanels64Routine(),
-      matmulPackingRoutine(),
-      poolRoutine(),
-      cumSumRoutine(),
-      normalizeRoutine(),
-      recurrentRoutine(),
-      scatterRoutine(),
-      softmaxRoutine(),
-      topKRoutine(),
+      convFirstRoutines(), convFewRoutine(), convTransposeFewRoutine(),
+      convDepthwiseRoutine(), convGemmRoutines(), convDirectRoutines(),
+      convIm2colRoutines(), convWinograd4Routine(), convWinograd6Routine(),
+      convWinograd2Routine(), convTransposeRoutine(), matmulPanelsRoutines(),
+      matmulPanels64Routine(), matmulPackingRoutine(), poolRoutine(),
+      cumSumRoutine(), normalizeRoutine(), recurrentRoutine(), scatterRoutine(),
+      softmaxRoutine(), topKRoutine(),
       elementRoutine()); // matches nearly everything: stays last
   assert(list.all.back() == elementRoutine());
   return list.all;

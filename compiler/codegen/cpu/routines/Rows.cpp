@@ -68,7 +68,8 @@ Value codegen::foldRow(KernelBuilder &k, int64_t n, Value identity,
                   [&](Value i, ValueRange s) {
                     Values next(s);
                     for (int64_t u = 0; u < unroll; ++u)
-                      next[u] = combine(next[u], term(Index(i, u * lanes), lanes));
+                      next[u] =
+                          combine(next[u], term(Index(i, u * lanes), lanes));
                     return next;
                   });
   };
@@ -77,7 +78,8 @@ Value codegen::foldRow(KernelBuilder &k, int64_t n, Value identity,
   if (int64_t rest = n % lanes) {
     Value mask = vector::ConstantMaskOp::create(
         k.b, k.vec(lanes, k.b.getI1Type()), ArrayRef<int64_t>{rest});
-    Value x = arith::SelectOp::create(k.b, mask, term(Index(whole * lanes), rest), start);
+    Value x = arith::SelectOp::create(k.b, mask,
+                                      term(Index(whole * lanes), rest), start);
     sums[0] = combine(sums[0], x);
   }
   Value x = sums[0];
@@ -87,7 +89,8 @@ Value codegen::foldRow(KernelBuilder &k, int64_t n, Value identity,
     lanes /= 2;
     auto half = [&](int64_t at) -> Value {
       return vector::ExtractStridedSliceOp::create(
-          k.b, x, ArrayRef<int64_t>{at}, ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
+          k.b, x, ArrayRef<int64_t>{at}, ArrayRef<int64_t>{lanes},
+          ArrayRef<int64_t>{1});
     };
     Value low = half(0), high = half(lanes);
     x = combine(low, high);
@@ -100,8 +103,8 @@ TileMap AxisView::tileMap(const UnitGrid &grid, int64_t lanes) const {
                        grid.cuts({0, 2}, {1, lanes}));
 }
 
-void codegen::forUnits(KernelBuilder &k, const UnitGrid &grid, Value begin, Value end,
-                       llvm::function_ref<void(Index)> body) {
+void codegen::forUnits(KernelBuilder &k, const UnitGrid &grid, Value begin,
+                       Value end, llvm::function_ref<void(Index)> body) {
   grid.forRanges(k, Index(begin), Index(end), [&](Index first, Index last) {
     k.loop(first, last, 1, [&](Value unit) { body(Index(unit)); });
   });

@@ -14,8 +14,8 @@ struct AxisView {
   int64_t outer = 1, size = 1, inner = 1;
   AxisView(llvm::ArrayRef<int64_t> shape, int64_t axis);
   int64_t elements() const { return outer * size * inner; }
-  /// Where tiles of a grid over (outer, groups of `lanes` inner elements) write, all
-  /// along the axis.
+  /// Where tiles of a grid over (outer, groups of `lanes` inner elements)
+  /// write, all along the axis.
   TileMap tileMap(const UnitGrid &grid, int64_t lanes) const;
 };
 
@@ -42,9 +42,10 @@ void forVectors(KernelBuilder &k, int64_t n, int64_t lanes,
                 llvm::function_ref<void(Index, int64_t)> body);
 /// Folds term(offset, active) over the vectors of `n` elements, then the lanes.
 /// The lanes that are not active take the value `identity` (a scalar).
-mlir::Value foldRow(KernelBuilder &k, int64_t n, mlir::Value identity,
-                    llvm::function_ref<mlir::Value(Index, int64_t)> term,
-                    llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+mlir::Value
+foldRow(KernelBuilder &k, int64_t n, mlir::Value identity,
+        llvm::function_ref<mlir::Value(Index, int64_t)> term,
+        llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
 /// body(unit) for the units of tiles [begin, end).
 void forUnits(KernelBuilder &k, const UnitGrid &grid, mlir::Value begin,

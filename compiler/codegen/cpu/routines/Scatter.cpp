@@ -17,7 +17,8 @@ namespace nnv12::codegen {
 namespace {
 
 /// An index as ONNX has it: negative ones count from the end; clamped.
-Index readIndex(KernelBuilder &k, const Elements &indices, Index at, int64_t size) {
+Index readIndex(KernelBuilder &k, const Elements &indices, Index at,
+                int64_t size) {
   Type i64 = k.b.getI64Type();
   Value x = emitCast(k, indices.load(at), indices.element, i64);
   Value zero = k.iconst(0, i64);
@@ -25,17 +26,23 @@ Index readIndex(KernelBuilder &k, const Elements &indices, Index at, int64_t siz
   x = arith::SelectOp::create(
       k.b, below, arith::AddIOp::create(k.b, x, k.iconst(size, i64)), x);
   x = arith::MaxSIOp::create(k.b, x, zero);
-  x = arith::MinSIOp::create(k.b, x, k.iconst(std::max<int64_t>(size - 1, 0), i64));
+  x = arith::MinSIOp::create(k.b, x,
+                             k.iconst(std::max<int64_t>(size - 1, 0), i64));
   return Index(Value(arith::IndexCastOp::create(k.b, k.b.getIndexType(), x)));
 }
 
 std::optional<nn::BinaryKind> combination(nn::ScatterReduction reduction) {
   switch (reduction) {
-  case nn::ScatterReduction::none: return std::nullopt;
-  case nn::ScatterReduction::add: return nn::BinaryKind::add;
-  case nn::ScatterReduction::mul: return nn::BinaryKind::mul;
-  case nn::ScatterReduction::min: return nn::BinaryKind::min;
-  case nn::ScatterReduction::max: return nn::BinaryKind::max;
+  case nn::ScatterReduction::none:
+    return std::nullopt;
+  case nn::ScatterReduction::add:
+    return nn::BinaryKind::add;
+  case nn::ScatterReduction::mul:
+    return nn::BinaryKind::mul;
+  case nn::ScatterReduction::min:
+    return nn::BinaryKind::min;
+  case nn::ScatterReduction::max:
+    return nn::BinaryKind::max;
   }
   return std::nullopt;
 }
@@ -62,29 +69,36 @@ public:
   bool matches(Operation *layer) const override {
     return isa<nn::ScatterElementsOp, nn::ScatterNDOp>(layer);
   }
-  LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
+  LayoutRequest layouts(Operation *layer) const override {
+    return denseLayouts(layer);
+  }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;
 };
 
-void emitElements(KernelBuilder &k, nn::ScatterElementsOp op, const Elements &out,
-                  const Elements &indices, const Elements &updates) {
-  ArrayRef<int64_t> shape = shapeOf(op.getInput()), count = shapeOf(op.getUpdates());
+void emitElements(KernelBuilder &k, nn::ScatterElementsOp op,
+                  const Elements &out, const Elements &indices,
+                  const Elements &updates) {
+  ArrayRef<int64_t> shape = shapeOf(op.getInput()),
+                    count = shapeOf(op.getUpdates());
   auto combine = combination(op.getReduction());
   int64_t axis = op.getAxis();
   // A loop a dimension; `from` and `to` are offsets in updates and result.
-  std::function<void(size_t, Index, Index)> nest = [&](size_t d, Index from, Index to) {
+  std::function<void(size_t, Index, Index)> nest = [&](size_t d, Index from,
+                                                       Index to) {
     if (d == count.size()) {
       Index place = readIndex(k, indices, from, shape[axis]);
       Index at = k.add(to, k.mul(place, productOf(shape.drop_front(axis + 1))));
       Value x = updates.load(from);
       if (combine)
-        x = emitBinary(k, *combine, out.load(at), x, out.element.isUnsignedInteger());
+        x = emitBinary(k, *combine, out.load(at), x,
+                       out.element.isUnsignedInteger());
       out.store(x, at);
       return;
     }
     int64_t step = productOf(count.drop_front(d + 1));
-    int64_t stride = int64_t(d) == axis ? 0 : productOf(shape.drop_front(d + 1));
+    int64_t stride =
+        int64_t(d) == axis ? 0 : productOf(shape.drop_front(d + 1));
     k.repeat(count[d], [&](Index i) {
       nest(d + 1, k.add(from, k.mul(i, step)), k.add(to, k.mul(i, stride)));
     });
@@ -94,7 +108,8 @@ void emitElements(KernelBuilder &k, nn::ScatterElementsOp op, const Elements &ou
 
 void emitND(KernelBuilder &k, nn::ScatterNDOp op, const Elements &out,
             const Elements &indices, const Elements &updates) {
-  ArrayRef<int64_t> shape = shapeOf(op.getInput()), tuples = shapeOf(op.getIndices());
+  ArrayRef<int64_t> shape = shapeOf(op.getInput()),
+                    tuples = shapeOf(op.getIndices());
   auto combine = combination(op.getReduction());
   int64_t length = tuples.back(), count = productOf(tuples.drop_back());
   int64_t slice = productOf(shape.drop_front(length));
@@ -110,7 +125,8 @@ void emitND(KernelBuilder &k, nn::ScatterNDOp op, const Elements &out,
     if (slice == 1) {
       Value x = updates.load(from);
       if (combine)
-        x = emitBinary(k, *combine, out.load(to), x, out.element.isUnsignedInteger());
+        x = emitBinary(k, *combine, out.load(to), x,
+                       out.element.isUnsignedInteger());
       return out.store(x, to);
     }
     forVectors(k, slice, k.VL, [&](Index i, int64_t active) {
@@ -133,18 +149,19 @@ KernelInfo ScatterRoutine::emit(KernelBuilder &k, Operation *layer,
   info.inPlaceOperands = {0};
   k.kernel(symbol, memoriesOf(layer),
            [&](ValueRange operands, Value, Value begin, Value end) {
-    if (n == 0)
-      return;
-    Elements out(k, operands[0], output), indices(k, operands[2], layer->getOperand(1)),
-        updates(k, operands[3], layer->getOperand(2));
-    k.loop(begin, end, 1, [&](Value) {
-      copyAll(k, operands[0], operands[1], n);
-      if (auto op = dyn_cast<nn::ScatterElementsOp>(layer))
-        emitElements(k, op, out, indices, updates);
-      else
-        emitND(k, cast<nn::ScatterNDOp>(layer), out, indices, updates);
-    });
-  });
+             if (n == 0)
+               return;
+             Elements out(k, operands[0], output),
+                 indices(k, operands[2], layer->getOperand(1)),
+                 updates(k, operands[3], layer->getOperand(2));
+             k.loop(begin, end, 1, [&](Value) {
+               copyAll(k, operands[0], operands[1], n);
+               if (auto op = dyn_cast<nn::ScatterElementsOp>(layer))
+                 emitElements(k, op, out, indices, updates);
+               else
+                 emitND(k, cast<nn::ScatterNDOp>(layer), out, indices, updates);
+             });
+           });
   return info;
 }
 

@@ -1,7 +1,7 @@
 //===- Softmax.cpp - Softmax and its logarithm ----------------------------===//
 //
-// softmax: dense, along any axis. Along the innermost one a row is read as vectors;
-// along another, the lanes are neighbouring rows.
+// softmax: dense, along any axis. Along the innermost one a row is read as
+// vectors; along another, the lanes are neighbouring rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,12 +22,17 @@ public:
   llvm::StringRef summary() const override {
     return "softmax and its logarithm along an axis";
   }
-  bool matches(Operation *layer) const override { return isa<nn::SoftmaxOp>(layer); }
-  LayoutRequest layouts(Operation *layer) const override { return denseLayouts(layer); }
+  bool matches(Operation *layer) const override {
+    return isa<nn::SoftmaxOp>(layer);
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    return denseLayouts(layer);
+  }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override;
   Work work(Operation *layer) const override {
-    return {stepsPerElement * double(elementsOf(layer->getResult(0))), bytesOf(layer)};
+    return {stepsPerElement * double(elementsOf(layer->getResult(0))),
+            bytesOf(layer)};
   }
 
 private:
@@ -35,23 +40,26 @@ private:
 };
 
 /// One row whose elements follow each other.
-void emitRow(KernelBuilder &k, const Elements &in, const Elements &out, Index start,
-             int64_t n, bool log) {
+void emitRow(KernelBuilder &k, const Elements &in, const Elements &out,
+             Index start, int64_t n, bool log) {
   Type type = in.compute();
   FloatMath scalar(k, type), m(k, k.vec(k.VL, type));
   auto load = [&](Index i, int64_t active) {
     return in.load(k.add(start, i), k.VL, active);
   };
-  Value largest = foldRow(
-      k, n, scalar.c(-std::numeric_limits<double>::infinity()), load,
-      [&](Value x, Value y) {
-        FloatMath any(k, x.getType());
-        return any.select(any.greater(x, y), x, y);
-      });
+  Value largest =
+      foldRow(k, n, scalar.c(-std::numeric_limits<double>::infinity()), load,
+              [&](Value x, Value y) {
+                FloatMath any(k, x.getType());
+                return any.select(any.greater(x, y), x, y);
+              });
   Value max = k.broadcast(largest, k.VL);
-  // What f32 and f64 keep is stored on the way; narrower types compute it twice.
+  // What f32 and f64 keep is stored on the way; narrower types compute it
+  // twice.
   bool keep = !log && in.element == type;
-  auto power = [&](Index i, int64_t active) { return m.exp(m.sub(load(i, active), max)); };
+  auto power = [&](Index i, int64_t active) {
+    return m.exp(m.sub(load(i, active), max));
+  };
   Value sum = foldRow(
       k, n, scalar.c(0),
       [&](Index i, int64_t active) {
@@ -61,7 +69,8 @@ void emitRow(KernelBuilder &k, const Elements &in, const Elements &out, Index st
         return e;
       },
       [&](Value x, Value y) { return FloatMath(k, x.getType()).add(x, y); });
-  Value factor = k.broadcast(log ? scalar.log(sum) : scalar.div(scalar.c(1), sum), k.VL);
+  Value factor =
+      k.broadcast(log ? scalar.log(sum) : scalar.div(scalar.c(1), sum), k.VL);
   forVectors(k, n, k.VL, [&](Index i, int64_t active) {
     Value y = log    ? m.sub(m.sub(load(i, active), max), factor)
               : keep ? m.mul(out.load(k.add(start, i), k.VL, active), factor)
@@ -71,8 +80,9 @@ void emitRow(KernelBuilder &k, const Elements &in, const Elements &out, Index st
 }
 
 /// `active` rows side by side, `stride` elements between the elements of one.
-void emitRows(KernelBuilder &k, const Elements &in, const Elements &out, Index start,
-              int64_t n, int64_t stride, int64_t active, bool log) {
+void emitRows(KernelBuilder &k, const Elements &in, const Elements &out,
+              Index start, int64_t n, int64_t stride, int64_t active,
+              bool log) {
   VectorType type = k.vec(k.VL, in.compute());
   FloatMath m(k, type);
   auto at = [&](Value i) { return k.add(start, k.mul(Index(i), stride)); };
@@ -111,25 +121,36 @@ KernelInfo SoftmaxRoutine::emit(KernelBuilder &k, Operation *layer,
   info.inPlaceOperands = {0};
   k.kernel(symbol, memoriesOf(layer),
            [&](ValueRange operands, Value, Value begin, Value end) {
-    Elements out(k, operands[0], op.getOutput()), in(k, operands[1], op.getInput());
-    forUnits(k, grid, begin, end, [&](Index unit) {
-      if (view.inner == 1)
-        return emitRow(k, in, out, k.mul(unit, view.size), view.size, op.getLog());
-      Index start = k.mul(k.div(unit, groups), view.size * view.inner);
-      Index group = k.rem(unit, groups);
-      start = k.add(start, k.mul(group, k.VL));
-      auto rows = [&](int64_t active) {
-        emitRows(k, in, out, start, view.size, view.inner, active, op.getLog());
-      };
-      int64_t tail = view.inner % k.VL;
-      if (!tail)
-        return rows(k.VL);
-      if (groups == 1)
-        return rows(tail);
-      k.ifElse(k.less(group, groups - 1), {}, [&] { rows(k.VL); return Values(); },
-               [&] { rows(tail); return Values(); });
-    });
-  });
+             Elements out(k, operands[0], op.getOutput()),
+                 in(k, operands[1], op.getInput());
+             forUnits(k, grid, begin, end, [&](Index unit) {
+               if (view.inner == 1)
+                 return emitRow(k, in, out, k.mul(unit, view.size), view.size,
+                                op.getLog());
+               Index start = k.mul(k.div(unit, groups), view.size * view.inner);
+               Index group = k.rem(unit, groups);
+               start = k.add(start, k.mul(group, k.VL));
+               auto rows = [&](int64_t active) {
+                 emitRows(k, in, out, start, view.size, view.inner, active,
+                          op.getLog());
+               };
+               int64_t tail = view.inner % k.VL;
+               if (!tail)
+                 return rows(k.VL);
+               if (groups == 1)
+                 return rows(tail);
+               k.ifElse(
+                   k.less(group, groups - 1), {},
+                   [&] {
+                     rows(k.VL);
+                     return Values();
+                   },
+                   [&] {
+                     rows(tail);
+                     return Values();
+                   });
+             });
+           });
   return info;
 }
 

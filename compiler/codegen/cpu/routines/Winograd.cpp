@@ -188,7 +188,8 @@ struct Lanes {
   float x[panelWidth];
 };
 
-/// Does the steps. Inlined everywhere, to be compiled for the CPU of its caller.
+/// Does the steps. Inlined everywhere, to be compiled for the CPU of its
+/// caller.
 struct HostArithmetic {
   using Number = Lanes;
   template <typename Function>
@@ -200,13 +201,17 @@ struct HostArithmetic {
   }
 
   [[gnu::always_inline]] Lanes add(const Lanes &a, const Lanes &b) {
-    return each([&](int64_t i) __attribute__((always_inline)) { return a.x[i] + b.x[i]; });
+    return each([&](int64_t i)
+                    __attribute__((always_inline)) { return a.x[i] + b.x[i]; });
   }
   [[gnu::always_inline]] Lanes sub(const Lanes &a, const Lanes &b) {
-    return each([&](int64_t i) __attribute__((always_inline)) { return a.x[i] - b.x[i]; });
+    return each([&](int64_t i)
+                    __attribute__((always_inline)) { return a.x[i] - b.x[i]; });
   }
   [[gnu::always_inline]] Lanes scaled(const Lanes &a, double by) {
-    return each([&](int64_t i) __attribute__((always_inline)) { return a.x[i] * float(by); });
+    return each([&](int64_t i) __attribute__((always_inline)) {
+      return a.x[i] * float(by);
+    });
   }
   [[gnu::always_inline]] Lanes fma(const Lanes &a, double by, const Lanes &b) {
     return each([&](int64_t i) __attribute__((always_inline)) {
@@ -256,9 +261,9 @@ multiply(Arithmetic &a, const Steps &steps, SmallVector<Number, 8> x) {
 }
 
 template <typename Arithmetic, typename Load, typename Store>
-[[gnu::always_inline]] inline void transform(Arithmetic &a, const Matrix &matrix,
-                                             const Steps &steps, Load load,
-                                             Store store) {
+[[gnu::always_inline]] inline void
+transform(Arithmetic &a, const Matrix &matrix, const Steps &steps, Load load,
+          Store store) {
   using Numbers = SmallVector<typename Arithmetic::Number, 8>;
   SmallVector<Numbers, 8> half(matrix.rows);
   for (int64_t col = 0; col < matrix.cols; ++col) {

@@ -63,9 +63,9 @@ void emitTransform2D(
 double transformOperations(const Matrix &matrix);
 
 /// The same on this machine, with the same bits as such a kernel: `count`
-/// times matrix * x * matrix^T for 16 square x at once, whose numbers lie side by
-/// side, `distance` to the next element of x, and `apart` to the next 16; so does
-/// the result.
+/// times matrix * x * matrix^T for 16 square x at once, whose numbers lie side
+/// by side, `distance` to the next element of x, and `apart` to the next 16; so
+/// does the result.
 void transform2D(const Matrix &matrix, int64_t count, const float *x,
                  int64_t apart, int64_t distance, float *result,
                  int64_t resultApart, int64_t resultDistance);
