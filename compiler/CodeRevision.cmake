@@ -1,5 +1,6 @@
-# cmake -DOUTPUT=FILE.cpp -DLLVM_VERSION=V -DSOURCES=LIST_FILE -DROOT=FOLDER -P CodeRevision.cmake
-# Writes nnv12::codeRevision(): a digest of the files named in LIST_FILE, one a line.
+# cmake -DOUTPUT=FILE.cpp -DLLVM_VERSION=V -DSOURCES=LIST_FILE -DROOT=FOLDER -P
+# CodeRevision.cmake Writes nnv12::codeRevision(): a digest of the files named
+# in LIST_FILE, one a line.
 file(STRINGS ${SOURCES} sources)
 set(digests "LLVM ${LLVM_VERSION}")
 foreach(source ${sources})

@@ -42,8 +42,8 @@ function(nnv12_precompile target)
   endif()
 endfunction()
 
-# What most files of the compiler include. The sources that have it all included would do
-# without: other builds compile them so.
+# What most files of the compiler include. The sources that have it all included
+# would do without: other builds compile them so.
 if(NNV12_PRECOMPILE_HEADERS)
   set(empty ${PROJECT_BINARY_DIR}/Precompiled.cpp)
   file(CONFIGURE OUTPUT ${empty} CONTENT "")

@@ -11,10 +11,10 @@ include "mlir/Pass/PassBase.td"
 def SimplifySlices : Pass<"simplify-slices", "::mlir::func::FuncOp"> {
   let summary = "read from where a value is made, not through copies of it";
   let description = [{
-    Exporters cut and join tensors for every index of a Python expression. A gather
-    with evenly spaced constant indices is a slice; a slice of a concat is a
-    slice of what it covers; concats of concats and of neighbouring slices are
-    one; a resize or a pool that changes nothing is gone.
+    Exporters cut and join tensors for every index of a Python expression. A
+    gather with evenly spaced constant indices is a slice; a slice of a concat
+    is a slice of what it covers; concats of concats and of neighbouring slices
+    are one; a resize or a pool that changes nothing is gone.
   }];
   let statistics = [Statistic<"removed", "removed",
                               "layers fewer than before">];
@@ -23,12 +23,12 @@ def SimplifySlices : Pass<"simplify-slices", "::mlir::func::FuncOp"> {
 def SinkTransposes : Pass<"sink-transposes", "::mlir::func::FuncOp"> {
   let summary = "move transposes and reshapes down until they cancel";
   let description = [{
-    Models converted from NHWC frameworks wrap every convolution in two transposes.
-    Each one is moved below the layers that work alike in any order of dimensions
-    (element-wise, concat, reduce, slice, pad), where it meets its inverse. One
-    that only moves dimensions of size one becomes a reshape; a reshape moves
-    below element-wise layers, which so come next to the layer they fuse with; a
-    matmul reads a transposed operand as such.
+    Models converted from NHWC frameworks wrap every convolution in two
+    transposes. Each one is moved below the layers that work alike in any order
+    of dimensions (element-wise, concat, reduce, slice, pad), where it meets its
+    inverse. One that only moves dimensions of size one becomes a reshape; a
+    reshape moves below element-wise layers, which so come next to the layer
+    they fuse with; a matmul reads a transposed operand as such.
   }];
   let statistics = [Statistic<"removed", "removed",
                               "transposes fewer than before">];
@@ -38,15 +38,15 @@ def RecognizeFunctions : Pass<"recognize-functions", "::mlir::func::FuncOp"> {
   let summary = "name the functions that exporters spell out in several layers";
   let description = [{
     A layer with a number becomes a function of one operand (x * 2 + 1 is an
-    affine, max(x, 0) a relu), and their compositions get a name where they have one:
-    clip(x + 3, 0, 6) / 6 is hard_sigmoid, x * f(x) is swish, hard_swish, gelu
-    or mish, log(1 + exp(x)) is softplus. A function fuses into the layer before
-    it; its spelling would be one or more passes over memory.
+    affine, max(x, 0) a relu), and their compositions get a name where they have
+    one: clip(x + 3, 0, 6) / 6 is hard_sigmoid, x * f(x) is swish, hard_swish,
+    gelu or mish, log(1 + exp(x)) is softplus. A function fuses into the layer
+    before it; its spelling would be one or more passes over memory.
 
     What is named computes what was spelled but for a rounding that no function
-    after it can tell: x / 41 stays a quotient, because its integer part at 41 is
-    1 and that of x * (1/41) is 0; sums that cancel or round stay as they are, and
-    so does what would leave the range of the type.
+    after it can tell: x / 41 stays a quotient, because its integer part at 41
+    is 1 and that of x * (1/41) is 0; sums that cancel or round stay as they
+    are, and so does what would leave the range of the type.
   }];
   let statistics = [Statistic<"removed", "removed",
                               "layers fewer than before">];
@@ -55,8 +55,8 @@ def RecognizeFunctions : Pass<"recognize-functions", "::mlir::func::FuncOp"> {
 def RecognizeNormalize : Pass<"recognize-normalize", "::mlir::func::FuncOp"> {
   let summary = "name layer normalisation that is spelled out";
   let description = [{
-    (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) over trailing dimensions is
-    one nn.normalize: one pass over a row that stays in the cache.
+    (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) over trailing
+    dimensions is one nn.normalize: one pass over a row that stays in the cache.
   }];
   let statistics = [Statistic<"recognized", "recognized",
                               "nn.normalize layers made">];
@@ -65,14 +65,14 @@ def RecognizeNormalize : Pass<"recognize-normalize", "::mlir::func::FuncOp"> {
 def FoldScale : Pass<"fold-scale", "::mlir::func::FuncOp"> {
   let summary = "fold scales and shifts by channel into weights and bias";
   let description = [{
-    Batch normalisation is a scale and a shift by channel. After a convolution or a
-    matrix product it multiplies the weights and changes the bias, at compile
-    time; before one it does so too, a shift only where every output sums all
-    weights (no padding). Computed in double and rounded once. Weights that other
-    layers share are left alone unless they are small. So are shifts that cancel
-    the bias or round what they are added to, shifts above 16 before a layer
-    (x - 1e6 is exact where x is close to it, the sums of its products are not),
-    and what would leave the range of the type.
+    Batch normalisation is a scale and a shift by channel. After a convolution
+    or a matrix product it multiplies the weights and changes the bias, at
+    compile time; before one it does so too, a shift only where every output
+    sums all weights (no padding). Computed in double and rounded once. Weights
+    that other layers share are left alone unless they are small. So are shifts
+    that cancel the bias or round what they are added to, shifts above 16 before
+    a layer (x - 1e6 is exact where x is close to it, the sums of its products
+    are not), and what would leave the range of the type.
   }];
   let statistics = [Statistic<"foldedAfter", "folded-after",
                               "layers folded into their producer">,
@@ -84,9 +84,9 @@ def FusePad : Pass<"fuse-pad", "::mlir::func::FuncOp"> {
   let summary =
       "give constant padding to the convolution or pool that reads it";
   let description = [{
-    A convolution pads with zeros by itself. A pool does so where the result is the
-    same: a max pool pads with -inf, so that zeros go in only beside elements
-    known to be zero or more; an average pool counts the padding.
+    A convolution pads with zeros by itself. A pool does so where the result is
+    the same: a max pool pads with -inf, so that zeros go in only beside
+    elements known to be zero or more; an average pool counts the padding.
   }];
   let statistics = [Statistic<"fused", "fused", "pads given to their user">];
 }
@@ -95,9 +95,10 @@ def FuseActivation : Pass<"fuse-activation", "::mlir::func::FuncOp"> {
   let summary = "fuse a function into the convolution or matmul before it";
   let description = [{
     The value is in a register when the producer stores it: the function costs
-    no pass over memory. After a residual it is the residual activation. Runs before
-    fuse-residual and again after it, then with `second`: a layer without a residual
-    has room for one function more, which would have been in the residual's way.
+    no pass over memory. After a residual it is the residual activation. Runs
+    before fuse-residual and again after it, then with `second`: a layer without
+    a residual has room for one function more, which would have been in the
+    residual's way.
   }];
   let options = [Option<
       "second", "second", "bool", /*default=*/"false",
@@ -130,16 +131,18 @@ def LowerRank : Pass<"lower-rank", "::mlir::func::FuncOp"> {
 def FlushTinyWeights : Pass<"flush-tiny-weights", "::mlir::func::FuncOp"> {
   let summary = "set weights next to zero to zero";
   let description = [{
-    Training with weight decay leaves weights like 1e-38. Their products with activations
-    are denormal numbers, for which a processor that does not flush these takes a slow path,
-    up to 25 times slower. Only weights of convolutions, matrix products and recurrent layers
-    are set to zero, and only where they are nothing but factors.
+    Training with weight decay leaves weights like 1e-38. Their products with
+    activations are denormal numbers, for which a processor that does not flush
+    these takes a slow path, up to 25 times slower. Only weights of
+    convolutions, matrix products and recurrent layers are set to zero, and only
+    where they are nothing but factors.
 
-    This is not exact. A sum of products changes by less than the threshold times the sum
-    of the activations' magnitudes: by less than half a unit in the last place of any
-    result above 1e-22 as long as that sum is below 1, and of any above 1 as long as it is
-    below 1e22. An activation of 1e30 makes a weight of 1e-31 count. A threshold of 1.2e-38,
-    where denormal numbers begin, takes what a kernel takes for zero anyway.
+    This is not exact. A sum of products changes by less than the threshold
+    times the sum of the activations' magnitudes: by less than half a unit in
+    the last place of any result above 1e-22 as long as that sum is below 1, and
+    of any above 1 as long as it is below 1e22. An activation of 1e30 makes a
+    weight of 1e-31 count. A threshold of 1.2e-38, where denormal numbers begin,
+    takes what a kernel takes for zero anyway.
   }];
   let options = [Option<"threshold", "threshold", "double", /*default=*/"1e-30",
                         "smallest magnitude that stays">];
@@ -149,8 +152,8 @@ def FlushTinyWeights : Pass<"flush-tiny-weights", "::mlir::func::FuncOp"> {
 def DedupeConstants : Pass<"dedupe-constants", "::mlir::func::FuncOp"> {
   let summary = "keep one of the constants with equal elements";
   let description = [{
-    Large constants are resources, which compare by name: two copies of one array in
-    a model file are found by a hash of their content.
+    Large constants are resources, which compare by name: two copies of one
+    array in a model file are found by a hash of their content.
   }];
   let statistics = [Statistic<"merged", "merged",
                               "constants replaced by an equal one">];
@@ -163,12 +166,12 @@ def DedupeConstants : Pass<"dedupe-constants", "::mlir::func::FuncOp"> {
 def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
   let summary = "give every tensor a memory layout and insert adapts";
   let description = [{
-    Each layer is computed by the first routine that matches it. The layouts that
-    the routine asks for become the layouts of its operands and results; where a
-    value comes in another one, an `nn.adapt` goes between (constants are simply
-    packed otherwise). A layer whose routine takes any layout keeps that of
-    its operands, so that a chain of element-wise layers between two convolutions
-    stays in their blocks. Model inputs and outputs are dense.
+    Each layer is computed by the first routine that matches it. The layouts
+    that the routine asks for become the layouts of its operands and results;
+    where a value comes in another one, an `nn.adapt` goes between (constants
+    are simply packed otherwise). A layer whose routine takes any layout keeps
+    that of its operands, so that a chain of element-wise layers between two
+    convolutions stays in their blocks. Model inputs and outputs are dense.
   }];
   let statistics = [Statistic<"adapts", "adapts", "nn.adapt layers inserted">];
 }
@@ -193,9 +196,10 @@ def WidenHalf : Pass<"widen-half", "::mlir::func::FuncOp"> {
   let description = [{
     The templates of hot layers work in f32, and the CPUs that they are made for
     compute 16-bit floats in f32 anyway. Every such layer gets f32 operands and
-    results between casts, and casts to 16 bits and back between two of them go: that
-    drops a rounding, which makes results more accurate, never less. Weights become
-    f32 in the bundle. The model's inputs and outputs keep their type.
+    results between casts, and casts to 16 bits and back between two of them go:
+    that drops a rounding, which makes results more accurate, never less.
+    Weights become f32 in the bundle. The model's inputs and outputs keep their
+    type.
   }];
   let statistics = [Statistic<"widenedLayers", "layers",
                               "layers computed in f32 instead">];
@@ -228,21 +232,22 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
                 "weights are kept";
   let description = [{
     The candidates of a layer are the routines that compute it in the layouts it
-    has, each with every way to keep its largest constant in the file: `raw` (as in the
-    model), `packed` (as the layout says), `transformed` (in the routine's weight
-    form: bypass), each plain or compressed where that saves 3 % or more, by
-    some pieces of the packed weights. Their costs come from the device profile;
-    `search::plan` takes the combination whose first inference ends earliest on the
-    simulator (NNV12, Algorithm 1 and local search).
-    Where a comparison of floats for equality depends on a layer, its only candidate is
-    the preferred routine: others round differently.
+    has, each with every way to keep its largest constant in the file: `raw` (as
+    in the model), `packed` (as the layout says), `transformed` (in the
+    routine's weight form: bypass), each plain or compressed where that saves 3
+    % or more, by some pieces of the packed weights. Their costs come from the
+    device profile; `search::plan` takes the combination whose first inference
+    ends earliest on the simulator (NNV12, Algorithm 1 and local search). Where
+    a comparison of floats for equality depends on a layer, its only candidate
+    is the preferred routine: others round differently.
 
     Result: attributes `nn.layer` (number in execution order), `nn.routine`,
-    `nn.storage` and, where there is something to prepare, `nn.place` (the lane that does
-    it, and how many preparations and executes of that lane come before: the schedule that
-    the search has found with the routines); in continuous mode also `nn.warm_routine` where another routine takes
-    over after the first inference. A measured profile that lacks a candidate's kernel
-    is refused unless `allow-predicted`.
+    `nn.storage` and, where there is something to prepare, `nn.place` (the lane
+    that does it, and how many preparations and executes of that lane come
+    before: the schedule that the search has found with the routines); in
+    continuous mode also `nn.warm_routine` where another routine takes over
+    after the first inference. A measured profile that lacks a candidate's
+    kernel is refused unless `allow-predicted`.
   }];
   let options =
       [Plan_Target<>, Plan_Profile<>, Plan_Threads<>,
@@ -264,11 +269,12 @@ def PlanWeights : Pass<"plan-weights", "::mlir::ModuleOp"> {
   let summary =
       "spell out the stages that make weights ready for what was chosen";
   let description = [{
-    Makes a `plan.program` with the stages of every layer: a read of constants that no
-    earlier layer has read, a decode where they are compressed, a transform for each step
-    from the form in the file to the form that the routine reads, and the execute. In
-    continuous mode the transforms of the routines that take over come behind, with
-    a `plan.switch`. An older program of the same target goes.
+    Makes a `plan.program` with the stages of every layer: a read of constants
+    that no earlier layer has read, a decode where they are compressed, a
+    transform for each step from the form in the file to the form that the
+    routine reads, and the execute. In continuous mode the transforms of the
+    routines that take over come behind, with a `plan.switch`. An older program
+    of the same target goes.
   }];
   let dependentDialects = ["::nnv12::plan::PlanDialect"];
   let options = [Plan_Target<>, Plan_Profile<>, Plan_Threads<>];
@@ -283,13 +289,14 @@ def PlanWeights : Pass<"plan-weights", "::mlir::ModuleOp"> {
 def Schedule : Pass<"schedule", "::mlir::ModuleOp"> {
   let summary = "give the stages of a plan to lanes";
   let description = [{
-    Each stage gets a place in the queue of the execute lane or of a preparation lane: that
-    of its layer's `nn.place`, or, where a layer that is prepared has none, such as
-    `search::schedule` finds for all (NNV12, Algorithm 1, lines 3 to 20, and local search on
-    the simulator). Lanes that get nothing are left out. Transforms that only a switch waits for go to
-    the background of the preparation lanes, balanced. Result: `plan.lane`, `cold` and
-    `warm` of the program, and when each stage is expected to run, attributes `start`
-    and `end` (nanoseconds).
+    Each stage gets a place in the queue of the execute lane or of a preparation
+    lane: that of its layer's `nn.place`, or, where a layer that is prepared has
+    none, such as `search::schedule` finds for all (NNV12, Algorithm 1, lines 3
+    to 20, and local search on the simulator). Lanes that get nothing are left
+    out. Transforms that only a switch waits for go to the background of the
+    preparation lanes, balanced. Result: `plan.lane`, `cold` and `warm` of the
+    program, and when each stage is expected to run, attributes `start` and
+    `end` (nanoseconds).
   }];
   let dependentDialects = ["::nnv12::plan::PlanDialect"];
   let options = [Plan_Profile<>,

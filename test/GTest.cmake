@@ -1,5 +1,5 @@
-# GTest::gtest and GTest::gtest_main. A cross build cannot use the installed library
-# and builds the sources that Debian ships with it.
+# GTest::gtest and GTest::gtest_main. A cross build cannot use the installed
+# library and builds the sources that Debian ships with it.
 if(NOT CMAKE_CROSSCOMPILING)
   find_package(GTest REQUIRED)
 else()

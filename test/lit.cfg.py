@@ -44,7 +44,8 @@ config.substitutions.append(
         ),
     )
 )
-# A tool must say no in one line and leave with 1: `%refuses COMMAND | FileCheck`.
+# A tool must say no in one line and leave with 1: `%refuses COMMAND |
+# FileCheck`.
 config.substitutions.append(
     ("%refuses", os.path.join(config.test_source_root, "refuses.sh"))
 )

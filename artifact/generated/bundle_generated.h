@@ -44,8 +44,9 @@ struct ProgramBuilder;
 struct Bundle;
 struct BundleBuilder;
 
-/// Of a tensor. From Bool on an element is one byte: a Bool 0 or 1, a small float its code, of an
-/// integer of 4 or 2 bits the lowest ones count (the compiler's code writes it as an int8 or uint8).
+/// Of a tensor. From Bool on an element is one byte: a Bool 0 or 1, a small
+/// float its code, of an integer of 4 or 2 bits the lowest ones count (the
+/// compiler's code writes it as an int8 or uint8).
 enum ElementType : uint8_t {
   ElementType_F32 = 0,
   ElementType_F64 = 1,
@@ -341,7 +342,8 @@ inline const char *EnumNameCoreKind(CoreKind e) {
   return EnumNamesCoreKind()[index];
 }
 
-/// `size` bytes at `offset` of a space: all that the kernel may touch through this operand.
+/// `size` bytes at `offset` of a space: all that the kernel may touch through
+/// this operand.
 FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) Operand FLATBUFFERS_FINAL_CLASS {
  private:
   uint8_t space_;
@@ -509,7 +511,8 @@ inline flatbuffers::Offset<Segment> CreateSegmentDirect(
       digest__);
 }
 
-/// A model input or output. Elements are dense, row-major, in the caller's memory.
+/// A model input or output. Elements are dense, row-major, in the caller's
+/// memory.
 struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef TensorBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -589,8 +592,8 @@ inline flatbuffers::Offset<Tensor> CreateTensorDirect(
       shape__);
 }
 
-/// One schedulable stage. Execute and Transform run a kernel over a grid of independent
-/// tiles. Read and Decode have no kernel and no tiles (both 0).
+/// One schedulable stage. Execute and Transform run a kernel over a grid of
+/// independent tiles. Read and Decode have no kernel and no tiles (both 0).
 struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef OperationBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -624,22 +627,24 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   nnv12::bundle::OperationKind kind() const {
     return static_cast<nnv12::bundle::OperationKind>(GetField<uint8_t>(VT_KIND, 0));
   }
-  /// Numbers of the preparations (Program.preparations) that must have finished before this
-  /// starts. Executes also start only when the execute before them has finished.
+  /// Numbers of the preparations (Program.preparations) that must have finished
+  /// before this starts. Executes also start only when the execute before them
+  /// has finished.
   const flatbuffers::Vector<uint32_t> *after() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_AFTER);
   }
-  /// Decode: the codec, and how many bytes an element has whose bytes were split into planes
-  /// before compression, most significant byte's plane last; 1: they were not.
+  /// Decode: the codec, and how many bytes an element has whose bytes were
+  /// split into planes before compression, most significant byte's plane last;
+  /// 1: they were not.
   nnv12::bundle::Codec codec() const {
     return static_cast<nnv12::bundle::Codec>(GetField<uint8_t>(VT_CODEC, 0));
   }
   uint8_t planes() const {
     return GetField<uint8_t>(VT_PLANES, 1);
   }
-  /// When the compiler expects this to start and to have finished in a first inference, in
-  /// nanoseconds from opening the bundle; both 0: unknown. For people and tools: nothing is
-  /// decided by it.
+  /// When the compiler expects this to start and to have finished in a first
+  /// inference, in nanoseconds from opening the bundle; both 0: unknown. For
+  /// people and tools: nothing is decided by it.
   uint64_t predicted_start() const {
     return GetField<uint64_t>(VT_PREDICTED_START, 0);
   }
@@ -785,7 +790,8 @@ struct Lane FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<const nnv12::bundle::LaneEntry *> *queue() const {
     return GetPointer<const flatbuffers::Vector<const nnv12::bundle::LaneEntry *> *>(VT_QUEUE);
   }
-  /// Preparations of `switches`, done after the queue while the lane has nothing else to do.
+  /// Preparations of `switches`, done after the queue while the lane has
+  /// nothing else to do.
   const flatbuffers::Vector<uint32_t> *background() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_BACKGROUND);
   }
@@ -859,8 +865,8 @@ inline flatbuffers::Offset<Lane> CreateLaneDirect(
       background__);
 }
 
-/// Another kernel for an execute, faster once its weights are prepared (NNV12, section 3.5,
-/// kernel switching): taken over between two runs.
+/// Another kernel for an execute, faster once its weights are prepared (NNV12,
+/// section 3.5, kernel switching): taken over between two runs.
 struct Switch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef SwitchBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -940,7 +946,8 @@ struct Kernel FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t outputs() const {
     return GetField<uint32_t>(VT_OUTPUTS, 0);
   }
-  /// Private scratch memory each thread needs while it runs this kernel, in bytes.
+  /// Private scratch memory each thread needs while it runs this kernel, in
+  /// bytes.
   uint64_t scratch() const {
     return GetField<uint64_t>(VT_SCRATCH, 0);
   }
@@ -1020,7 +1027,8 @@ inline flatbuffers::Offset<Kernel> CreateKernelDirect(
       scratch);
 }
 
-/// The model compiled for one target. All programs of a bundle share its weights.
+/// The model compiled for one target. All programs of a bundle share its
+/// weights.
 struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ProgramBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -1046,7 +1054,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::String *architecture() const {
     return GetPointer<const flatbuffers::String *>(VT_ARCHITECTURE);
   }
-  /// CPU features that must be present, LLVM names (e.g. "avx512f"). Programs are ordered best first.
+  /// CPU features that must be present, LLVM names (e.g. "avx512f"). Programs
+  /// are ordered best first.
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *features() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_FEATURES);
   }
@@ -1057,7 +1066,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *kernels() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *>(VT_KERNELS);
   }
-  /// The executes, in order: operation N starts when operation N-1 has finished.
+  /// The executes, in order: operation N starts when operation N-1 has
+  /// finished.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *operations() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *>(VT_OPERATIONS);
   }
@@ -1068,9 +1078,9 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *preparations() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *>(VT_PREPARATIONS);
   }
-  /// The static plan. Lane 0 is the execute lane and its queue holds every execute, in order;
-  /// each preparation is in one queue or one background. No lanes: the caller runs the
-  /// operations, and there are no preparations.
+  /// The static plan. Lane 0 is the execute lane and its queue holds every
+  /// execute, in order; each preparation is in one queue or one background. No
+  /// lanes: the caller runs the operations, and there are no preparations.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>> *lanes() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>> *>(VT_LANES);
   }
@@ -1080,7 +1090,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t prepared_size() const {
     return GetField<uint64_t>(VT_PREPARED_SIZE, 0);
   }
-  /// What the compiler expects of a first and of a later inference, in nanoseconds; 0: unknown.
+  /// What the compiler expects of a first and of a later inference, in
+  /// nanoseconds; 0: unknown.
   uint64_t predicted_cold() const {
     return GetField<uint64_t>(VT_PREDICTED_COLD, 0);
   }

@@ -113,11 +113,12 @@ def NN_LayoutAttr
   let mnemonic = "layout";
   let summary = "how the elements of a tensor lie in memory, as a oneDNN tag";
   let description = [{
-    `a` is the first logical dimension. Letters in order name the dimensions from
-    the outermost in memory to the innermost; an upper-case letter is a dimension
-    cut into blocks, whose parts of `<size><letter>` come at the end:
+    `a` is the first logical dimension. Letters in order name the dimensions
+    from the outermost in memory to the innermost; an upper-case letter is a
+    dimension cut into blocks, whose parts of `<size><letter>` come at the end:
     `aBcd16b` is N, C/16, H, W, 16 channels. A blocked dimension is padded to a
-    whole number of blocks; what lies in the padding is finite, never read as data.
+    whole number of blocks; what lies in the padding is finite, never read as
+    data.
   }];
   let parameters = (ins StringRefParameter<"oneDNN tag">:$tag);
   let assemblyFormat = "`<` $tag `>`";

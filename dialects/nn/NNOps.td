@@ -113,8 +113,9 @@ def NN_CastOp : NN_Op<"cast"> {
   let summary = "converts elements to another type; float to integer "
                 "truncates, clamped to the integer's range";
   let description = [{
-    To a float of 8 or 4 bits, a number out of range becomes the largest (or smallest) number, or, unless
-    `saturate`, infinity or NaN. `rounding` is for f8E8M0FNU; everything else rounds to nearest, ties to even.
+    To a float of 8 or 4 bits, a number out of range becomes the largest (or
+    smallest) number, or, unless `saturate`, infinity or NaN. `rounding` is for
+    f8E8M0FNU; everything else rounds to nearest, ties to even.
   }];
   let arguments = (ins NN_Tensor:$input,
       DefaultValuedAttr<BoolAttr, "true">:$saturate,
@@ -340,10 +341,11 @@ class NN_Linear<string mnemonic>
 def NN_ConvOp : NN_Linear<"conv"> {
   let summary = "convolution with 1 to 3 spatial dimensions and groups";
   let description = [{
-    input [N, C, spatial…], weights [O, C/groups, kernel…], bias [O]; residual has the
-    result's shape. 8-bit integers, of either sign, give an i32 result (ConvInteger); else
-    the operands and the result have one element type.
-    out = residual_activation(activation(conv + bias) + residual); absent parts are skipped.
+    input [N, C, spatial…], weights [O, C/groups, kernel…], bias [O]; residual
+    has the result's shape. 8-bit integers, of either sign, give an i32 result
+    (ConvInteger); else the operands and the result have one element type. out =
+    residual_activation(activation(conv + bias) + residual); absent parts are
+    skipped.
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$weights,
       Optional<NN_Tensor>:$bias, Optional<NN_Tensor>:$residual,
@@ -361,8 +363,9 @@ def NN_ConvOp : NN_Linear<"conv"> {
 def NN_ConvTransposeOp : NN_Linear<"conv_transpose"> {
   let summary = "transposed convolution";
   let description = [{
-    input [N, C, spatial…], weights [C, O/groups, kernel…], bias [O]. Output size is
-    stride * (in - 1) + output_padding + dilation * (kernel - 1) + 1 - pad_low - pad_high.
+    input [N, C, spatial…], weights [C, O/groups, kernel…], bias [O]. Output
+    size is stride * (in - 1) + output_padding + dilation * (kernel - 1) + 1 -
+    pad_low - pad_high.
   }];
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$weights,
       Optional<NN_Tensor>:$bias, Optional<NN_Tensor>:$residual,
@@ -382,11 +385,12 @@ def NN_MatMulOp : NN_Linear<"matmul"> {
   let summary =
       "matrix product of the last two dimensions, batch dimensions broadcast";
   let description = [{
-    lhs […, M, K] (or […, K, M] if transpose_lhs), rhs […, K, N] (or […, N, K] if transpose_rhs),
-    both of rank >= 2. bias broadcasts to the result ([N] or any broadcastable shape).
-    8-bit integers, of either sign, give an i32 result (MatMulInteger); else the operands
-    and the result have one element type.
-    out = residual_activation(activation(product + bias) + residual); absent parts are skipped.
+    lhs […, M, K] (or […, K, M] if transpose_lhs), rhs […, K, N] (or […, N, K]
+    if transpose_rhs), both of rank >= 2. bias broadcasts to the result ([N] or
+    any broadcastable shape). 8-bit integers, of either sign, give an i32 result
+    (MatMulInteger); else the operands and the result have one element type. out
+    = residual_activation(activation(product + bias) + residual); absent parts
+    are skipped.
   }];
   let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs,
       Optional<NN_Tensor>:$bias, Optional<NN_Tensor>:$residual,
@@ -403,8 +407,9 @@ def NN_PoolOp : NN_Inferred<"pool"> {
   let summary =
       "max or average pooling; ceil_mode is already resolved into pads_high";
   let description = [{
-    An average counts the elements inside the input, or, if count_include_pad, also those in
-    the padding given by pads_low and `counted_pads_high` (what ceil_mode added beyond never counts).
+    An average counts the elements inside the input, or, if count_include_pad,
+    also those in the padding given by pads_low and `counted_pads_high` (what
+    ceil_mode added beyond never counts).
   }];
   let arguments = (ins NN_Tensor:$input, NN_PoolKindAttr:$kind,
       DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
@@ -435,8 +440,8 @@ def NN_ResizeOp : NN_Op<"resize"> {
   let summary =
       "resamples every dimension from the input's to the result's size";
   let description = [{
-    `scales` has one factor a dimension (ONNX Resize semantics: with sizes given, size ratios).
-    `roi` (2 * rank values) is for tf_crop_and_resize.
+    `scales` has one factor a dimension (ONNX Resize semantics: with sizes
+    given, size ratios). `roi` (2 * rank values) is for tf_crop_and_resize.
   }];
   let arguments = (ins NN_Tensor:$input, DenseF64ArrayAttr:$scales,
       NN_ResizeModeAttr:$mode, NN_CoordinateModeAttr:$coordinates,
@@ -479,12 +484,14 @@ def NN_RoiAlignOp : NN_Inferred<"roi_align"> {
 def NN_RecurrentOp : NN_Op<"recurrent", [AttrSizedOperandSegments]> {
   let summary = "one direction of RNN, GRU or LSTM over time";
   let description = [{
-    `gates` [T, B, G*H] are the inputs times W plus both biases (for GRU with linear_before_reset the hidden gate's
-    recurrent bias stays apart, as `recurrent_bias` [H]), in ONNX gate order (LSTM i o f c; GRU z r h; RNN one).
-    `recurrent_weights` [G*H, H]; `initial_h` [B, H], `initial_c` [B, H]; `peepholes` [3*H] (i o f); `lengths` [B] i32.
-    Results: all hidden states [T, B, H], the last hidden state [B, H], the last cell state [B, H]
-    (equal to the last hidden state but for LSTM). `activations` are `#nn.fn`s in ONNX order (LSTM f g h).
-    `reverse` runs from the last step to the first.
+    `gates` [T, B, G*H] are the inputs times W plus both biases (for GRU with
+    linear_before_reset the hidden gate's recurrent bias stays apart, as
+    `recurrent_bias` [H]), in ONNX gate order (LSTM i o f c; GRU z r h; RNN
+    one). `recurrent_weights` [G*H, H]; `initial_h` [B, H], `initial_c` [B, H];
+    `peepholes` [3*H] (i o f); `lengths` [B] i32. Results: all hidden states [T,
+    B, H], the last hidden state [B, H], the last cell state [B, H] (equal to
+    the last hidden state but for LSTM). `activations` are `#nn.fn`s in ONNX
+    order (LSTM f g h). `reverse` runs from the last step to the first.
   }];
   let arguments = (ins NN_Tensor:$gates, NN_Tensor:$recurrent_weights,
       Optional<NN_Tensor>:$recurrent_bias, Optional<NN_Tensor>:$initial_h,

@@ -11,10 +11,10 @@ def Plan_Dialect : Dialect {
   let description = [{
     A `plan.program` stands beside the model's function in the module. Its
     operations are the stages of the layers' routines (read, decode, transform,
-    execute: NNV12, section 3.1); the `!plan.done` that each yields stands for its
-    end, so that dependencies are operands. `plan.lane` gives them to lanes, in order.
-    A layer is meant by the number that its attribute `nn.layer` has in the
-    function; `nn.routine` there names its chosen routine.
+    execute: NNV12, section 3.1); the `!plan.done` that each yields stands for
+    its end, so that dependencies are operands. `plan.lane` gives them to lanes,
+    in order. A layer is meant by the number that its attribute `nn.layer` has
+    in the function; `nn.routine` there names its chosen routine.
   }];
   let useDefaultTypePrinterParser = 1;
 }

@@ -42,14 +42,15 @@ def Plan_ProgramOp
                           IsolatedFromAbove]> {
   let summary = "the plan of a model for one target";
   let description = [{
-    `cold` and `warm` are what the simulator expects of a first and of a later inference, in
-    nanoseconds. Operations come before their users; lanes come last, the execute lane
-    first. Each stage is in one lane's queue or background. Before `schedule` there
-    are no lanes.
+    `cold` and `warm` are what the simulator expects of a first and of a later
+    inference, in nanoseconds. Operations come before their users; lanes come
+    last, the execute lane first. Each stage is in one lane's queue or
+    background. Before `schedule` there are no lanes.
 
-    Verified: each layer that has a stage has one execute, in the order of layers; its weights go
-    from read over decode to the form that is executed without a step missing; nothing waits
-    for what comes later in its own lane or, around several lanes, for itself.
+    Verified: each layer that has a stage has one execute, in the order of
+    layers; its weights go from read over decode to the form that is executed
+    without a step missing; nothing waits for what comes later in its own lane
+    or, around several lanes, for itself.
   }];
   let arguments = (ins StrAttr:$target, I32Attr:$threads,
       OptionalAttr<I64Attr>:$cold, OptionalAttr<I64Attr>:$warm);
@@ -69,7 +70,8 @@ def Plan_ProgramOp
 def Plan_ReadOp : Plan_Op<"read"> {
   let summary = "bring a layer's weights from storage into memory";
   let description = [{
-    All constants of the layer that no earlier layer has read; they lie together in the file. `storage` and `codec` tell the form of the main one, operand
+    All constants of the layer that no earlier layer has read; they lie together
+    in the file. `storage` and `codec` tell the form of the main one, operand
     number `operand` of the layer.
   }];
   let arguments = (ins I64Attr:$layer, I64Attr:$operand, Plan_Storage:$storage,
@@ -89,7 +91,8 @@ def Plan_DecodeOp : Plan_Op<"decode"> {
 def Plan_TransformOp : Plan_Op<"transform"> {
   let summary = "compute the next form of a layer's main weights";
   let description = [{
-    `form` is "packed" (from raw: the layout of the operand) or the name of the weight form of `routine` (from packed).
+    `form` is "packed" (from raw: the layout of the operand) or the name of the
+    weight form of `routine` (from packed).
   }];
   let arguments = (ins Plan_DoneType:$after, I64Attr:$layer, StrAttr:$form,
       StrAttr:$routine);

@@ -1,15 +1,17 @@
 #!/usr/bin/python3
 """Runs ONNX's backend test cases through nnv12c and nnv12-run.
 
-Each case is one model with inputs and expected outputs. What must be known when a
-model is compiled (a Reshape's shape, an If's condition, a sequence…) is bound with
-`nnv12c --constant`; everything else is given to nnv12-run. Outputs are compared as
-ONNX's own runner does: floating-point with rtol 1e-3 and atol 1e-7, the rest exactly.
+Each case is one model with inputs and expected outputs. What must be known when
+a model is compiled (a Reshape's shape, an If's condition, a sequence…) is bound
+with `nnv12c --constant`; everything else is given to nnv12-run. Outputs are
+compared as ONNX's own runner does: floating-point with rtol 1e-3 and atol 1e-7,
+the rest exactly.
 
-There are two suites: the cases of ONNX 1.12, which Debian ships, and the node cases of
-ONNX 1.23, which lie in ../shared/onnx-node-1.23 (NNV12_SHARED names another place).
-Each has a list of the cases that do not pass yet, with the reason. It may only shrink:
-a case on it that passes is an error, as is one off it that fails.
+There are two suites: the cases of ONNX 1.12, which Debian ships, and the node
+cases of ONNX 1.23, which lie in ../shared/onnx-node-1.23 (NNV12_SHARED names
+another place). Each has a list of the cases that do not pass yet, with the
+reason. It may only shrink: a case on it that passes is an error, as is one off
+it that fails.
 """
 import argparse
 import collections
@@ -37,8 +39,8 @@ RTOL, ATOL = 1e-3, 1e-7
 
 @dataclass(frozen=True)
 class Suite:
-    """Where cases lie (`data`, or an archive below the shared folder that is unpacked
-    first), in which folders, and the list of those that fail."""
+    """Where cases lie (`data`, or an archive below the shared folder that is
+    unpacked first), in which folders, and the list of those that fail."""
 
     folders: tuple
     listed: Path
@@ -83,8 +85,8 @@ SUITES = {
     ),
 }
 
-# Operands whose value decides the shape of a result, or which part of the graph is
-# used: they must be known at compile time. Numbers count the node's inputs.
+# Operands whose value decides the shape of a result, or which part of the graph
+# is used: they must be known at compile time. Numbers count the node's inputs.
 ALL = range(16)
 STATIC_OPERANDS = {
     "AffineGrid": [1],
@@ -191,8 +193,8 @@ def read(name, declared, message):
 
 
 def load(value, file):
-    """The tensors of an output's file as (name, element type, array): those of a
-    sequence or optional have the names that nnv12c gives them."""
+    """The tensors of an output's file as (name, element type, array): those of
+    a sequence or optional have the names that nnv12c gives them."""
     which = value.type.WhichOneof("value")
     message = {
         "tensor_type": onnx.TensorProto,
@@ -223,8 +225,8 @@ def load(value, file):
 
 
 def optional_file(value, file, saved):
-    """The file of an optional input; where it holds the bare element, as those of newer
-    cases do, a file in which that is wrapped."""
+    """The file of an optional input; where it holds the bare element, as those
+    of newer cases do, a file in which that is wrapped."""
     optional = onnx.OptionalProto()
     optional.ParseFromString(file.read_bytes())
     is_sequence = (

@@ -1,7 +1,7 @@
 """ONNX's tensor files as numpy arrays, of every element type.
 
-Debian's python3-onnx is older than the newest element types; what it knows is the
-message's fields, and they are all that is needed here.
+Debian's python3-onnx is older than the newest element types; what it knows is
+the message's fields, and they are all that is needed here.
 """
 from dataclasses import dataclass
 
@@ -11,8 +11,8 @@ import onnx
 
 @dataclass(frozen=True)
 class ElementType:
-    """One of TensorProto.DataType. `dtype` is numpy's; types that numpy lacks are held
-    as their codes, unsigned numbers of `bits` bits, one an element."""
+    """One of TensorProto.DataType. `dtype` is numpy's; types that numpy lacks
+    are held as their codes, unsigned numbers of `bits` bits, one an element."""
 
     name: str
     dtype: np.dtype
@@ -57,8 +57,9 @@ TYPES = {
     26: _codes("int2", 2),
 }
 STRING = 8
-# Fields whose numbers are values of the type itself. int32_data is the field of every
-# other type: it holds small integers and, of floats and packed types, their bits.
+# Fields whose numbers are values of the type itself. int32_data is the field of
+# every other type: it holds small integers and, of floats and packed types,
+# their bits.
 VALUE_FIELDS = {
     "float32": "float_data",
     "float64": "double_data",
@@ -71,14 +72,16 @@ VALUE_FIELDS = {
 
 
 def unpack(packed, bits, count):
-    """The codes of elements smaller than a byte; the first is in the lowest bits."""
+    """The codes of elements smaller than a byte; the first is in the lowest
+    bits."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     codes = (packed[:, None] >> shifts) & np.uint8((1 << bits) - 1)
     return codes.reshape(-1)[:count]
 
 
 def read(tensor):
-    """(element type, array) of a TensorProto; ValueError for strings and unknown types."""
+    """(element type, array) of a TensorProto; ValueError for strings and
+    unknown types."""
     if tensor.data_type == STRING:
         raise ValueError("strings")
     kind = TYPES.get(tensor.data_type)
@@ -109,12 +112,14 @@ def read(tensor):
 
 
 def save_npy(path, kind, array):
-    """Types that numpy lacks are saved as voids of whole bytes, one an element."""
+    """Types that numpy lacks are saved as voids of whole bytes, one an
+    element."""
     np.save(path, array.view(f"V{array.itemsize}") if kind.coded else array)
 
 
 def load_npy(path, kind):
-    """The array of a .npy file in the form of `read`; ValueError where it has another type."""
+    """The array of a .npy file in the form of `read`; ValueError where it has
+    another type."""
     array = np.load(path)
     if (
         kind.coded
@@ -128,7 +133,8 @@ def load_npy(path, kind):
 
 
 def values(kind, array):
-    """What to compare: numbers where the type has a tolerance, else the codes."""
+    """What to compare: numbers where the type has a tolerance, else the
+    codes."""
     if kind.name == "bfloat16":
         return (array.astype(np.uint32) << 16).view(np.float32)
     return array

@@ -1,14 +1,16 @@
 #!/usr/bin/python3
-"""Writes random graphs of ordinary operators: the same for the same seed on every machine.
+"""Writes random graphs of ordinary operators: the same for the same seed on
+every machine.
 
     generate.py SEED FOLDER     writes FOLDER/model.onnx, FOLDER/input_I.npy
     generate.py SEED            prints the graph
     generate.py --digest N      prints a digest of seeds 1 to N, to be the same everywhere
 
-A graph grows piece by piece: a value is chosen among those that there are, rather a late
-one, and then a piece that fits it (pieces_*.py): a layer, or some layers as models have
-them. Its values stay of ordinary size, and nothing in it is decided by the last bit of a
-sum, so that every correct engine gives nearly the same results.
+A graph grows piece by piece: a value is chosen among those that there are,
+rather a late one, and then a piece that fits it (pieces_*.py): a layer, or some
+layers as models have them. Its values stay of ordinary size, and nothing in it
+is decided by the last bit of a sum, so that every correct engine gives nearly
+the same results.
 """
 import argparse
 import hashlib
@@ -76,8 +78,8 @@ def first_values(graph):
 
 
 def tastes(draw):
-    """How much more or less of each piece a graph has: all of one kind find other faults than
-    some of each."""
+    """How much more or less of each piece a graph has: all of one kind find
+    other faults than some of each."""
     tables = (
         pieces_any.PIECES,
         pieces_image.PIECES,
@@ -111,8 +113,8 @@ def fitting_pieces(graph, x, taste):
 
 
 def outputs_of(graph):
-    """What nothing takes and some values that something takes; now and then a value twice, or
-    an input."""
+    """What nothing takes and some values that something takes; now and then a
+    value twice, or an input."""
     draw = graph.draw
     computed = [
         v for v in graph.values if v not in [i for i, _ in graph.inputs]
@@ -184,7 +186,8 @@ def make(seed):
 
 
 def write_case(folder, model, inputs):
-    """model.onnx, input_I.npy and a note of them, as `nnv12-run --expect` takes them."""
+    """model.onnx, input_I.npy and a note of them, as `nnv12-run --expect` takes
+    them."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.onnx").write_bytes(model.SerializeToString())
     note = []

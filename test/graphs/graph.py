@@ -1,8 +1,8 @@
 """A graph under construction: random draws, values with known shapes, nodes.
 
-Nothing here depends on the machine. Decisions come from `random.Random.random()`, the one
-method whose stream Python promises to keep; data come from the raw stream of NumPy's
-Philox, which NumPy promises to keep.
+Nothing here depends on the machine. Decisions come from
+`random.Random.random()`, the one method whose stream Python promises to keep;
+data come from the raw stream of NumPy's Philox, which NumPy promises to keep.
 """
 import math
 import random
@@ -79,10 +79,12 @@ class Value:
     name: str
     shape: tuple
     type: str = "f32"
-    # About how large the elements are, so that weights can bring them back to ordinary size.
+    # About how large the elements are, so that weights can bring them back to
+    # ordinary size.
     spread: float = 1.0
-    # Whether every engine must compute the very same bits: what comes from inputs by moving
-    # data, or whole numbers. Only such values may be compared, rounded or sorted.
+    # Whether every engine must compute the very same bits: what comes from
+    # inputs by moving data, or whole numbers. Only such values may be compared,
+    # rounded or sorted.
     exact: bool = False
 
     @property
@@ -138,7 +140,8 @@ class Graph:
         return (np.atleast_1d(raw)[:count] >> np.uint64(32)).astype(np.int64)
 
     def noise(self, shape, size=1.0, mean=0.0):
-        """Evenly spread floats of a standard deviation; multiples of 2^-12 times a size."""
+        """Evenly spread floats of a standard deviation; multiples of 2^-12
+        times a size."""
         steps = (self.bits(math.prod(shape)) >> 19).astype(
             np.float64
         ) / 4096 - 1  # [-1, 1)
@@ -195,7 +198,8 @@ class Graph:
         return value
 
     def weights(self, shape, fan, source=1.0, size=1.0):
-        """Weights that make a sum over `fan` elements of size `source` one of size `size`."""
+        """Weights that make a sum over `fan` elements of size `source` one of
+        size `size`."""
         return self.constant(
             self.noise(shape, size / (math.sqrt(fan) * max(source, 1e-2))), "w"
         )
@@ -219,8 +223,8 @@ class Graph:
         keep=True,
         **attributes,
     ):
-        """A node; its results. Inputs may be None where ONNX has an optional one. The last
-        type and spread hold for all results that have none."""
+        """A node; its results. Inputs may be None where ONNX has an optional
+        one. The last type and spread hold for all results that have none."""
         outputs = []
         for i, shape in enumerate(shapes):
             outputs.append(
@@ -263,7 +267,8 @@ class Graph:
         keep=True,
         **attributes,
     ):
-        """A node with one result. Shape and spread are those of the first input unless given."""
+        """A node with one result. Shape and spread are those of the first input
+        unless given."""
         shape = inputs[0].shape if shape is None else shape
         spread = inputs[0].spread if spread is None else spread
         return self.many(
@@ -273,7 +278,8 @@ class Graph:
     # -- choices -----------------------------------------------------------------------------
 
     def choose(self, wanted=lambda v: True):
-        """A value that fits, rather a late or an unused one; None where there is none."""
+        """A value that fits, rather a late or an unused one; None where there
+        is none."""
         fitting = [v for v in self.values if wanted(v)]
         if not fitting:
             return None

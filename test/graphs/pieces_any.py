@@ -1,5 +1,5 @@
-"""Pieces for values of any rank: element-wise layers with broadcasting, data movement,
-reductions, and side paths of whole numbers and truth values.
+"""Pieces for values of any rank: element-wise layers with broadcasting, data
+movement, reductions, and side paths of whole numbers and truth values.
 """
 import math
 
@@ -111,7 +111,8 @@ ACTIVATIONS = [
 
 
 def unary(graph, x):
-    """Functions, kept to where they are smooth: 1e-7 at their operand is little behind them."""
+    """Functions, kept to where they are smooth: 1e-7 at their operand is little
+    behind them."""
     draw, wide = graph.draw, x.shape
     kind = draw.pick(
         [
@@ -272,7 +273,8 @@ def with_other(graph, x):
 
 
 def with_part(graph, x):
-    """A value with something smaller of its own: a reduction or a slice of extent one."""
+    """A value with something smaller of its own: a reduction or a slice of
+    extent one."""
     draw = graph.draw
     axes = draw.sample(range(x.rank), draw.between(1, x.rank))
     if draw.chance(0.6):
@@ -389,7 +391,8 @@ def reduce(graph, x):
 
 
 def normalised(graph, x, axes):
-    """(x - mean) / sqrt(variance + eps), spelled out, with a scale and a shift."""
+    """(x - mean) / sqrt(variance + eps), spelled out, with a scale and a
+    shift."""
     draw = graph.draw
     mean = reduction(graph, x, "ReduceMean", axes, True)
     centred = graph.node("Sub", [x, mean], x.shape)
@@ -473,7 +476,8 @@ def concat(graph, parts, axis):
 
 
 def join(graph, x):
-    """A concatenation with whatever fits: itself, other values, constants, inputs."""
+    """A concatenation with whatever fits: itself, other values, constants,
+    inputs."""
     draw = graph.draw
     axis = draw.weighted(
         [
@@ -828,7 +832,8 @@ def trilu(graph, x):
 
 
 def truth(graph, shape):
-    """A condition of a shape that broadcasts to this one, on which all engines agree."""
+    """A condition of a shape that broadcasts to this one, on which all engines
+    agree."""
     draw = graph.draw
     some = tuple(d if draw.chance(0.7) else 1 for d in shape)
     known = graph.choose(
@@ -979,7 +984,8 @@ def numbers(graph, x):
 
 
 def sort(graph, x):
-    """Positions and order of exact values; of equal ones the first comes first."""
+    """Positions and order of exact values; of equal ones the first comes
+    first."""
     draw = graph.draw
     axis = draw.below(x.rank)
     if not x.exact:

@@ -1,7 +1,7 @@
 """Pieces of vision models: what takes [N, C, spatial...] values of rank 3 to 5.
 
-Each piece is a function of a graph and a value that adds nodes and returns a value, or None
-where the value does not suit it.
+Each piece is a function of a graph and a value that adds nodes and returns a
+value, or None where the value does not suit it.
 """
 import math
 
@@ -90,8 +90,9 @@ def window(graph, value, sizes, strides=(1, 1, 1, 2, 2, 3), dilate=True):
 
 
 def slid(extents, kernel, stride, dilation, before, after, up=False):
-    """Extents of a window's results, or None; `up`: with ceil_mode, but none where a window
-    would begin in the padding behind: whether that one counts changed between operator sets.
+    """Extents of a window's results, or None; `up`: with ceil_mode, but none
+    where a window would begin in the padding behind: whether that one counts
+    changed between operator sets.
     """
     result = []
     for n, k, s, d, b, a in zip(
@@ -181,7 +182,8 @@ def conv(
 
 
 def conv_block(graph, x, **options):
-    """A convolution with what usually follows it, which the compiler makes part of it."""
+    """A convolution with what usually follows it, which the compiler makes part
+    of it."""
     draw = graph.draw
     y = conv(graph, x, **options)
     if y is None:
@@ -359,7 +361,8 @@ def pool(graph, x):
     op = draw.weighted([(4, "MaxPool"), (4, "AveragePool"), (1, "LpPool")])
     if op != "MaxPool" and not (op == "AveragePool" and graph.opset >= 19):
         dilation = [1] * len(kernel)
-    # No window may lie in the padding alone: its average and its maximum are nothing.
+    # No window may lie in the padding alone: its average and its maximum are
+    # nothing.
     wide = [
         n >= (k - 1) * d + 1 for n, k, d in zip(spatial(x), kernel, dilation)
     ]
@@ -453,8 +456,8 @@ def squeeze_excite(graph, x):
 
 
 def ghost(graph, x):
-    """GhostNet: half of the channels by a cheap depthwise convolution, both concatenated,
-    perhaps cut to a wanted number of channels."""
+    """GhostNet: half of the channels by a cheap depthwise convolution, both
+    concatenated, perhaps cut to a wanted number of channels."""
     draw = graph.draw
     depth = draw.pick(
         [
@@ -533,7 +536,8 @@ def channel_shuffle(graph, x):
 
 
 def shuffle_unit(graph, x):
-    """ShuffleNet: one half of the channels passes, the other is convolved; both are shuffled."""
+    """ShuffleNet: one half of the channels passes, the other is convolved; both
+    are shuffled."""
     draw = graph.draw
     depth = x.shape[1]
     if depth < 2:
@@ -590,7 +594,8 @@ def split_channels(graph, x, sizes):
 
 
 def branches(graph, x):
-    """Inception, SPP, dense blocks: several layers of one value, concatenated."""
+    """Inception, SPP, dense blocks: several layers of one value,
+    concatenated."""
     draw = graph.draw
     parts = [x] if draw.chance(0.5) else []
     for _ in range(draw.between(1, 3)):
@@ -624,7 +629,8 @@ def branches(graph, x):
 
 
 def inverted_residual(graph, x):
-    """MobileNet: wider, depthwise, perhaps squeeze-and-excitation, narrower, added."""
+    """MobileNet: wider, depthwise, perhaps squeeze-and-excitation, narrower,
+    added."""
     draw = graph.draw
     wide = x.shape[1] * draw.pick([2, 3])
     if not graph.fits((x.shape[0], wide, *spatial(x))):

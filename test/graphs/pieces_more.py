@@ -1,5 +1,5 @@
-"""Pieces that are rarer in models: sub-graphs of shapes and of constants, quantised values,
-scattering and sampling.
+"""Pieces that are rarer in models: sub-graphs of shapes and of constants,
+quantised values, scattering and sampling.
 """
 import math
 
@@ -18,7 +18,8 @@ from pieces_any import (
 
 
 def folded(graph, x):
-    """A branch of constants alone, which compilers compute themselves; it may be an output."""
+    """A branch of constants alone, which compilers compute themselves; it may
+    be an output."""
     draw = graph.draw
     y = graph.constant(graph.noise(draw.pick(operand_shapes(graph, x)), 0.5))
     for _ in range(draw.between(1, 2)):
@@ -36,7 +37,8 @@ def folded(graph, x):
 
 
 def shaped(graph, x):
-    """A shape that the graph computes, as exporters of dynamic models leave it."""
+    """A shape that the graph computes, as exporters of dynamic models leave
+    it."""
     draw = graph.draw
     shape = graph.node(
         "Shape", [x], (x.rank,), type="i64", exact=True, keep=False
@@ -92,7 +94,8 @@ def scale(graph, number):
 
 
 def quantised(graph, x):
-    """To 8 bits and back. Only of exact values and by powers of two: all engines round alike."""
+    """To 8 bits and back. Only of exact values and by powers of two: all
+    engines round alike."""
     if not x.exact or not x.elements:
         return None
     draw = graph.draw
@@ -167,7 +170,8 @@ def vector_product(graph, x):
 
 
 def scatter(graph, x):
-    """Some rows of a value replaced, as caches of keys and values are filled."""
+    """Some rows of a value replaced, as caches of keys and values are
+    filled."""
     draw = graph.draw
     axis = draw.below(x.rank) if draw.chance(0.5) else 0
     count = draw.between(1, x.shape[axis])

@@ -1,4 +1,5 @@
-"""Pieces of language and audio models: what takes [..., rows, columns] values."""
+"""Pieces of language and audio models: what takes [..., rows, columns]
+values."""
 import math
 
 import numpy as np
@@ -144,8 +145,8 @@ def heads_of(graph, x, heads, perm=(0, 2, 1, 3)):
 
 
 def attention(graph, x):
-    """Heads of scaled dot products, perhaps with keys and values of the past before those of
-    today, which are then results as well, and with a mask."""
+    """Heads of scaled dot products, perhaps with keys and values of the past
+    before those of today, which are then results as well, and with a mask."""
     draw = graph.draw
     if x.rank != 3 or x.shape[1] > 80:
         return None
@@ -354,7 +355,8 @@ def feed_forward(graph, x):
 
 
 def rotary(graph, x):
-    """Rotary positions as exporters spell them out: halves swapped, one of them negated."""
+    """Rotary positions as exporters spell them out: halves swapped, one of them
+    negated."""
     depth = x.shape[-1]
     if depth < 2 or depth % 2 or x.rank < 2:
         return None
@@ -384,7 +386,8 @@ def rotary(graph, x):
 
 
 def recurrent(graph, x):
-    """LSTM, GRU or RNN over [S, N, D], with transposes around where a batch comes first."""
+    """LSTM, GRU or RNN over [S, N, D], with transposes around where a batch
+    comes first."""
     draw = graph.draw
     if x.rank != 3:
         return None

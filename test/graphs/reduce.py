@@ -4,10 +4,11 @@
     reduce.py build/graphs/1234              writes build/graphs/1234.small
     reduce.py FOLDER -o SMALL --plan K --target x86-64-v3
 
-FOLDER is one that run.py left: a case and failure.json, which names plans, target and
-class. Nodes are dropped by making a value an output and forgetting what follows it, by
-making it an input (of the value that ONNX Runtime computes there) and forgetting what leads
-to it, and by passing a node's operand on in its place; until none of it can be done.
+FOLDER is one that run.py left: a case and failure.json, which names plans,
+target and class. Nodes are dropped by making a value an output and forgetting
+what follows it, by making it an input (of the value that ONNX Runtime computes
+there) and forgetting what leads to it, and by passing a node's operand on in
+its place; until none of it can be done.
 """
 import argparse
 import copy
@@ -205,7 +206,8 @@ class Reducer:
             for i, name in enumerate(names)
         }
 
-    # Ways to make a model smaller: pairs of what to try and a function that tries it.
+    # Ways to make a model smaller: pairs of what to try and a function that
+    # tries it.
 
     def fewer_outputs(self, model, values):
         names = [o.name for o in model.proto.graph.output]

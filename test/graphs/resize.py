@@ -1,4 +1,5 @@
-"""Resizes of images: every mode, with scales and coordinates that fall on whole numbers."""
+"""Resizes of images: every mode, with scales and coordinates that fall on whole
+numbers."""
 import math
 
 import numpy as np

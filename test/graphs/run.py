@@ -1,19 +1,22 @@
 #!/usr/bin/python3
-"""Tries random graphs, and folders with cases, against ONNX Runtime and against themselves.
+"""Tries random graphs, and folders with cases, against ONNX Runtime and against
+themselves.
 
     run.py --from 1000 --count 500          seeds 1000 to 1499
     run.py --cases FOLDER...                what stands in folders, with every plan and target
     run.py --found                          what was found before: data/, ../shared/regress/graphs
     run.py --from 1000 --count 500 --compiler-flag=--check-bounds
 
-Each seed draws two plans of nnv12c (none, K, K+C, K+C+P, continuous) and one target; every
-bundle runs on 1, 2, 3 and 7 threads. Outputs must be ONNX Runtime's, and equal bit by bit for
-all threads, and for plans that call the same kernels (trial.py has it exactly). Without
-onnxruntime-node (tools/check installs it) only the latter is tried.
+Each seed draws two plans of nnv12c (none, K, K+C, K+C+P, continuous) and one
+target; every bundle runs on 1, 2, 3 and 7 threads. Outputs must be ONNX
+Runtime's, and equal bit by bit for all threads, and for plans that call the
+same kernels (trial.py has it exactly). Without onnxruntime-node (tools/check
+installs it) only the latter is tried.
 
-A failure is one line: the seed, its class, what was found. Its folder under --work holds
-the model, inputs, ONNX Runtime's outputs and the commands; reduce.py makes it small. The
-last line is "N graphs, N failed"; after an interrupt the one before it says how to go on.
+A failure is one line: the seed, its class, what was found. Its folder under
+--work holds the model, inputs, ONNX Runtime's outputs and the commands;
+reduce.py makes it small. The last line is "N graphs, N failed"; after an
+interrupt the one before it says how to go on.
 """
 import argparse
 import json
@@ -40,7 +43,8 @@ from nnv12tools import LineServer, ToolError  # noqa: E402
 
 
 class Answers:
-    """ONNX Runtime in a process of its own, started again where a model ended it."""
+    """ONNX Runtime in a process of its own, started again where a model ended
+    it."""
 
     def __init__(self, modules):
         self.modules, self.server = modules, None
@@ -68,7 +72,8 @@ class Answers:
 
 
 def drawn(seed, args, tools):
-    """What a seed is tried with; another target where its own does not run here."""
+    """What a seed is tried with; another target where its own does not run
+    here."""
     draw = Draw(seed + 2**40)
     plans = draw.sample(list(trial.PLANS), 2)
     target = draw.weighted([(5, "x86-64-v4"), (4, "x86-64-v3"), (1, "aarch64")])
@@ -105,7 +110,8 @@ def write_failure(folder, failure, setup):
 
 
 def try_seed(job):
-    """One line that says what failed, or None; and how many pairs of plans had the same kernels."""
+    """One line that says what failed, or None; and how many pairs of plans had
+    the same kernels."""
     seed, args, tools = job
     folder, work = args.work / str(seed), args.work / f"at.{os.getpid()}"
     setup = drawn(seed, args, tools)
@@ -159,7 +165,8 @@ def try_folder(job):
 
 
 def start_worker(modules):
-    """Of each process: an ONNX Runtime of its own; an interrupt is the parent's to handle."""
+    """Of each process: an ONNX Runtime of its own; an interrupt is the parent's
+    to handle."""
     global answers
     answers = Answers(modules)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,7 +1,8 @@
-"""One case, compiled with some plans for one target and run with some numbers of threads.
+"""One case, compiled with some plans for one target and run with some numbers
+of threads.
 
-A case is a folder with model.onnx, input_I.npy, case.json, and output_I.npy where ONNX
-Runtime has answered. What must hold:
+A case is a folder with model.onnx, input_I.npy, case.json, and output_I.npy
+where ONNX Runtime has answered. What must hold:
 
 - nnv12c and nnv12-run end as they should: no crash, no refusal, no end that does not come;
 - outputs are ONNX Runtime's within TOLERANCE;
@@ -18,10 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-# As nnv12-run --expect has it: |a-b| <= 1e-4 * max|b| + 1e-5. An output is a chain of some ten
-# sums of up to some thousand products in f32, in another order than ONNX Runtime's: the error
-# of each is some 1e-7 of its largest element, and the worst of 1,592 outputs was 3.4e-6 beside. Faults move
-# whole elements.
+# As nnv12-run --expect has it: |a-b| <= 1e-4 * max|b| + 1e-5. An output is a
+# chain of some ten sums of up to some thousand products in f32, in another
+# order than ONNX Runtime's: the error of each is some 1e-7 of its largest
+# element, and the worst of 1,592 outputs was 3.4e-6 beside. Faults move whole
+# elements.
 TOLERANCE, LEAST = 1e-4, 1e-5
 THREADS = (1, 2, 3, 7)
 PLANS = {
@@ -36,8 +38,8 @@ TIMEOUT = 120  # seconds: nothing takes ten
 
 
 class Failure(Exception):
-    """`kind` is one of a few words, `text` one line about it, `commands` what was called,
-    `plan` the one that failed where it was one."""
+    """`kind` is one of a few words, `text` one line about it, `commands` what
+    was called, `plan` the one that failed where it was one."""
 
     def __init__(self, kind, text, commands=()):
         super().__init__(f"{kind}: {text}")
@@ -49,8 +51,8 @@ class Failure(Exception):
         self.plan = None
 
     def alike(self, other):
-        """Whether both are likely one fault: of one kind and, for messages, of the same words.
-        Damaged memory ends a process here or there."""
+        """Whether both are likely one fault: of one kind and, for messages, of
+        the same words. Damaged memory ends a process here or there."""
 
         def words(text):
             return re.sub(r"'[^']*'|[0-9][0-9.x,e+-]*|/\S+", "#", text)
@@ -111,7 +113,8 @@ class Toolbox:
 
 
 def crash_place(lines):
-    """The innermost function of ours on a stack that LLVM printed, else what was said first."""
+    """The innermost function of ours on a stack that LLVM printed, else what
+    was said first."""
     for line in lines:
         frame = re.match(
             r" *#[0-9]+ 0x[0-9a-f]+ (.*(?:nnv12::|anonymous namespace).*)", line
@@ -157,7 +160,8 @@ def call(kind, command, timeout=TIMEOUT):
 
 
 def kernels_of(tools, bundle):
-    """The operations of a first run and of later runs: pairs of layer and kernel, in order."""
+    """The operations of a first run and of later runs: pairs of layer and
+    kernel, in order."""
     program = json.loads(
         call("inspect", [tools.bin_dir / "nnv12-inspect", bundle, "--json"])
     )["programs"][0]
@@ -220,7 +224,8 @@ def try_plan(tools, case, work, plan, setup):
     expected = load_outputs(case, len(list(case.glob("output_*.npy"))))
     seen = {}
     for number, count in enumerate(setup.threads):
-        # A first run finds fresh memory, a later one what the one before left there.
+        # A first run finds fresh memory, a later one what the one before left
+        # there.
         for when, option in (("first", []), ("later", ["--runs=3"])):
             if when == "later" and plan == "continuous":
                 option = ["--settle"]
@@ -248,7 +253,8 @@ def try_plan(tools, case, work, plan, setup):
                         f"{wrong}",
                         commands,
                     )
-            # Where kernels change, a later run may round otherwise than the first.
+            # Where kernels change, a later run may round otherwise than the
+            # first.
             key = (
                 "later" if when == "later" and plan == "continuous" else "first"
             )
@@ -286,7 +292,8 @@ def unequal(a, b):
 
 
 def try_case(tools, case, work, setup):
-    """Raises a Failure, or returns how many pairs of plans had the same kernels."""
+    """Raises a Failure, or returns how many pairs of plans had the same
+    kernels."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     known, pairs = [], 0

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """Compiles whole models and compares their outputs with ONNX Runtime's.
 
-They come in groups: `own` under data/, `shared` beside the repository (../shared, or where
-NNV12_SHARED says), and its `zoo`, whose answers are asked of ONNX Runtime once and kept in
-the build folder. Each model runs with one, two and three threads. The comparison is that of
-`nnv12-run --expect`, and threads must not change a bit. Exits with 77 where nothing fails
-but a group cannot run here.
+They come in groups: `own` under data/, `shared` beside the repository
+(../shared, or where NNV12_SHARED says), and its `zoo`, whose answers are asked
+of ONNX Runtime once and kept in the build folder. Each model runs with one, two
+and three threads. The comparison is that of `nnv12-run --expect`, and threads
+must not change a bit. Exits with 77 where nothing fails but a group cannot run
+here.
 """
 import argparse
 import subprocess

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Makes squeezenet.onnx of this folder from the published model: make_model.py IN OUT
+"""Makes squeezenet.onnx of this folder from the published model: make_model.py
+IN OUT
 
-Weights, all of which 16 bits can hold, are stored so, with a Cast to float behind
-each: half the size, the same answers.
+Weights, all of which 16 bits can hold, are stored so, with a Cast to float
+behind each: half the size, the same answers.
 """
 import sys
 

@@ -107,8 +107,8 @@ def progress(row):
 
 
 def _memory(turns, more):
-    """Peak memory and what is allowed, of the cold run where that is nearest: bundle, arena,
-    8 MB and `more`, a function of the bundle's note."""
+    """Peak memory and what is allowed, of the cold run where that is nearest:
+    bundle, arena, 8 MB and `more`, a function of the bundle's note."""
 
     def pair(sample):
         note = turns["bundles"][sample["sitting"]]
@@ -301,8 +301,8 @@ def _continuous(rows, threads, limits):
         one, two, three, later = (
             run("continuous", *r) for r in ((0, 1), (1, 2), (2, 5), (5, None))
         )
-        # The same runs of a process of the same age: early ones are slower in any. The third
-        # to the fifth, since later ones would hide a slow third.
+        # The same runs of a process of the same age: early ones are slower in
+        # any. The third to the fifth, since later ones would hide a slow third.
         warm_two, warm_three, warm_later = (
             run("warm-only", *r) for r in ((1, 2), (2, 5), (5, None))
         )
@@ -354,7 +354,8 @@ def _throttled(rows, threads, limits):
             note, samples = part["bundle"], part["samples"]
             if len(line) == 1:
                 line.append(f"{note['model'] / MB:.2f}")
-            # In smaller files, headers and page alignment weigh more than weights.
+            # In smaller files, headers and page alignment weigh more than
+            # weights.
             if note["model"] > MB:
                 large += 1
                 fewer += note["bundle"] < note["model"]

@@ -1,5 +1,6 @@
-# What tools/check, tools/demo and their like share: packages, configuring, building.
-# Sourced by bash scripts that stand in tools/; changes to the top of the project.
+# What tools/check, tools/demo and their like share: packages, configuring,
+# building. Sourced by bash scripts that stand in tools/; changes to the top of
+# the project.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -14,7 +15,8 @@ packages_test=(
   clang g++-aarch64-linux-gnu libclang-rt-14-dev libgtest-dev libonnx-testdata
   python3 python3-numpy python3-onnx qemu-user
 )
-# Only the comparison with ONNX Runtime wants Node.js; any installed one will do.
+# Only the comparison with ONNX Runtime wants Node.js; any installed one will
+# do.
 packages_peers=(nodejs npm)
 
 # Debian's Python, which is the one that sees python3-onnx and python3-numpy.
@@ -48,8 +50,8 @@ install_packages() {
     apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
-# configure PRESET [CMAKE_OPTION...]: a build folder of CMakePresets.json; anew where what
-# an older checkout left there does not fit any more.
+# configure PRESET [CMAKE_OPTION...]: a build folder of CMakePresets.json; anew
+# where what an older checkout left there does not fit any more.
 configure() { cmake --preset "$@" || cmake --fresh --preset "$@"; }
 
 # build FOLDER [TARGET...]: all targets where none is named.
@@ -60,14 +62,15 @@ build() {
   cmake --build "$folder" --parallel "$jobs" "${targets[@]}"
 }
 
-# Where models and media beside the repository lie, or nothing. NNV12_SHARED names
-# another place; an empty value says that there is none.
+# Where models and media beside the repository lie, or nothing. NNV12_SHARED
+# names another place; an empty value says that there is none.
 shared_folder() {
   local folder=${NNV12_SHARED-$PWD/../shared}
   [ -n "$folder" ] && [ -d "$folder/models" ] && (cd "$folder" && pwd) || true
 }
 
-# peers: onnxruntime-node of the pinned version in build/peers; prints node_modules.
+# peers: onnxruntime-node of the pinned version in build/peers; prints
+# node_modules.
 onnxruntime_version=1.30.0
 peers() {
   local modules=$PWD/build/peers/node_modules

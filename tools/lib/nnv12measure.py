@@ -1,4 +1,5 @@
-"""What the measuring scripts share: figures with their noise, cold files, slow storage, busy cores.
+"""What the measuring scripts share: figures with their noise, cold files, slow
+storage, busy cores.
 
 Times are milliseconds unless a name says otherwise.
 """
@@ -29,9 +30,9 @@ def cpu_name():
 
 
 def gather(work, modules, names=None):
-    """The models to measure on: those beside the repository, then its own. The zoo is
-    filled with weights in `work`/zoo. Without `modules` (no ONNX Runtime to ask for
-    answers) only what is filled already is taken of it."""
+    """The models to measure on: those beside the repository, then its own. The
+    zoo is filled with weights in `work`/zoo. Without `modules` (no ONNX Runtime
+    to ask for answers) only what is filled already is taken of it."""
     cases = []
     shared = nnv12tools.shared_folder()
     if shared:
@@ -44,8 +45,9 @@ def gather(work, modules, names=None):
 
 
 def interleaved(ours, peer, rounds, slice_ms, pause):
-    """Lists of rounds, each a list of nanoseconds, of ours and of the peer: functions that
-    take a number of runs. They take turns of `slice_ms`, with a pause between.
+    """Lists of rounds, each a list of nanoseconds, of ours and of the peer:
+    functions that take a number of runs. They take turns of `slice_ms`, with a
+    pause between.
     """
 
     def count(times):
@@ -122,9 +124,9 @@ def _residency(fd, size):
 
 
 def back_memory(size):
-    """In a virtual machine free memory may have been given back to the host, which takes
-    milliseconds to supply 2 MB of it again. More than `size` bytes are used, and are free
-    then; as nnv12-bench does before its cold runs."""
+    """In a virtual machine free memory may have been given back to the host,
+    which takes milliseconds to supply 2 MB of it again. More than `size` bytes
+    are used, and are free then; as nnv12-bench does before its cold runs."""
     available = os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE
     size = min(size + min((64 << 20) + 3 * size, 512 << 20), available // 4)
     with mmap.mmap(
@@ -137,8 +139,8 @@ def back_memory(size):
 
 
 def evict(path, allowed=0.01):
-    """Drops a file from the page cache and makes sure that it is gone: no process may
-    have it mapped. Raises ToolError where pages stay."""
+    """Drops a file from the page cache and makes sure that it is gone: no
+    process may have it mapped. Raises ToolError where pages stay."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(fd).st_size
@@ -156,8 +158,8 @@ def evict(path, allowed=0.01):
 
 
 def read_time(path, enter=None):
-    """Milliseconds to read all bytes of an evicted file, in a process that calls `enter`
-    first (Throttle.enter)."""
+    """Milliseconds to read all bytes of an evicted file, in a process that
+    calls `enter` first (Throttle.enter)."""
     evict(path)
     script = (
         "import os,sys,time\n"
@@ -176,9 +178,9 @@ def read_time(path, enter=None):
 
 
 class Throttle:
-    """Reads of the block device under `folder` limited to `rate` bytes a second for the
-    processes that enter: pass `enter` as preexec_fn. Control groups, version 1 or 2.
-    Raises ToolError where the machine cannot."""
+    """Reads of the block device under `folder` limited to `rate` bytes a second
+    for the processes that enter: pass `enter` as preexec_fn. Control groups,
+    version 1 or 2. Raises ToolError where the machine cannot."""
 
     def __init__(self, folder, rate):
         device = _disk_of(folder)

@@ -1,6 +1,8 @@
-"""The runtime's C API (runtime/include/nnv12.h) in this process, by way of ctypes.
+"""The runtime's C API (runtime/include/nnv12.h) in this process, by way of
+ctypes.
 
-For benchmarks: a run through it costs some two microseconds more than one from C.
+For benchmarks: a run through it costs some two microseconds more than one from
+C.
 """
 import ctypes as c
 import json
@@ -103,9 +105,9 @@ def _empty(info):
 
 
 class Session:
-    """One bundle, opened and run with the given threads. `inputs`: pairs of name and
-    .npy file, or None for zeros. `open_ns`: how long opening it and making the session
-    took. Raises RuntimeError with the library's message."""
+    """One bundle, opened and run with the given threads. `inputs`: pairs of
+    name and .npy file, or None for zeros. `open_ns`: how long opening it and
+    making the session took. Raises RuntimeError with the library's message."""
 
     def __init__(self, library, bundle, inputs, threads):
         self.lib = c.CDLL(str(library))
@@ -190,7 +192,8 @@ class Session:
         return times
 
     def settle(self, runs=1000):
-        """Runs until every switch is taken: in continuous mode the kernels for warm runs."""
+        """Runs until every switch is taken: in continuous mode the kernels for
+        warm runs."""
         info = _SessionInfo(c.sizeof(_SessionInfo))
         for _ in range(runs):
             self.run(1)
@@ -223,8 +226,8 @@ def open_times(library, bundle, count):
 
 
 def main(library, bundle, threads, runs, *inputs):
-    """For scripts: what a fresh process meets in its first `runs` runs, as one line of
-    JSON, in nanoseconds. The first begins with opening the bundle."""
+    """For scripts: what a fresh process meets in its first `runs` runs, as one
+    line of JSON, in nanoseconds. The first begins with opening the bundle."""
     session = Session(
         library, bundle, [i.rsplit("=", 1) for i in inputs], int(threads)
     )

@@ -27,8 +27,9 @@ def shape_text(dims):
 
 
 def call(command, timeout=600, stderr=subprocess.PIPE, **options):
-    """Runs a command and returns what it prints, with `stderr=subprocess.STDOUT` on both
-    channels; raises ToolError with one line that says what went wrong."""
+    """Runs a command and returns what it prints, with
+    `stderr=subprocess.STDOUT` on both channels; raises ToolError with one line
+    that says what went wrong."""
     try:
         done = subprocess.run(
             [str(c) for c in command],
@@ -64,8 +65,9 @@ def call(command, timeout=600, stderr=subprocess.PIPE, **options):
 
 @dataclass
 class Tools:
-    """The built tools: nnv12c of one folder, nnv12-run of the same or, for another
-    architecture, of another folder behind an emulator's command line."""
+    """The built tools: nnv12c of one folder, nnv12-run of the same or, for
+    another architecture, of another folder behind an emulator's command
+    line."""
 
     compiler_dir: Path
     run_dir: Path = None
@@ -115,7 +117,8 @@ class Tools:
     def compile(
         self, model, bundle, shapes=(), constants=(), options=(), timeout=600
     ):
-        """shapes: pairs of name and dims; constants: pairs of name and .npy or .pb file."""
+        """shapes: pairs of name and dims; constants: pairs of name and .npy or
+        .pb file."""
         command = [self.compiler_dir / "nnv12c", model, "-o", bundle]
         command += [f"--shape={n}={shape_text(d)}" for n, d in shapes]
         command += [f"--constant={n}={f}" for n, f in constants]
@@ -139,7 +142,8 @@ class Tools:
 
 @dataclass
 class Case:
-    """A model with inputs and the outputs that it must give (output_I.npy in `folder`)."""
+    """A model with inputs and the outputs that it must give (output_I.npy in
+    `folder`)."""
 
     name: str
     model: Path
@@ -191,7 +195,8 @@ def shared_cases(shared):
 
 
 def _hydrate(source, hydrate, folder, modules):
-    """Fills in the weights of a stripped graph and asks ONNX Runtime for its answer."""
+    """Fills in the weights of a stripped graph and asks ONNX Runtime for its
+    answer."""
     import onnx
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -216,9 +221,9 @@ def _hydrate(source, hydrate, folder, modules):
 
 
 def zoo_cases(shared, work, modules, names=None):
-    """The graphs of shared/zoo with weights, in folders under `work` that are filled
-    once; of `names` alone where given. `modules`: node_modules with onnxruntime-node;
-    None: graphs that are not filled yet are left out."""
+    """The graphs of shared/zoo with weights, in folders under `work` that are
+    filled once; of `names` alone where given. `modules`: node_modules with
+    onnxruntime-node; None: graphs that are not filled yet are left out."""
     cases = []
     for source in sorted((shared / "zoo").glob("*.onnx")):
         if names and source.stem not in names:
@@ -271,8 +276,9 @@ class LineServer:
 
 
 class Peer(LineServer):
-    """ONNX Runtime in a process of its own (ort.js). `way`: "default", or "tuned" for a
-    model in ORT format. The first question other than `ready` makes the session.
+    """ONNX Runtime in a process of its own (ort.js). `way`: "default", or
+    "tuned" for a model in ORT format. The first question other than `ready`
+    makes the session.
     """
 
     def __init__(self, modules, model, inputs, threads=1, way="default"):
@@ -290,5 +296,6 @@ class Peer(LineServer):
 
 
 def find_peers():
-    """node_modules with onnxruntime-node, installed where it is missing; or ToolError."""
+    """node_modules with onnxruntime-node, installed where it is missing; or
+    ToolError."""
     return Path(call(["bash", "-c", f". '{LIB}/common.sh' && peers"]).strip())

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Writes an ONNX model from text in a test: onnx_text.py TEST NAME OUT.onnx
 
-The text is in ONNX's own syntax (onnx.parser), between a line `=== NAME opset=13` and the
-next `===`. The header with the operator set is added. After `=== NAME python` comes
-Python that sets `model`, for models that the syntax refuses.
+The text is in ONNX's own syntax (onnx.parser), between a line `=== NAME
+opset=13` and the next `===`. The header with the operator set is added. After
+`=== NAME python` comes Python that sets `model`, for models that the syntax
+refuses.
 """
 import re
 import sys

@@ -1,4 +1,5 @@
-"""npy.py FILE TYPE SHAPE: writes a .npy file of 0, 1, 2... without needing NumPy."""
+"""npy.py FILE TYPE SHAPE: writes a .npy file of 0, 1, 2... without needing
+NumPy."""
 import struct
 import sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# killed.sh MODEL FOLDER: kills compiles at several moments; the output must always be
-# the old file or the complete new one (FOLDER/a.nnv).
+# killed.sh MODEL FOLDER: kills compiles at several moments; the output must
+# always be the old file or the complete new one (FOLDER/a.nnv).
 set -eu
 mkdir -p "$2/killed"
 for moment in 0.005 0.02 0.04 0.06 0.08 0.1 0.15 0.2 0.3; do

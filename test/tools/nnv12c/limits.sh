@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# limits.sh MODEL FOLDER: compiles under many limits on memory. Each compile either succeeds
-# or says in one line that memory is out, and then writes no bundle.
+# limits.sh MODEL FOLDER: compiles under many limits on memory. Each compile
+# either succeeds or says in one line that memory is out, and then writes no
+# bundle.
 set -u
 cd "$2"
 export TMPDIR=$2/tmp
