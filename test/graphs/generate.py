@@ -26,6 +26,7 @@ import pieces_image
 import pieces_more
 import pieces_sequence
 from graph import TYPES, Graph
+import pieces_shape
 
 IR_VERSION = 8
 
@@ -96,7 +97,7 @@ def tastes(draw):
 
 def fitting_pieces(graph, x, taste):
     if not x.is_float:
-        return pieces_any.MOVES if x.rank else [(1, pieces_any.expand)]
+        return pieces_any.MOVES if x.rank else [(1, pieces_shape.expand)]
     if not x.rank:
         return pieces_any.SCALAR_PIECES
     rows = pieces_any.PIECES + pieces_more.PIECES

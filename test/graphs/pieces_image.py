@@ -7,7 +7,9 @@ import math
 
 import numpy as np
 
-from pieces_any import activation, bias_shape, concat, normalised
+from pieces_elementwise import activation, bias_shape
+from pieces_reduce import normalised
+from pieces_shape import concat
 from resize import resize
 
 CHANNELS = [

@@ -6,15 +6,15 @@ import math
 import numpy as np
 
 from graph import TYPES
-from pieces_any import (
+from pieces_elementwise import (
     activation,
     broadcast,
     combine,
     operand_shapes,
-    reduce,
-    transpose,
     unary,
 )
+from pieces_reduce import reduce
+from pieces_shape import transpose
 
 
 def folded(graph, x):

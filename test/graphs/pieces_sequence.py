@@ -4,16 +4,9 @@ import math
 
 import numpy as np
 
-from pieces_any import (
-    activation,
-    broadcast,
-    concat,
-    factored,
-    gelu,
-    normalised,
-    reduction,
-    swish,
-)
+from pieces_elementwise import activation, broadcast, gelu, swish
+from pieces_reduce import normalised, reduction
+from pieces_shape import concat, factored
 
 
 def linear(graph, x, width, bias=True):
