@@ -413,14 +413,16 @@ def main():
         ):
             wrong += 1
             print(
-                f"FAIL {name}: passes or is gone; remove it from {suite.listed.name}"
+                f"FAIL {name}: passes or is gone; "
+                f"remove it from {suite.listed.name}"
             )
         elif not reason:
             wrong += 1
             print(f"FAIL {name}: no reason given in {suite.listed.name}")
     passed = len(faults) - len(failed)
     print(
-        f"conformance with ONNX {args.suite}: {passed} of {len(faults)} cases pass, {len(failed)} do not "
+        f"conformance with ONNX {args.suite}: "
+        f"{passed} of {len(faults)} cases pass, {len(failed)} do not "
         f"({sum(n in listed for n in failed)} of these expected), "
         f"{time.monotonic() - start:.0f} s"
     )

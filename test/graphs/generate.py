@@ -4,7 +4,8 @@ every machine.
 
     generate.py SEED FOLDER     writes FOLDER/model.onnx, FOLDER/input_I.npy
     generate.py SEED            prints the graph
-    generate.py --digest N      prints a digest of seeds 1 to N, to be the same everywhere
+    generate.py --digest N      prints a digest of seeds 1 to N, to be the same
+                                everywhere
 
 A graph grows piece by piece: a value is chosen among those that there are,
 rather a late one, and then a piece that fits it (pieces_*.py): a layer, or some
@@ -25,8 +26,8 @@ import pieces_any
 import pieces_image
 import pieces_more
 import pieces_sequence
-from graph import TYPES, Graph
 import pieces_shape
+from graph import TYPES, Graph
 
 IR_VERSION = 8
 
@@ -225,9 +226,8 @@ def listing(model):
     ):
         for v in values:
             kind = v.type.tensor_type
-            lines.append(
-                f"{word} {v.name} {[d.dim_value for d in kind.shape.dim]} {kind.elem_type}"
-            )
+            shape = [d.dim_value for d in kind.shape.dim]
+            lines.append(f"{word} {v.name} {shape} {kind.elem_type}")
     for node in model.graph.node:
         attributes = {
             a.name: helper.get_attribute_value(a)
@@ -237,9 +237,9 @@ def listing(model):
         operands = ", ".join(
             f"{n}{stored[n]}" if n in stored else n or "-" for n in node.input
         )
-        lines.append(
-            f"{', '.join(node.output)} = {node.op_type}({operands}) {attributes or ''}".rstrip()
-        )
+        results = ", ".join(node.output)
+        line = f"{results} = {node.op_type}({operands}) {attributes or ''}"
+        lines.append(line.rstrip())
     return "\n".join(lines)
 
 

@@ -129,7 +129,7 @@ class Graph:
         self.left = 0
         self.arrays = 0
 
-    # -- data --------------------------------------------------------------------------------
+    # -- data ------------------------------------------------------------------
 
     def bits(self, count):
         """`count` whole numbers of 32 bits."""
@@ -155,7 +155,7 @@ class Graph:
         numbers = self.bits(math.prod(shape)) % (most - least + 1) + least
         return numbers.astype(TYPES[type][1]).reshape(shape)
 
-    # -- values ------------------------------------------------------------------------------
+    # -- values ----------------------------------------------------------------
 
     def name(self, word):
         self.count += 1
@@ -210,7 +210,7 @@ class Graph:
     def scalar(self, number, rank=0):
         return self.constant(np.full((1,) * rank, number, np.float32), "s")
 
-    # -- nodes -------------------------------------------------------------------------------
+    # -- nodes -----------------------------------------------------------------
 
     def many(
         self,
@@ -275,7 +275,7 @@ class Graph:
             op, inputs, [shape], (type,), (spread,), exact, keep, **attributes
         )[0]
 
-    # -- choices -----------------------------------------------------------------------------
+    # -- choices ---------------------------------------------------------------
 
     def choose(self, wanted=lambda v: True):
         """A value that fits, rather a late or an unused one; None where there

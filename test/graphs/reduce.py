@@ -280,7 +280,8 @@ class Reducer:
                         if found and found.alike(failure):
                             model, failure = candidate, found
                             print(
-                                f"{model.size()} nodes after {self.trials} trials: {failure}",
+                                f"{model.size()} nodes after "
+                                f"{self.trials} trials: {failure}",
                                 flush=True,
                             )
                             break
@@ -332,12 +333,14 @@ def main():
     )
     if not setup.plans or not setup.target:
         sys.exit(
-            f"reduce.py: error: {args.folder}: found no failure.json, expected one, or --plan and --target"
+            f"reduce.py: error: {args.folder}: found no failure.json, "
+            "expected one, or --plan and --target"
         )
     modules, missing = runner.peers(args)
     if not modules:
         print(
-            f"without ONNX Runtime ({missing}) only whole outputs can be dropped"
+            f"without ONNX Runtime ({missing}) "
+            "only whole outputs can be dropped"
         )
     reducer = Reducer(
         args, runner.toolbox(args), runner.Answers(modules), setup

@@ -3,8 +3,10 @@
 themselves.
 
     run.py --from 1000 --count 500          seeds 1000 to 1499
-    run.py --cases FOLDER...                what stands in folders, with every plan and target
-    run.py --found                          what was found before: data/, ../shared/regress/graphs
+    run.py --cases FOLDER...                what stands in folders, with every
+                                            plan and target
+    run.py --found                          what was found before: data/,
+                                            ../shared/regress/graphs
     run.py --from 1000 --count 500 --compiler-flag=--check-bounds
 
 Each seed draws two plans of nnv12c (none, K, K+C, K+C+P, continuous) and one
@@ -183,8 +185,8 @@ def add_tool_arguments(parser):
         "--arm-dir",
         type=Path,
         default=nnv12tools.ROOT / "build/aarch64/bin",
-        help="folder of nnv12-run for aarch64, which a tenth of the seeds is for where there is one "
-        "and qemu-aarch64 (build/aarch64/bin)",
+        help="folder of nnv12-run for aarch64, which a tenth of the seeds is "
+        "for where there is one and qemu-aarch64 (build/aarch64/bin)",
     )
     parser.add_argument(
         "--target", choices=trial.TARGETS, help="only this target"
@@ -213,7 +215,8 @@ def add_tool_arguments(parser):
         action="append",
         default=[],
         metavar="FLAG",
-        help="passed on to nnv12c, e.g. --compiler-flag=--check-bounds; may be repeated",
+        help="passed on to nnv12c, e.g. --compiler-flag=--check-bounds; may be "
+        "repeated",
     )
     parser.add_argument(
         "--run-flag",
@@ -273,8 +276,9 @@ def parse():
     parser.add_argument(
         "--found",
         action="store_true",
-        help="cases of faults that were found: those in data/, and in ../shared/regress/graphs (or "
-        "where NNV12_SHARED says) where it is there",
+        help="cases of faults that were found: those in data/, and in "
+        "../shared/regress/graphs (or where NNV12_SHARED says) where it is "
+        "there",
     )
     parser.add_argument(
         "--jobs", type=int, default=2, help="graphs at a time (2)"
@@ -315,7 +319,8 @@ def case_folders(args):
     for folder in args.cases:
         if not folder.is_dir():
             sys.exit(
-                f"run.py: error: {folder}: found no such folder, expected one with a case"
+                f"run.py: error: {folder}: found no such folder, "
+                "expected one with a case"
             )
         found += (
             [folder]
@@ -349,18 +354,19 @@ def main():
                     print(line, flush=True)
                 if done % 500 == 0:
                     print(
-                        f"... {done} graphs, {failed} failed, {time.monotonic() - start:.0f} s",
+                        f"... {done} graphs, {failed} failed, "
+                        f"{time.monotonic() - start:.0f} s",
                         flush=True,
                     )
         except KeyboardInterrupt:
-            print(
-                f"\nstopped; go on with --from {args.first + max(0, done - len(folders))}"
-            )
+            seed = args.first + max(0, done - len(folders))
+            print(f"\nstopped; go on with --from {seed}")
     for folder in args.work.glob("at.*"):
         shutil.rmtree(folder)
     if seeds:
         print(
-            f"{pairs} pairs of plans had the same kernels; {time.monotonic() - start:.0f} s"
+            f"{pairs} pairs of plans had the same kernels; "
+            f"{time.monotonic() - start:.0f} s"
         )
     skipped = (
         ""

@@ -4,9 +4,11 @@ of threads.
 A case is a folder with model.onnx, input_I.npy, case.json, and output_I.npy
 where ONNX Runtime has answered. What must hold:
 
-- nnv12c and nnv12-run end as they should: no crash, no refusal, no end that does not come;
+- nnv12c and nnv12-run end as they should: no crash, no refusal, no end that
+  does not come;
 - outputs are ONNX Runtime's within TOLERANCE;
-- they are equal bit by bit for every number of threads, and in a first and a later run;
+- they are equal bit by bit for every number of threads, and in a first and a
+  later run;
 - and between plans whose operations call the same kernels.
 """
 import json
@@ -69,13 +71,13 @@ class Setup:
 
     plans: list
     target: str
-    planned: int = (
-        2  # how many threads plans are made for: never this machine's number
-    )
+    # How many threads plans are made for: never this machine's number.
+    planned: int = 2
     threads: tuple = THREADS  # how many it runs on
 
     def __str__(self):
-        return f"plans {' '.join(self.plans)} for {self.planned} threads, {self.target}"
+        plans = " ".join(self.plans)
+        return f"plans {plans} for {self.planned} threads, {self.target}"
 
 
 @dataclass
@@ -178,7 +180,10 @@ def kernels_of(tools, bundle):
 def differs(found, expected):
     """None, or in words where an output is not ONNX Runtime's."""
     if found.dtype != expected.dtype or found.shape != expected.shape:
-        return f"is {found.dtype}{list(found.shape)}, expected {expected.dtype}{list(expected.shape)}"
+        return (
+            f"is {found.dtype}{list(found.shape)}, "
+            f"expected {expected.dtype}{list(expected.shape)}"
+        )
     if found.dtype.kind != "f":
         wrong = found != expected
         error = wrong.astype(np.float64)
@@ -195,7 +200,8 @@ def differs(found, expected):
         return None
     at = np.unravel_index(int(error.argmax()), error.shape)
     return (
-        f"element {[int(i) for i in at]} of {list(found.shape)} is {found[at]}, expected {expected[at]}; "
+        f"element {[int(i) for i in at]} of {list(found.shape)} "
+        f"is {found[at]}, expected {expected[at]}; "
         f"{int(wrong.sum())} of {wrong.size} differ"
     )
 
@@ -249,8 +255,8 @@ def try_plan(tools, case, work, plan, setup):
                 if wrong:
                     raise Failure(
                         "wrong",
-                        f"output {i}, {plan}, {setup.target}, {count} threads, {when} run: "
-                        f"{wrong}",
+                        f"output {i}, {plan}, {setup.target}, "
+                        f"{count} threads, {when} run: {wrong}",
                         commands,
                     )
             # Where kernels change, a later run may round otherwise than the
@@ -266,7 +272,8 @@ def try_plan(tools, case, work, plan, setup):
                     kind = "runs" if count == other_count else "threads"
                     raise Failure(
                         kind,
-                        f"output {i}, {plan}, {setup.target}: {other_count} and {count} threads, "
+                        f"output {i}, {plan}, {setup.target}: "
+                        f"{other_count} and {count} threads, "
                         f"{when} run, differ in {unequal(a, b)}",
                         [compile_, other_run, run],
                     )
@@ -312,7 +319,8 @@ def try_case(tools, case, work, setup):
                     if a.tobytes() != b.tobytes():
                         raise Failure(
                             "plans",
-                            f"output {i}, {setup.target}: plans {other} and {name} with the same "
+                            f"output {i}, {setup.target}: "
+                            f"plans {other} and {name} with the same "
                             f"kernels differ in {unequal(a, b)}",
                             other_commands + commands,
                         )

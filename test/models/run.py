@@ -75,7 +75,8 @@ def run_case(tools, case, work, threads, options):
             )
             if done.returncode:
                 raise ToolError(
-                    f"{count} threads: exit {done.returncode}\n{done.stdout}{done.stderr}"
+                    f"{count} threads: exit {done.returncode}\n"
+                    f"{done.stdout}{done.stderr}"
                 )
             found = {f.name: f.read_bytes() for f in Path(outputs).iterdir()}
         first = first or found
@@ -139,7 +140,8 @@ def main():
     for line in skipped:
         print(f"skipped {line}")
     print(
-        f"models: {len(cases) - failed} passed, {failed} failed, {len(skipped)} groups skipped"
+        f"models: {len(cases) - failed} passed, {failed} failed, "
+        f"{len(skipped)} groups skipped"
     )
     if failed or not (cases or skipped):
         return 1

@@ -174,7 +174,8 @@ def _floor(rows, threads, limits):
         f"whole process adds, ms, largest median, {who}", max(process), 3
     )
     limits.add(
-        f"peak memory / (bundle + arena + prepared + inputs and outputs + 8 MB), largest, {who}",
+        "peak memory / (bundle + arena + prepared + inputs and outputs + 8 MB),"
+        f" largest, {who}",
         max(peak),
         1,
     )
@@ -379,13 +380,15 @@ def _throttled(rows, threads, limits):
         cells.append(line)
     for rate in rates:
         limits.add(
-            f"cold / reading at {rate} MB/s, geometric mean where storage sets the bound, {threads} thr.",
+            f"cold / reading at {rate} MB/s, geometric mean where storage sets "
+            f"the bound, {threads} thr.",
             geometric_mean(ratios[rate]),
             1.05,
         )
     if large:
         limits.add(
-            f"bundles smaller than the model's file, %, models above 1 MB, {threads} thr.",
+            "bundles smaller than the model's file, %, models above 1 MB, "
+            f"{threads} thr.",
             100 * fewer / large,
             100,
             f"{fewer} of {large}",
@@ -403,7 +406,8 @@ def _throttled(rows, threads, limits):
         )
     ]
     return table(["model", "ONNX MB", *heads], cells) + (
-        "\n\nPlanned with `--storage-mbps`. \\* computing takes longer than reading, so storage sets no bound. "
+        "\n\nPlanned with `--storage-mbps`. "
+        "\\* computing takes longer than reading, so storage sets no bound. "
         "† so few bytes that the limiter lets them through at once."
     )
 
@@ -428,7 +432,8 @@ def _load(rows, threads, limits):
         cells.append(line)
     for load, ratios in worst.items():
         limits.add(
-            f"one core {load} % busy / undisturbed, geometric mean, {threads} thr.",
+            f"one core {load} % busy / undisturbed, geometric mean, "
+            f"{threads} thr.",
             geometric_mean(ratios),
             1.5,
         )
@@ -512,8 +517,11 @@ def report(note):
     """The Markdown text, and how many limits were missed."""
     limits = Limits()
     lines = [
-        f"{note['cpu']}, {note['cores']} CPUs; ONNX Runtime {note['peer'] or 'not there'}; {note['rounds']} rounds; "
-        f"compiled with `{' '.join(note['compile'])}`; load before {note['load_before']:.2f}; {note['time']}.",
+        f"{note['cpu']}, {note['cores']} CPUs; "
+        f"ONNX Runtime {note['peer'] or 'not there'}; "
+        f"{note['rounds']} rounds; "
+        f"compiled with `{' '.join(note['compile'])}`; "
+        f"load before {note['load_before']:.2f}; {note['time']}.",
         "Cells: median ± noise (least).",
     ]
     for part, title, where, make in SECTIONS:
@@ -527,10 +535,8 @@ def report(note):
             ]
             text = rows and make(rows, threads, limits)
             if text:
-                lines += [
-                    f"### {title}, {threads} thread{'s' if threads > 1 else ''}",
-                    text,
-                ]
+                plural = "s" if threads > 1 else ""
+                lines += [f"### {title}, {threads} thread{plural}", text]
     if limits.rows:
         lines += ["### Limits", limits.table()]
     lines += [

@@ -163,7 +163,8 @@ def read_time(path, enter=None):
     evict(path)
     script = (
         "import os,sys,time\n"
-        "fd=os.open(sys.argv[1],os.O_RDONLY); b=bytearray(1<<20); t=time.perf_counter()\n"
+        "fd=os.open(sys.argv[1],os.O_RDONLY); b=bytearray(1<<20)\n"
+        "t=time.perf_counter()\n"
         "while os.readv(fd,[b]): pass\n"
         "print(time.perf_counter()-t)\n"
     )
@@ -252,7 +253,8 @@ def busy_core(core, percent):
         return
     script = (
         "import os,sys,time\n"
-        "os.sched_setaffinity(0,{int(sys.argv[1])}); share=int(sys.argv[2])/100; print(flush=True)\n"
+        "os.sched_setaffinity(0,{int(sys.argv[1])})\n"
+        "share=int(sys.argv[2])/100; print(flush=True)\n"
         "while True:\n"
         "  t=time.perf_counter()\n"
         "  while time.perf_counter()-t<share*0.01: pass\n"

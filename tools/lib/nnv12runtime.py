@@ -134,7 +134,8 @@ class Session:
             )
             if array.nbytes != info.byte_size:
                 raise RuntimeError(
-                    f"{Path(bundle).name}: input '{info.name.decode()}' has another size"
+                    f"{Path(bundle).name}: "
+                    f"input '{info.name.decode()}' has another size"
                 )
             self.inputs.append(np.ascontiguousarray(array))
         self.outputs = [_empty(info) for info in self._tensors("output")]
@@ -201,7 +202,8 @@ class Session:
             if info.switches_done == info.num_switches:
                 return
         raise RuntimeError(
-            f"{info.switches_done} of {info.num_switches} switches taken after {runs} runs"
+            f"{info.switches_done} of {info.num_switches} switches taken "
+            f"after {runs} runs"
         )
 
     def close(self):

@@ -54,13 +54,12 @@ def call(command, timeout=600, stderr=subprocess.PIPE, **options):
     ]
     name = Path(str(command[0])).name
     if done.returncode < 0:
-        raise ToolError(
-            f"{name}: CRASH by signal {-done.returncode}: {lines[0] if lines else ''}"
-        )
-    errors = [l for l in lines if "error" in l.lower()] or lines
-    raise ToolError(
-        f"{name}: {errors[0] if errors else 'exit %d in silence' % done.returncode}"
-    )
+        first = lines[0] if lines else ""
+        raise ToolError(f"{name}: CRASH by signal {-done.returncode}: {first}")
+    if not lines:
+        raise ToolError(f"{name}: exit {done.returncode} in silence")
+    errors = [l for l in lines if "error" in l.lower()]
+    raise ToolError(f"{name}: {(errors or lines)[0]}")
 
 
 @dataclass
@@ -149,7 +148,8 @@ class Case:
     model: Path
     folder: Path
     inputs: list  # pairs of name and .npy file
-    shapes: list  # pairs of name and dims, for inputs whose shape the model leaves open
+    # Pairs of name and dims, for inputs whose shape the model leaves open.
+    shapes: list
 
 
 # Inputs whose dimensions these models leave open.
