@@ -35,5 +35,8 @@ fi
 
 strip -o "$work/stripped.so" "$(find "$prefix" -name 'libnnv12.so.*.*')"
 size=$(stat -c %s "$work/stripped.so")
-[ "$size" -le 153600 ] || { echo "stripped library: found $size bytes, expected at most 150 KiB"; exit 1; }
+[ "$size" -le 153600 ] || {
+  echo "stripped library: found $size bytes, expected at most 150 KiB"
+  exit 1
+}
 echo "libnnv12.so: $size bytes stripped"

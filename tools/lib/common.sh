@@ -1,15 +1,16 @@
 # What tools/check, tools/demo and their like share: packages, configuring,
 # building. Sourced by bash scripts that stand in tools/; changes to the top of
 # the project.
+# shellcheck shell=bash disable=SC2034 # variables are for those scripts
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 # Debian 12 packages by what needs them. MLIR 22 comes from bookworm-security.
 packages_build=(
   ccache cmake flatbuffers-compiler g++ libflatbuffers-dev liblld-22-dev
-  libmlir-22-dev libonnx-dev libprotobuf-dev libsodium-dev libstb-dev libzstd-dev
-  llvm-22-dev llvm-22-tools mlir-22-tools ninja-build nlohmann-json3-dev
-  pkg-config protobuf-compiler zlib1g-dev
+  libmlir-22-dev libonnx-dev libprotobuf-dev libsodium-dev libstb-dev
+  libzstd-dev llvm-22-dev llvm-22-tools mlir-22-tools ninja-build
+  nlohmann-json3-dev pkg-config protobuf-compiler zlib1g-dev
 )
 packages_test=(
   clang g++-aarch64-linux-gnu libclang-rt-14-dev libgtest-dev libonnx-testdata
@@ -32,7 +33,9 @@ fail() { printf '%s: error: %s\n' "$0" "$*" >&2; exit 1; }
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
   elif command -v sudo >/dev/null; then sudo "$@"
-  else fail "'$*' needs root, and there is no sudo; run it yourself and try again"
+  else
+    fail "'$*' needs root, and there is no sudo;" \
+      "run it yourself and try again"
   fi
 }
 
@@ -40,8 +43,8 @@ as_root() {
 install_packages() {
   local missing=() package
   for package in "$@"; do
-    dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
-      missing+=("$package")
+    dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null |
+      grep -qx installed || missing+=("$package")
   done
   [ ${#missing[@]} = 0 ] && return
   say "Installing ${missing[*]}"
@@ -66,7 +69,9 @@ build() {
 # names another place; an empty value says that there is none.
 shared_folder() {
   local folder=${NNV12_SHARED-$PWD/../shared}
-  [ -n "$folder" ] && [ -d "$folder/models" ] && (cd "$folder" && pwd) || true
+  if [ -n "$folder" ] && [ -d "$folder/models" ]; then
+    (cd "$folder" && pwd)
+  fi
 }
 
 # peers: onnxruntime-node of the pinned version in build/peers; prints
@@ -75,13 +80,16 @@ onnxruntime_version=1.30.0
 peers() {
   local modules=$PWD/build/peers/node_modules
   local have
-  have=$(sed -n 's/^ *"version": "\(.*\)",*$/\1/p' "$modules/onnxruntime-node/package.json" 2>/dev/null || true)
+  have=$(sed -n 's/^ *"version": "\(.*\)",*$/\1/p' \
+    "$modules/onnxruntime-node/package.json" 2>/dev/null || true)
   if [ "$have" != "$onnxruntime_version" ]; then
-    command -v node >/dev/null && command -v npm >/dev/null || install_packages "${packages_peers[@]}" >&2
+    if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+      install_packages "${packages_peers[@]}" >&2
+    fi
     mkdir -p build/peers
     echo '{"private": true}' > build/peers/package.json
-    (cd build/peers && npm install --ignore-scripts --no-audit --no-fund --loglevel=error \
-      "onnxruntime-node@$onnxruntime_version") >&2
+    (cd build/peers && npm install --ignore-scripts --no-audit --no-fund \
+      --loglevel=error "onnxruntime-node@$onnxruntime_version") >&2
   fi
   echo "$modules"
 }

@@ -3,7 +3,8 @@
 set -eu
 size=$(stat -c %s "$1")
 here=$(dirname "$0")
-for length in 1 2 7 64 500 $((size / 4)) $((size / 2)) $((size * 3 / 4)) $((size - 100)) $((size - 1)); do
+for length in 1 2 7 64 500 $((size / 4)) $((size / 2)) $((size * 3 / 4)) \
+  $((size - 100)) $((size - 1)); do
   head -c "$length" "$1" > "$2/cut.onnx"
   line=$("$here/../../refuses.sh" nnv12c "$2/cut.onnx" -o "$2/out.nnv") ||
     { echo "cut at $length: $line"; exit 1; }
