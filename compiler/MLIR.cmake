@@ -50,11 +50,18 @@ if(NNV12_PRECOMPILE_HEADERS)
   add_library(NNV12Precompiled STATIC ${empty})
   target_compile_options(NNV12Precompiled PRIVATE -fno-rtti -fno-exceptions -O1)
   add_dependencies(NNV12Precompiled NNIncGen PlanIncGen)
+  set(dialects ${PROJECT_SOURCE_DIR}/dialects)
   target_precompile_headers(NNV12Precompiled PRIVATE
-    "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/dialects/nn/NNDialect.h>"
-    "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/dialects/plan/PlanDialect.h>"
-    <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Math/IR/Math.h>
-    <mlir/Dialect/MemRef/IR/MemRef.h> <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/Vector/IR/VectorOps.h>
-    <mlir/IR/BuiltinOps.h> <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h>
+    "$<$<COMPILE_LANGUAGE:CXX>:${dialects}/nn/NNDialect.h>"
+    "$<$<COMPILE_LANGUAGE:CXX>:${dialects}/plan/PlanDialect.h>"
+    <mlir/Dialect/Arith/IR/Arith.h>
+    <mlir/Dialect/Func/IR/FuncOps.h>
+    <mlir/Dialect/Math/IR/Math.h>
+    <mlir/Dialect/MemRef/IR/MemRef.h>
+    <mlir/Dialect/SCF/IR/SCF.h>
+    <mlir/Dialect/Vector/IR/VectorOps.h>
+    <mlir/IR/BuiltinOps.h>
+    <mlir/IR/PatternMatch.h>
+    <mlir/Pass/Pass.h>
     <mlir/Transforms/GreedyPatternRewriteDriver.h>)
 endif()

@@ -213,10 +213,14 @@ class Plan_Parts<string description>
     : Option<"parts", "parts", "::nnv12::plan::Parts",
              /*default=*/"::nnv12::plan::Parts::KCP", description,
              [{::llvm::cl::values(
-        clEnumValN(::nnv12::plan::Parts::None, "none", "warm routines, weights as in the model, prepared first"),
-        clEnumValN(::nnv12::plan::Parts::K, "K", "routines chosen for the first inference"),
-        clEnumValN(::nnv12::plan::Parts::KC, "K+C", "and weights stored in any form"),
-        clEnumValN(::nnv12::plan::Parts::KCP, "K+C+P", "and preparation beside execution"))}]>;
+        clEnumValN(::nnv12::plan::Parts::None, "none",
+                   "warm routines, weights as in the model, prepared first"),
+        clEnumValN(::nnv12::plan::Parts::K, "K",
+                   "routines chosen for the first inference"),
+        clEnumValN(::nnv12::plan::Parts::KC, "K+C",
+                   "and weights stored in any form"),
+        clEnumValN(::nnv12::plan::Parts::KCP, "K+C+P",
+                   "and preparation beside execution"))}]>;
 class Plan_Profile : Option<"profile", "profile", "std::string", /*default=*/"",
                             "device profile with the costs; none: the built-in "
                             "one of the target">;
@@ -254,8 +258,10 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
        Option<"mode", "mode", "::nnv12::plan::Mode",
               /*default=*/"::nnv12::plan::Mode::Cold",
               "what inferences there will be", [{::llvm::cl::values(
-               clEnumValN(::nnv12::plan::Mode::Cold, "cold", "one, after start"),
-               clEnumValN(::nnv12::plan::Mode::Continuous, "continuous", "many: warm routines take over"))}]>,
+               clEnumValN(::nnv12::plan::Mode::Cold, "cold",
+                          "one, after start"),
+               clEnumValN(::nnv12::plan::Mode::Continuous, "continuous",
+                          "many: warm routines take over"))}]>,
        Plan_Parts<"what of NNV12 is used">,
        Option<"allowPredicted", "allow-predicted", "bool", /*default=*/"false",
               "predict the costs of kernels that a measured profile lacks">];

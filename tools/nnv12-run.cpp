@@ -28,11 +28,12 @@ static constexpr char overview[] =
 static constexpr char examples[] =
     R"(  nnv12-run model.nnv --input x=x.npy --output-dir out
       writes out/output_0.npy, out/output_1.npy... in the model's order
-  nnv12-run model.nnv --input photo.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 \
-            --labels imagenet.txt --top 3
+  nnv12-run model.nnv --input photo.jpg --mean 0.485,0.456,0.406 \
+            --std 0.229,0.224,0.225 --labels imagenet.txt --top 3
       says what is on a photo
   nnv12-run model.nnv --expect case
-      takes case/input_0.npy..., compares with case/output_0.npy...; exits with 1 if they differ
+      takes case/input_0.npy..., compares with case/output_0.npy...; exits with
+      1 if they differ
   nnv12-run model.nnv --random --threads 2 --profile
       where the time goes, layer by layer
   nnv12-run model.nnv --random --trace trace.json

@@ -96,8 +96,10 @@ def NN_FunctionAttr : AttrDef<NN_Dialect, "Function"> {
   let assemblyFormat = "`<` $kind `` custom<OptionalNumbers>($values) `>`";
   let builders = [AttrBuilder<
       (ins "UnaryKind":$kind, CArg<"llvm::ArrayRef<double>", "{}">:$params), [{
-    return $_get($_ctxt, kind, params.empty() ? ::mlir::DenseF64ArrayAttr()
-                                              : ::mlir::DenseF64ArrayAttr::get($_ctxt, params));
+    ::mlir::DenseF64ArrayAttr values;
+    if (!params.empty())
+      values = ::mlir::DenseF64ArrayAttr::get($_ctxt, params);
+    return $_get($_ctxt, kind, values);
   }]>];
   let extraClassDeclaration = [{
     llvm::ArrayRef<double> getParams() const {

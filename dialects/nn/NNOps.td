@@ -19,7 +19,8 @@ class NN_Inferred<string mnemonic, list<Trait> traits = []>
     : NN_Op<mnemonic,
             !listconcat(traits, [InferTypeOpAdaptorWithIsCompatible])> {
   let extraClassDefinition = [{
-    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange l, ::mlir::TypeRange r) {
+    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange l,
+                                            ::mlir::TypeRange r) {
       return ::nnv12::nn::equalIgnoringLayout(l, r);
     }
   }];
@@ -355,8 +356,9 @@ def NN_ConvOp : NN_Linear<"conv"> {
       OptionalAttr<NN_FunctionAttr>:$activation,
       OptionalAttr<NN_FunctionAttr>:$residual_activation);
   let assemblyFormat = [{
-    $input `,` $weights (`bias` $bias^)? (`residual` $residual^)? `strides` $strides `dilations` $dilations
-    `pads` $pads_low `,` $pads_high attr-dict `:` type($input) `,` type($weights)
+    $input `,` $weights (`bias` $bias^)? (`residual` $residual^)?
+    `strides` $strides `dilations` $dilations `pads` $pads_low `,` $pads_high
+    attr-dict `:` type($input) `,` type($weights)
     (`bias` type($bias)^)? (`residual` type($residual)^)? `->` type($output)}];
 }
 
@@ -376,8 +378,10 @@ def NN_ConvTransposeOp : NN_Linear<"conv_transpose"> {
       OptionalAttr<NN_FunctionAttr>:$activation,
       OptionalAttr<NN_FunctionAttr>:$residual_activation);
   let assemblyFormat = [{
-    $input `,` $weights (`bias` $bias^)? (`residual` $residual^)? `strides` $strides `dilations` $dilations
-    `pads` $pads_low `,` $pads_high `output_padding` $output_padding attr-dict `:` type($input) `,` type($weights)
+    $input `,` $weights (`bias` $bias^)? (`residual` $residual^)?
+    `strides` $strides `dilations` $dilations `pads` $pads_low `,` $pads_high
+    `output_padding` $output_padding
+    attr-dict `:` type($input) `,` type($weights)
     (`bias` type($bias)^)? (`residual` type($residual)^)? `->` type($output)}];
 }
 
@@ -399,7 +403,8 @@ def NN_MatMulOp : NN_Linear<"matmul"> {
       OptionalAttr<NN_FunctionAttr>:$activation,
       OptionalAttr<NN_FunctionAttr>:$residual_activation);
   let assemblyFormat = [{
-    $lhs `,` $rhs (`bias` $bias^)? (`residual` $residual^)? attr-dict `:` type($lhs) `,` type($rhs)
+    $lhs `,` $rhs (`bias` $bias^)? (`residual` $residual^)?
+    attr-dict `:` type($lhs) `,` type($rhs)
     (`bias` type($bias)^)? (`residual` type($residual)^)? `->` type($output)}];
 }
 
@@ -418,8 +423,9 @@ def NN_PoolOp : NN_Inferred<"pool"> {
       DefaultValuedAttr<BoolAttr, "false">:$count_include_pad,
       OptionalAttr<DenseI64ArrayAttr>:$counted_pads_high);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat =
-      [{$kind $input `kernel` $kernel `strides` $strides `dilations` $dilations `pads` $pads_low `,` $pads_high
+  let assemblyFormat = [{
+    $kind $input `kernel` $kernel `strides` $strides `dilations` $dilations
+    `pads` $pads_low `,` $pads_high
     attr-dict `:` type($input) `->` type($output)}];
 }
 
@@ -431,8 +437,9 @@ def NN_MaxPoolIndicesOp : NN_Inferred<"max_pool_indices"> {
       DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high,
       DefaultValuedAttr<BoolAttr, "false">:$column_major);
   let results = (outs NN_Tensor:$output);
-  let assemblyFormat =
-      [{$input `kernel` $kernel `strides` $strides `dilations` $dilations `pads` $pads_low `,` $pads_high
+  let assemblyFormat = [{
+    $input `kernel` $kernel `strides` $strides `dilations` $dilations
+    `pads` $pads_low `,` $pads_high
     attr-dict `:` type($input) `->` type($output)}];
 }
 

@@ -56,8 +56,8 @@ def Plan_ProgramOp
       OptionalAttr<I64Attr>:$cold, OptionalAttr<I64Attr>:$warm);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $target `threads` `(` $threads `)` (`cold` `(` $cold^ `)`)? (`warm` `(` $warm^ `)`)?
-    attr-dict-with-keyword $body
+    $target `threads` `(` $threads `)` (`cold` `(` $cold^ `)`)?
+    (`warm` `(` $warm^ `)`)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
     /// The lanes, the execute lane first; none before the plan is scheduled.
@@ -114,8 +114,10 @@ def Plan_ExecuteOp : Plan_Op<"execute"> {
 
 def Plan_SwitchOp : Plan_Op<"switch"> {
   let summary = "compute a layer by another routine in later inferences";
-  let description =
-      [{Continuous mode (section 3.5): taken over between two inferences once `after` is done.}];
+  let description = [{
+    Continuous mode (section 3.5): taken over between two inferences once
+    `after` is done.
+  }];
   let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$layer,
       StrAttr:$routine);
   let assemblyFormat =
@@ -127,7 +129,8 @@ def Plan_LaneOp : Plan_Op<"lane", [AttrSizedOperandSegments]> {
   let arguments = (ins Plan_LaneKind:$kind, Plan_CoreKind:$core,
       Variadic<Plan_DoneType>:$queue, Variadic<Plan_DoneType>:$background);
   let assemblyFormat = [{
-    $kind `on` $core `queue` `(` $queue `)` (`background` `(` $background^ `)`)? attr-dict
+    $kind `on` $core `queue` `(` $queue `)`
+    (`background` `(` $background^ `)`)? attr-dict
   }];
 }
 

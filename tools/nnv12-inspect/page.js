@@ -138,9 +138,11 @@
           "span", {}, element("i", {class: "stolen"}),
           "stolen from another lane"));
     byId("hint").textContent = !timed ?
-        "This bundle holds no predicted times: each step is one place in a queue, not a duration." :
-        "A lane works from left to right. Gaps on the execute lane are where it waits for weights. " +
-            "Hover or tap an operation for its figures; pinch, Ctrl + wheel or the buttons zoom.";
+        "This bundle holds no predicted times: each step is one place in a " +
+            "queue, not a duration." :
+        "A lane works from left to right. Gaps on the execute lane are where " +
+            "it waits for weights. Hover or tap an operation for its " +
+            "figures; pinch, Ctrl + wheel or the buttons zoom.";
   }
 
   // The pictures.

@@ -32,7 +32,8 @@ static constexpr char linkerScript[] = R"(SECTIONS {
   .code : { *(.text .text.*) . = ALIGN(64); *(.rodata .rodata.*) }
   .bad : { *(.data .data.*) *(.bss .bss.*) *(.got .got.*) *(.plt .plt.*) }
   /DISCARD/ : { *(.eh_frame*) *(.comment) *(.note*) *(.llvm_addrsig) }
-  ASSERT(SIZEOF(.bad) == 0, "kernels must have neither writable data nor absolute addresses")
+  ASSERT(SIZEOF(.bad) == 0,
+         "kernels must have neither writable data nor absolute addresses")
 }
 )";
 
