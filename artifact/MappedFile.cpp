@@ -1,7 +1,6 @@
 //===- MappedFile.cpp - A file mapped for reading -------------------------===//
 #include "artifact/MappedFile.h"
 
-#include "artifact/RuntimeFacts.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -11,9 +10,6 @@
 #include <unistd.h>
 
 namespace nnv12::artifact {
-
-/// What the first layers need, with which a run can begin.
-static constexpr size_t firstWeights = 128 << 10;
 
 MappedFile::~MappedFile() {
   if (bytes)
@@ -27,7 +23,7 @@ void MappedFile::closeDescriptor() {
   fd = -1;
 }
 
-bool MappedFile::open(const char *path, Fault &fault) {
+bool MappedFile::open(const char *path, Fault &fault, size_t wanted) {
   // O_NONBLOCK: opening a FIFO by mistake must not hang.
   fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
@@ -41,11 +37,10 @@ bool MappedFile::open(const char *path, Fault &fault) {
   length = static_cast<size_t>(info.st_size);
   if (length == 0)
     return true;
-  // Header, metadata and code are wanted at once. The first touch of a mapping
-  // makes Linux read as much as its read-ahead allows around it, up to
-  // megabytes, and who touches waits for most of that: milliseconds instead of
-  // a tenth of one.
-  askFor(0, std::min<size_t>(length, headSize));
+  // The first touch of a mapping makes Linux read as much as its read-ahead
+  // allows around it, up to megabytes, and who touches waits for most of that:
+  // milliseconds instead of a tenth of one.
+  askFor(0, std::min(length, wanted));
   void *mapping = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, fd, 0);
   if (mapping == MAP_FAILED) {
     length = 0;
@@ -55,26 +50,10 @@ bool MappedFile::open(const char *path, Fault &fault) {
   return true;
 }
 
-bool MappedFile::isWaitingForHead() const {
+bool MappedFile::isWaiting() const {
   unsigned char state = 0;
   return length && mincore(const_cast<uint8_t *>(bytes), 1, &state) == 0 &&
          !(state & 1);
-}
-
-/// With the head in memory, the rest of its 2 MiB cannot come as one large
-/// folio any more, and touching it page by page takes as long as some megabytes
-/// do. It is asked for early, but not together with the head: that would come
-/// as late as the rest then.
-void MappedFile::readAhead(size_t needed) const {
-  size_t end = std::min<size_t>(length, headSize);
-  if (needed > end && needed <= length) {
-    // With the first layers' weights, which would come with all the rest.
-    size_t next = std::min(needed + firstWeights, length);
-    askFor(end, next);
-    (void)*static_cast<const volatile uint8_t *>(bytes + needed - 1);
-    end = next;
-  }
-  askFor(end, std::min(length, hugePageSize));
 }
 
 void MappedFile::askFor(size_t begin, size_t end) const {

@@ -17,14 +17,14 @@ public:
   MappedFile &operator=(const MappedFile &) = delete;
   ~MappedFile();
 
-  /// Returns before anything is read, but has asked for the head: what a bundle
-  /// has before its weights, mostly.
-  bool open(const char *path, Fault &fault);
-  /// Whether the head is still on its way from storage.
-  bool isWaitingForHead() const;
-  /// Waits for the first `needed` bytes, and asks for what follows them and
-  /// would be read in small pieces otherwise.
-  void readAhead(size_t needed) const;
+  /// Returns before anything is read, but has asked storage for the first
+  /// `wanted` bytes.
+  bool open(const char *path, Fault &fault, size_t wanted = 0);
+  /// Asks storage for bytes [begin, end), and does not wait for them. Until the
+  /// descriptor is closed.
+  void askFor(size_t begin, size_t end) const;
+  /// Whether the first byte is still on its way from storage.
+  bool isWaiting() const;
   /// The mapping stays.
   void closeDescriptor();
 
@@ -33,8 +33,6 @@ public:
   int descriptor() const { return fd; }
 
 private:
-  void askFor(size_t begin, size_t end) const;
-
   const uint8_t *bytes = nullptr;
   size_t length = 0;
   int fd = -1;

@@ -1,7 +1,7 @@
 //===- MetadataBudget.cpp - What reading all metadata takes ---------------===//
 #include "artifact/MetadataBudget.h"
 
-#include "artifact/Verifier.h"
+#include "artifact/Limits.h"
 
 namespace nnv12::artifact {
 

@@ -2,7 +2,7 @@
 #include "artifact/PlanVerifier.h"
 
 #include "artifact/Array.h"
-#include "artifact/Verifier.h"
+#include "artifact/Limits.h"
 
 #include <algorithm>
 #include <cinttypes>

@@ -14,22 +14,13 @@
 
 #include "artifact/Fault.h"
 #include "artifact/Header.h"
+#include "artifact/Limits.h"
 #include "bundle_generated.h"
 
 #include <cstddef>
 #include <cstdint>
 
 namespace nnv12::artifact {
-
-/// Limits that no sensible bundle meets; they keep later sums from overflowing.
-constexpr uint64_t maxBytes = uint64_t(1) << 46;
-constexpr uint64_t maxTiles = uint64_t(1) << 31;
-constexpr uint64_t maxScratch = uint64_t(1) << 30;
-constexpr uint32_t maxRank = 64;
-constexpr uint32_t maxLanes = 64;
-constexpr uint32_t maxPrograms = 64;
-/// Of executes, of preparations and of switches.
-constexpr uint32_t maxOperations = 1u << 20;
 
 /// Checks the header of the file image of `size` bytes at `data`, and copies it
 /// to `header`. With a public key (null: none), its signature is checked before

@@ -24,16 +24,6 @@ function(nnv12_compiler_library name)
   nnv12_precompile(${name})
 endfunction()
 
-# nnv12_compiler_test(NAME source... LINK library...)
-# A program that tests the compiler, built as its libraries are.
-function(nnv12_compiler_test name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
-  target_compile_options(${name} PRIVATE -fno-rtti -fno-exceptions -O1)
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
-  nnv12_precompile(${name})
-endfunction()
-
 function(nnv12_precompile target)
   if(NNV12_PRECOMPILE_HEADERS)
     target_precompile_headers(${target} REUSE_FROM NNV12Precompiled)

@@ -3,7 +3,7 @@
 #define NNV12_PASSES_PASSES_H
 
 #include "compiler/device/DeviceProfile.h"
-#include "compiler/plan/Options.h"
+#include "compiler/select/Options.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -1,12 +1,30 @@
 //===- Passes.td - Passes on nn layers ---------------------*- tablegen -*-===//
+//
+// By phase. Pipelines.cpp says in which order they run.
+//
+//===----------------------------------------------------------------------===//
 #ifndef NNV12_PASSES_PASSES
 #define NNV12_PASSES_PASSES
 
 include "mlir/Pass/PassBase.td"
 
 //===----------------------------------------------------------------------===//
-// Simplification (`--nn-simplify` runs these in this order)
+// Simplify: whatever the model is compiled for
 //===----------------------------------------------------------------------===//
+
+def WidenHalf : Pass<"widen-half", "::mlir::func::FuncOp"> {
+  let summary = "compute layers of f16 and bf16 tensors in f32";
+  let description = [{
+    The templates of hot layers work in f32, and the CPUs that they are made for
+    compute 16-bit floats in f32 anyway. Every such layer gets f32 operands and
+    results between casts, and casts to 16 bits and back between two of them go:
+    that drops a rounding, which makes results more accurate, never less.
+    Weights become f32 in the bundle. The model's inputs and outputs keep their
+    type.
+  }];
+  let statistics = [Statistic<"widenedLayers", "layers",
+                              "layers computed in f32 instead">];
+}
 
 def SimplifySlices : Pass<"simplify-slices", "::mlir::func::FuncOp"> {
   let summary = "read from where a value is made, not through copies of it";
@@ -80,17 +98,6 @@ def FoldScale : Pass<"fold-scale", "::mlir::func::FuncOp"> {
                               "layers folded into their user">];
 }
 
-def FusePad : Pass<"fuse-pad", "::mlir::func::FuncOp"> {
-  let summary =
-      "give constant padding to the convolution or pool that reads it";
-  let description = [{
-    A convolution pads with zeros by itself. A pool does so where the result is
-    the same: a max pool pads with -inf, so that zeros go in only beside
-    elements known to be zero or more; an average pool counts the padding.
-  }];
-  let statistics = [Statistic<"fused", "fused", "pads given to their user">];
-}
-
 def FuseActivation : Pass<"fuse-activation", "::mlir::func::FuncOp"> {
   let summary = "fuse a function into the convolution or matmul before it";
   let description = [{
@@ -118,7 +125,18 @@ def FuseResidual : Pass<"fuse-residual", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"fused", "fused", "sums fused into a producer">];
 }
 
-def LowerRank : Pass<"lower-rank", "::mlir::func::FuncOp"> {
+def FusePad : Pass<"fuse-pad", "::mlir::func::FuncOp"> {
+  let summary =
+      "give constant padding to the convolution or pool that reads it";
+  let description = [{
+    A convolution pads with zeros by itself. A pool does so where the result is
+    the same: a max pool pads with -inf, so that zeros go in only beside
+    elements known to be zero or more; an average pool counts the padding.
+  }];
+  let statistics = [Statistic<"fused", "fused", "pads given to their user">];
+}
+
+def RaiseRank : Pass<"raise-rank", "::mlir::func::FuncOp"> {
   let summary = "compute convolutions and pools of one dimension as of two";
   let description = [{
     [N, C, L] is [N, C, 1, L] without moving anything: the templates for two
@@ -160,7 +178,7 @@ def DedupeConstants : Pass<"dedupe-constants", "::mlir::func::FuncOp"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Towards kernels
+// Layout: towards kernels
 //===----------------------------------------------------------------------===//
 
 def AssignLayouts : Pass<"assign-layouts", "::mlir::func::FuncOp"> {
@@ -191,35 +209,31 @@ def FuseElementwise : Pass<"fuse-elementwise", "::mlir::func::FuncOp"> {
                               "layers that went into a group">];
 }
 
-def WidenHalf : Pass<"widen-half", "::mlir::func::FuncOp"> {
-  let summary = "compute layers of f16 and bf16 tensors in f32";
+def CopyOutputs : Pass<"copy-outputs", "::mlir::func::FuncOp"> {
+  let summary = "copy results that cannot be computed into the caller's buffer";
   let description = [{
-    The templates of hot layers work in f32, and the CPUs that they are made for
-    compute 16-bit floats in f32 anyway. Every such layer gets f32 operands and
-    results between casts, and casts to 16 bits and back between two of them go:
-    that drops a rounding, which makes results more accurate, never less.
-    Weights become f32 in the bundle. The model's inputs and outputs keep their
-    type.
+    A result is written right where the caller wants it. What @main returns but
+    is an argument, a constant, part of another tensor, or returned twice, is
+    copied by an identity layer of its own.
   }];
-  let statistics = [Statistic<"widenedLayers", "layers",
-                              "layers computed in f32 instead">];
+  let statistics = [Statistic<"copied", "copied", "results that are copied">];
 }
 
 //===----------------------------------------------------------------------===//
-// Planning a first inference, for one target (in this order)
+// Plan: a first inference, for one target
 //===----------------------------------------------------------------------===//
 
 class Plan_Parts<string description>
-    : Option<"parts", "parts", "::nnv12::plan::Parts",
-             /*default=*/"::nnv12::plan::Parts::KCP", description,
+    : Option<"parts", "parts", "::nnv12::Parts",
+             /*default=*/"::nnv12::Parts::KCP", description,
              [{::llvm::cl::values(
-        clEnumValN(::nnv12::plan::Parts::None, "none",
+        clEnumValN(::nnv12::Parts::None, "none",
                    "warm routines, weights as in the model, prepared first"),
-        clEnumValN(::nnv12::plan::Parts::K, "K",
+        clEnumValN(::nnv12::Parts::K, "K",
                    "routines chosen for the first inference"),
-        clEnumValN(::nnv12::plan::Parts::KC, "K+C",
+        clEnumValN(::nnv12::Parts::KC, "K+C",
                    "and weights stored in any form"),
-        clEnumValN(::nnv12::plan::Parts::KCP, "K+C+P",
+        clEnumValN(::nnv12::Parts::KCP, "K+C+P",
                    "and preparation beside execution"))}]>;
 class Plan_Profile : Option<"profile", "profile", "std::string", /*default=*/"",
                             "device profile with the costs; none: the built-in "
@@ -255,12 +269,12 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
   }];
   let options =
       [Plan_Target<>, Plan_Profile<>, Plan_Threads<>,
-       Option<"mode", "mode", "::nnv12::plan::Mode",
-              /*default=*/"::nnv12::plan::Mode::Cold",
+       Option<"mode", "mode", "::nnv12::Mode",
+              /*default=*/"::nnv12::Mode::Cold",
               "what inferences there will be", [{::llvm::cl::values(
-               clEnumValN(::nnv12::plan::Mode::Cold, "cold",
+               clEnumValN(::nnv12::Mode::Cold, "cold",
                           "one, after start"),
-               clEnumValN(::nnv12::plan::Mode::Continuous, "continuous",
+               clEnumValN(::nnv12::Mode::Continuous, "continuous",
                           "many: warm routines take over"))}]>,
        Plan_Parts<"what of NNV12 is used">,
        Option<"allowPredicted", "allow-predicted", "bool", /*default=*/"false",

@@ -4,7 +4,6 @@
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
-#include "passes/Passes.h"
 
 using namespace mlir;
 
@@ -33,14 +32,50 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm) {
   add(createFuseActivation(both));
   // After the activations: what they leave non-negative tells a max pool more.
   add(createFusePad());
-  add(createLowerRank());
+  add(createRaiseRank());
   add(createFlushTinyWeights());
   cleanUp();
   add(createDedupeConstants());
+}
+
+void nnv12::buildLayoutPipeline(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createAssignLayouts());
+  pm.addNestedPass<func::FuncOp>(createFuseElementwise());
+  pm.addNestedPass<func::FuncOp>(createCopyOutputs());
+}
+
+void nnv12::buildPlanPipeline(OpPassManager &pm,
+                              const PlanPipelineOptions &options,
+                              SharedProfile costs) {
+  SelectRoutinesOptions select;
+  select.target = options.target;
+  select.profile = options.profile;
+  select.threads = options.threads;
+  select.mode = options.mode;
+  select.parts = options.parts;
+  select.allowPredicted = options.allowPredicted;
+  PlanWeightsOptions weights;
+  weights.target = options.target;
+  weights.profile = options.profile;
+  weights.threads = options.threads;
+  ScheduleOptions schedule;
+  schedule.profile = options.profile;
+  schedule.parts = options.parts;
+  pm.addPass(createSelectRoutines(select, costs));
+  pm.addPass(createPlanWeights(weights, costs));
+  pm.addPass(createSchedule(schedule, costs));
 }
 
 void nnv12::registerPipelines() {
   PassPipelineRegistration<>(
       "nn-simplify", "make a model simpler, whatever it is compiled for",
       buildSimplifyPipeline);
+  PassPipelineRegistration<>(
+      "nn-layout", "give a simple model layouts and kernels of several layers",
+      buildLayoutPipeline);
+  PassPipelineRegistration<PlanPipelineOptions>(
+      "nn-plan", "choose routines, and plan stages on lanes",
+      [](OpPassManager &pm, const PlanPipelineOptions &options) {
+        buildPlanPipeline(pm, options);
+      });
 }

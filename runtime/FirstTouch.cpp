@@ -1,7 +1,7 @@
 //===- FirstTouch.cpp - Memory that is about to be used -------------------===//
 #include "runtime/FirstTouch.h"
 
-#include "artifact/RuntimeFacts.h"
+#include "runtime/Policy.h"
 
 #include <cassert>
 #include <sched.h>
@@ -45,7 +45,7 @@ bool FirstTouch::touchNext(Range &range) {
   do {
     if (begin >= range.end)
       return false;
-    end = (begin + artifact::hugePageSize) & ~(artifact::hugePageSize - 1);
+    end = (begin + hugePageSize) & ~(hugePageSize - 1);
     if (end > range.end)
       end = range.end;
   } while (

@@ -10,7 +10,7 @@
 namespace nnv12::runtime {
 
 #ifdef NNV12_TEST_HOOKS
-/// Tests delay a lane's thread here; see test/unit/FailedPlanTest.cpp.
+/// Tests delay a lane's thread here; see test/unit/runtime/FailedPlanTest.cpp.
 void (*betweenLooks)() = nullptr;
 #define BETWEEN_LOOKS() (betweenLooks ? betweenLooks() : (void)0)
 #else
@@ -299,18 +299,15 @@ void Lanes::prepare(uint32_t index, Workers &workers) {
 
 /// Each wait is for one event, and is bounded:
 ///   - what is not done and has pieces that nobody has begun is done here, or,
-///   without
-///     stealing, by the thread of its lane, which works as long as its queue
-///     has something ready (start() turns stealing on where such a thread is
-///     missing);
+///     without stealing, by the thread of its lane, which works as long as its
+///     queue has something ready (start() turns stealing on where such a thread
+///     is missing);
 ///   - that there is always something ready is proven before the plan is used
 ///     (artifact/PlanVerifier.cpp: verifyNoDeadlock, verifyBackground);
 ///   - what others have begun ends with an event, after one piece a thread at
-///   most:
-///     Preparations::finish() tells of success and of failure;
+///     most: Preparations::finish() tells of success and of failure;
 ///   - a failed preparation is never done, so what waits for it never gets
-///   ready. This is
-///     looked at after each event, before the next wait.
+///     ready. This is looked at after each event, before the next wait.
 bool Lanes::waitFor(const After *after, Workers &workers) {
   for (;;) {
     uint32_t seen = items.finishes().seen();

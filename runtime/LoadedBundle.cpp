@@ -2,6 +2,8 @@
 #include "runtime/LoadedBundle.h"
 
 #include "artifact/CpuFeatures.h"
+#include "runtime/Policy.h"
+#include "runtime/ReadAhead.h"
 
 #include <cstddef>
 #include <sys/mman.h>
@@ -43,7 +45,7 @@ void nnv12_bundle::release() {
 
 bool nnv12_bundle::open(const char *path, const nnv12_open_options &options,
                         Fault &fault) {
-  bool good = file.open(path, fault);
+  bool good = file.open(path, fault, headSize);
   if (good) {
     makeEarlyMemory();
     good = load(file.data(), file.size(), file.descriptor(), options, fault);
@@ -67,7 +69,7 @@ void nnv12_bundle::adviseWeights() {
 /// long as the head needs from storage: it is done while nothing else can be.
 /// Of a bundle that is small it is likely that the arena is, too.
 void nnv12_bundle::makeEarlyMemory() {
-  if (file.size() < artifact::headSize || !file.isWaitingForHead() ||
+  if (file.size() < headSize || !file.isWaiting() ||
       !earlyMemory.allocate(hugePageSize, hugePageSize))
     return;
   earlyMemory.adviseHuge(hugePageSize);
@@ -181,7 +183,7 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
 bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
   const bundle::Segment *segment = bundle->segments()->Get(program->code());
   if (isMapped())
-    file.readAhead(segment->offset() + segment->size());
+    readAhead(file, segment->offset() + segment->size());
   mappedInPlace =
       descriptor >= 0 &&
       codeMapping.map(descriptor, segment->offset(), segment->size());

@@ -3,7 +3,7 @@
 #define NNV12_RUNTIME_MEMORY_H
 
 #include "artifact/Array.h"
-#include "artifact/RuntimeFacts.h"
+#include "runtime/Policy.h"
 
 #include <cassert>
 #include <cstddef>
@@ -15,8 +15,6 @@
 namespace nnv12::runtime {
 
 using artifact::Array;
-
-using artifact::hugePageSize;
 
 /// Anonymous pages. Zero when fresh; the system supplies each at its first use.
 class Pages {

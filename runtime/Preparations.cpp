@@ -1,7 +1,7 @@
 //===- Preparations.cpp - Reads, decodes and transforms -------------------===//
 #include "runtime/Preparations.h"
 
-#include "artifact/RuntimeFacts.h"
+#include "runtime/Policy.h"
 #include "runtime/Reader.h"
 #include "runtime/WeightUses.h"
 
@@ -12,7 +12,7 @@
 namespace nnv12::runtime {
 
 #ifdef NNV12_TEST_HOOKS
-/// Tests delay threads here; see test/unit/LanesTest.cpp.
+/// Tests delay threads here; see test/unit/runtime/LanesTest.cpp.
 void (*beforePiece)() = nullptr;
 #define BEFORE_PIECE() (beforePiece ? beforePiece() : (void)0)
 #else
@@ -84,7 +84,7 @@ bool Preparations::findOnlyReaders(const bundle::Program *program,
         operands->size() > 1 ? operands->Get(1) : nullptr;
     items[i].isOnlyReader = source && !shared[i] &&
                             source->space() == bundle::Space_Weights &&
-                            source->size() >= artifact::leastForgotten;
+                            source->size() >= leastForgotten;
   }
   return true;
 }

@@ -1,9 +1,9 @@
 //===- Session.cpp - One inference at a time ------------------------------===//
 #include "runtime/Session.h"
 
-#include "artifact/RuntimeFacts.h"
 #include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
+#include "runtime/Policy.h"
 
 #include <cassert>
 #include <cinttypes>
@@ -75,7 +75,7 @@ bool nnv12_session::create(nnv12_bundle &source,
 /// Huge pages for large memory: each first use of a small page costs about a
 /// microsecond.
 static bool allocateLarge(Pages &pages, uint64_t size) {
-  uint64_t huge = artifact::inHugePages(size);
+  uint64_t huge = inHugePages(size);
   if (!pages.allocate(size > huge ? size : huge, huge ? hugePageSize : 4096))
     return false;
   if (huge)
@@ -96,10 +96,10 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
                      " of prepared weights and %zu of scratch",
                      program->arena_size(), program->prepared_size(),
                      scratchStride * threads);
-  uint64_t supplied = program->arena_size() >= artifact::leastInHugePage &&
-                              bundle->giveEarlyMemory(arena)
-                          ? hugePageSize
-                          : 0;
+  uint64_t supplied =
+      program->arena_size() >= leastInHugePage && bundle->giveEarlyMemory(arena)
+          ? hugePageSize
+          : 0;
   if (!firstTouch.create(1 + bundle->outputs().size()))
     return fault.set(Fault::OutOfMemory, "no memory for the plan");
   if (program->arena_size() > supplied)

@@ -76,7 +76,7 @@ ThreadStarter::~ThreadStarter() {
 }
 
 #ifdef NNV12_TEST_HOOKS
-/// Tests make the system refuse threads: see test/unit/LanesTest.cpp.
+/// Tests make the system refuse threads: see test/unit/runtime/LanesTest.cpp.
 bool refuseThreads = false;
 #else
 static constexpr bool refuseThreads = false;

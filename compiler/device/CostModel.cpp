@@ -2,7 +2,7 @@
 
 #include "compiler/device/CostModel.h"
 
-#include "artifact/RuntimeFacts.h"
+#include "compiler/device/RuntimeModel.h"
 #include <algorithm>
 #include <cassert>
 
@@ -114,11 +114,11 @@ std::string missingKernels(const DeviceProfile &profile,
 
 /// Of weights, what is asked for early (artifact/MappedFile.cpp).
 static constexpr double earlyBytes =
-    artifact::hugePageSize - artifact::usualWeightsOffset;
+    device::hugePageSize - device::usualWeightsOffset;
 
 /// Of weights, what comes with the bundle's head.
 static constexpr double headBytes =
-    artifact::headSize - artifact::usualWeightsOffset;
+    device::headSize - device::usualWeightsOffset;
 
 double startUs(const DeviceProfile &profile, size_t layers, double weightBytes,
                unsigned threads) {
@@ -133,7 +133,7 @@ double startUs(const DeviceProfile &profile, size_t layers, double weightBytes,
 
 /// Of the bundle for which DeviceProfile::arrival was measured.
 static double arrivalStartUs(const DeviceProfile &profile) {
-  return startUs(profile, artifact::usualLayers, earlyBytes, 1);
+  return startUs(profile, device::usualLayers, earlyBytes, 1);
 }
 
 void setStorage(DeviceProfile &profile, double megabytes) {
@@ -154,10 +154,9 @@ search::Device searchDevice(const DeviceProfile &profile, unsigned threads) {
         {point.megabytes * 1e6,
          std::max(0.0, point.us - arrivalStartUs(profile)) * 1e-3});
   device.arrivedBytes = headBytes;
-  device.askedAhead = artifact::hugePageSize;
+  device.askedAhead = device::hugePageSize;
   device.laneStart = profile.laneStartUs * 1e-3;
   device.decoderStart = profile.zstdStartUs * 1e-3;
-  device.readAhead = profile.readAheadMB * 1e6;
   device.mapPerByte = {profile.mapUsPerMB * 1e-9,
                        profile.mapLittleUsPerMB * 1e-9};
   device.executeInterference = profile.executeInterference;

@@ -63,7 +63,6 @@ struct DeviceProfile {
   // Storage.
   double readMBps = 1000;
   double readLatencyUs = 100;
-  double readAheadMB = 0; ///< see search::Device::readAhead
   /// The piece of the weights that ends after so many megabytes is in memory so
   /// long after the bundle was opened, see search::Device::arrival. Empty:
   /// unknown.

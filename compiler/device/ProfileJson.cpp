@@ -267,7 +267,6 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     Fields fields(*storage, "storage.", error);
     fields.number("readMBps", p.readMBps, Fields::Rate);
     fields.number("readLatencyUs", p.readLatencyUs, Fields::NotNegative);
-    fields.number("readAheadMB", p.readAheadMB, Fields::NotNegative, false);
     if (const Json *arrival = fields.find("arrival", false))
       readArrival(*arrival, p, fields);
     fields.number("startUs", p.startUs, Fields::NotNegative, false);
@@ -385,7 +384,6 @@ std::string printProfile(const DeviceProfile &p) {
     json["cores"]["little"] = coreJson(p.little);
   json["storage"] = {{"readMBps", p.readMBps},
                      {"readLatencyUs", p.readLatencyUs},
-                     {"readAheadMB", p.readAheadMB},
                      {"startUs", p.startUs},
                      {"tinyStartUs", p.tinyStartUs},
                      {"startUsPerLayer", p.startUsPerLayer},

@@ -4,13 +4,14 @@
 
 #include "compiler/codegen/cpu/CheckBounds.h"
 #include "compiler/codegen/cpu/KernelBuilder.h"
-#include "compiler/codegen/cpu/KernelKey.h"
-#include "compiler/emit/LayerName.h"
+#include "compiler/layers/LayerName.h"
+#include "compiler/routines/KernelKey.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace nnv12;
+using codegen::CpuRoutine;
 
 std::pair<unsigned, bool> KernelTable::find(StringRef key, StringRef name,
                                             unsigned operands,
@@ -34,18 +35,22 @@ static KernelTable::Memory memoryOf(Type type) {
   return {nn::storageSize(tensor), tensor.getElementType()};
 }
 
+static const CpuRoutine &packRoutine(PackLayer &pack) {
+  return CpuRoutine::of(*codegen::cpuRoutines().chosen(pack.layer()));
+}
+
 std::string KernelTable::ownerOf(Operation *layer) const {
   return forBounds ? "@" + std::to_string(reinterpret_cast<uintptr_t>(layer))
                    : "";
 }
 
 std::string KernelTable::executeKey(Operation *layer,
-                                    const codegen::Routine &routine) const {
-  return codegen::kernelKey(layer, routine) + ownerOf(layer);
+                                    const Routine &routine) const {
+  return kernelKey(layer, routine) + ownerOf(layer);
 }
 
 std::string KernelTable::transformKey(Operation *layer,
-                                      const codegen::Routine &routine) const {
+                                      const Routine &routine) const {
   return "transform:" + executeKey(layer, routine);
 }
 
@@ -54,21 +59,19 @@ std::optional<unsigned> KernelTable::find(StringRef key) const {
   return it == known.end() ? std::nullopt : std::optional(it->second);
 }
 
-std::optional<unsigned>
-KernelTable::findExecute(Operation *layer,
-                         const codegen::Routine &routine) const {
+std::optional<unsigned> KernelTable::findExecute(Operation *layer,
+                                                 const Routine &routine) const {
   return find(executeKey(layer, routine));
 }
 
 std::optional<unsigned>
-KernelTable::findTransform(Operation *layer,
-                           const codegen::Routine &routine) const {
+KernelTable::findTransform(Operation *layer, const Routine &routine) const {
   return find(transformKey(layer, routine));
 }
 
 std::optional<unsigned> KernelTable::findPack(RankedTensorType type) const {
-  codegen::PackLayer pack(type);
-  return find(codegen::kernelKey(pack.layer(), pack.routine()));
+  PackLayer pack(type);
+  return find(kernelKey(pack.layer(), packRoutine(pack)));
 }
 
 void KernelTable::describe(unsigned index, Operation *layer,
@@ -87,14 +90,14 @@ void KernelTable::describe(unsigned index, Operation *layer,
                           bytes, kernel.info.scratchBytes);
 }
 
-unsigned KernelTable::execute(Operation *layer,
-                              const codegen::Routine &routine) {
+unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
   auto [index, isNew] = find(executeKey(layer, routine), routine.name(),
                              layer->getNumResults() + layer->getNumOperands(),
                              layer->getNumResults());
   if (!isNew)
     return index;
-  kernels_[index].info = routine.emit(builder, layer, kernels_[index].symbol);
+  kernels_[index].info =
+      CpuRoutine::of(routine).emit(builder, layer, kernels_[index].symbol);
   SmallVector<Memory> memories;
   for (Type type : layer->getResultTypes())
     memories.push_back(memoryOf(type));
@@ -106,16 +109,15 @@ unsigned KernelTable::execute(Operation *layer,
   return index;
 }
 
-unsigned KernelTable::transform(Operation *layer,
-                                const codegen::Routine &routine) {
+unsigned KernelTable::transform(Operation *layer, const Routine &routine) {
   auto [index, isNew] =
       find(transformKey(layer, routine),
            ("transform." + routine.weightForm(layer)->name), 2, 1);
   if (!isNew)
     return index;
-  kernels_[index].info =
-      routine.emitTransform(builder, layer, kernels_[index].symbol);
-  codegen::WeightForm form = *routine.weightForm(layer);
+  kernels_[index].info = CpuRoutine::of(routine).emitTransform(
+      builder, layer, kernels_[index].symbol);
+  WeightForm form = *routine.weightForm(layer);
   Memory packed = memoryOf(layer->getOperand(form.operand).getType());
   describe(index, layer, {{form.bytes, packed.element}, packed});
   return index;
@@ -143,10 +145,9 @@ unsigned KernelTable::copy() {
 }
 
 unsigned KernelTable::pack(RankedTensorType type) {
-  codegen::PackLayer pack(type);
-  const codegen::Routine &routine = pack.routine();
-  auto [index, isNew] =
-      find(codegen::kernelKey(pack.layer(), routine), "pack", 2, 1);
+  PackLayer pack(type);
+  const CpuRoutine &routine = packRoutine(pack);
+  auto [index, isNew] = find(kernelKey(pack.layer(), routine), "pack", 2, 1);
   if (!isNew)
     return index;
   kernels_[index].info =

@@ -2,7 +2,7 @@
 #ifndef NNV12_COMPILER_EMIT_KERNELTABLE_H
 #define NNV12_COMPILER_EMIT_KERNELTABLE_H
 
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -34,9 +34,9 @@ public:
       : builder(builder), forBounds(forBounds) {}
 
   /// Indices of kernels.
-  unsigned execute(mlir::Operation *layer, const codegen::Routine &routine);
+  unsigned execute(mlir::Operation *layer, const Routine &routine);
   /// From packed weights to the routine's weight form.
-  unsigned transform(mlir::Operation *layer, const codegen::Routine &routine);
+  unsigned transform(mlir::Operation *layer, const Routine &routine);
   /// From dense weights to the layout that `type` names.
   unsigned pack(mlir::RankedTensorType type);
 
@@ -48,9 +48,9 @@ public:
   /// The kernels that were emitted for these; none where nobody has asked for
   /// one.
   std::optional<unsigned> findExecute(mlir::Operation *layer,
-                                      const codegen::Routine &routine) const;
+                                      const Routine &routine) const;
   std::optional<unsigned> findTransform(mlir::Operation *layer,
-                                        const codegen::Routine &routine) const;
+                                        const Routine &routine) const;
   std::optional<unsigned> findPack(mlir::RankedTensorType type) const;
 
   llvm::ArrayRef<Kernel> kernels() const { return kernels_; }
@@ -63,10 +63,9 @@ private:
                                  unsigned operands, unsigned outputs);
   /// What distinguishes the layer's kernels from those of equal layers.
   std::string ownerOf(mlir::Operation *layer) const;
-  std::string executeKey(mlir::Operation *layer,
-                         const codegen::Routine &routine) const;
+  std::string executeKey(mlir::Operation *layer, const Routine &routine) const;
   std::string transformKey(mlir::Operation *layer,
-                           const codegen::Routine &routine) const;
+                           const Routine &routine) const;
   /// Notes what the kernel's operands are once it is emitted.
   void describe(unsigned index, mlir::Operation *layer,
                 llvm::SmallVector<Memory> memories);

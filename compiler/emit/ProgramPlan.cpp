@@ -2,33 +2,25 @@
 
 #include "compiler/emit/ProgramPlan.h"
 
-#include "compiler/emit/Aliases.h"
-#include "compiler/emit/ArenaPlan.h"
-#include "compiler/emit/LayerName.h"
+#include "compiler/layers/ArenaPlan.h"
+#include "compiler/layers/ExecutionOrder.h"
+#include "compiler/layers/LayerName.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <algorithm>
 #include <cassert>
+#include <numeric>
 
 using namespace mlir;
 using namespace nnv12;
 
-static RankedTensorType tensor(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-static int64_t bytes(Value v) { return nn::storageSize(tensor(v)); }
-
 namespace {
-/// A buffer of the arena while it is being planned.
-struct Buffer {
-  Lifetime lifetime;
-  bool shared = false; ///< has aliases: never reused in place
-};
-
 /// One execute while it is being planned.
 struct Step {
   Operation *layer;
+  size_t number; ///< of the layer in the order
   unsigned kernel;
   /// Operands whose memory result 0 may take.
   SmallVector<unsigned> inPlaceOperands;
@@ -50,17 +42,13 @@ public:
   Planner(func::FuncOp main, plan::ProgramOp plan, KernelTable &kernels,
           WeightTable &weights, uint32_t weightsSegment,
           artifact::Program &program)
-      : main(main), plan(plan), kernels(kernels), weights(weights),
-        weightsSegment(weightsSegment), program(program), aliases(main) {}
+      : plan(plan), kernels(kernels), weights(weights),
+        weightsSegment(weightsSegment), program(program), order(main) {}
 
   LogicalResult run() {
     if (failed(collect()))
       return failure();
-    reuse();
-    std::vector<Lifetime> lifetimes;
-    for (Buffer &buffer : buffers)
-      lifetimes.push_back(buffer.lifetime);
-    arena = planArena(lifetimes);
+    placeTensors();
     program.arenaSize = arena.size;
     for (auto [index, step] : llvm::enumerate(steps))
       emit(index, step);
@@ -87,119 +75,103 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult collect() {
-    Block &block = main.getBody().front();
-    for (auto [i, v] : llvm::enumerate(block.getTerminator()->getOperands()))
-      outputs[aliases.find(v).base] = i;
-    for (auto [i, v] : llvm::enumerate(block.getArguments()))
-      inputs[v] = i;
     llvm::DenseMap<int64_t, SmallVector<Operation *>> stages;
     if (plan)
       for (Operation &op : plan.getBody().front())
         if (auto layer = op.getAttrOfType<IntegerAttr>("layer"))
           stages[layer.getInt()].push_back(&op);
-    for (Operation &op : block) {
-      if (isa<nn::ConstantOp>(op) || aliases.isFree(&op) ||
-          op.hasTrait<OpTrait::IsTerminator>())
-        continue;
-      const codegen::Routine *routine = codegen::routineFor(&op);
-      if (!llvm::is_contained(codegen::routinesFor(&op), routine))
-        return op.emitOpError(
+    const RoutineSet &routines = codegen::cpuRoutines();
+    for (auto [i, op] : llvm::enumerate(order.layers())) {
+      const Routine *routine = routines.chosen(op);
+      if (!llvm::is_contained(routines.agreeing(op), routine))
+        return op->emitOpError(
             "found no routine that computes it in these layouts");
       Step step;
-      step.layer = &op;
-      step.kernel = kernels.execute(&op, *routine);
+      step.layer = op;
+      step.number = i;
+      step.kernel = kernels.execute(op, *routine);
       const codegen::KernelInfo &info = kernels[step.kernel].info;
       if (info.tiles == 0)
         continue;
       step.inPlaceOperands = info.inPlaceOperands;
-      if (auto number = op.getAttrOfType<IntegerAttr>("nn.layer"))
+      if (auto number = op->getAttrOfType<IntegerAttr>("nn.layer"))
         step.stages = stages.lookup(number.getInt());
       for (Operation *stage : step.stages)
         if (auto change = dyn_cast<plan::SwitchOp>(stage)) {
-          if (!llvm::is_contained(codegen::routinesFor(&op),
-                                  codegen::routineNamed(change.getRoutine())))
+          if (!llvm::is_contained(routines.agreeing(op),
+                                  routines.named(change.getRoutine())))
             return change.emitOpError("found routine '")
                    << change.getRoutine()
                    << "', expected one that computes the layer";
-          auto &other = kernels[replacement(&op, change)].info.inPlaceOperands;
+          auto &other = kernels[replacement(op, change)].info.inPlaceOperands;
           llvm::erase_if(step.inPlaceOperands, [&](unsigned i) {
             return !llvm::is_contained(other, i);
           });
         }
-      int64_t number = steps.size();
-      for (Value v : op.getResults())
-        touch(v, number);
-      for (Value v : op.getOperands())
-        touch(v, number);
       steps.push_back(std::move(step));
     }
     return success();
   }
 
   unsigned replacement(Operation *layer, plan::SwitchOp change) {
-    return kernels.execute(layer, *codegen::routineNamed(change.getRoutine()));
+    return kernels.execute(layer,
+                           *codegen::cpuRoutines().named(change.getRoutine()));
   }
 
-  /// Notes that `v` is written or read at `step`.
-  void touch(Value v, int64_t step) {
-    Value base = aliases.find(v).base;
-    bool ownMemory = base.getDefiningOp() &&
-                     !base.getDefiningOp<nn::ConstantOp>() &&
-                     !outputs.contains(base);
-    if (!ownMemory)
+  /// Gives each tensor its place in the arena. A result takes the memory of an
+  /// operand that dies with it.
+  void placeTensors() {
+    std::vector<Lifetime> lifetimes;
+    for (const ExecutionOrder::Tensor &tensor : order.tensors())
+      lifetimes.push_back({static_cast<uint64_t>(nn::storageSize(tensor.value)),
+                           static_cast<int64_t>(tensor.first),
+                           static_cast<int64_t>(tensor.last)});
+    bufferOf.resize(lifetimes.size());
+    std::iota(bufferOf.begin(), bufferOf.end(), 0);
+    for (const Step &step : steps)
+      reuseOperand(step, lifetimes);
+    arena = planArena(lifetimes);
+  }
+
+  void reuseOperand(const Step &step, std::vector<Lifetime> &lifetimes) {
+    auto number = static_cast<int64_t>(step.number);
+    std::optional<unsigned> result = order.tensorOf(step.layer->getResult(0));
+    if (!result || order.tensors()[*result].hasAliases)
       return;
-    auto [it, isNew] = bufferOf.try_emplace(base, buffers.size());
-    if (isNew)
-      buffers.push_back({{static_cast<uint64_t>(bytes(base)), step, step}});
-    Buffer &buffer = buffers[it->second];
-    buffer.lifetime.last = std::max(buffer.lifetime.last, step);
-    buffer.shared |= base != v;
-  }
-
-  /// A result takes the memory of an operand that dies with it.
-  void reuse() {
-    for (auto [number, step] : llvm::enumerate(steps)) {
-      Operation *op = step.layer;
-      if (!bufferOf.contains(op->getResult(0)))
+    for (unsigned i : step.inPlaceOperands) {
+      Value operand = step.layer->getOperand(i);
+      std::optional<unsigned> source = order.tensorOf(operand);
+      if (!source || order.tensors()[*source].hasAliases)
         continue;
-      for (unsigned i : step.inPlaceOperands) {
-        Value operand = op->getOperand(i);
-        auto source = bufferOf.find(operand);
-        if (source == bufferOf.end())
-          continue;
-        unsigned from = source->second, to = bufferOf[op->getResult(0)];
-        Buffer &a = buffers[from], &b = buffers[to];
-        if (from == to || a.shared || b.shared ||
-            a.lifetime.size != b.lifetime.size ||
-            a.lifetime.last != static_cast<int64_t>(number) ||
-            b.lifetime.first != static_cast<int64_t>(number) ||
-            llvm::count(op->getOperands(), operand) != 1)
-          continue;
-        a.lifetime.last = b.lifetime.last;
-        b.lifetime.size = 0; // gone
-        b.lifetime.last = b.lifetime.first;
-        for (auto &entry : bufferOf)
-          if (entry.second == to)
-            entry.second = from;
-        break;
-      }
+      unsigned from = bufferOf[*source], to = bufferOf[*result];
+      Lifetime &a = lifetimes[from], &b = lifetimes[to];
+      if (from == to || a.size != b.size || a.last != number ||
+          b.first != number ||
+          llvm::count(step.layer->getOperands(), operand) != 1)
+        continue;
+      a.last = b.last;
+      b.size = 0; // gone
+      b.last = b.first;
+      std::replace(bufferOf.begin(), bufferOf.end(), to, from);
+      return;
     }
   }
 
   artifact::Operand place(Value v) {
-    uint64_t size = bytes(v);
-    Aliases::Place place = aliases.find(v);
+    uint64_t size = nn::storageSize(v);
+    Aliases::Place place = order.placeOf(v);
     uint64_t offset = place.offset;
     if (place.base.getDefiningOp<nn::ConstantOp>())
       return {artifact::Space::Weights, weightsSegment,
               weights.add(place.base).offset + offset, size};
-    if (auto it = inputs.find(place.base); it != inputs.end())
-      return {artifact::Space::Input, it->second, offset, size};
-    if (auto it = outputs.find(place.base); it != outputs.end())
-      return {artifact::Space::Output, it->second, offset, size};
-    assert(bufferOf.contains(place.base) && "touched by the step that has it");
+    if (auto input = order.inputOf(place.base))
+      return {artifact::Space::Input, *input, offset, size};
+    if (auto output = order.outputOf(place.base))
+      return {artifact::Space::Output, *output, offset, size};
+    auto tensor = order.tensorOf(place.base);
+    assert(tensor && "touched by the step that has it");
     return {artifact::Space::Arena, 0,
-            arena.offsets[bufferOf.lookup(place.base)] + offset, size};
+            arena.offsets[bufferOf[*tensor]] + offset, size};
   }
 
   //===--------------------------------------------------------------------===//
@@ -242,17 +214,17 @@ private:
   Done read(Operation *layer, plan::ReadOp op) {
     uint64_t begin = weights.size();
     for (OpOperand &operand : layer->getOpOperands()) {
-      Value constant = aliases.find(operand.get()).base;
+      Value constant = order.baseOf(operand.get());
       if (!constant.getDefiningOp<nn::ConstantOp>())
         continue;
       StoredForm form;
       bool isMain = operand.getOperandNumber() == op.getOperand();
       if (isMain)
-        form = {op.getStorage(), op.getCodec(), codegen::routineFor(layer),
-                layer};
+        form = {op.getStorage(), op.getCodec(),
+                codegen::cpuRoutines().chosen(layer), layer};
       WeightTable::Place place = weights.add(constant, form);
       if (isMain)
-        main_[layer] = {operand.getOperandNumber(), place};
+        mainWeights[layer] = {operand.getOperandNumber(), place};
     }
     Done result;
     if (weights.size() != begin) {
@@ -263,13 +235,13 @@ private:
                              weights.size() - begin}};
       result = prepare(std::move(operation), nullptr);
     }
-    result.weights = stored(main_[layer].place);
+    result.weights = stored(mainWeights[layer].place);
     return result;
   }
 
   Done decode(Operation *layer, plan::DecodeOp op) {
-    assert(main_.contains(layer) && "its read comes first");
-    const WeightTable::Place &place = main_[layer].place;
+    assert(mainWeights.contains(layer) && "its read comes first");
+    const WeightTable::Place &place = mainWeights[layer].place;
     Done result;
     result.weights = prepared(place.bytes);
     uint64_t position = result.weights.offset;
@@ -293,12 +265,13 @@ private:
     artifact::Operation operation;
     operation.kind = artifact::OperationKind::Transform;
     operation.layer = layerName(layer->getLoc());
-    Value constant = aliases.find(layer->getOperand(main_[layer].operand)).base;
-    uint64_t size = bytes(constant);
+    Value constant =
+        order.baseOf(layer->getOperand(mainWeights[layer].operand));
+    uint64_t size = nn::storageSize(constant);
     if (op.getForm() == "packed") {
-      operation.kernel = kernels.pack(tensor(constant));
+      operation.kernel = kernels.pack(nn::typeOf(constant));
     } else {
-      auto &routine = *codegen::routineNamed(op.getRoutine());
+      auto &routine = *codegen::cpuRoutines().named(op.getRoutine());
       operation.kernel = kernels.transform(layer, routine);
       size = routine.weightForm(layer)->bytes;
     }
@@ -313,29 +286,29 @@ private:
 
   /// An execute of the layer by a kernel, with what `after` prepared.
   artifact::Operation execute(Operation *layer, unsigned kernel,
-                              const codegen::Routine &routine,
-                              ValueRange after) {
+                              const Routine &routine, ValueRange after) {
     artifact::Operation result;
     result.layer = layerName(layer->getLoc());
     result.kernel = kernel;
     result.tiles = kernels[kernel].info.tiles;
     for (Value token : after)
       addDependency(result, token);
-    auto main = main_.find(layer);
-    std::optional<codegen::WeightForm> form = routine.weightForm(layer);
+    auto own = mainWeights.find(layer);
+    std::optional<WeightForm> form = routine.weightForm(layer);
     for (Value v : layer->getResults())
       result.operands.push_back(place(v));
     for (OpOperand &operand : layer->getOpOperands()) {
       unsigned number = operand.getOperandNumber();
-      Value base = aliases.find(operand.get()).base;
+      Value base = order.baseOf(operand.get());
       bool isForm = form && form->operand == number;
-      if (main != main_.end() && main->second.operand == number &&
+      if (own != mainWeights.end() && own->second.operand == number &&
           !after.empty()) {
         Done &ready = done[after.back()];
         result.operands.push_back(ready.weights);
-        ready_[keyOf(base, isForm ? form->name : "")] = ready;
-      } else if (auto it = ready_.find(keyOf(base, isForm ? form->name : ""));
-                 it != ready_.end()) {
+        readyWeights[keyOf(base, isForm ? form->name : "")] = ready;
+      } else if (auto it =
+                     readyWeights.find(keyOf(base, isForm ? form->name : ""));
+                 it != readyWeights.end()) {
         // Weights that an earlier layer shares, in the same form.
         result.operands.push_back(it->second.weights);
         addDependency(result, it->second);
@@ -371,24 +344,24 @@ private:
           })
           .Case([&](plan::ExecuteOp op) {
             isPlanned = true;
-            program.operations.push_back(execute(layer, step.kernel,
-                                                 *codegen::routineFor(layer),
-                                                 op.getAfter()));
+            program.operations.push_back(
+                execute(layer, step.kernel,
+                        *codegen::cpuRoutines().chosen(layer), op.getAfter()));
             done[op.getDone()].entries = {
                 {artifact::LaneKind::Execute, number}};
           })
           .Case([&](plan::SwitchOp op) {
             program.switches.push_back(
                 {number, execute(layer, replacement(layer, op),
-                                 *codegen::routineNamed(op.getRoutine()),
+                                 *codegen::cpuRoutines().named(op.getRoutine()),
                                  op.getAfter())});
           });
     for (Operation *stage : step.stages)
       if (stage->getNumResults())
         expect(stage, done[stage->getResult(0)].entries);
     if (!isPlanned)
-      program.operations.push_back(
-          execute(layer, step.kernel, *codegen::routineFor(layer), {}));
+      program.operations.push_back(execute(
+          layer, step.kernel, *codegen::cpuRoutines().chosen(layer), {}));
   }
 
   /// Notes when the plan expects a stage to run.
@@ -421,17 +394,15 @@ private:
     program.lanes.push_back(std::move(lane));
   }
 
-  func::FuncOp main;
   plan::ProgramOp plan;
   KernelTable &kernels;
   WeightTable &weights;
   uint32_t weightsSegment;
   artifact::Program &program;
-  Aliases aliases;
+  ExecutionOrder order;
   std::vector<Step> steps;
-  llvm::DenseMap<Value, uint32_t> inputs, outputs;
-  llvm::DenseMap<Value, unsigned> bufferOf;
-  std::vector<Buffer> buffers;
+  /// By tensor of the order: the buffer of the arena that it lies in.
+  std::vector<unsigned> bufferOf;
   ArenaPlan arena;
   /// By the plan's values.
   llvm::DenseMap<Value, Done> done;
@@ -441,9 +412,9 @@ private:
     unsigned operand;
     WeightTable::Place place;
   };
-  llvm::DenseMap<Operation *, MainWeights> main_;
+  llvm::DenseMap<Operation *, MainWeights> mainWeights;
   /// Main weights by constant, type and form.
-  std::map<ReadyKey, Done> ready_;
+  std::map<ReadyKey, Done> readyWeights;
 };
 } // namespace
 

@@ -2,13 +2,12 @@
 
 #include "compiler/emit/TuningBundle.h"
 
-#include "artifact/Writer.h"
 #include "compiler/codegen/cpu/Backend.h"
-#include "compiler/codegen/cpu/KernelKey.h"
-#include "compiler/emit/Aliases.h"
-#include "compiler/emit/KernelTable.h"
+#include "compiler/emit/BundleBuilder.h"
 #include "compiler/emit/WeightTable.h"
-#include "compiler/plan/Layers.h"
+#include "compiler/layers/ExecutionOrder.h"
+#include "compiler/layers/LayerName.h"
+#include "compiler/routines/KernelKey.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/StringSet.h"
@@ -36,41 +35,40 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
     if (known.insert(kernel.fingerprint).second)
       kernels.push_back(std::move(kernel));
   };
-  Aliases aliases(main);
-  for (Operation &op : main.getBody().front()) {
-    if (isa<nn::ConstantOp>(op) || aliases.isFree(&op) ||
-        op.hasTrait<OpTrait::IsTerminator>())
-      continue;
-    std::string layer = plan::firstName(op.getLoc());
-    for (const codegen::Routine *routine : codegen::routinesFor(&op)) {
+  const RoutineSet &routines = codegen::cpuRoutines();
+  ExecutionOrder order(main);
+  for (Operation *op : order.layers()) {
+    std::string layer = firstName(op->getLoc());
+    for (const Routine *routine : routines.agreeing(op)) {
       add({TuningKernel::Stage::Execute,
-           codegen::kernelFingerprint(&op, *routine, target),
+           kernelFingerprint(op, *routine, target.name),
            routine->name().str(),
            layer,
-           &op,
+           op,
            routine,
            {},
-           routine->work(&op)});
-      if (auto form = routine->weightForm(&op))
+           routine->work(op)});
+      if (auto form = routine->weightForm(op))
         add({TuningKernel::Stage::Transform,
-             codegen::transformFingerprint(&op, *routine, target),
+             transformFingerprint(op, *routine, target.name),
              "transform." + form->name,
              layer,
-             &op,
+             op,
              routine,
              {},
-             routine->transformWork(&op)});
+             routine->transformWork(op)});
     }
     // Which constant is stored raw the plan decides.
-    for (Value v : op.getOperands()) {
+    for (Value v : op->getOperands()) {
       if (!v.getDefiningOp<nn::ConstantOp>() ||
           nn::layoutTag(v.getType()).empty())
         continue;
       auto type = cast<RankedTensorType>(v.getType());
-      codegen::PackLayer pack(type);
-      add({TuningKernel::Stage::Pack, codegen::packFingerprint(type, target),
-           "pack", layer, nullptr, nullptr, type,
-           pack.routine().work(pack.layer())});
+      PackLayer pack(type);
+      const Routine &routine = *routines.chosen(pack.layer());
+      add({TuningKernel::Stage::Pack,
+           kernelFingerprint(pack.layer(), routine, target.name), "pack", layer,
+           nullptr, nullptr, type, routine.work(pack.layer())});
     }
   }
   return kernels;
@@ -202,23 +200,15 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
                                        ArrayRef<TuningProgram> programs,
                                        const std::string &path,
                                        const std::string &signingKey) {
-  artifact::Bundle bundle;
-  bundle.producer = "nnv12c " NNV12_VERSION;
-  bundle.model = "tuning";
-  if (auto name = main->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
-          "nn.model"))
-    bundle.model += " of " + name.str();
+  auto name =
+      main->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>("nn.model");
+  BundleBuilder builder(name ? "tuning of " + name.str() : "tuning");
   Places places;
-  std::vector<codegen::CodeBlob> blobs;
   for (const TuningProgram &tuned : programs) {
-    codegen::KernelBuilder builder(*main.getContext(), tuned.target);
-    OwningOpRef<ModuleOp> owned(builder.module);
+    codegen::KernelBuilder kernelBuilder(*main.getContext(), tuned.target);
+    OwningOpRef<ModuleOp> owned(kernelBuilder.module);
     artifact::Program program;
-    program.target = tuned.target.name;
-    program.architecture = tuned.target.architecture;
-    program.features = tuned.target.required;
-    program.code = blobs.size();
-    KernelTable table(builder);
+    KernelTable table(kernelBuilder);
     for (const TuningKernel &kernel : tuned.kernels) {
       artifact::Operation operation;
       operation.kernel = emit(kernel, table);
@@ -234,12 +224,8 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
     auto blob = codegen::compileModule(*owned, tuned.target);
     if (failed(blob))
       return failure();
-    for (const KernelTable::Kernel &kernel : table.kernels())
-      program.kernels.push_back(
-          {kernel.name, blob->entries.at(kernel.symbol), kernel.operands,
-           kernel.outputs, static_cast<uint64_t>(kernel.info.scratchBytes)});
-    bundle.programs.push_back(std::move(program));
-    blobs.push_back(std::move(*blob));
+    builder.addProgram(tuned.target, std::move(program), table,
+                       std::move(*blob));
   }
   uint64_t activations =
       llvm::alignTo(places.activationsSize, KernelTable::copyTile);
@@ -248,16 +234,11 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
     return artifact::Tensor{
         name, type, {int64_t(llvm::divideCeil(bytes, elementSize(type)))}};
   };
-  bundle.inputs = {tensor("weights", ElementType::F32, places.weightsSize),
-                   tensor("activations", ElementType::F32, activations),
-                   tensor("integers", ElementType::I64, places.integersSize)};
-  bundle.outputs = {tensor("sink", ElementType::F32, places.sink),
-                    tensor("fresh", ElementType::F32, activations)};
-  for (const codegen::CodeBlob &blob : blobs)
-    bundle.segments.push_back({artifact::SegmentKind::Code,
-                               {{blob.bytes.data(), blob.bytes.size()}}});
-  std::string error = artifact::writeBundle(bundle, path, signingKey);
-  if (!error.empty())
-    return emitError(UnknownLoc::get(main.getContext())) << error;
-  return success();
+  builder.bundle.inputs = {
+      tensor("weights", ElementType::F32, places.weightsSize),
+      tensor("activations", ElementType::F32, activations),
+      tensor("integers", ElementType::I64, places.integersSize)};
+  builder.bundle.outputs = {tensor("sink", ElementType::F32, places.sink),
+                            tensor("fresh", ElementType::F32, activations)};
+  return builder.write(*main.getContext(), path, signingKey);
 }

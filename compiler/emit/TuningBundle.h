@@ -9,7 +9,8 @@
 #ifndef NNV12_COMPILER_EMIT_TUNINGBUNDLE_H
 #define NNV12_COMPILER_EMIT_TUNINGBUNDLE_H
 
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/routines/Routine.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <string>
@@ -25,13 +26,13 @@ struct TuningKernel {
     Pack       ///< makes packed weights of raw ones
   };
   Stage stage;
-  std::string fingerprint;       ///< key of DeviceProfile::kernels
-  std::string name;              ///< the routine; "transform.FORM"; "pack"
-  std::string layer;             ///< a layer that wants it, for people
-  mlir::Operation *op = nullptr; ///< Pack: null
-  const codegen::Routine *routine = nullptr; ///< Pack: null
-  mlir::RankedTensorType packed;             ///< Pack alone: what it writes
-  codegen::Work work;
+  std::string fingerprint;          ///< key of DeviceProfile::kernels
+  std::string name;                 ///< the routine; "transform.FORM"; "pack"
+  std::string layer;                ///< a layer that wants it, for people
+  mlir::Operation *op = nullptr;    ///< Pack: null
+  const Routine *routine = nullptr; ///< Pack: null
+  mlir::RankedTensorType packed;    ///< Pack alone: what it writes
+  Work work;
 };
 
 /// Every kernel that a plan for `main` can consist of, each fingerprint once,
@@ -52,15 +53,13 @@ struct TuningProgram {
 /// caches then, of all cores that compute. Operands lie in model inputs that
 /// nnv12-tune fills, and in outputs:
 ///   weights      f32, at least 64 MiB: constants. They come one behind another
-///   and
-///                start over at the end, so that a kernel does not find its
+///                and start over at the end, so that a kernel does not find its
 ///                weights in the cache
 ///   activations  f32: what else kernels read, by way of fresh
 ///   integers     i64, 0 or 1: operands of integers and truth values
 ///   sink         f32, an output: results
 ///   fresh        f32, an output: activations, written just before they are
-///   read, always from
-///                the start
+///                read, always from the start
 /// Operation.layer is "FINGERPRINT NAME MULTIPLYADDS BYTES LAYER", or
 /// "activations" for what writes these. On failure a diagnostic has been
 /// emitted and nothing was written.

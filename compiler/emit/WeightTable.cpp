@@ -2,6 +2,7 @@
 
 #include "compiler/emit/WeightTable.h"
 
+#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/emit/Codec.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
@@ -47,7 +48,8 @@ WeightTable::Bytes WeightTable::bytesOf(Value constant,
     return packed;
   uint64_t formSize = form.routine->weightForm(form.layer)->bytes;
   std::shared_ptr<char> memory = allocate(formSize);
-  form.routine->transform(form.layer, packed.first.get(), memory.get());
+  codegen::CpuRoutine::of(*form.routine)
+      .transform(form.layer, packed.first.get(), memory.get());
   return {memory, formSize};
 }
 

@@ -3,7 +3,7 @@
 #define NNV12_COMPILER_EMIT_WEIGHTTABLE_H
 
 #include "artifact/Bundle.h"
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/routines/Routine.h"
 #include "dialects/plan/PlanDialect.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -18,7 +18,7 @@ struct StoredForm {
   plan::Storage storage = plan::Storage::packed;
   plan::Codec codec = plan::Codec::stored;
   /// For `transformed`: whose form, and of which layer.
-  const codegen::Routine *routine = nullptr;
+  const Routine *routine = nullptr;
   mlir::Operation *layer = nullptr;
 };
 

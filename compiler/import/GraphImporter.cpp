@@ -17,12 +17,16 @@ using namespace nnv12::importer;
 /// How deep control flow and functions may be nested.
 static constexpr unsigned kMaxDepth = 64;
 
-GraphImporter::GraphImporter(const onnx::ModelProto &model, StringRef path,
+GraphImporter::GraphImporter(onnx::ModelProto &model, StringRef path,
                              const ImportOptions &options, MLIRContext &context)
     : model_(model), path_(path.str()),
       external_(llvm::sys::path::parent_path(path), options.inputs),
       options_(options), builder_(&context),
-      fileLoc_(FileLineColLoc::get(&context, path, 0, 0)) {}
+      fileLoc_(FileLineColLoc::get(&context, path, 0, 0)) {
+  if (model.has_graph())
+    for (onnx::TensorProto &t : *model.mutable_graph()->mutable_initializer())
+      weights_[&t] = &t;
+}
 
 //===----------------------------------------------------------------------===//
 // Faults
@@ -115,7 +119,7 @@ bool GraphImporter::checkModel() {
   if (it != modelFrame_.opsets.end() &&
       (it->second < 1 || it->second > kLatestOpset))
     return report().fail("operator set " + Twine(it->second) + " of ai.onnx",
-                         "7 to " + Twine(kLatestOpset)),
+                         "1 to " + Twine(kLatestOpset)),
            false;
   return true;
 }
@@ -244,7 +248,8 @@ Value GraphImporter::tensorConstant(const onnx::TensorProto &tensor,
   decoded_[&tensor] = value;
   // The elements are copied; weights must not take memory twice. Nothing reads
   // a tensor again that decoded_ holds.
-  delete const_cast<onnx::TensorProto &>(tensor).release_raw_data();
+  if (onnx::TensorProto *weights = weights_.lookup(&tensor))
+    delete weights->release_raw_data();
   return value;
 }
 
@@ -304,7 +309,7 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
     auto fault = reportNode(proto, index);
     if (domain.empty())
       fault.fail("no operator set of ai.onnx imported",
-                 "one, 7 to " + Twine(kLatestOpset));
+                 "one, up to " + Twine(kLatestOpset));
     else
       fault.fail("domain '" + domain + "', which the model does not import",
                  "an imported one");

@@ -3,7 +3,6 @@
 #define NNV12_COMPILER_IMPORT_GRAPHIMPORTER_H
 
 #include "compiler/import/ExternalData.h"
-#include "compiler/import/Import.h"
 #include "compiler/import/Node.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -46,31 +45,28 @@ struct Frame {
   Attributes attributes;
 };
 
-class GraphImporter {
+class GraphImporter : public NodeContext {
 public:
   using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
-  GraphImporter(const onnx::ModelProto &model, llvm::StringRef path,
+  /// Takes the bytes of `model`'s weights out of it once they are imported.
+  GraphImporter(onnx::ModelProto &model, llvm::StringRef path,
                 const ImportOptions &options, mlir::MLIRContext &context);
 
   /// Null after a fault, which has been reported.
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
-  mlir::OpBuilder &builder() { return builder_; }
-  const ImportOptions &options() const { return options_; }
-  const std::string &argumentName(unsigned i) const {
+  mlir::OpBuilder &builder() override { return builder_; }
+  const ImportOptions &options() const override { return options_; }
+  const std::string &argumentName(unsigned i) const override {
     return argumentNames_[i];
   }
-  ExternalData &external() { return external_; }
-
-  /// Imports the graph of a control flow node with these inputs, in place.
-  /// The node's fault is set when one occurs inside.
+  ExternalData &external() override { return external_; }
   llvm::SmallVector<ImportValue>
   importSubgraph(Node &node, const onnx::GraphProto &graph,
-                 llvm::ArrayRef<ImportValue> inputs);
-  /// The constant for a tensor of an attribute or initialiser; one even if it
-  /// is met many times.
-  Value tensorConstant(const onnx::TensorProto &tensor, LayerBuilder &b);
+                 llvm::ArrayRef<ImportValue> inputs) override;
+  Value tensorConstant(const onnx::TensorProto &tensor,
+                       LayerBuilder &b) override;
 
 private:
   bool checkModel();
@@ -111,6 +107,8 @@ private:
   const Frame *currentFrame_ = nullptr;
   llvm::StringMap<const onnx::FunctionProto *> functions_;
   std::vector<std::unique_ptr<onnx::AttributeProto>> defaults_;
+  /// The initialisers of the main graph, whose bytes may go.
+  llvm::DenseMap<const void *, onnx::TensorProto *> weights_;
   llvm::DenseMap<const void *, Value> decoded_;
   uint64_t nodeCount_ = 0;
   unsigned depth_ = 0;

@@ -62,7 +62,7 @@ static std::unique_ptr<onnx::ModelProto> parse(StringRef bytes, StringRef path,
   return model;
 }
 
-static OwningOpRef<ModuleOp> importModel(const onnx::ModelProto &model,
+static OwningOpRef<ModuleOp> importModel(onnx::ModelProto &model,
                                          StringRef path,
                                          const ImportOptions &options,
                                          MLIRContext &context) {

@@ -87,20 +87,20 @@ void LayerBuilder::fail(const Twine &found, const Twine &expected) {
   fail("found " + found + ", expected " + expected);
 }
 
-static RankedTensorType typeOf(Value v) {
+static RankedTensorType typeOrNull(Value v) {
   return v ? dyn_cast<RankedTensorType>(v.getType()) : RankedTensorType();
 }
 
 Ints LayerBuilder::shape(Value v) const {
-  auto type = typeOf(v);
+  auto type = typeOrNull(v);
   return type ? Ints(type.getShape()) : Ints();
 }
 int64_t LayerBuilder::rank(Value v) const {
-  auto type = typeOf(v);
+  auto type = typeOrNull(v);
   return type ? type.getRank() : 0;
 }
 int64_t LayerBuilder::dim(Value v, int64_t i) const {
-  auto type = typeOf(v);
+  auto type = typeOrNull(v);
   return type && i >= 0 && i < type.getRank() ? type.getDimSize(i) : 1;
 }
 int64_t LayerBuilder::size(Value v) const {
@@ -110,7 +110,7 @@ int64_t LayerBuilder::size(Value v) const {
   return n;
 }
 Type LayerBuilder::elem(Value v) const {
-  auto type = typeOf(v);
+  auto type = typeOrNull(v);
   return type ? type.getElementType() : Float32Type::get(b.getContext());
 }
 bool LayerBuilder::isFloat(Value v) const { return isa<FloatType>(elem(v)); }

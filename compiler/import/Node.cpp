@@ -2,7 +2,6 @@
 
 #include "compiler/import/Node.h"
 
-#include "compiler/import/GraphImporter.h"
 #include "compiler/import/Onnx.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -15,21 +14,13 @@ using namespace nnv12::importer;
 
 using onnx::AttributeProto;
 
-ImportValue ImportValue::sequence(ArrayRef<Value> values) {
-  ImportValue result;
-  result.kind = Sequence;
-  for (Value v : values)
-    result.list.push_back(v);
-  return result;
-}
-
-Node::Node(GraphImporter &importer, const onnx::NodeProto &proto,
+Node::Node(NodeContext &graph, const onnx::NodeProto &proto,
            Attributes attributes, SmallVector<ImportValue> inputs,
            SmallVector<bool> present, int64_t opset, Location loc,
            std::string prefix)
-    : LayerBuilder(importer.builder(), loc, std::move(prefix),
-                   importer.options().maxTensorBytes),
-      importer_(importer), proto_(proto), attributes_(std::move(attributes)),
+    : LayerBuilder(graph.builder(), loc, std::move(prefix),
+                   graph.options().maxTensorBytes),
+      graph_(graph), proto_(proto), attributes_(std::move(attributes)),
       inputs_(std::move(inputs)), present_(std::move(present)),
       results_(proto.output_size()), opset_(opset) {
   assert(int(inputs_.size()) == proto.input_size() &&
@@ -89,7 +80,7 @@ void Node::failNotConstant(Value value, const Twine &what) {
   std::string advice;
   for (size_t i = 0; i < work.size() && i < 1000; ++i) {
     if (auto argument = dyn_cast<BlockArgument>(work[i])) {
-      std::string name = importer_.argumentName(argument.getArgNumber());
+      std::string name = graph_.argumentName(argument.getArgNumber());
       advice +=
           (advice.empty() ? "" : " ") + ("--constant " + name + "=FILE.npy");
     } else if (Operation *op = work[i].getDefiningOp()) {

@@ -3,10 +3,9 @@
 #define NNV12_COMPILER_IMPORT_NODE_H
 
 #include "compiler/import/LayerBuilder.h"
+#include "compiler/import/NodeContext.h"
 #include "compiler/import/TypeSet.h"
 #include "llvm/ADT/StringMap.h"
-
-#include <vector>
 
 namespace onnx {
 class AttributeProto;
@@ -17,36 +16,19 @@ class TensorProto;
 
 namespace nnv12::importer {
 
-class GraphImporter;
-
-/// What a name of an ONNX graph stands for while importing. Sequences and
-/// optionals exist only at compile time: as lists of tensors.
-struct ImportValue {
-  enum Kind { Tensor, Sequence, Optional };
-  Kind kind = Tensor;
-  Value tensor;
-  /// Elements of a sequence; none or one of an optional.
-  std::vector<ImportValue> list;
-
-  ImportValue() = default;
-  ImportValue(Value v) : tensor(v) {}
-  static ImportValue sequence(llvm::ArrayRef<Value> values);
-};
-
 /// Attributes by name; inside a function, references are resolved.
 using Attributes = llvm::StringMap<const onnx::AttributeProto *>;
 
 class Node : public LayerBuilder {
 public:
-  Node(GraphImporter &importer, const onnx::NodeProto &proto,
-       Attributes attributes, llvm::SmallVector<ImportValue> inputs,
-       llvm::SmallVector<bool> present, int64_t opset, mlir::Location loc,
-       std::string prefix);
+  Node(NodeContext &graph, const onnx::NodeProto &proto, Attributes attributes,
+       llvm::SmallVector<ImportValue> inputs, llvm::SmallVector<bool> present,
+       int64_t opset, mlir::Location loc, std::string prefix);
 
   llvm::StringRef op() const;
   /// Version of the operator set that the op's domain has here.
   int64_t opset() const { return opset_; }
-  GraphImporter &importer() { return importer_; }
+  NodeContext &graph() { return graph_; }
   const onnx::NodeProto &proto() const { return proto_; }
   mlir::OpBuilder &builder() { return b; }
 
@@ -108,7 +90,7 @@ public:
   llvm::ArrayRef<ImportValue> results() const { return results_; }
 
 private:
-  GraphImporter &importer_;
+  NodeContext &graph_;
   const onnx::NodeProto &proto_;
   Attributes attributes_;
   llvm::SmallVector<ImportValue> inputs_;

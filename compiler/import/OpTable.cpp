@@ -2,7 +2,6 @@
 
 #include "compiler/import/OpTable.h"
 
-#include "compiler/import/Import.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -85,7 +84,7 @@ static std::string describe(TypeSet types) {
   return text;
 }
 
-void nnv12::printOpsTable(llvm::raw_ostream &os) {
+void importer::printOpsTable(llvm::raw_ostream &os) {
   os << "# ONNX operators\n\n"
         "Written by `nnv12c --list-ops`; do not edit. Domain `ai.onnx`, "
         "operator "

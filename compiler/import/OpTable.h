@@ -10,6 +10,7 @@
 
 #include "compiler/import/Node.h"
 #include "compiler/import/TypeSet.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace nnv12::importer {
 
@@ -58,6 +59,9 @@ OpRows textOps();
 /// of another domain than ai.onnx is named with it:
 /// ai.onnx.preview.FlexAttention.
 llvm::ArrayRef<const OpRow *> findOp(llvm::StringRef name);
+
+/// Writes docs/ops.md: operator, operator set versions, element types, notes.
+void printOpsTable(llvm::raw_ostream &os);
 
 } // namespace nnv12::importer
 

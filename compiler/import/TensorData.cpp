@@ -5,6 +5,7 @@
 #include "artifact/MappedFile.h"
 #include "compiler/import/ExternalData.h"
 #include "compiler/import/Onnx.h"
+#include "compiler/import/TypeSet.h"
 #include "dialects/nn/ConstantBudget.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/SmallTypes.h"

@@ -2,10 +2,12 @@
 #ifndef NNV12_COMPILER_IMPORT_TENSORDATA_H
 #define NNV12_COMPILER_IMPORT_TENSORDATA_H
 
-#include "compiler/import/Node.h"
+#include "compiler/import/ImportValue.h"
+#include "compiler/import/LayerBuilder.h"
 
 namespace onnx {
 class SparseTensorProto;
+class TensorProto;
 } // namespace onnx
 
 namespace nnv12::importer {

@@ -5,16 +5,14 @@
 //
 //   boot     preparation of the first layer + all executes
 //   execute  all executes + the preparations on the execute lane
-//   slowed   all executes + 1/f of the preparations on the execute lane + (1 -
-//   1/f) of
-//            the work on preparation lanes / their number, where f is the
-//            interference that an execute suffers: it cannot escape while there
-//            is that work to do
+//   slowed   all executes + 1/f of the preparations on the execute lane
+//            + (1 - 1/f) of the work on preparation lanes / their number, where
+//            f is the interference that an execute suffers: it cannot escape
+//            while there is that work to do
 //   prepare  preparations of layers up to k on preparation lanes / their number
 //            + executes from k on
 //   storage  bytes of layers up to k / bandwidth + executes from k on, less
-//   what is there
-//            earlier than at that bandwidth (Device::arrival)
+//            what is there earlier than at that bandwidth (Device::arrival)
 //   cpus     work of all cores / CPUs
 //
 // What a layer adds to them depends on its candidate and its lane, so T is at
@@ -116,8 +114,9 @@ private:
   /// The least time that a preparation keeps a lane busy.
   double occupies(size_t i, unsigned c, Core core) const {
     Job job = preparationJob(device, 0, problem.layers[i].candidates[c], core);
-    bool isAhead = device.readAhead > 0 || !device.arrival.empty();
-    double wait = isAhead ? 0 : job.latency + job.bytes / device.readBandwidth;
+    double wait = device.arrival.empty()
+                      ? job.latency + job.bytes / device.readBandwidth
+                      : 0;
     return wait + job.work * prepareScale;
   }
   /// The least time from the start of the run to the end of a preparation.
@@ -131,10 +130,7 @@ private:
         if (job.bytes > 0)
           wait = arrivalOf(device, job.bytes, job.bytes);
       } else {
-        wait = job.bytes / device.readBandwidth;
-        // A read that was made ahead waits for no answer.
-        if (device.readAhead <= 0)
-          wait += job.latency;
+        wait = job.latency + job.bytes / device.readBandwidth;
       }
       least = std::min(least, wait + job.work * prepareScale);
     };

@@ -59,17 +59,13 @@ struct Device {
   double readBandwidth =
       1e6; ///< bytes a millisecond, shared by reads that run together
   double readLatency = 0; ///< of each read
-  /// Bytes that the system reads ahead of the lanes, in the order of the
-  /// layers, while no lane waits for the storage. 0: it reads what a lane asks
-  /// for.
-  double readAhead = 0;
   /// Where a device was seen reading a file in order: the pieces in which
   /// weights come, in the order of the layers. The piece that ends at `bytes`
   /// is there, all of it at once, `time` after the start of the first
   /// operation; the last piece of a file that ends within takes a part of that.
   /// Both ascend; what comes after them comes evenly, at readBandwidth. With it
-  /// latency and readAhead count no more: a read ends when its layer's last
-  /// byte has arrived; on the execute lane see Simulator.h. Empty: unknown.
+  /// latency counts no more: a read ends when its layer's last byte has
+  /// arrived; on the execute lane see Simulator.h. Empty: unknown.
   std::vector<Arrival> arrival;
   /// With arrival: so many bytes have come with what was waited for before the
   /// start.

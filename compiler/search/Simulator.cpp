@@ -76,9 +76,7 @@ double earliestArrival(const Device &device) {
   return most;
 }
 
-Simulator::Simulator(const Device &device)
-    : device(device),
-      isReadingAhead(device.readAhead > 0 && device.arrival.empty()) {
+Simulator::Simulator(const Device &device) : device(device) {
   assert(std::adjacent_find(device.arrival.begin(), device.arrival.end(),
                             [](const Arrival &a, const Arrival &b) {
                               return a.bytes > b.bytes || a.time > b.time;
@@ -103,7 +101,7 @@ double Simulator::arrivalAt(uint32_t layer, double now) {
 
 bool Simulator::nextPhase(LaneState &lane, const Job &job, double now) {
   switch (lane.phase) {
-  case Phase::Idle: {
+  case Phase::Idle:
     if (!arrived.empty() && job.bytes > 0) {
       lane.phase = Phase::Transfer;
       lane.remaining = arrivalAt(job.layer, now) - now;
@@ -116,22 +114,12 @@ bool Simulator::nextPhase(LaneState &lane, const Job &job, double now) {
     }
     lane.phase = Phase::Latency;
     lane.remaining = job.latency;
-    if (isReadingAhead && job.bytes > 0) {
-      asked[job.layer] = true;
-      aheadBytes -= ahead[job.layer];
-      // What is there already costs no waiting.
-      if (ahead[job.layer] >= job.bytes)
-        lane.remaining = 0;
-    }
     if (lane.remaining > 0)
       return true;
     [[fallthrough]];
-  }
   case Phase::Latency:
     lane.phase = Phase::Transfer;
     lane.remaining = job.bytes;
-    if (isReadingAhead && job.bytes > 0)
-      lane.remaining = std::max(0.0, job.bytes - ahead[job.layer]);
     if (lane.remaining > 0)
       return true;
     [[fallthrough]];
@@ -205,15 +193,6 @@ void Simulator::setRates() {
                 : lane.phase != Phase::Work ? 0
                 : lane.execute              ? executeRate
                                             : prepareRate;
-
-  aheadRate = 0;
-  if (isReadingAhead && transfers == 0) {
-    while (aheadLayer < want.size() &&
-           (asked[aheadLayer] || ahead[aheadLayer] >= want[aheadLayer]))
-      ++aheadLayer;
-    if (aheadLayer < want.size() && aheadBytes < device.readAhead)
-      aheadRate = device.readBandwidth;
-  }
 }
 
 double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
@@ -231,18 +210,11 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
   for (const Job &job : lanes[0])
     left += job.work;
   arrived.clear();
-  if (isReadingAhead || !device.arrival.empty()) {
+  if (!device.arrival.empty()) {
     want.assign(layers, 0);
     for (const auto &lane : lanes)
       for (const Job &job : lane)
         want[job.layer] += job.bytes;
-  }
-  if (isReadingAhead) {
-    ahead.assign(layers, 0);
-    asked.assign(layers, 0);
-    aheadLayer = 0;
-    aheadBytes = 0;
-  } else if (!device.arrival.empty()) {
     ends.resize(layers);
     std::partial_sum(want.begin(), want.end(), ends.begin());
     isEarly.clear();
@@ -265,12 +237,7 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
     if (!spans && states[0].next == lanes[0].size())
       break; // what other lanes still do comes after the last execute
     setRates();
-    // Ahead of its need a read may stop at the layer's end or at the limit.
     double step = never;
-    if (aheadRate > 0)
-      step = std::min(want[aheadLayer] - ahead[aheadLayer],
-                      device.readAhead - aheadBytes) /
-             aheadRate;
     bool working = false;
     for (const LaneState &lane : states)
       if (lane.rate > 0) {
@@ -281,17 +248,6 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
       break;
     ++stepCount;
     now += step;
-    if (aheadRate > 0) {
-      double bytes = step * aheadRate;
-      double missing = want[aheadLayer] - ahead[aheadLayer];
-      if (bytes >= missing * (1 - 1e-12))
-        bytes = missing;
-      ahead[aheadLayer] += bytes;
-      aheadBytes += bytes;
-      // Rounding must not leave a rest that takes no time to read.
-      if (device.readAhead - aheadBytes < 1e-9 * device.readAhead)
-        aheadBytes = std::max(aheadBytes, device.readAhead);
-    }
     for (size_t i = 0; i < lanes.size(); ++i) {
       LaneState &lane = states[i];
       if (lane.rate <= 0)

@@ -2,15 +2,12 @@
 //
 // The model behind simulate():
 //  * A lane carries out its jobs in order. A job starts when the lane is free
-//  and
-//    what it needs is done: an execute needs its layer's preparation, a decode
-//    its read, a transform its decode.
+//    and what it needs is done: an execute needs its layer's preparation, a
+//    decode its read, a transform its decode.
 //  * A read waits `readLatency`, then its bytes move at a rate that all reads
-//  in
-//    this state share equally; for both the lane's core does nothing. Then the
-//    core maps the bytes. While no lane moves bytes the system reads ahead, in
-//    the order of the layers and up to `readAhead` bytes that nobody asked for
-//    yet. With `arrival` a read waits until its layer's last byte has arrived.
+//    in this state share equally; for both the lane's core does nothing. Then
+//    the core maps the bytes.
+//  * With `arrival` a read waits until its layer's last byte has arrived.
 //    But for the first piece that is so because a lane goes through the file:
 //    what the execute lane reads itself, between executes, takes its time at
 //    `readBandwidth` at least, of which other lanes that read have their share;
@@ -18,8 +15,7 @@
 //    Device::askedAhead. Slow storage gives one thing after another: what a
 //    lane reads beyond what was asked for delays the layers before.
 //  * Working cores share the CPUs equally, an execute counting as many as it
-//  has
-//    threads. An execute is slowed down while any preparation works, a
+//    has threads. An execute is slowed down while any preparation works, a
 //    preparation while an execute works.
 // Between two events all rates are constant, so time jumps from event to event.
 //
@@ -138,7 +134,6 @@ private:
   void setRates();
 
   const Device &device;
-  bool isReadingAhead;
   uint64_t stepCount = 0;
   double finish = 0; ///< of the executes so far
   double endSum = 0;
@@ -152,13 +147,7 @@ private:
   unsigned readers = 0;     ///< lanes that read anything
   double askedBytes = 0;    ///< the storage was asked for so many bytes
   double paused = 0;        ///< the storage had nothing to do so long
-  // Reading ahead.
-  std::vector<double>
-      ahead; ///< bytes read of each layer before it was asked for
   std::vector<double> want; ///< bytes of each layer
-  std::vector<uint8_t> asked;
-  size_t aheadLayer = 0;
-  double aheadBytes = 0, aheadRate = 0;
 };
 
 } // namespace nnv12::search

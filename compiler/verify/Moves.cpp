@@ -102,14 +102,11 @@ private:
 
 } // namespace
 
-static RankedTensorType tensor(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-
 /// A reshape, or a bitcast of whole bytes: both tensors dense, the same bytes
 /// in the same order.
 static bool addFlat(Operation *layer, Collector &moves) {
-  auto in = tensor(layer->getOperand(0)), out = tensor(layer->getResult(0));
+  auto in = nn::typeOf(layer->getOperand(0)),
+       out = nn::typeOf(layer->getResult(0));
   if (!nn::layoutTag(in).empty() || !nn::layoutTag(out).empty())
     return false;
   auto flat = [](RankedTensorType type) {
@@ -120,19 +117,20 @@ static bool addFlat(Operation *layer, Collector &moves) {
 }
 
 static bool addSlice(nn::SliceOp slice, Collector &moves) {
-  return moves.add(0, tensor(slice.getOutput()), tensor(slice.getInput()),
+  return moves.add(0, nn::typeOf(slice.getOutput()),
+                   nn::typeOf(slice.getInput()),
                    {SmallVector<int64_t>(slice.getStarts()),
                     SmallVector<int64_t>(slice.getSteps())},
                    true);
 }
 
 static bool addConcat(nn::ConcatOp concat, Collector &moves) {
-  auto out = tensor(concat.getOutput());
+  auto out = nn::typeOf(concat.getOutput());
   int64_t axis = concat.getAxis();
   Part part{SmallVector<int64_t>(out.getRank(), 0),
             SmallVector<int64_t>(out.getRank(), 1)};
   for (auto [i, input] : llvm::enumerate(concat.getInputs())) {
-    auto in = tensor(input);
+    auto in = nn::typeOf(input);
     if (!moves.add(i, in, out, part, false))
       return false;
     part.starts[axis] += in.getDimSize(axis);
@@ -145,7 +143,7 @@ std::optional<std::vector<Move>> nnv12::movesOf(Operation *layer) {
   bool good = false;
   if (isa<nn::ReshapeOp>(layer) ||
       (isa<nn::BitCastOp>(layer) &&
-       tensor(layer->getResult(0)).getElementTypeBitWidth() >= 8))
+       nn::typeOf(layer->getResult(0)).getElementTypeBitWidth() >= 8))
     good = addFlat(layer, moves);
   else if (auto slice = dyn_cast<nn::SliceOp>(layer))
     good = addSlice(slice, moves);
@@ -153,5 +151,5 @@ std::optional<std::vector<Move>> nnv12::movesOf(Operation *layer) {
     good = addConcat(concat, moves);
   if (!good)
     return std::nullopt;
-  return moves.finish(nn::storageSize(tensor(layer->getResult(0))));
+  return moves.finish(nn::storageSize(nn::typeOf(layer->getResult(0))));
 }

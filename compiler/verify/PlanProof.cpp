@@ -16,10 +16,7 @@ using artifact::Operand;
 using artifact::OperationKind;
 using artifact::Space;
 
-static RankedTensorType tensor(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-static uint64_t bytes(Value v) { return nn::storageSize(tensor(v)); }
+static uint64_t bytes(Value v) { return nn::storageSize(v); }
 
 static std::string text(const Operand &operand) {
   static constexpr const char *spaces[] = {"arena", "weights", "input",
@@ -414,7 +411,7 @@ private:
                          uint64_t(nn::storageSize(type)));
       if (from.type != type)
         continue;
-      for (const codegen::Routine *routine : codegen::routinesFor(use.layer))
+      for (const Routine *routine : codegen::cpuRoutines().agreeing(use.layer))
         if (auto form = routine->weightForm(use.layer);
             form && form->operand == use.operand &&
             claim.kernels.findTransform(use.layer, *routine) == kernel)
@@ -487,7 +484,7 @@ private:
     if (failed(checkKernel(subject)))
       return failure();
     const KernelTable::Kernel &kernel = claim.kernels[subject.operation.kernel];
-    const codegen::Routine *routine = codegen::routineNamed(kernel.name);
+    const Routine *routine = codegen::cpuRoutines().named(kernel.name);
     if (!routine ||
         claim.kernels.findExecute(layer, *routine) != subject.operation.kernel)
       return fault(subject) << "kernel '" << kernel.name
@@ -495,7 +492,7 @@ private:
     unsigned results = layer->getNumResults();
     if (failed(checkOperands(subject, results + layer->getNumOperands())))
       return failure();
-    std::optional<codegen::WeightForm> form = routine->weightForm(layer);
+    std::optional<WeightForm> form = routine->weightForm(layer);
     for (OpOperand &operand : layer->getOpOperands()) {
       unsigned number = operand.getOperandNumber();
       Runs expected = values.of(operand.get());

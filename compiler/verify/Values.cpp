@@ -12,9 +12,7 @@
 using namespace mlir;
 using namespace nnv12;
 
-static uint64_t bytes(Value v) {
-  return nn::storageSize(cast<RankedTensorType>(v.getType()));
-}
+static uint64_t bytes(Value v) { return nn::storageSize(v); }
 
 Values::Values(func::FuncOp main, const llvm::DenseSet<Operation *> &computed) {
   auto whole = [&](Value value, Content content) {

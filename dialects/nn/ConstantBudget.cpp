@@ -1,8 +1,6 @@
 //===- ConstantBudget.cpp - What made constants may take ------------------===//
 #include "dialects/nn/ConstantBudget.h"
 
-#include "dialects/nn/NNDialect.h"
-
 using namespace nnv12::nn;
 
 static constexpr uint64_t kSmallBytes = 1024;
@@ -10,7 +8,7 @@ static constexpr uint64_t kMadeBytes = 512 << 20;
 static constexpr uint64_t kMadePerGiven = 8;
 
 ConstantBudget &ConstantBudget::of(mlir::MLIRContext *context) {
-  return *context->getLoadedDialect<NNDialect>()
+  return *context->getLoadedDialect("nn")
               ->getRegisteredInterface<ConstantBudget>();
 }
 

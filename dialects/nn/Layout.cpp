@@ -177,3 +177,12 @@ void nnv12::nn::pack(RankedTensorType type, const char *source, char *target) {
   packAxis(layout.axes(), 0, elementSize, type.getShape(), strides, index,
            source, target);
 }
+
+LogicalResult
+LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                           function_ref<InFlightDiagnostic()> emitError) const {
+  if (Layout::parse(getTag(), shape))
+    return success();
+  return emitError() << "layout '" << getTag() << "' does not name each of "
+                     << shape.size() << " dimensions once";
+}

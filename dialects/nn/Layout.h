@@ -8,6 +8,7 @@
 #define NNV12_DIALECTS_NN_LAYOUT_H
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -54,6 +55,11 @@ private:
   int64_t size_ = 1;
 };
 
+/// The type of a layer's operand or result.
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+
 /// The tensor type with another layout; an empty tag means dense.
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type,
                                   llvm::StringRef tag);
@@ -61,6 +67,9 @@ mlir::RankedTensorType withLayout(mlir::RankedTensorType type,
 llvm::StringRef layoutTag(mlir::Type type);
 /// Bytes that a tensor takes in memory (i1 is one byte an element).
 int64_t storageSize(mlir::RankedTensorType type);
+inline int64_t storageSize(mlir::Value value) {
+  return storageSize(typeOf(value));
+}
 /// Bytes of one element as stored: i1 is one byte.
 int64_t storageElementSize(mlir::Type elementType);
 

@@ -3,7 +3,6 @@
 #include "dialects/nn/NNDialect.h"
 
 #include "dialects/nn/ConstantBudget.h"
-#include "dialects/nn/Layout.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -64,15 +63,6 @@ Operation *NNDialect::materializeConstant(OpBuilder &b, Attribute value,
   if (!elements || !isa<RankedTensorType>(type))
     return nullptr;
   return ConstantOp::create(b, loc, type, elements);
-}
-
-LogicalResult
-LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
-                           function_ref<InFlightDiagnostic()> emitError) const {
-  if (Layout::parse(getTag(), shape))
-    return success();
-  return emitError() << "layout '" << getTag() << "' does not name each of "
-                     << shape.size() << " dimensions once";
 }
 
 bool nnv12::nn::equalIgnoringLayout(TypeRange lhs, TypeRange rhs) {

@@ -103,6 +103,38 @@ INFER(UnaryOp) {
                 boolean ? IntegerType::get(context, 1) : t.getElementType());
 }
 
+/// Whether the function's result is i1 whatever its operands are.
+static bool givesTruth(BinaryKind kind) {
+  switch (kind) {
+  case BinaryKind::equal:
+  case BinaryKind::less:
+  case BinaryKind::less_equal:
+  case BinaryKind::greater:
+  case BinaryKind::greater_equal:
+  case BinaryKind::logical_and:
+  case BinaryKind::logical_or:
+  case BinaryKind::logical_xor:
+    return true;
+  case BinaryKind::add:
+  case BinaryKind::sub:
+  case BinaryKind::mul:
+  case BinaryKind::div:
+  case BinaryKind::pow:
+  case BinaryKind::min:
+  case BinaryKind::max:
+  case BinaryKind::mod:
+  case BinaryKind::fmod:
+  case BinaryKind::prelu:
+  case BinaryKind::bitwise_and:
+  case BinaryKind::bitwise_or:
+  case BinaryKind::bitwise_xor:
+  case BinaryKind::shift_left:
+  case BinaryKind::shift_right:
+    return false;
+  }
+  llvm_unreachable("all functions are there");
+}
+
 INFER(BinaryOp) {
   auto l = ranked(op.getLhs()), r = ranked(op.getRhs());
   if (l.getElementType() != r.getElementType())
@@ -114,10 +146,9 @@ INFER(BinaryOp) {
   auto shape = broadcast(loc, {op.getLhs(), op.getRhs()});
   if (failed(shape))
     return failure();
-  bool compares = op.getKind() >= BinaryKind::equal &&
-                  op.getKind() <= BinaryKind::logical_xor;
   return result(loc, types, *shape,
-                compares ? IntegerType::get(context, 1) : l.getElementType());
+                givesTruth(op.getKind()) ? IntegerType::get(context, 1)
+                                         : l.getElementType());
 }
 
 INFER(SelectOp) {

@@ -10,7 +10,7 @@
 #include "artifact/Header.h"
 #include "artifact/Verifier.h"
 #include "test/fuzz/DescribeAll.h"
-#include "test/unit/SampleBundle.h"
+#include "test/unit/sample/SampleBundle.h"
 
 #include <cstdlib>
 

@@ -3,7 +3,7 @@
 
 #include "artifact/Header.h"
 #include "bundle_generated.h"
-#include "test/unit/PlannedSample.h"
+#include "test/unit/sample/PlannedSample.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +18,7 @@ namespace fb = flatbuffers;
 /// Header and metadata lie before the code, the code before the weights.
 static constexpr uint64_t codeOffset = 2 * largestPage;
 static constexpr uint64_t weightsOffset = codeOffset + largestPage;
-/// More than the runtime forgets once it has used it (RuntimeFacts.h).
+/// More than the runtime forgets once it has used it (Policy.h).
 static constexpr uint64_t weightsSize = 320 << 10;
 static constexpr size_t contentSize = 8192;
 

@@ -11,7 +11,7 @@
 #include "artifact/Verifier.h"
 #include "test/fuzz/DescribeAll.h"
 #include "test/fuzz/PackedImage.h"
-#include "test/unit/SampleBundle.h"
+#include "test/unit/sample/SampleBundle.h"
 
 #include <cstdlib>
 #include <string>

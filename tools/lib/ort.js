@@ -7,12 +7,12 @@
 // on standard input, one a line; each is answered by one line of JSON:
 //   ready      libraries and inputs are    {}
 //              loaded, the model is not
-//   cold       makes the session, runs     {"create": nanoseconds, "run":
-//   nanoseconds}
-//              once; before all others
+//   cold       makes the session, runs     {"create": nanoseconds,
+//              once; before all others      "run": nanoseconds}
 //   run N      runs N times                {"ns": [nanoseconds of each run]}
 //   save DIR   writes DIR/output_I.npy     {"outputs": [{"name", "dims",
-//   "type"}]} convert F  writes the optimised model  {}
+//                                                        "type"}]}
+//   convert F  writes the optimised model  {}
 //              in ORT format to F
 //
 // `default` is what a program gets that sets no option but the number of

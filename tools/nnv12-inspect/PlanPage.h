@@ -1,6 +1,6 @@
 //===- PlanPage.h - A bundle's plan as a web page ---------------*- C++ -*-===//
-#ifndef NNV12_TOOLS_INSPECT_PLANPAGE_H
-#define NNV12_TOOLS_INSPECT_PLANPAGE_H
+#ifndef NNV12_TOOLS_NNV12_INSPECT_PLANPAGE_H
+#define NNV12_TOOLS_NNV12_INSPECT_PLANPAGE_H
 
 #include "tools/nnv12-inspect/TraceFile.h"
 
@@ -24,4 +24,4 @@ std::string makePage(const PlanPage &page);
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_INSPECT_PLANPAGE_H
+#endif // NNV12_TOOLS_NNV12_INSPECT_PLANPAGE_H

@@ -1,6 +1,6 @@
 //===- PlanText.h - A bundle's plan as text and as JSON ---------*- C++ -*-===//
-#ifndef NNV12_TOOLS_INSPECT_PLANTEXT_H
-#define NNV12_TOOLS_INSPECT_PLANTEXT_H
+#ifndef NNV12_TOOLS_NNV12_INSPECT_PLANTEXT_H
+#define NNV12_TOOLS_NNV12_INSPECT_PLANTEXT_H
 
 #include "tools/common/Json.h"
 #include "tools/nnv12-inspect/Plan.h"
@@ -20,4 +20,4 @@ void addSchedule(Json &json, const bundle::Operation *operation);
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_INSPECT_PLANTEXT_H
+#endif // NNV12_TOOLS_NNV12_INSPECT_PLANTEXT_H

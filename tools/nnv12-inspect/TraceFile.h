@@ -1,6 +1,6 @@
 //===- TraceFile.h - Reads a trace of nnv12-run -----------------*- C++ -*-===//
-#ifndef NNV12_TOOLS_INSPECT_TRACEFILE_H
-#define NNV12_TOOLS_INSPECT_TRACEFILE_H
+#ifndef NNV12_TOOLS_NNV12_INSPECT_TRACEFILE_H
+#define NNV12_TOOLS_NNV12_INSPECT_TRACEFILE_H
 
 #include "tools/nnv12-inspect/Plan.h"
 
@@ -35,4 +35,4 @@ std::vector<TraceEvent> readTrace(const std::string &path, const Plan &plan,
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_INSPECT_TRACEFILE_H
+#endif // NNV12_TOOLS_NNV12_INSPECT_TRACEFILE_H

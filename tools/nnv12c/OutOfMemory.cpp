@@ -2,7 +2,7 @@
 
 #include "tools/nnv12c/OutOfMemory.h"
 
-#include "compiler/TemporaryFolder.h"
+#include "compiler/codegen/common/TemporaryFolder.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"

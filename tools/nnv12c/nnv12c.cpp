@@ -1,8 +1,9 @@
 //===- nnv12c.cpp - The compiler's command line ---------------------------===//
 
-#include "compiler/Compiler.h"
 #include "compiler/codegen/cpu/RoutineTable.h"
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/import/OpTable.h"
+#include "tools/nnv12c/Compiler.h"
 #include "tools/nnv12c/OutOfMemory.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -54,28 +55,25 @@ static cl::opt<std::string> cacheDir(
 static cl::opt<bool> noCache("no-cache",
                              cl::desc("Measure anew, and remember nothing"),
                              cl::cat(category));
-static cl::opt<plan::Mode> mode(
-    "mode", cl::init(plan::Mode::Cold),
-    cl::desc("What inferences the plan is for"),
-    cl::values(clEnumValN(plan::Mode::Cold, "cold",
-                          "one after start (default)"),
-               clEnumValN(plan::Mode::Continuous, "continuous",
+static cl::opt<Mode> mode(
+    "mode", cl::init(Mode::Cold), cl::desc("What inferences the plan is for"),
+    cl::values(clEnumValN(Mode::Cold, "cold", "one after start (default)"),
+               clEnumValN(Mode::Continuous, "continuous",
                           "many: the first as fast as it can be so, routines "
                           "that are faster later take over")),
     cl::cat(category));
-static cl::opt<plan::Parts>
-    parts("plan", cl::init(plan::Parts::KCP),
-          cl::desc("What a cold plan may do, to see what each part is worth"),
-          cl::values(clEnumValN(plan::Parts::None, "none",
-                                "routines for later inferences, weights as in "
-                                "the model, all prepared first"),
-                     clEnumValN(plan::Parts::K, "K",
-                                "choose routines for the first inference"),
-                     clEnumValN(plan::Parts::KC, "K+C",
-                                "and store weights in any form"),
-                     clEnumValN(plan::Parts::KCP, "K+C+P",
-                                "and prepare beside execution (default)")),
-          cl::cat(category));
+static cl::opt<Parts> parts(
+    "plan", cl::init(Parts::KCP),
+    cl::desc("What a cold plan may do, to see what each part is worth"),
+    cl::values(clEnumValN(Parts::None, "none",
+                          "routines for later inferences, weights as in "
+                          "the model, all prepared first"),
+               clEnumValN(Parts::K, "K",
+                          "choose routines for the first inference"),
+               clEnumValN(Parts::KC, "K+C", "and store weights in any form"),
+               clEnumValN(Parts::KCP, "K+C+P",
+                          "and prepare beside execution (default)")),
+    cl::cat(category));
 static cl::opt<std::string>
     profile("profile",
             cl::desc("Device profile with the costs to plan with; its target "
@@ -95,6 +93,8 @@ static cl::opt<Emit> emitKind(
                clEnumValN(Emit::NN, "nn", "layers after all passes, as MLIR"),
                clEnumValN(Emit::Plan, "plan",
                           "layers and the plan of the first target, as MLIR"),
+               clEnumValN(Emit::Kernels, "kernels",
+                          "kernels before they are lowered, as MLIR"),
                clEnumValN(Emit::LLVM, "llvm", "LLVM IR of the kernels"),
                clEnumValN(Emit::Assembly, "asm", "assembly of the kernels"),
                clEnumValN(Emit::Tuning, "tuning",
@@ -186,7 +186,7 @@ int main(int argc, char **argv) {
                               "--target x86-64-v3,aarch64 -o model.nnv\n"
                               "  nnv12c model.onnx --emit nn -o -\n");
   if (listOps) {
-    printOpsTable(llvm::outs());
+    importer::printOpsTable(llvm::outs());
     return 0;
   }
   if (listRoutines) {

@@ -8,24 +8,12 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_BACKEND_H
 #define NNV12_COMPILER_CODEGEN_CPU_BACKEND_H
 
+#include "compiler/codegen/cpu/CodeBlob.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <map>
-
 namespace nnv12::codegen {
-
-/// On the function that holds a kernel's body: the symbol of its entry point.
-constexpr llvm::StringLiteral kernelEntryAttribute = "entry";
-constexpr llvm::StringLiteral kernelBodySuffix = ".body";
-
-/// The code of one target.
-struct CodeBlob {
-  std::vector<char> bytes;
-  /// Offset of each entry point by its symbol.
-  std::map<std::string, uint32_t> entries;
-};
 
 /// How hard LLVM tries. Checked kernels have so many branches that full effort
 /// takes minutes.

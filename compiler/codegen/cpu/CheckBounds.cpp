@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/cpu/CheckBounds.h"
 #include "artifact/BoundsFault.h"
-#include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/KernelNames.h"
 #include "dialects/nn/Layout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

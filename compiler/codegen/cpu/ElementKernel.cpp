@@ -1,11 +1,11 @@
 //===- ElementKernel.cpp - The loops around an element --------------------===//
 
 #include "compiler/codegen/cpu/ElementKernel.h"
-#include "compiler/codegen/cpu/Backend.h"
-#include "compiler/codegen/cpu/ElementViews.h"
-#include "compiler/codegen/cpu/Math.h"
-#include "compiler/codegen/cpu/TileMap.h"
-#include "compiler/codegen/cpu/Work.h"
+#include "compiler/codegen/common/ElementViews.h"
+#include "compiler/codegen/common/Math.h"
+#include "compiler/codegen/cpu/KernelNames.h"
+#include "compiler/codegen/cpu/UnitGrid.h"
+#include "compiler/routines/Work.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

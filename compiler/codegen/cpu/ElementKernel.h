@@ -2,7 +2,7 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ELEMENTKERNEL_H
 #define NNV12_COMPILER_CODEGEN_CPU_ELEMENTKERNEL_H
 
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
 
 namespace nnv12::codegen {
 

@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/cpu/FlatLink.h"
 
-#include "compiler/TemporaryFolder.h"
+#include "compiler/codegen/common/TemporaryFolder.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/ELFObjectFile.h"

@@ -2,7 +2,9 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_FLATLINK_H
 #define NNV12_COMPILER_CODEGEN_CPU_FLATLINK_H
 
-#include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/CodeBlob.h"
+#include "compiler/codegen/cpu/Target.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace nnv12::codegen {
 

@@ -1,7 +1,7 @@
 //===- Lowering.cpp - Kernels to the LLVM dialect -------------------------===//
 
 #include "compiler/codegen/cpu/Lowering.h"
-#include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/KernelNames.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -33,6 +33,10 @@ namespace {
 /// polynomials.
 struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
+  StringRef getArgument() const override { return "approximate-math"; }
+  StringRef getDescription() const override {
+    return "functions of f32 by polynomials";
+  }
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<math::MathDialect, vector::VectorDialect>();
   }
@@ -84,13 +88,25 @@ void addEntryPoint(LLVM::LLVMFuncOp body) {
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
+struct AddEntryPoints : PassWrapper<AddEntryPoints, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AddEntryPoints)
+  StringRef getArgument() const override { return "add-entry-points"; }
+  StringRef getDescription() const override {
+    return "a function that loads the operands' addresses, for each kernel";
+  }
+  void runOnOperation() override {
+    SmallVector<LLVM::LLVMFuncOp> bodies;
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+      if (function->hasAttr(kernelEntryAttribute))
+        bodies.push_back(function);
+    for (LLVM::LLVMFuncOp body : bodies)
+      addEntryPoint(body);
+  }
+};
+
 } // namespace
 
-LogicalResult nnv12::codegen::lowerToLLVMDialect(ModuleOp module) {
-  PassManager pm(module.getContext());
-#ifdef NDEBUG
-  pm.enableVerifier(false); // test builds have it between passes
-#endif
+void nnv12::codegen::buildKernelPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(std::make_unique<ApproximateMath>());
@@ -108,13 +124,21 @@ LogicalResult nnv12::codegen::lowerToLLVMDialect(ModuleOp module) {
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  if (failed(pm.run(module)))
-    return failure();
-  SmallVector<LLVM::LLVMFuncOp> bodies;
-  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-    if (function->hasAttr(kernelEntryAttribute))
-      bodies.push_back(function);
-  for (LLVM::LLVMFuncOp body : bodies)
-    addEntryPoint(body);
-  return success();
+  pm.addPass(std::make_unique<AddEntryPoints>());
+}
+
+LogicalResult nnv12::codegen::lowerToLLVMDialect(ModuleOp module) {
+  PassManager pm(module.getContext());
+#ifdef NDEBUG
+  pm.enableVerifier(false); // test builds have it between passes
+#endif
+  buildKernelPipeline(pm);
+  return pm.run(module);
+}
+
+void nnv12::codegen::registerKernelPasses() {
+  PassRegistration<ApproximateMath>();
+  PassRegistration<AddEntryPoints>();
+  PassPipelineRegistration<>("lower-kernels", "kernels to the LLVM dialect",
+                             buildKernelPipeline);
 }

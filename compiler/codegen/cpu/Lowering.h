@@ -3,13 +3,21 @@
 #define NNV12_COMPILER_CODEGEN_CPU_LOWERING_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace nnv12::codegen {
 
 /// Lowers vector/scf/arith/math/memref/func to the LLVM dialect, so that no
 /// operation is left that LLVM would turn into a call of a library function
-/// wherever MLIR knows how to expand it, and adds each kernel's entry point.
+/// wherever MLIR knows how to expand it, and adds each kernel's entry point
+/// (`--lower-kernels`).
+void buildKernelPipeline(mlir::OpPassManager &pm);
+
+/// Runs it. Fails with a diagnostic.
 mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module);
+
+/// Registers the pipeline, and what of it is ours, with mlir-opt style tools.
+void registerKernelPasses();
 
 } // namespace nnv12::codegen
 

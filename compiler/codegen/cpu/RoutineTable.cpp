@@ -1,7 +1,7 @@
 //===- RoutineTable.cpp - Which routine fits which layer ------------------===//
 
 #include "compiler/codegen/cpu/RoutineTable.h"
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 
@@ -107,7 +107,7 @@ private:
 /// The routine that `routine` is a variant of; null for a plain one.
 const Routine *plainOf(const Routine &routine) {
   auto [plain, suffix] = routine.name().rsplit('.');
-  return suffix.empty() ? nullptr : routineNamed(plain);
+  return suffix.empty() ? nullptr : cpuRoutines().named(plain);
 }
 
 void setLayouts(const LayoutRequest &request, Operation *layer) {
@@ -150,10 +150,10 @@ std::string Table::cell(const Sample &sample) {
   Block &block =
       cast<func::FuncOp>(module->getBody()->front()).getBody().front();
   Operation *layer = &*std::next(block.begin());
-  for (const Routine *routine : routines())
+  for (const Routine *routine : cpuRoutines().all())
     if (routine->matches(layer))
       learn(*routine, layer);
-  const Routine *preferred = routineFor(layer);
+  const Routine *preferred = cpuRoutines().chosen(layer);
   Names candidates, others;
   auto shortName = [](const Routine &routine) {
     StringRef name = routine.name();
@@ -162,12 +162,11 @@ std::string Table::cell(const Sample &sample) {
                                           : name.split('.').second.str();
   };
   llvm::SmallVector<const Routine *> matching;
-  for (const Routine *routine : routines())
-    if (routine->matches(layer) && !plainOf(*routine) &&
-        routine != routines().back())
+  for (const Routine *routine : cpuRoutines().all())
+    if (routine->matches(layer) && !plainOf(*routine) && !routine->isFallback())
       matching.push_back(routine);
   setLayouts(preferred->layouts(layer), layer);
-  llvm::SmallVector<const Routine *> agreeing = routinesFor(layer);
+  llvm::SmallVector<const Routine *> agreeing = cpuRoutines().agreeing(layer);
   for (const Routine *routine : matching) {
     std::string name = shortName(*routine);
     if (routine == preferred)
@@ -234,7 +233,7 @@ void Table::printOthers() {
 void Table::printRoutines() {
   os << "| routine | what it is | input | weights | result |\n"
         "|---|---|---|---|---|\n";
-  for (const Routine *routine : routines()) {
+  for (const Routine *routine : cpuRoutines().all()) {
     if (plainOf(*routine))
       continue;
     Forms f = forms[routine->name().str()];
@@ -248,7 +247,7 @@ void Table::printRoutines() {
         "plain "
         "routine:\n\n| variant | of | what differs |\n|---|---|---|\n";
   std::vector<std::pair<std::string, std::pair<std::string, Names>>> variants;
-  for (const Routine *routine : routines()) {
+  for (const Routine *routine : cpuRoutines().all()) {
     const Routine *plain = plainOf(*routine);
     if (!plain)
       continue;

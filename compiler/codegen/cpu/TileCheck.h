@@ -1,4 +1,4 @@
-//===- TileCheck.h - Proves by running what the tiles of a kernel write ---===//
+//===- TileCheck.h - Proves what tiles write by running them ----*- C++ -*-===//
 //
 // For developers (nnv12c --check-tiles) and tests: the tiles of a kernel run
 // one by one, in random orders, into memory that is poisoned and ends at pages
@@ -14,7 +14,7 @@
 #define NNV12_COMPILER_CODEGEN_CPU_TILECHECK_H
 
 #include "artifact/Bundle.h"
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
 
 namespace nnv12::codegen {
 

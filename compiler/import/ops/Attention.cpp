@@ -1,6 +1,5 @@
 //===- Attention.cpp - Attention and rotary embedding ---------------------===//
 
-#include "compiler/import/GraphImporter.h"
 #include "compiler/import/OpTable.h"
 
 #include <cassert>
@@ -268,7 +267,7 @@ static void flexAttention(Node &n) {
     const onnx::GraphProto *graph = n.graphAttr(attribute);
     if (!graph)
       return Value();
-    auto results = n.importer().importSubgraph(n, *graph, {x});
+    auto results = n.graph().importSubgraph(n, *graph, {x});
     if (n.failed())
       return Value();
     Value y = results.size() == 1 ? results[0].tensor : Value();

@@ -1,6 +1,5 @@
 //===- Constant.cpp - Operators that make values --------------------------===//
 
-#include "compiler/import/GraphImporter.h"
 #include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/TensorData.h"
@@ -14,10 +13,10 @@ using namespace nnv12::importer;
 
 static void constant(Node &n) {
   if (const onnx::TensorProto *t = n.tensorAttr("value"))
-    return n.out(n.importer().tensorConstant(*t, n));
+    return n.out(n.graph().tensorConstant(*t, n));
   if (const onnx::AttributeProto *a = n.find("sparse_value"))
-    return n.out(n.constant(
-        decodeSparse(a->sparse_tensor(), n.importer().external(), n)));
+    return n.out(
+        n.constant(decodeSparse(a->sparse_tensor(), n.graph().external(), n)));
   if (n.hasAttr("value_int"))
     return n.out(n.ints({}, {n.intAttr("value_int", 0)}));
   if (n.hasAttr("value_ints"))
@@ -38,7 +37,7 @@ static void constantOfShape(Node &n) {
   const onnx::TensorProto *proto = n.tensorAttr("value");
   if (!proto)
     return n.out(n.splat(shape, n.f32(), 0));
-  Value value = n.importer().tensorConstant(*proto, n);
+  Value value = n.graph().tensorConstant(*proto, n);
   if (n.failed())
     return;
   if (n.size(value) != 1)

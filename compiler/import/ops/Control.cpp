@@ -4,7 +4,6 @@
 // branch, loops of known trip count are unrolled.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/import/GraphImporter.h"
 #include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
 
@@ -32,7 +31,7 @@ static void conditional(Node &n) {
                       str(n.shape(condition)),
                   "one bool");
   if (auto data = n.data(condition)) {
-    auto results = n.importer().importSubgraph(
+    auto results = n.graph().importSubgraph(
         n, data->asInt(0) ? *thenGraph : *elseGraph, {});
     if (!n.failed() && results.size() != n.outputs())
       return n.fail("a branch of " + Twine(results.size()) + " results",
@@ -41,10 +40,10 @@ static void conditional(Node &n) {
       n.out(i, v);
     return;
   }
-  auto thenValues = n.importer().importSubgraph(n, *thenGraph, {});
+  auto thenValues = n.graph().importSubgraph(n, *thenGraph, {});
   if (n.failed())
     return;
-  auto elseValues = n.importer().importSubgraph(n, *elseGraph, {});
+  auto elseValues = n.graph().importSubgraph(n, *elseGraph, {});
   if (n.failed())
     return;
   if (thenValues.size() != n.outputs() || elseValues.size() != n.outputs())
@@ -98,7 +97,7 @@ static void loop(Node &n) {
                     "few enough to unroll");
     SmallVector<ImportValue> inputs = {n.ints({}, {i}), n.scalar(n.i1(), 1)};
     inputs.append(state);
-    auto results = n.importer().importSubgraph(n, *body, inputs);
+    auto results = n.graph().importSubgraph(n, *body, inputs);
     if (n.failed())
       return;
     if (results.size() != 1 + carried + gathered.size())
@@ -166,7 +165,7 @@ static Values runScan(Node &n, const ScanPlan &plan, Values state,
       int64_t at = plan.inputBackwards[k] ? steps - 1 - i : i;
       inputs.push_back(n.reshape(n.slice(v, axis, at, 1), s));
     }
-    auto results = n.importer().importSubgraph(n, *plan.body, inputs);
+    auto results = n.graph().importSubgraph(n, *plan.body, inputs);
     if (n.failed())
       return {};
     if (results.size() != n.outputs())

@@ -80,8 +80,10 @@ static void gemm(Node &n) {
   if (c && n.broadcastShape(n.shape(c), {m, cols}) != Ints{m, cols})
     return n.fail("C of shape " + str(n.shape(c)),
                   "one that broadcasts to " + str({m, cols}));
-  if (alpha != 1)
-    (n.isConstant(b) ? b : a) = n.mul(n.isConstant(b) ? b : a, alpha);
+  if (alpha != 1) {
+    Value &scaled = n.isConstant(b) ? b : a; // a constant folds
+    scaled = n.mul(scaled, alpha);
+  }
   n.out(n.matmul(a, b, beta == 0 ? Value() : c, transA, transB));
 }
 

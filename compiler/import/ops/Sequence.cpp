@@ -4,7 +4,6 @@
 // them must be known at compile time, but for the tensors' elements.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/import/GraphImporter.h"
 #include "compiler/import/Onnx.h"
 #include "compiler/import/OpTable.h"
 
@@ -158,7 +157,7 @@ static void sequenceMap(Node &n) {
         return n.fail("a sequence of " + Twine(v.list.size()), Twine(count));
       inputs.push_back(v.kind == ImportValue::Sequence ? v.list[i] : v);
     }
-    auto outputs = n.importer().importSubgraph(n, *body, inputs);
+    auto outputs = n.graph().importSubgraph(n, *body, inputs);
     if (n.failed())
       return;
     if (outputs.size() != n.outputs())

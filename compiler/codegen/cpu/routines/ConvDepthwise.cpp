@@ -14,10 +14,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Work.h"
-#include "compiler/codegen/cpu/routines/Epilogue.h"
-#include "compiler/codegen/cpu/routines/Layouts.h"
+#include "compiler/codegen/common/Epilogue.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/SlidingWindow.h"
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/Work.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -215,7 +216,7 @@ KernelInfo Emitter::emit(nn::ConvOp op, StringRef symbol) {
   return info;
 }
 
-class ConvDepthwise : public Routine {
+class ConvDepthwise : public CpuRoutine {
 public:
   StringRef name() const override { return "conv.depthwise.nChw16c"; }
   StringRef summary() const override {

@@ -14,12 +14,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Work.h"
-#include "compiler/codegen/cpu/routines/Epilogue.h"
+#include "compiler/codegen/common/Epilogue.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
-#include "compiler/codegen/cpu/routines/Layouts.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/TransposePhases.h"
-#include "compiler/codegen/cpu/routines/WindowShape.h"
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/WindowShape.h"
+#include "compiler/routines/Work.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -335,7 +336,7 @@ KernelInfo Emitter::emit(StringRef symbol, unsigned operandCount) {
   return info;
 }
 
-template <typename Op> class ConvFew : public Routine {
+template <typename Op> class ConvFew : public CpuRoutine {
 public:
   bool matches(Operation *layer) const override {
     auto op = dyn_cast<Op>(layer);

@@ -2,10 +2,10 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_CONVPANELS_H
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_CONVPANELS_H
 
-#include "compiler/codegen/cpu/Work.h"
-#include "compiler/codegen/cpu/routines/Layouts.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
-#include "compiler/codegen/cpu/routines/WindowShape.h"
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/WindowShape.h"
+#include "compiler/routines/Work.h"
 
 namespace nnv12::codegen {
 
@@ -47,7 +47,7 @@ struct ConvPanels {
 };
 
 /// A routine of such convolutions whose input is in blocks of 16 channels.
-class PanelConvRoutine : public Routine {
+class PanelConvRoutine : public CpuRoutine {
 public:
   PanelConvRoutine(llvm::StringRef name, llvm::StringRef summary,
                    const PanelTuning &tuning)

@@ -13,12 +13,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Work.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
-#include "compiler/codegen/cpu/routines/Layouts.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/TransposePhases.h"
-#include "compiler/codegen/cpu/routines/WindowShape.h"
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/WindowShape.h"
+#include "compiler/routines/Work.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -31,7 +32,7 @@ using llvm::divideCeil;
 
 namespace {
 
-class ConvTranspose : public Routine {
+class ConvTranspose : public CpuRoutine {
 public:
   StringRef name() const override { return "conv_transpose.phases.nChw16c"; }
   StringRef summary() const override {

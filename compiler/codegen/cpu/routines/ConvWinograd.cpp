@@ -28,11 +28,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Routine.h"
-#include "compiler/codegen/cpu/routines/Layouts.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
-#include "compiler/codegen/cpu/routines/WindowShape.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Winograd.h"
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/WindowShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
@@ -520,7 +521,7 @@ func::FuncOp weightKernel(KernelBuilder &k, const Winograd &f) {
 /// Elements of the packed weights of a panel and a block of input channels.
 constexpr int64_t packedBlock = 9 * block * panelWidth;
 
-class ConvWinograd : public Routine {
+class ConvWinograd : public CpuRoutine {
 public:
   ConvWinograd(int64_t m)
       : m(m), name_("conv.winograd" + std::to_string(m) + ".nChw16c") {}

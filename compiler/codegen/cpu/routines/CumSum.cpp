@@ -1,7 +1,8 @@
 //===- CumSum.cpp - Running sums and products -----------------------------===//
 
-#include "compiler/codegen/cpu/Work.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
+#include "compiler/routines/Work.h"
 
 using namespace mlir;
 
@@ -10,7 +11,7 @@ namespace {
 
 /// cumsum: dense. Lanes are neighbouring rows, or there is one lane where the
 /// axis is the innermost.
-class CumSumRoutine : public Routine {
+class CumSumRoutine : public CpuRoutine {
 public:
   llvm::StringRef name() const override { return "cumsum"; }
   llvm::StringRef summary() const override {

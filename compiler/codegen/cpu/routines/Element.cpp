@@ -1,7 +1,8 @@
 //===- Element.cpp - Any layer, element by element ------------------------===//
 
 #include "compiler/codegen/cpu/ElementKernel.h"
-#include "compiler/codegen/cpu/Work.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
+#include "compiler/routines/Work.h"
 
 using namespace mlir;
 
@@ -10,7 +11,7 @@ namespace {
 
 /// The routine of last resort, and the right one for layers that only move
 /// elements or compute them singly.
-class ElementRoutine : public Routine {
+class ElementRoutine : public CpuRoutine {
 public:
   llvm::StringRef name() const override { return "element"; }
   llvm::StringRef summary() const override {
@@ -20,6 +21,7 @@ public:
   bool matches(Operation *layer) const override {
     return hasElementKernel(layer);
   }
+  bool isFallback() const override { return true; }
   LayoutRequest layouts(Operation *layer) const override {
     LayoutRequest request;
     request.operands.resize(layer->getNumOperands());

@@ -27,11 +27,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Work.h"
-#include "compiler/codegen/cpu/routines/Layouts.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 #include "compiler/codegen/cpu/routines/PanelPack.h"
-#include "compiler/codegen/cpu/routines/WindowShape.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/WindowShape.h"
+#include "compiler/routines/Work.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -153,7 +154,7 @@ void copyRows(KernelBuilder &k, Value in, Index row, Index rows,
   });
 }
 
-class MatMulPanels : public Routine {
+class MatMulPanels : public CpuRoutine {
 public:
   explicit MatMulPanels(const PanelTuning &tuning)
       : tuning(tuning), name_(tuning.nameOf("matmul.panels")) {}
@@ -353,7 +354,7 @@ void MatMulPanels64::transform(Operation *layer, const void *packed,
       }
 }
 
-class MatMulPacking : public Routine {
+class MatMulPacking : public CpuRoutine {
 public:
   StringRef name() const override { return "matmul.packing"; }
   StringRef summary() const override {
@@ -449,9 +450,7 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
 } // namespace
 
 namespace nnv12::codegen {
-llvm::ArrayRef<const Routine *> matmulPanelsRoutines() {
-  return tunedRoutines<MatMulPanels>();
-}
+Variants matmulPanelsRoutines() { return tunedRoutines<MatMulPanels>(); }
 const Routine *matmulPanels64Routine() {
   static const MatMulPanels64 routine;
   return &routine;

@@ -1,8 +1,9 @@
 //===- Normalize.cpp - Zero mean and unit variance ------------------------===//
 
-#include "compiler/codegen/cpu/MathExpand.h"
-#include "compiler/codegen/cpu/Work.h"
+#include "compiler/codegen/common/MathExpand.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
+#include "compiler/routines/Work.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -14,7 +15,7 @@ namespace {
 
 /// normalize: dense, the last dimensions as rows. Mean and variance are two
 /// passes over a row, which stays in the cache: one pass would cancel.
-class NormalizeRoutine : public Routine {
+class NormalizeRoutine : public CpuRoutine {
 public:
   llvm::StringRef name() const override { return "normalize"; }
   llvm::StringRef summary() const override {

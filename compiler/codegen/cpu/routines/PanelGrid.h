@@ -18,7 +18,7 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELGRID_H
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELGRID_H
 
-#include "compiler/codegen/cpu/Routine.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/codegen/cpu/routines/PanelKernel.h"
 
 #include <optional>

@@ -13,7 +13,8 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELKERNEL_H
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_PANELKERNEL_H
 
-#include "compiler/codegen/cpu/routines/Epilogue.h"
+#include "compiler/codegen/common/Epilogue.h"
+#include "compiler/codegen/cpu/KernelBuilder.h"
 
 namespace nnv12::codegen {
 

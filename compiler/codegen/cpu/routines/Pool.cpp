@@ -11,9 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Work.h"
-#include "compiler/codegen/cpu/routines/Layouts.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/SlidingWindow.h"
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/Work.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
@@ -143,7 +144,7 @@ KernelInfo Emitter::emit(StringRef symbol) {
   return info;
 }
 
-class Pool : public Routine {
+class Pool : public CpuRoutine {
 public:
   StringRef name() const override { return "pool.nChw16c"; }
   StringRef summary() const override {

@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/MathExpand.h"
-#include "compiler/codegen/cpu/Work.h"
+#include "compiler/codegen/common/MathExpand.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
+#include "compiler/routines/Work.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -20,7 +21,7 @@ using namespace mlir;
 namespace nnv12::codegen {
 namespace {
 
-class RecurrentRoutine : public Routine {
+class RecurrentRoutine : public CpuRoutine {
 public:
   llvm::StringRef name() const override { return "recurrent"; }
   llvm::StringRef summary() const override {

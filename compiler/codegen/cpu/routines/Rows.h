@@ -2,10 +2,10 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_ROWS_H
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_ROWS_H
 
-#include "compiler/codegen/cpu/Math.h"
-#include "compiler/codegen/cpu/TileMap.h"
-#include "compiler/codegen/cpu/Work.h"
-#include "compiler/codegen/cpu/routines/Layouts.h"
+#include "compiler/codegen/common/Math.h"
+#include "compiler/codegen/cpu/UnitGrid.h"
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/Work.h"
 
 namespace nnv12::codegen {
 

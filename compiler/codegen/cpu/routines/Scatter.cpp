@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -60,7 +61,7 @@ void copyAll(KernelBuilder &k, Value target, Value source, int64_t n) {
   });
 }
 
-class ScatterRoutine : public Routine {
+class ScatterRoutine : public CpuRoutine {
 public:
   llvm::StringRef name() const override { return "scatter"; }
   llvm::StringRef summary() const override {

@@ -8,6 +8,7 @@
 #include <map>
 
 using namespace mlir;
+using namespace nnv12;
 using namespace nnv12::codegen;
 using llvm::divideCeil;
 

@@ -9,8 +9,8 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_SLIDINGWINDOW_H
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_SLIDINGWINDOW_H
 
-#include "compiler/codegen/cpu/Routine.h"
-#include "compiler/codegen/cpu/routines/WindowShape.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/routines/WindowShape.h"
 
 namespace nnv12::codegen {
 

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/MathExpand.h"
-#include "compiler/codegen/cpu/Work.h"
+#include "compiler/codegen/common/MathExpand.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
+#include "compiler/routines/Work.h"
 
 #include <limits>
 
@@ -16,7 +17,7 @@ using namespace mlir;
 namespace nnv12::codegen {
 namespace {
 
-class SoftmaxRoutine : public Routine {
+class SoftmaxRoutine : public CpuRoutine {
 public:
   llvm::StringRef name() const override { return "softmax"; }
   llvm::StringRef summary() const override {

@@ -1,7 +1,8 @@
 //===- TopK.cpp - The largest elements along an axis ----------------------===//
 
-#include "compiler/codegen/cpu/Work.h"
+#include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/codegen/cpu/routines/Rows.h"
+#include "compiler/routines/Work.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -13,7 +14,7 @@ namespace {
 /// topk: dense. Sorts the indices of a row in scratch, bottom up, by merging:
 /// it is stable, so that the lower index stays first among equals, and no
 /// comparison, of NaN for example, can lead it out of the row.
-class TopKRoutine : public Routine {
+class TopKRoutine : public CpuRoutine {
 public:
   llvm::StringRef name() const override { return "topk"; }
   llvm::StringRef summary() const override {

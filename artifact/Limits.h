@@ -1,0 +1,21 @@
+//===- Limits.h - How much a bundle may say ---------------------*- C++ -*-===//
+#ifndef NNV12_ARTIFACT_LIMITS_H
+#define NNV12_ARTIFACT_LIMITS_H
+
+#include <cstdint>
+
+namespace nnv12::artifact {
+
+/// Limits that no sensible bundle meets; they keep later sums from overflowing.
+constexpr uint64_t maxBytes = uint64_t(1) << 46;
+constexpr uint64_t maxTiles = uint64_t(1) << 31;
+constexpr uint64_t maxScratch = uint64_t(1) << 30;
+constexpr uint32_t maxRank = 64;
+constexpr uint32_t maxLanes = 64;
+constexpr uint32_t maxPrograms = 64;
+/// Of executes, of preparations and of switches.
+constexpr uint32_t maxOperations = 1u << 20;
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_LIMITS_H

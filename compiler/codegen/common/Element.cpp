@@ -1,0 +1,420 @@
+//===- Element.cpp - One element of a tensor, computed in place -----------===//
+
+#include "compiler/codegen/common/Element.h"
+#include "compiler/codegen/common/Math.h"
+
+#include "dialects/nn/ConstantData.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+TensorView TensorView::of(RankedTensorType type) {
+  TensorView view;
+  view.shape.assign(type.getShape().begin(), type.getShape().end());
+  nn::Layout layout = nn::Layout::of(type);
+  view.axes.assign(layout.axes().begin(), layout.axes().end());
+  return view;
+}
+
+int64_t TensorView::elements() const {
+  int64_t n = 1;
+  for (int64_t d : shape)
+    n *= d;
+  return n;
+}
+
+bool TensorView::isLike(const TensorView &other) const {
+  return shape == other.shape && axes.size() == other.axes.size() &&
+         llvm::all_of(llvm::zip(axes, other.axes), [](auto pair) {
+           auto &[a, b] = pair;
+           return a.dim == b.dim && a.extent == b.extent &&
+                  a.stride == b.stride && a.step == b.step;
+         });
+}
+
+int64_t TensorView::block(unsigned dim) const {
+  for (const nn::Layout::Axis &axis : axes)
+    if (axis.dim == dim)
+      return axis.step; // the outer axis comes first
+  return 1;
+}
+
+void ElementEmitter::addLeaf(Value tensor, Value memory) {
+  leaves[tensor] = memory;
+}
+
+void ElementEmitter::setView(Value tensor, TensorView view) {
+  views[tensor] = std::make_unique<TensorView>(std::move(view));
+}
+
+const TensorView &ElementEmitter::view(Value tensor) {
+  std::unique_ptr<TensorView> &entry = views[tensor];
+  if (!entry)
+    entry = std::make_unique<TensorView>(
+        TensorView::of(cast<RankedTensorType>(tensor.getType())));
+  return *entry;
+}
+
+Type ElementEmitter::elementType(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getElementType();
+}
+
+bool ElementEmitter::isUnsigned(Value tensor) {
+  return elementType(tensor).isUnsignedInteger();
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+Value ElementEmitter::element(Value tensor, ArrayRef<Coord> index) {
+  for (const Memo &memo : llvm::reverse(memos))
+    if (memo.tensor == tensor && memo.mask == mask && memo.lanes == at.lanes &&
+        memo.active == at.active && ArrayRef<Coord>(memo.index) == index)
+      return memo.result;
+  Value result = computeElement(tensor, index);
+  memos.push_back({tensor, mask, Coords(index), at.lanes, at.active, result});
+  return result;
+}
+
+Value ElementEmitter::computeElement(Value tensor, ArrayRef<Coord> index) {
+  auto leaf = leaves.find(tensor);
+  if (leaf != leaves.end()) {
+    bool atRoot = ArrayRef<Coord>(root) == index;
+    if (!atRoot)
+      readElsewhere[tensor] = 1;
+    const TensorView &own = view(tensor);
+    assert(index.size() == own.shape.size() &&
+           "a coordinate for each dimension");
+    bool alike = atRoot && rootMemory && own.isLike(*rootMemory);
+    Value stored = load(leaf->second, alike ? rootOffset : offset(own, index));
+    return toCompute(k, stored, elementType(tensor));
+  }
+  addCost(1);
+  Operation *op = tensor.getDefiningOp();
+  assert(op && elementFunction(op) && "hasElementKernel() has looked");
+  return elementFunction(op)->emit(*this, op, index);
+}
+
+Value ElementEmitter::allLanes(Value x) {
+  if (at.lanes == 1 || isa<VectorType>(x.getType()))
+    return x;
+  return k.broadcast(x, at.lanes);
+}
+
+void ElementEmitter::unify(Value &x, Value &y) {
+  if (isa<VectorType>(x.getType()) || isa<VectorType>(y.getType())) {
+    x = allLanes(x);
+    y = allLanes(y);
+  }
+}
+
+Value ElementEmitter::select(const Condition &condition, Value x, Value y) {
+  if (condition.always())
+    return x;
+  if (condition.never)
+    return y;
+  unify(x, y);
+  if (condition.varying) {
+    x = allLanes(x);
+    y = allLanes(y);
+  }
+  return arith::SelectOp::create(k.b, at.toMask(condition), x, y);
+}
+
+//===----------------------------------------------------------------------===//
+// Control
+//===----------------------------------------------------------------------===//
+
+Value ElementEmitter::guarded(const Condition &inside, Value otherwise,
+                              llvm::function_ref<Value()> then) {
+  if (inside.always())
+    return then();
+  if (inside.never)
+    return otherwise;
+  auto masked = [&] {
+    if (!inside.varying)
+      return then();
+    Value outer = mask;
+    mask = outer ? Value(arith::AndIOp::create(k.b, outer, inside.varying))
+                 : inside.varying;
+    Value result = then();
+    mask = outer;
+    return Value(arith::SelectOp::create(k.b, inside.varying, allLanes(result),
+                                         allLanes(otherwise)));
+  };
+  if (!inside.uniform)
+    return masked();
+  // Whether then() gives a scalar is not known before it is emitted.
+  otherwise = allLanes(otherwise);
+  return choose(
+      inside.uniform, otherwise.getType(), [&] { return allLanes(masked()); },
+      [&] { return otherwise; });
+}
+
+Value ElementEmitter::choose(Value condition, Type type,
+                             llvm::function_ref<Value()> then,
+                             llvm::function_ref<Value()> otherwise) {
+  auto scoped = [&](llvm::function_ref<Value()> body) {
+    Scope scope(*this, 0.5);
+    return Values{body()};
+  };
+  return k.ifElse(
+      condition, type, [&] { return scoped(then); },
+      [&] { return scoped(otherwise); })[0];
+}
+
+Values
+ElementEmitter::loop(Index lo, Index hi, Index step, Values init,
+                     llvm::function_ref<Values(Value, ValueRange)> body) {
+  double times = 8;
+  if (lo.isConstant() && hi.isConstant() && step.isConstant())
+    times =
+        std::max<double>(1, double(hi.constant - lo.constant) / step.constant);
+  Scope scope(*this, times);
+  return k.loop(lo, hi, step, init, body);
+}
+
+Values ElementEmitter::accumulate(
+    ArrayRef<int64_t> extents, Values init,
+    llvm::function_ref<Values(ArrayRef<Coord>, ValueRange)> body) {
+  Coords index;
+  std::function<Values(size_t, Values)> nest = [&](size_t depth,
+                                                   Values carried) {
+    if (depth == extents.size())
+      return body(index, carried);
+    int64_t extent = extents[depth];
+    if (extent == 0)
+      return carried;
+    if (extent == 1) {
+      index.push_back(Coord(0));
+      Values result = nest(depth + 1, carried);
+      index.pop_back();
+      return result;
+    }
+    return loop(0, extent, 1, carried, [&](Value i, ValueRange values) {
+      index.push_back(Coord(i, 0, extent - 1));
+      Values result = nest(depth + 1, Values(values));
+      index.pop_back();
+      return result;
+    });
+  };
+  return nest(0, init);
+}
+
+void ElementEmitter::withLanes(int64_t lanes, int64_t active,
+                               llvm::function_ref<void()> body) {
+  assert(at.lanes == 1 && active >= 1 && active <= lanes &&
+         "lanes are split once, and some count");
+  int64_t oldLanes = at.lanes, oldActive = at.active;
+  Value oldMask = mask;
+  Scope scope(*this);
+  at.lanes = lanes;
+  at.active = active;
+  mask = Value();
+  if (active < lanes)
+    mask = vector::ConstantMaskOp::create(k.b, k.vec(lanes, k.b.getI1Type()),
+                                          ArrayRef<int64_t>{active});
+  body();
+  at.lanes = oldLanes;
+  at.active = oldActive;
+  mask = oldMask;
+}
+
+Value ElementEmitter::horizontal(
+    Value x, llvm::function_ref<Value(Value, Value)> combine) {
+  auto type = dyn_cast<VectorType>(x.getType());
+  if (!type)
+    return x;
+  int64_t lanes = type.getNumElements();
+  assert(llvm::isPowerOf2_64(lanes) && "it is halved until one is left");
+  while (lanes > 1) {
+    lanes /= 2;
+    auto half = [&](int64_t start) -> Value {
+      return vector::ExtractStridedSliceOp::create(
+          k.b, x, ArrayRef<int64_t>{start}, ArrayRef<int64_t>{lanes},
+          ArrayRef<int64_t>{1});
+    };
+    Value low = half(0), high = half(lanes);
+    x = combine(low, high);
+  }
+  return k.extract(x, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+Coord ElementEmitter::linearize(ArrayRef<Coord> index,
+                                ArrayRef<int64_t> shape) {
+  assert(index.size() == shape.size() && "a coordinate for each dimension");
+  Coord result(0);
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] != 1)
+      result = at.add(result, at.mul(index[i], stride));
+    stride *= shape[i];
+  }
+  return result;
+}
+
+Coords ElementEmitter::delinearize(Coord linear, ArrayRef<int64_t> shape) {
+  Coords result(shape.size(), Coord(0));
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] != 1)
+      result[i] = at.rem(at.div(linear, stride), shape[i]);
+    stride *= shape[i];
+  }
+  return result;
+}
+
+Coords ElementEmitter::broadcastIndex(ArrayRef<Coord> index,
+                                      ArrayRef<int64_t> shape) {
+  Coords result;
+  assert(shape.size() <= index.size() && "broadcasting adds dimensions");
+  size_t skip = index.size() - shape.size();
+  for (size_t i = 0; i < shape.size(); ++i)
+    result.push_back(shape[i] == 1 ? Coord(0) : index[skip + i]);
+  return result;
+}
+
+Coord ElementEmitter::indexFrom(Value tensor, ArrayRef<Coord> index,
+                                int64_t size) {
+  Value x = element(tensor, index);
+  Type type = x.getType();
+  Type i64 =
+      getElementTypeOrSelf(type).isInteger(64) ? Type() : k.b.getI64Type();
+  if (i64 && !isUnsigned(tensor) && getElementTypeOrSelf(type).isInteger(32))
+    i64 = Type(); // wide enough for any index but those beyond 2^31
+  if (i64) {
+    Type wide = isa<VectorType>(type) ? Type(k.vec(at.lanes, i64)) : i64;
+    x = isUnsigned(tensor) ? Value(arith::ExtUIOp::create(k.b, wide, x))
+                           : Value(arith::ExtSIOp::create(k.b, wide, x));
+    type = wide;
+  }
+  Value zero = k.iconst(0, type);
+  Value negative =
+      arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, x, zero);
+  Value fromEnd = arith::AddIOp::create(k.b, x, k.iconst(size, type));
+  x = arith::SelectOp::create(k.b, negative, fromEnd, x);
+  int64_t last = std::max<int64_t>(size - 1, 0);
+  x = arith::MaxSIOp::create(k.b, x, zero);
+  x = arith::MinSIOp::create(k.b, x, k.iconst(last, type));
+  return at.fromValue(x, 0, last);
+}
+
+Coord ElementEmitter::offset(const TensorView &view, ArrayRef<Coord> index) {
+  Coord result(0);
+  for (const nn::Layout::Axis &axis : view.axes) {
+    int64_t block = view.block(axis.dim);
+    const Coord &i = index[axis.dim];
+    if (view.shape[axis.dim] == 1 && block == 1)
+      continue;
+    Coord step = block == 1           ? i
+                 : axis.step == block ? at.div(i, block)
+                                      : at.rem(i, block);
+    result = at.add(result, at.mul(step, axis.stride));
+  }
+  return result;
+}
+
+Value ElementEmitter::load(Value memory, const Coord &offset) {
+  addCost(1);
+  if (offset.isUniform())
+    return k.load(memory, offset.base);
+  Type element = cast<MemRefType>(memory.getType()).getElementType();
+  VectorType type = k.vec(at.lanes, element);
+  if (!offset.vector && offset.stride == 1) {
+    if (!mask)
+      return k.load(memory, offset.base, at.lanes);
+    return vector::MaskedLoadOp::create(
+        k.b, type, memory, ValueRange{k.val(offset.base)}, mask,
+        isa<FloatType>(element) ? k.fconst(0, type) : k.iconst(0, type));
+  }
+  addCost(double(at.lanes));
+  Value all = mask;
+  if (!all)
+    all = k.iconst(1, k.vec(at.lanes, k.b.getI1Type()));
+  Value base = k.constant(0), lanes;
+  if (offset.vector) {
+    lanes = offset.vector;
+  } else {
+    base = k.val(offset.base);
+    lanes = at.iota(offset.stride);
+  }
+  return vector::GatherOp::create(
+      k.b, type, memory, ValueRange{base}, lanes, all,
+      isa<FloatType>(element) ? k.fconst(0, type) : k.iconst(0, type));
+}
+
+Value ElementEmitter::table(ArrayRef<double> values, Type element) {
+  assert(!values.empty() && "there is something to look up");
+  MemRefType type = MemRefType::get({int64_t(values.size())}, element);
+  SmallVector<Attribute> attributes;
+  for (double v : values)
+    attributes.push_back(
+        isa<FloatType>(element)
+            ? Attribute(k.b.getFloatAttr(element, v))
+            : Attribute(k.b.getIntegerAttr(element, int64_t(v))));
+  auto data = DenseElementsAttr::get(
+      RankedTensorType::get(type.getShape(), element), attributes);
+  // One global for equal tables.
+  memref::GlobalOp global;
+  int count = 0;
+  for (auto other : k.module.getOps<memref::GlobalOp>()) {
+    ++count;
+    if (other.getInitialValueAttr() == data)
+      global = other;
+  }
+  if (!global) {
+    OpBuilder::InsertionGuard guard(k.b);
+    k.b.setInsertionPointToStart(k.module.getBody());
+    global = memref::GlobalOp::create(
+        k.b, "table" + std::to_string(count), k.b.getStringAttr("private"),
+        type, data, /*constant=*/true, k.b.getI64IntegerAttr(64));
+  }
+  return memref::GetGlobalOp::create(k.b, type, global.getSymName());
+}
+
+int ElementEmitter::contiguousDim(Value tensor) {
+  int rank = view(tensor).shape.size();
+  auto lastLong = [&] {
+    for (int d = rank - 1; d >= 0; --d)
+      if (view(tensor).shape[d] > 1)
+        return d;
+    return -1;
+  };
+  if (leaves.count(tensor)) {
+    const TensorView &v = view(tensor);
+    for (const nn::Layout::Axis &axis : llvm::reverse(v.axes))
+      if (axis.extent > 1)
+        return axis.dim;
+    return -1;
+  }
+  Operation *op = tensor.getDefiningOp();
+  if (auto transpose = dyn_cast<nn::TransposeOp>(op)) {
+    int inner = contiguousDim(transpose.getInput());
+    for (int d = 0; d < rank; ++d)
+      if (transpose.getPerm()[d] == inner)
+        return d;
+    return -1;
+  }
+  if (const ElementFunction *f = elementFunction(op); f && f->pointwise)
+    for (Value operand : op->getOperands())
+      if (view(operand).shape == view(tensor).shape)
+        return contiguousDim(operand);
+  return lastLong();
+}

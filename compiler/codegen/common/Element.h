@@ -1,0 +1,178 @@
+//===- Element.h - One element of a tensor, computed in place ---*- C++ -*-===//
+//
+// The generic way to compute a layer, or the layers of a nn.fuse: `element`
+// gives the value of a tensor at a logical index, for one element or for some
+// lanes along a dimension, by recursion through the layers down to memory. It
+// works for every layout, since only leaves and the result know theirs.
+//
+// A layer is a function in a table (elementFunctions) that calls `element` for
+// its operands at other indices.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_COMMON_ELEMENT_H
+#define NNV12_COMPILER_CODEGEN_COMMON_ELEMENT_H
+
+#include "compiler/codegen/common/Coord.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace nnv12::codegen {
+
+/// A tensor's logical shape and, if it lies in memory, how. What a kernel works
+/// with may be a simpler view of the tensor than its type (dimensions merged).
+struct TensorView {
+  llvm::SmallVector<int64_t> shape;
+  llvm::SmallVector<nn::Layout::Axis> axes;
+  static TensorView of(mlir::RankedTensorType type);
+  int64_t elements() const;
+  int64_t block(unsigned dim) const;
+  /// Whether equal indices are equal offsets.
+  bool isLike(const TensorView &other) const;
+};
+
+class ElementEmitter {
+public:
+  ElementEmitter(BuilderBase &k, mlir::Type laneType) : k(k), at(k, laneType) {}
+
+  BuilderBase &k;
+  CoordMath at;     ///< coordinate arithmetic; holds the number of lanes
+  mlir::Value mask; ///< lanes that may touch memory; null means all
+  /// A lane that is not active is past the end of a vector known now.
+  bool hasStaticTail() const { return at.active < at.lanes; }
+
+  /// Tells that `tensor` is to be read from `memory`.
+  void addLeaf(mlir::Value tensor, mlir::Value memory);
+  /// Whether the tensor is read from memory, not computed by this kernel.
+  bool isLeaf(mlir::Value tensor) const { return leaves.count(tensor); }
+  void setView(mlir::Value tensor, TensorView view);
+  const TensorView &view(mlir::Value tensor);
+  static mlir::Type elementType(mlir::Value tensor);
+  static bool isUnsigned(mlir::Value tensor);
+
+  /// The tensor's elements at `index`, in the compute type: a scalar if the
+  /// index is uniform, else a scalar (all lanes equal) or a vector.
+  mlir::Value element(mlir::Value tensor, llvm::ArrayRef<Coord> index);
+  /// As a vector of all lanes (or as it is, if there is one lane).
+  mlir::Value allLanes(mlir::Value x);
+  /// Makes both vectors if one of them is.
+  void unify(mlir::Value &x, mlir::Value &y);
+  mlir::Value select(const Condition &condition, mlir::Value x, mlir::Value y);
+
+  /// inside ? then() : otherwise. then() is emitted so that memory is touched
+  /// only where the condition holds.
+  mlir::Value guarded(const Condition &inside, mlir::Value otherwise,
+                      llvm::function_ref<mlir::Value()> then);
+  /// condition (one for all lanes) ? then() : otherwise(), both of `type`.
+  mlir::Value choose(mlir::Value condition, mlir::Type type,
+                     llvm::function_ref<mlir::Value()> then,
+                     llvm::function_ref<mlir::Value()> otherwise);
+  /// A nest of loops over `extents`, outermost first, with carried values.
+  Values accumulate(
+      llvm::ArrayRef<int64_t> extents, Values init,
+      llvm::function_ref<Values(llvm::ArrayRef<Coord>, mlir::ValueRange)> body);
+  /// One loop from lo to hi with carried values.
+  Values loop(Index lo, Index hi, Index step, Values init,
+              llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
+  /// A vector of all lanes folded to a scalar, pairwise.
+  mlir::Value
+  horizontal(mlir::Value x,
+             llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+  /// Runs `body` with `lanes` lanes, of which `active` count, where there was
+  /// one.
+  void withLanes(int64_t lanes, int64_t active,
+                 llvm::function_ref<void()> body);
+  /// The dimension of `tensor` along which elements follow each other in
+  /// memory, or -1.
+  int contiguousDim(mlir::Value tensor);
+
+  /// Row-major position of an index, and the reverse.
+  Coord linearize(llvm::ArrayRef<Coord> index, llvm::ArrayRef<int64_t> shape);
+  Coords delinearize(Coord linear, llvm::ArrayRef<int64_t> shape);
+  /// Index of an operand that broadcasts to a result of rank index.size().
+  Coords broadcastIndex(llvm::ArrayRef<Coord> index,
+                        llvm::ArrayRef<int64_t> shape);
+  /// An index read from an integer tensor, as ONNX: negative ones count from
+  /// the end, and any is clamped into [0, size).
+  Coord indexFrom(mlir::Value tensor, llvm::ArrayRef<Coord> index,
+                  int64_t size);
+
+  /// Offset in memory; the coordinates' structure decides how to load.
+  Coord offset(const TensorView &view, llvm::ArrayRef<Coord> index);
+  /// Stored elements at an offset, a scalar if it is uniform.
+  mlir::Value load(mlir::Value memory, const Coord &offset);
+  /// A constant table in the code segment, as memory.
+  mlir::Value table(llvm::ArrayRef<double> values, mlir::Type element);
+
+  /// Marks the result's index, for the analysis of what may be done in place.
+  /// A leaf that lies in memory as the result does is read at `offset`, too.
+  void setRoot(Coords index, const TensorView &memory, Coord offset) {
+    root = std::move(index);
+    rootMemory = &memory;
+    rootOffset = offset;
+  }
+  /// Whether every access to the leaf so far was at the root index.
+  bool isReadInPlace(mlir::Value tensor) const {
+    return !readElsewhere.count(tensor);
+  }
+
+  /// Instructions so far, roughly, weighted by the loops around them.
+  double cost = 0;
+  void addCost(double c) { cost += c * weight; }
+
+private:
+  struct Memo {
+    mlir::Value tensor, mask;
+    Coords index;
+    int64_t lanes, active;
+    mlir::Value result;
+  };
+  /// Values emitted in a region are not seen after it.
+  struct Scope {
+    ElementEmitter &e;
+    size_t size;
+    double weight;
+    Scope(ElementEmitter &e, double times = 1)
+        : e(e), size(e.memos.size()), weight(e.weight) {
+      e.weight *= times;
+    }
+    ~Scope() {
+      e.memos.resize(size);
+      e.weight = weight;
+    }
+  };
+
+  mlir::Value computeElement(mlir::Value tensor, llvm::ArrayRef<Coord> index);
+
+  llvm::DenseMap<mlir::Value, mlir::Value> leaves;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<TensorView>> views;
+  llvm::DenseMap<mlir::Value, char> readElsewhere;
+  std::vector<Memo> memos;
+  Coords root;
+  const TensorView *rootMemory = nullptr;
+  Coord rootOffset;
+  double weight = 1;
+};
+
+/// How a kind of layer computes an element. `index` has the result's rank.
+struct ElementFunction {
+  llvm::StringRef layer; ///< name of the operation
+  mlir::Value (*emit)(ElementEmitter &e, mlir::Operation *op,
+                      llvm::ArrayRef<Coord> index);
+  /// The result's element depends on the operands' elements at the same index
+  /// (broadcast) only.
+  bool pointwise = false;
+};
+
+/// Null for a layer that has no element function.
+const ElementFunction *elementFunction(mlir::Operation *op);
+
+/// The tables, by file.
+llvm::ArrayRef<ElementFunction> pointwiseFunctions();
+llvm::ArrayRef<ElementFunction> movementFunctions();
+llvm::ArrayRef<ElementFunction> reductionFunctions();
+llvm::ArrayRef<ElementFunction> resamplingFunctions();
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_COMMON_ELEMENT_H

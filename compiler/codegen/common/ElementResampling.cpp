@@ -1,0 +1,575 @@
+//===- ElementResampling.cpp - Layers that interpolate --------------------===//
+
+#include "compiler/codegen/common/Element.h"
+#include "compiler/codegen/common/Math.h"
+#include "compiler/codegen/common/MathExpand.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+using nn::BinaryKind;
+
+//===----------------------------------------------------------------------===//
+// Resize: taps of every output position are known at compile time
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Along one dimension: output position o is the sum over taps t of
+/// weight[t * size + o] * input[source[t * size + o]].
+struct Taps {
+  int64_t count = 0;
+  int64_t size = 0;
+  std::vector<double> source, weight;
+  std::vector<double> inside; ///< 1 where not extrapolated; empty if all are
+};
+} // namespace
+
+/// Where output position `o` lies in the input. `Real` is f32 where the place
+/// is rounded to an element: other engines divide by the scale in f32, and
+/// whether a quotient falls on a whole number decides which element is read.
+template <typename Real>
+static Real inputCoordinate(nn::ResizeOp op, unsigned d, int64_t o, int64_t in,
+                            int64_t out) {
+  const Real scale = op.getScales()[d], position = o, half = 0.5;
+  using M = nn::CoordinateMode;
+  switch (op.getCoordinates()) {
+  case M::half_pixel:
+    return (position + half) / scale - half;
+  case M::half_pixel_symmetric: {
+    Real adjustment = Real(out) / (scale * Real(in));
+    Real offset = Real(in) / 2 * (1 - adjustment);
+    // A sum of f64 in ONNX Runtime, of which f32 remains.
+    return Real(double(offset) + (double(position) + 0.5) / double(scale) -
+                0.5);
+  }
+  case M::pytorch_half_pixel:
+    return out > 1 ? (position + half) / scale - half : Real(0);
+  case M::align_corners:
+    return out > 1 ? position * Real(in - 1) / Real(out - 1) : Real(0);
+  case M::asymmetric:
+    return position / scale;
+  case M::tf_half_pixel_for_nn:
+    return (position + half) / scale;
+  case M::tf_crop_and_resize: {
+    unsigned rank = op.getScales().size();
+    auto roi = op.getRoi();
+    Real start = roi ? (*roi)[d] : 0, end = roi ? (*roi)[rank + d] : 1;
+    Real last = in - 1;
+    return out > 1
+               ? start * last + position * (end - start) * last / Real(out - 1)
+               : half * (start + end) * last;
+  }
+  }
+  return position;
+}
+
+static double cubicWeight(double x, double a) {
+  x = std::abs(x);
+  if (x <= 1)
+    return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2)
+    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+  return 0;
+}
+
+/// ONNX Runtime takes what is a millionth off the middle of two elements for
+/// the middle, where a scale that f32 cannot hold leaves it.
+static int64_t nearestIndex(double x, nn::NearestMode mode) {
+  int64_t below = int64_t(std::floor(x));
+  bool middle = std::abs(x - double(below) - 0.5) < 1e-6;
+  switch (mode) {
+  case nn::NearestMode::round_prefer_floor:
+    return middle ? below : int64_t(std::floor(x + 0.5));
+  case nn::NearestMode::round_prefer_ceil:
+    return middle ? below + 1 : int64_t(std::floor(x + 0.5));
+  case nn::NearestMode::floor:
+    return below;
+  case nn::NearestMode::ceil:
+    return int64_t(std::ceil(x));
+  }
+  return 0;
+}
+
+static Taps tapsOf(nn::ResizeOp op, unsigned d, int64_t in, int64_t out) {
+  struct Tap {
+    int64_t source;
+    double weight;
+  };
+  bool crop = op.getCoordinates() == nn::CoordinateMode::tf_crop_and_resize;
+  double scale = op.getScales()[d];
+  std::vector<std::vector<Tap>> rows(out);
+  std::vector<double> inside(out, 1);
+  bool anyOutside = false;
+  size_t most = 1;
+  for (int64_t o = 0; o < out; ++o) {
+    bool nearest = op.getMode() == nn::ResizeMode::nearest;
+    double x = nearest ? inputCoordinate<float>(op, d, o, in, out)
+                       : inputCoordinate<double>(op, d, o, in, out);
+    if (crop && (x < 0 || x > in - 1)) {
+      inside[o] = 0;
+      anyOutside = true;
+    }
+    std::vector<Tap> &row = rows[o];
+    if (nearest) {
+      row.push_back({nearestIndex(x, op.getNearest()), 1});
+    } else {
+      bool cubic = op.getMode() == nn::ResizeMode::cubic;
+      double stretch = op.getAntialias() && scale < 1 ? 1 / scale : 1;
+      double support = (cubic ? 2 : 1) * stretch;
+      // Linear interpolation clamps the coordinate, cubic the taps.
+      if (!cubic && !op.getAntialias())
+        x = std::clamp(x, 0.0, double(in - 1));
+      int64_t first = int64_t(std::floor(x - support)) + 1;
+      int64_t last = int64_t(std::ceil(x + support)) - 1;
+      if (!op.getAntialias()) {
+        first = int64_t(std::floor(x)) - (cubic ? 1 : 0);
+        last = first + (cubic ? 3 : 1);
+      }
+      double sum = 0;
+      for (int64_t i = first; i <= last; ++i) {
+        double distance = (x - i) / stretch;
+        double w = cubic
+                       ? cubicWeight(distance, op.getCubicA().convertToDouble())
+                       : std::max(0.0, 1 - std::abs(distance));
+        // Otherwise what lies outside counts as the edge.
+        if (op.getExcludeOutside() && (i < 0 || i >= in))
+          w = 0;
+        row.push_back({i, w});
+        sum += w;
+      }
+      if ((op.getExcludeOutside() || op.getAntialias()) && sum != 0)
+        for (Tap &tap : row)
+          tap.weight /= sum;
+      // What has no weight is not read.
+      while (row.size() > 1 && row.back().weight == 0)
+        row.pop_back();
+      while (row.size() > 1 && row.front().weight == 0)
+        row.erase(row.begin());
+    }
+    assert(!row.empty() && "coordinates are small enough to be exact");
+    most = std::max(most, row.size());
+  }
+  Taps taps;
+  taps.count = most;
+  taps.size = out;
+  taps.source.assign(most * out, 0);
+  taps.weight.assign(most * out, 0);
+  for (int64_t o = 0; o < out; ++o)
+    for (size_t t = 0; t < most; ++t) {
+      const Tap &tap = rows[o][std::min(t, rows[o].size() - 1)];
+      taps.source[t * out + o] = double(
+          std::clamp<int64_t>(tap.source, 0, std::max<int64_t>(in - 1, 0)));
+      taps.weight[t * out + o] = t < rows[o].size() ? tap.weight : 0;
+    }
+  if (anyOutside)
+    taps.inside = inside;
+  return taps;
+}
+
+static Value emitResize(ElementEmitter &e, Operation *op,
+                        ArrayRef<Coord> index) {
+  auto resize = cast<nn::ResizeOp>(op);
+  Value input = resize.getInput();
+  ArrayRef<int64_t> in = e.view(input).shape,
+                    out = e.view(op->getResult(0)).shape;
+  Type element = e.elementType(input);
+  // Nearest moves elements; the others compute in floats.
+  bool nearest = resize.getMode() == nn::ResizeMode::nearest;
+  Type type = element.isF64() ? element : Type(e.k.b.getF32Type());
+  Type i32 = e.k.b.getI32Type();
+  bool crop = resize.getCoordinates() == nn::CoordinateMode::tf_crop_and_resize;
+  struct Dim {
+    unsigned d;
+    Taps taps;
+    Value source, weight;
+  };
+  SmallVector<Dim> dims;
+  Value inside;
+  for (unsigned d = 0; d < in.size(); ++d) {
+    if (in[d] == out[d] && resize.getScales()[d] == 1 && !crop)
+      continue;
+    Dim dim = {d, tapsOf(resize, d, in[d], out[d]), {}, {}};
+    bool identity =
+        dim.taps.count == 1 && in[d] == out[d] && dim.taps.inside.empty();
+    for (int64_t o = 0; identity && o < out[d]; ++o)
+      identity = dim.taps.source[o] == o && dim.taps.weight[o] == 1;
+    if (identity)
+      continue;
+    dim.source = e.table(dim.taps.source, i32);
+    if (dim.taps.count > 1)
+      dim.weight = e.table(dim.taps.weight, type);
+    if (!dim.taps.inside.empty()) {
+      Value flags = e.load(e.table(dim.taps.inside, i32), index[d]);
+      Value here = arith::CmpIOp::create(e.k.b, arith::CmpIPredicate::ne, flags,
+                                         e.k.iconst(0, flags.getType()));
+      if (inside)
+        e.unify(inside, here);
+      inside =
+          inside ? Value(arith::AndIOp::create(e.k.b, inside, here)) : here;
+    }
+    dims.push_back(std::move(dim));
+  }
+  Coords at(index);
+  // Two taps a dimension at most: one sum over all corners, in the order in
+  // which ONNX Runtime adds them, so that what is a tie there is one here.
+  Value corners;
+  std::function<void(size_t, Value)> addCorners = [&](size_t next,
+                                                      Value weight) {
+    if (next == dims.size()) {
+      Value x = emitCast(e.k, e.element(input, at), element, type);
+      if (weight) {
+        e.unify(x, weight);
+        x = arith::MulFOp::create(e.k.b, weight, x);
+      }
+      if (corners) {
+        e.unify(x, corners);
+        x = arith::AddFOp::create(e.k.b, corners, x);
+      }
+      corners = x;
+      return;
+    }
+    Dim &dim = dims[next];
+    for (int64_t t = 0; t < dim.taps.count; ++t) {
+      Coord place = e.at.add(Coord(t * dim.taps.size), index[dim.d]);
+      at[dim.d] = e.at.fromValue(e.load(dim.source, place), 0,
+                                 std::max<int64_t>(in[dim.d] - 1, 0));
+      Value product = weight;
+      if (dim.taps.count > 1) {
+        product = e.load(dim.weight, place);
+        if (weight) {
+          Value outer = weight;
+          e.unify(outer, product);
+          product = arith::MulFOp::create(e.k.b, outer, product);
+        }
+      }
+      addCorners(next + 1, product);
+    }
+  };
+  std::function<Value(size_t)> sum = [&](size_t next) -> Value {
+    if (next == dims.size()) {
+      Value x = e.element(input, at);
+      return nearest ? x : emitCast(e.k, x, element, type);
+    }
+    Dim &dim = dims[next];
+    auto tap = [&](const Coord &t) -> Value {
+      Coord place = e.at.add(e.at.mul(t, dim.taps.size), index[dim.d]);
+      Value source = e.load(dim.source, place);
+      at[dim.d] =
+          e.at.fromValue(source, 0, std::max<int64_t>(in[dim.d] - 1, 0));
+      if (dim.taps.count == 1)
+        return sum(next + 1);
+      Value weight = e.load(dim.weight, place);
+      Value x = sum(next + 1);
+      e.unify(x, weight);
+      return arith::MulFOp::create(e.k.b, x, weight);
+    };
+    if (dim.taps.count <= 4) {
+      Value total = tap(Coord(0));
+      for (int64_t t = 1; t < dim.taps.count; ++t) {
+        Value x = tap(Coord(t));
+        e.unify(x, total);
+        total = arith::AddFOp::create(e.k.b, total, x);
+      }
+      return total;
+    }
+    Value zero = e.allLanes(e.k.fconst(0, type));
+    return e.loop(0, dim.taps.count, 1, {zero}, [&](Value t, ValueRange s) {
+      Value x = e.allLanes(tap(Coord(t, 0, dim.taps.count - 1)));
+      return Values{arith::AddFOp::create(e.k.b, s[0], x)};
+    })[0];
+  };
+  Value result;
+  if (!nearest &&
+      llvm::all_of(dims, [](const Dim &d) { return d.taps.count <= 2; })) {
+    addCorners(0, {});
+    result = corners;
+  } else {
+    result = sum(0);
+  }
+  if (!nearest)
+    result = emitCast(e.k, result, type, element);
+  if (inside) {
+    Value outside = emitCast(
+        e.k, e.k.fconst(resize.getExtrapolation().convertToDouble(), type),
+        type, element);
+    e.unify(result, outside);
+    if (isa<VectorType>(inside.getType())) {
+      result = e.allLanes(result);
+      outside = e.allLanes(outside);
+    }
+    result = arith::SelectOp::create(e.k.b, inside, result, outside);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Sampling at computed places
+//===----------------------------------------------------------------------===//
+
+/// A whole float in the integer range as a coordinate in [0, size).
+static Coord toCoord(ElementEmitter &e, FloatMath &m, Value x, int64_t size) {
+  assert(size > 0 && "there is an element to read");
+  Value bounded = m.clamp(x, m.c(0), m.c(double(size - 1)));
+  // A NaN is no place either.
+  bounded = m.select(m.isNaN(x), m.c(0), bounded);
+  Type type = isa<VectorType>(x.getType())
+                  ? Type(e.k.vec(e.at.lanes, e.k.b.getI32Type()))
+                  : Type(e.k.b.getI32Type());
+  return e.at.fromValue(arith::FPToSIOp::create(e.k.b, type, bounded), 0,
+                        size - 1);
+}
+
+static Value emitGridSample(ElementEmitter &e, Operation *op,
+                            ArrayRef<Coord> index) {
+  auto sample = cast<nn::GridSampleOp>(op);
+  Value input = sample.getInput(), grid = sample.getGrid();
+  ArrayRef<int64_t> in = e.view(input).shape;
+  Type element = e.elementType(input);
+  unsigned spatial = in.size() - 2;
+  if (llvm::is_contained(in, 0))
+    return emitCast(e.k, e.k.fconst(0, e.k.b.getF32Type()), e.k.b.getF32Type(),
+                    element);
+  Type type = element.isF64() || e.elementType(grid).isF64()
+                  ? Type(e.k.b.getF64Type())
+                  : Type(e.k.b.getF32Type());
+  bool align = sample.getAlignCorners(), zeros = sample.getPadding() == "zeros";
+  bool reflect = sample.getPadding() == "reflection";
+
+  // The place along each dimension, in elements. The grid names x first.
+  Coords where = {index[0]};
+  where.append(index.begin() + 2, index.end());
+  where.push_back(Coord(0));
+  Values place;
+  bool varying = false;
+  for (unsigned d = 0; d < spatial; ++d) {
+    where.back() = Coord(int64_t(spatial - 1 - d));
+    Value g = emitCast(e.k, e.element(grid, where), e.elementType(grid), type);
+    varying |= isa<VectorType>(g.getType());
+    place.push_back(g);
+  }
+  if (varying)
+    for (Value &g : place)
+      g = e.allLanes(g);
+  FloatMath m(e.k, place[0].getType());
+  auto reflected = [&](Value x, double lo, double hi) {
+    // Mirrors at lo and hi.
+    double range = hi - lo;
+    if (range == 0)
+      return m.c(lo);
+    Value distance = m.abs(m.sub(x, m.c(lo)));
+    Value turns = m.floor(m.div(distance, m.c(range)));
+    Value rest = m.sub(distance, m.mul(turns, m.c(range)));
+    Value half = m.mul(turns, m.c(0.5));
+    Value even = m.equal(m.floor(half), half);
+    return m.select(even, m.add(rest, m.c(lo)), m.sub(m.c(hi), rest));
+  };
+  for (unsigned d = 0; d < spatial; ++d) {
+    double size = in[d + 2];
+    Value g = place[d];
+    place[d] = align ? m.mul(m.mul(m.add(g, m.c(1)), m.c(0.5)), m.c(size - 1))
+                     : m.mul(m.sub(m.mul(m.add(g, m.c(1)), m.c(size)), m.c(1)),
+                             m.c(0.5));
+  }
+  // One element, by its whole place along each dimension.
+  auto fetch = [&](ArrayRef<Value> whole) -> Value {
+    Coords at = {index[0], index[1]};
+    Value inside;
+    for (unsigned d = 0; d < spatial; ++d) {
+      double size = in[d + 2];
+      Value x = whole[d];
+      if (reflect)
+        x = align ? reflected(x, 0, size - 1) : reflected(x, -0.5, size - 0.5);
+      if (zeros) {
+        Value ok = arith::AndIOp::create(
+            e.k.b, m.compare(arith::CmpFPredicate::OGE, x, m.c(0)),
+            m.compare(arith::CmpFPredicate::OLE, x, m.c(size - 1)));
+        inside = inside ? Value(arith::AndIOp::create(e.k.b, inside, ok)) : ok;
+      }
+      // A reflected place may be half way; nearest has it rounded.
+      at.push_back(toCoord(e, m, reflect ? m.roundEven(x) : x, in[d + 2]));
+    }
+    Value x = emitCast(e.k, e.element(input, at), element, type);
+    if (!inside)
+      return x;
+    Value zero = e.k.fconst(0, type);
+    e.unify(x, zero);
+    if (isa<VectorType>(inside.getType())) {
+      x = e.allLanes(x);
+      zero = e.allLanes(zero);
+    }
+    return arith::SelectOp::create(e.k.b, inside, x, zero);
+  };
+
+  Value result;
+  if (sample.getMode() == nn::ResizeMode::nearest) {
+    Values whole;
+    for (Value x : place)
+      whole.push_back(m.roundEven(x));
+    result = fetch(whole);
+  } else {
+    bool cubic = sample.getMode() == nn::ResizeMode::cubic;
+    if (!cubic) {
+      // Border and reflection act on the place before it is split.
+      for (unsigned d = 0; d < spatial; ++d) {
+        double size = in[d + 2];
+        if (reflect)
+          place[d] = align ? reflected(place[d], 0, size - 1)
+                           : reflected(place[d], -0.5, size - 0.5);
+        if (!zeros)
+          place[d] = m.clamp(place[d], m.c(0), m.c(size - 1));
+      }
+    }
+    struct Tap {
+      Value whole, weight;
+    };
+    SmallVector<SmallVector<Tap>> taps;
+    for (Value x : place) {
+      Value floor = m.floor(x), f = m.sub(x, floor);
+      SmallVector<Tap> row;
+      if (!cubic) {
+        row = {{floor, m.sub(m.c(1), f)}, {m.add(floor, m.c(1)), f}};
+      } else {
+        constexpr double a = -0.75;
+        for (int i = -1; i <= 2; ++i) {
+          Value t = m.abs(m.sub(f, m.c(i)));
+          Value near = m.polynomial(t, {1, 0, -(a + 3), a + 2});
+          Value far = m.polynomial(t, {-4 * a, 8 * a, -5 * a, a});
+          row.push_back({m.add(floor, m.c(i)), i == 0 || i == 1 ? near : far});
+        }
+      }
+      taps.push_back(row);
+    }
+    Values whole(spatial);
+    std::function<Value(unsigned)> sum = [&](unsigned d) -> Value {
+      if (d == spatial)
+        return fetch(whole);
+      Value total;
+      for (const Tap &tap : taps[d]) {
+        whole[d] = tap.whole;
+        Value x = sum(d + 1), w = tap.weight;
+        e.unify(x, w);
+        Value term = arith::MulFOp::create(e.k.b, x, w);
+        total = total ? Value(arith::AddFOp::create(e.k.b, total, term)) : term;
+      }
+      return total;
+    };
+    result = sum(0);
+  }
+  return emitCast(e.k, result, type, element);
+}
+
+static Value emitRoiAlign(ElementEmitter &e, Operation *op,
+                          ArrayRef<Coord> index) {
+  // Called for one element at a time: the number of samples differs by region.
+  assert(e.at.lanes == 1 && "emitElementKernel() plans no vectors");
+  auto align = cast<nn::RoiAlignOp>(op);
+  Value input = align.getInput(), rois = align.getRois();
+  ArrayRef<int64_t> in = e.view(input).shape;
+  Type element = e.elementType(input);
+  Type type = element.isF64() ? element : Type(e.k.b.getF32Type());
+  if (llvm::is_contained(in, 0))
+    return emitCast(e.k, e.k.fconst(0, type), type, element);
+  FloatMath m(e.k, type);
+  double scale = align.getSpatialScale().convertToDouble();
+  double shift = align.getHalfPixel() ? 0.5 : 0;
+  auto corner = [&](int64_t i) {
+    Value x = emitCast(e.k, e.element(rois, {index[0], Coord(i)}),
+                       e.elementType(rois), type);
+    return m.sub(m.mul(x, m.c(scale)), m.c(shift));
+  };
+  Value x0 = corner(0), y0 = corner(1), x1 = corner(2), y1 = corner(3);
+  Value width = m.sub(x1, x0), height = m.sub(y1, y0);
+  if (!align.getHalfPixel()) {
+    width = m.max(width, m.c(1));
+    height = m.max(height, m.c(1));
+  }
+  int64_t outH = align.getOutputHeight(), outW = align.getOutputWidth();
+  Value binH = m.div(height, m.c(double(outH))),
+        binW = m.div(width, m.c(double(outW)));
+  Type i64 = e.k.b.getI64Type();
+  auto samples = [&](Value bin) -> Value {
+    int64_t ratio = align.getSamplingRatio();
+    if (ratio > 0)
+      return e.k.constant(ratio);
+    // At most what covers the input once over, whatever the region says.
+    Value n =
+        m.clamp(m.ceil(bin), m.c(0), m.c(double(std::max(in[2], in[3])) + 1));
+    n = m.select(m.isNaN(n), m.c(0), n);
+    return arith::IndexCastOp::create(e.k.b, e.k.b.getIndexType(),
+                                      arith::FPToSIOp::create(e.k.b, i64, n));
+  };
+  Value countH = samples(binH), countW = samples(binW);
+  auto asFloat = [&](Value i) -> Value {
+    return arith::SIToFPOp::create(e.k.b, type,
+                                   arith::IndexCastOp::create(e.k.b, i64, i));
+  };
+  auto stepOf = [&](Value bin, Value count) {
+    return m.div(bin, asFloat(count));
+  };
+  Value stepH = stepOf(binH, countH), stepW = stepOf(binW, countW);
+  Value top = m.add(y0, m.mul(asFloat(e.k.val(index[2].base)), binH));
+  Value left = m.add(x0, m.mul(asFloat(e.k.val(index[3].base)), binW));
+  Coord batch = e.indexFrom(align.getBatchIndices(), index[0], in[0]);
+  bool max = align.getKind() == nn::PoolKind::max;
+
+  auto sampleAt = [&](Value y, Value x, Value sum) -> Value {
+    auto outside = [&](Value v, int64_t size) -> Value {
+      return arith::OrIOp::create(e.k.b, m.less(v, m.c(-1)),
+                                  m.greater(v, m.c(double(size))));
+    };
+    Value none =
+        arith::OrIOp::create(e.k.b, outside(y, in[2]), outside(x, in[3]));
+    auto split = [&](Value v, int64_t size, Coord &low, Coord &high, Value &f) {
+      v = m.clamp(v, m.c(0), m.c(double(size - 1)));
+      Value floor = m.floor(v);
+      f = m.sub(v, floor);
+      low = toCoord(e, m, floor, size);
+      high = toCoord(e, m, m.add(floor, m.c(1)), size);
+    };
+    Coord yl, yh, xl, xh;
+    Value fy, fx;
+    split(y, in[2], yl, yh, fy);
+    split(x, in[3], xl, xh, fx);
+    auto term = [&](Coord yy, Coord xx, Value wy, Value wx) {
+      Value v = emitCast(e.k, e.element(input, {batch, index[1], yy, xx}),
+                         element, type);
+      return m.mul(m.mul(wy, wx), v);
+    };
+    Value gy = m.sub(m.c(1), fy), gx = m.sub(m.c(1), fx);
+    Value a = term(yl, xl, gy, gx), b = term(yl, xh, gy, fx);
+    Value c = term(yh, xl, fy, gx), d = term(yh, xh, fy, fx);
+    Value v =
+        max ? m.max(m.max(a, b), m.max(c, d)) : m.add(m.add(a, b), m.add(c, d));
+    v = m.select(none, m.c(0), v);
+    return max ? m.max(sum, v) : m.add(sum, v);
+  };
+  Value start = m.c(max ? -std::numeric_limits<double>::infinity() : 0);
+  Value total = e.loop(0, countH, 1, {start}, [&](Value i, ValueRange s) {
+    Value y = m.add(top, m.mul(m.add(asFloat(i), m.c(0.5)), stepH));
+    return e.loop(0, countW, 1, {s[0]}, [&](Value j, ValueRange t) {
+      Value x = m.add(left, m.mul(m.add(asFloat(j), m.c(0.5)), stepW));
+      return Values{sampleAt(y, x, t[0])};
+    });
+  })[0];
+  Value count = m.mul(asFloat(countH), asFloat(countW));
+  Value empty = m.equal(count, m.c(0));
+  Value result = max ? total : m.div(total, m.select(empty, m.c(1), count));
+  result = m.select(empty, m.c(0), result);
+  return emitCast(e.k, result, type, element);
+}
+
+ArrayRef<ElementFunction> codegen::resamplingFunctions() {
+  static const ElementFunction functions[] = {
+      {"nn.resize", emitResize},
+      {"nn.grid_sample", emitGridSample},
+      {"nn.roi_align", emitRoiAlign},
+  };
+  return functions;
+}

@@ -1,0 +1,27 @@
+//===- ElementViews.h - Fewer dimensions for the same elements --*- C++ -*-===//
+#ifndef NNV12_COMPILER_CODEGEN_COMMON_ELEMENTVIEWS_H
+#define NNV12_COMPILER_CODEGEN_COMMON_ELEMENTVIEWS_H
+
+#include "compiler/codegen/common/Element.h"
+
+namespace nnv12::codegen {
+
+/// The layers that one kernel computes.
+struct ElementProgram {
+  mlir::Value root;                         ///< what is stored
+  TensorView output;                        ///< where
+  llvm::SmallVector<mlir::Value> leaves;    ///< one an operand, in order
+  llvm::SmallVector<mlir::Operation *> ops; ///< in order; root's is the last
+
+  static ElementProgram of(mlir::Operation *layer);
+};
+
+/// Where all layers are pointwise, drops dimensions of size one and merges
+/// those that all operands traverse alike, so that for example any element-wise
+/// layer on tensors of one layout is a single loop. Sets the emitter's views
+/// and program.output.
+void simplifyViews(ElementEmitter &e, ElementProgram &program);
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_COMMON_ELEMENTVIEWS_H

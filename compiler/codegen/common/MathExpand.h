@@ -1,0 +1,100 @@
+//===- MathExpand.h - Elementary functions in plain arithmetic --*- C++ -*-===//
+//
+// Kernels call no library: exp, log, sin… are written out here as polynomials
+// of f32 or f64 arithmetic, on scalars or vectors. Errors are stated in units
+// in the last place (ulp) of the result and are checked by
+// test/unit/compiler/codegen/MathTest.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_COMMON_MATHEXPAND_H
+#define NNV12_COMPILER_CODEGEN_COMMON_MATHEXPAND_H
+
+#include "compiler/codegen/common/BuilderBase.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace nnv12::codegen {
+
+/// Arithmetic on values of one float type (f32 or f64, scalar or 1-D vector).
+/// Functions take and give values of that type.
+class FloatMath {
+public:
+  FloatMath(BuilderBase &k, mlir::Type type);
+
+  using Value = mlir::Value;
+
+  Value c(double x); ///< constant
+  Value add(Value x, Value y);
+  Value sub(Value x, Value y);
+  Value mul(Value x, Value y);
+  Value div(Value x, Value y);
+  Value fma(Value x, Value y, Value z);
+  Value neg(Value x);
+  Value abs(Value x);
+  Value sqrt(Value x);
+  Value floor(Value x);
+  Value ceil(Value x);
+  Value roundEven(Value x);
+  Value truncate(Value x);
+  Value copySign(Value magnitude, Value sign);
+  Value compare(mlir::arith::CmpFPredicate p, Value x, Value y);
+  Value greater(Value x, Value y); ///< ordered
+  Value less(Value x, Value y);    ///< ordered
+  Value equal(Value x, Value y);   ///< ordered
+  Value isNaN(Value x);
+  Value select(Value condition, Value x, Value y);
+  /// The smaller / larger; NaN if either is.
+  Value min(Value x, Value y);
+  Value max(Value x, Value y);
+  /// min(max(x, lo), hi) of numbers lo <= hi; NaN stays NaN.
+  Value clamp(Value x, Value lo, Value hi);
+  /// Horner's scheme: c[0] + x * (c[1] + x * …).
+  Value polynomial(Value x, llvm::ArrayRef<double> coefficients);
+
+  Value exp(Value x);     ///< <= 1 ulp
+  Value expm1(Value x);   ///< <= 3 ulp
+  Value log(Value x);     ///< <= 2 ulp
+  Value log1p(Value x);   ///< <= 3 ulp
+  Value tanh(Value x);    ///< <= 3 ulp
+  Value erf(Value x);     ///< <= 2 ulp
+  Value sigmoid(Value x); ///< <= 3 ulp
+
+  // These compute f32 through f64. Arguments of sin, cos and tan beyond 1e6
+  // lose accuracy (absolute error about |x| * 1e-16 in f64 arithmetic).
+  Value sin(Value x);
+  Value cos(Value x);
+  Value tan(Value x);
+  Value asin(Value x);
+  Value acos(Value x);
+  Value atan(Value x);
+  Value sinh(Value x);
+  Value cosh(Value x);
+  Value asinh(Value x);
+  Value acosh(Value x);
+  Value atanh(Value x);
+  /// C's pow, special cases included; <= 4 ulp in f64, <= 1 in f32.
+  Value pow(Value x, Value y);
+  /// C's fmod: exact while |x / y| < 2^52.
+  Value fmod(Value x, Value y);
+
+private:
+  bool isF64() const;
+  Value integer(int64_t x); ///< of the width of the floats
+  Value bits(Value x);      ///< the float's bits
+  Value fromBits(Value x);
+  Value scaleByPowerOfTwo(Value x, Value exponent); ///< exponent a whole float
+  /// Cuts x > 0 (normal) into m * 2^e with m in [sqrt(1/2), sqrt(2)).
+  void splitExponent(Value x, Value &m, Value &e);
+  /// exp(r) - 1 = result for |r| <= ln(2) / 2 of x = n * ln(2) + r.
+  void reduceExp(Value x, Value &n, Value &expm1r);
+  void sinCos(Value x, Value &sine, Value &cosine);
+  Value throughF64(Value x, Value (FloatMath::*f)(Value));
+  Value powPositive(Value x, Value y);
+
+  BuilderBase &k;
+  mlir::ImplicitLocOpBuilder &b;
+  mlir::Type type;
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_COMMON_MATHEXPAND_H

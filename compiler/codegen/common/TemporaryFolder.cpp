@@ -1,0 +1,47 @@
+//===- TemporaryFolder.cpp - A folder for files between programs ----------===//
+
+#include "compiler/codegen/common/TemporaryFolder.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <mutex>
+
+using namespace nnv12;
+
+/// All that exist, linked through themselves: noting one takes no memory.
+static std::mutex mutex;
+static TemporaryFolder *first = nullptr;
+
+TemporaryFolder::TemporaryFolder() {
+  error = llvm::sys::fs::createUniqueDirectory("nnv12c", path);
+  std::lock_guard lock(mutex);
+  next = first;
+  if (next)
+    next->previous = this;
+  first = this;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  {
+    std::lock_guard lock(mutex);
+    (previous ? previous->next : first) = next;
+    if (next)
+      next->previous = previous;
+  }
+  if (!error)
+    llvm::sys::fs::remove_directories(path);
+}
+
+std::string TemporaryFolder::file(llvm::StringRef name) const {
+  llvm::SmallString<128> result(path);
+  llvm::sys::path::append(result, name);
+  return result.str().str();
+}
+
+void TemporaryFolder::removeAll() {
+  std::lock_guard lock(mutex);
+  for (TemporaryFolder *folder = first; folder; folder = folder->next)
+    if (!folder->error)
+      llvm::sys::fs::remove_directories(folder->path);
+}

@@ -1,0 +1,21 @@
+//===- CodeBlob.h - The machine code of a module of kernels -----*- C++ -*-===//
+#ifndef NNV12_COMPILER_CODEGEN_CPU_CODEBLOB_H
+#define NNV12_COMPILER_CODEGEN_CPU_CODEBLOB_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nnv12::codegen {
+
+/// The code of one target.
+struct CodeBlob {
+  std::vector<char> bytes;
+  /// Offset of each entry point by its symbol.
+  std::map<std::string, uint32_t> entries;
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_CPU_CODEBLOB_H

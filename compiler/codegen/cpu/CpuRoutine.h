@@ -1,0 +1,60 @@
+//===- CpuRoutine.h - How a CPU computes a layer ----------------*- C++ -*-===//
+//
+// Each routine is a class in a file of its own under routines/, listed in
+// routines/Registry.cpp.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_CPU_CPUROUTINE_H
+#define NNV12_COMPILER_CODEGEN_CPU_CPUROUTINE_H
+
+#include "compiler/codegen/cpu/KernelBuilder.h"
+#include "compiler/routines/RoutineSet.h"
+#include "compiler/routines/TileMap.h"
+
+namespace nnv12::codegen {
+
+/// What the runtime must know of an emitted kernel.
+struct KernelInfo {
+  int64_t tiles = 1;        ///< size of the grid
+  int64_t scratchBytes = 0; ///< private to each thread
+  /// What the tiles compute of each result; empty where tiles are no boxes.
+  /// They write disjoint parts that make up the results all the same.
+  llvm::SmallVector<TileMap, 1> maps;
+  /// Result 0 may share memory with operand i: every element of it is read
+  /// before the same place of the result is written, in the same tile, and no
+  /// other tile reads it.
+  llvm::SmallVector<unsigned> inPlaceOperands;
+};
+
+class CpuRoutine : public Routine {
+public:
+  /// Emits an entry point `symbol` whose operands are the layer's results, then
+  /// its operands, in the layouts that the types of `layer` name. Two layers of
+  /// the same attributes and types share a kernel, so nothing else may be
+  /// looked at (constants are memory like any other operand).
+  virtual KernelInfo emit(KernelBuilder &k, mlir::Operation *layer,
+                          llvm::StringRef symbol) const = 0;
+
+  // Called only where there is a weightForm().
+
+  /// Emits the kernel that computes the form: operand 0 is the transformed
+  /// weights, operand 1 the packed ones.
+  virtual KernelInfo emitTransform(KernelBuilder &k, mlir::Operation *layer,
+                                   llvm::StringRef symbol) const;
+  /// The same, on the compiler's machine: both borrow memory of the caller,
+  /// 64-byte aligned.
+  virtual void transform(mlir::Operation *layer, const void *packed,
+                         void *transformed) const;
+
+  /// A routine of cpuRoutines() as what it is.
+  static const CpuRoutine &of(const Routine &routine) {
+    return static_cast<const CpuRoutine &>(routine);
+  }
+};
+
+/// All that CPUs have.
+const RoutineSet &cpuRoutines();
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_CPU_CPUROUTINE_H

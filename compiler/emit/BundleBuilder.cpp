@@ -1,0 +1,113 @@
+//===- BundleBuilder.cpp - Puts a bundle together -------------------------===//
+
+#include "compiler/emit/BundleBuilder.h"
+
+#include "artifact/Writer.h"
+#include "dialects/nn/SmallTypes.h"
+
+using namespace mlir;
+using namespace nnv12;
+
+BundleBuilder::BundleBuilder(std::string model) {
+  bundle.model = std::move(model);
+  bundle.producer = "nnv12c " NNV12_VERSION;
+}
+
+static std::optional<artifact::ElementType> elementType(Type type) {
+  using E = artifact::ElementType;
+  if (type.isF32())
+    return E::F32;
+  if (type.isF64())
+    return E::F64;
+  if (type.isF16())
+    return E::F16;
+  if (type.isBF16())
+    return E::BF16;
+  if (const artifact::SmallFloat *format = nn::smallFloat(type))
+    return format->type;
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return std::nullopt;
+  bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+  case 1:
+    return E::Bool;
+  case 2:
+    return isUnsigned ? E::U2 : E::I2;
+  case 4:
+    return isUnsigned ? E::U4 : E::I4;
+  case 8:
+    return isUnsigned ? E::U8 : E::I8;
+  case 16:
+    return isUnsigned ? E::U16 : E::I16;
+  case 32:
+    return isUnsigned ? E::U32 : E::I32;
+  case 64:
+    return isUnsigned ? E::U64 : E::I64;
+  default:
+    return std::nullopt;
+  }
+}
+
+static LogicalResult describe(func::FuncOp main, TypeRange types,
+                              llvm::function_ref<StringAttr(unsigned)> name,
+                              StringRef what,
+                              std::vector<artifact::Tensor> &tensors) {
+  for (auto [i, type] : llvm::enumerate(types)) {
+    auto tensor = cast<RankedTensorType>(type);
+    auto element = elementType(tensor.getElementType());
+    if (!element)
+      return main.emitError() << what << " " << i << ": found elements of "
+                              << tensor.getElementType()
+                              << ", expected a type that a bundle can hold";
+    StringAttr attr = name(i);
+    tensors.push_back({attr ? attr.str() : (what + "_" + llvm::Twine(i)).str(),
+                       *element,
+                       {tensor.getShape().begin(), tensor.getShape().end()}});
+  }
+  return success();
+}
+
+LogicalResult BundleBuilder::describeTensors(func::FuncOp main) {
+  auto argument = [&](unsigned i) {
+    return main.getArgAttrOfType<StringAttr>(i, "nn.name");
+  };
+  auto result = [&](unsigned i) {
+    return main.getResultAttrOfType<StringAttr>(i, "nn.name");
+  };
+  return success(succeeded(describe(main, main.getArgumentTypes(), argument,
+                                    "input", bundle.inputs)) &&
+                 succeeded(describe(main, main.getResultTypes(), result,
+                                    "output", bundle.outputs)));
+}
+
+void BundleBuilder::addProgram(const codegen::Target &target,
+                               artifact::Program program,
+                               const KernelTable &kernels,
+                               codegen::CodeBlob code) {
+  program.target = target.name;
+  program.architecture = target.architecture;
+  program.features = target.required;
+  program.code = blobs.size();
+  for (const KernelTable::Kernel &kernel : kernels.kernels())
+    program.kernels.push_back(
+        {kernel.name, code.entries.at(kernel.symbol), kernel.operands,
+         kernel.outputs, static_cast<uint64_t>(kernel.info.scratchBytes)});
+  bundle.programs.push_back(std::move(program));
+  blobs.push_back(std::move(code));
+}
+
+LogicalResult BundleBuilder::write(MLIRContext &context,
+                                   const std::string &path,
+                                   const std::string &signingKey) {
+  for (const codegen::CodeBlob &blob : blobs)
+    bundle.segments.push_back({artifact::SegmentKind::Code,
+                               {{blob.bytes.data(), blob.bytes.size()}}});
+  if (weights.size())
+    bundle.segments.push_back({artifact::SegmentKind::Weights, weights.pieces(),
+                               WeightTable::alignment});
+  std::string error = artifact::writeBundle(bundle, path, signingKey);
+  if (!error.empty())
+    return emitError(UnknownLoc::get(&context)) << error;
+  return success();
+}

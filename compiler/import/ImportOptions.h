@@ -1,0 +1,36 @@
+//===- ImportOptions.h - What the user says of a model ----------*- C++ -*-===//
+#ifndef NNV12_COMPILER_IMPORT_IMPORTOPTIONS_H
+#define NNV12_COMPILER_IMPORT_IMPORTOPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nnv12::artifact {
+class InputFiles;
+} // namespace nnv12::artifact
+
+namespace nnv12 {
+
+struct ImportOptions {
+  /// Shapes of graph inputs by name. A name that is no input but a dimension
+  /// parameter of some input (`dim_param`), with one value, sets that
+  /// dimension.
+  std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
+  /// Graph inputs whose value is known when compiling: name and file, either
+  /// .npy or a serialised TensorProto/SequenceProto/OptionalProto (.pb). Such
+  /// an input is no input of the compiled model.
+  std::vector<std::pair<std::string, std::string>> constants;
+  /// No tensor may be larger.
+  uint64_t maxTensorBytes = uint64_t(1) << 34;
+  /// How many nodes may be imported, counting those of inlined functions and of
+  /// unrolled loops once for every time.
+  uint64_t maxNodes = 1000000;
+  /// Where to note the files with external data that were read, if at all.
+  artifact::InputFiles *inputs = nullptr;
+};
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_IMPORT_IMPORTOPTIONS_H

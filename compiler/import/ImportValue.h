@@ -1,0 +1,32 @@
+//===- ImportValue.h - What a name of an ONNX graph stands for --*- C++ -*-===//
+#ifndef NNV12_COMPILER_IMPORT_IMPORTVALUE_H
+#define NNV12_COMPILER_IMPORT_IMPORTVALUE_H
+
+#include "mlir/IR/Value.h"
+
+#include <vector>
+
+namespace nnv12::importer {
+
+/// What a name of an ONNX graph stands for while importing. Sequences and
+/// optionals exist only at compile time: as lists of tensors.
+struct ImportValue {
+  enum Kind { Tensor, Sequence, Optional };
+  Kind kind = Tensor;
+  mlir::Value tensor;
+  /// Elements of a sequence; none or one of an optional.
+  std::vector<ImportValue> list;
+
+  ImportValue() = default;
+  ImportValue(mlir::Value v) : tensor(v) {}
+  static ImportValue sequence(llvm::ArrayRef<mlir::Value> values) {
+    ImportValue result;
+    result.kind = Sequence;
+    result.list.assign(values.begin(), values.end());
+    return result;
+  }
+};
+
+} // namespace nnv12::importer
+
+#endif // NNV12_COMPILER_IMPORT_IMPORTVALUE_H

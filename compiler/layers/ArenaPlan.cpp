@@ -1,0 +1,52 @@
+//===- ArenaPlan.cpp - Places buffers in one arena ------------------------===//
+
+#include "compiler/layers/ArenaPlan.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+using namespace nnv12;
+
+ArenaPlan nnv12::planArena(const std::vector<Lifetime> &buffers,
+                           uint64_t alignment) {
+  assert(alignment && "zero is no alignment");
+  auto rounded = [&](uint64_t size) {
+    return (size + alignment - 1) / alignment * alignment;
+  };
+  std::vector<size_t> order(buffers.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return buffers[a].size > buffers[b].size;
+  });
+
+  ArenaPlan plan;
+  plan.offsets.assign(buffers.size(), 0);
+  std::vector<size_t> placed; // by offset
+  for (size_t i : order) {
+    uint64_t size = rounded(buffers[i].size);
+    uint64_t end = 0; // of the buffers looked at so far
+    uint64_t best = UINT64_MAX, bestGap = UINT64_MAX;
+    for (size_t p : placed) {
+      if (buffers[p].last < buffers[i].first ||
+          buffers[i].last < buffers[p].first)
+        continue;
+      uint64_t offset = plan.offsets[p];
+      if (offset > end && offset - end >= size && offset - end < bestGap) {
+        best = end;
+        bestGap = offset - end;
+      }
+      end = std::max(end, offset + rounded(buffers[p].size));
+    }
+    plan.offsets[i] = best != UINT64_MAX ? best : end;
+    plan.size = std::max(plan.size, plan.offsets[i] + size);
+    assert(plan.offsets[i] % alignment == 0);
+    assert(buffers[i].first <= buffers[i].last);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
+                                   [&](size_t a, size_t b) {
+                                     return plan.offsets[a] < plan.offsets[b];
+                                   }),
+                  i);
+  }
+  return plan;
+}

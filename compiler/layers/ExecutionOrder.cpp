@@ -1,0 +1,40 @@
+//===- ExecutionOrder.cpp - What executes when, in which memory -----------===//
+
+#include "compiler/layers/ExecutionOrder.h"
+
+#include "dialects/nn/NNDialect.h"
+
+using namespace mlir;
+using namespace nnv12;
+
+ExecutionOrder::ExecutionOrder(func::FuncOp main) : aliases_(main) {
+  Block &block = main.getBody().front();
+  for (auto [i, v] : llvm::enumerate(block.getTerminator()->getOperands()))
+    outputs_[baseOf(v)] = i;
+  for (auto [i, v] : llvm::enumerate(block.getArguments()))
+    inputs_[v] = i;
+  for (Operation &op : block) {
+    if (isa<nn::ConstantOp>(op) || aliases_.isFree(&op) ||
+        op.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    for (Value v : op.getResults())
+      touch(v, layers_.size());
+    for (Value v : op.getOperands())
+      touch(v, layers_.size());
+    layers_.push_back(&op);
+  }
+}
+
+/// Notes that `value` is written or read by layer `layer`.
+void ExecutionOrder::touch(Value value, size_t layer) {
+  Value base = baseOf(value);
+  if (!base.getDefiningOp() || base.getDefiningOp<nn::ConstantOp>() ||
+      outputs_.contains(base))
+    return;
+  auto [it, isNew] = tensorOf_.try_emplace(base, tensors_.size());
+  if (isNew)
+    tensors_.push_back({base, layer, layer});
+  Tensor &tensor = tensors_[it->second];
+  tensor.last = layer;
+  tensor.hasAliases |= base != value;
+}

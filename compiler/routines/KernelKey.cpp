@@ -1,0 +1,77 @@
+//===- KernelKey.cpp - What makes two kernels the same --------------------===//
+
+#include "compiler/routines/KernelKey.h"
+
+#include "artifact/Digest.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace nnv12;
+
+/// Everything that a routine may look at, as text. Values are numbered in order
+/// of appearance.
+static void describe(Operation *op, llvm::DenseMap<Value, unsigned> &numbers,
+                     llvm::raw_ostream &os) {
+  auto number = [&](Value v) {
+    return numbers.try_emplace(v, numbers.size()).first->second;
+  };
+  os << op->getName() << '(';
+  for (Value v : op->getOperands()) {
+    os << number(v) << ':' << v.getType();
+    if (v.getDefiningOp<nn::ConstantOp>())
+      os << '!';
+    os << ',';
+  }
+  os << ')';
+  for (NamedAttribute attribute : op->getAttrs())
+    if (!attribute.getName().strref().starts_with("nn."))
+      os << attribute.getName() << '=' << attribute.getValue() << ',';
+  os << "->" << op->getResultTypes();
+  for (Value v : op->getResults())
+    number(v);
+  for (Region &region : op->getRegions())
+    for (Block &block : region) {
+      os << '{';
+      for (Value v : block.getArguments())
+        os << number(v) << ':' << v.getType() << ',';
+      for (Operation &inner : block)
+        describe(&inner, numbers, os);
+      os << '}';
+    }
+}
+
+std::string nnv12::kernelKey(Operation *layer, const Routine &routine) {
+  std::string key = routine.name().str() + ":";
+  llvm::raw_string_ostream os(key);
+  llvm::DenseMap<Value, unsigned> numbers;
+  describe(layer, numbers, os);
+  return key;
+}
+
+static std::string fingerprint(const std::string &text) {
+  artifact::Digest digest = artifact::digestOf(text.data(), text.size());
+  return llvm::toHex(llvm::ArrayRef(digest.bytes, 16), /*LowerCase=*/true);
+}
+
+std::string nnv12::kernelFingerprint(Operation *layer, const Routine &routine,
+                                     llvm::StringRef target) {
+  return fingerprint(target.str() + "\n" + kernelKey(layer, routine));
+}
+
+std::string nnv12::transformFingerprint(Operation *layer,
+                                        const Routine &routine,
+                                        llvm::StringRef target) {
+  return fingerprint("transform\n" + target.str() + "\n" +
+                     kernelKey(layer, routine));
+}
+
+PackLayer::PackLayer(RankedTensorType packed) {
+  Location location = UnknownLoc::get(packed.getContext());
+  OpBuilder b(packed.getContext());
+  b.setInsertionPointToEnd(&block);
+  Value raw = block.addArgument(nn::withLayout(packed, ""), location);
+  nn::AdaptOp::create(b, location, packed, raw);
+}

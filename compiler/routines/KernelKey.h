@@ -1,0 +1,41 @@
+//===- KernelKey.h - What makes two kernels the same ------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_ROUTINES_KERNELKEY_H
+#define NNV12_COMPILER_ROUTINES_KERNELKEY_H
+
+#include "compiler/routines/Routine.h"
+#include "mlir/IR/Block.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <string>
+
+namespace nnv12 {
+
+/// The routine and everything that it may look at, as text: layers of equal
+/// keys share a kernel. What a plan notes on layers, attributes `nn.*`, does
+/// not count.
+std::string kernelKey(mlir::Operation *layer, const Routine &routine);
+
+/// Names the kernel across models, compiles and machines, 32 hexadecimal
+/// digits: kernels of equal fingerprints are the same code. Key of measured
+/// times. `target` is the name of what code is generated for.
+std::string kernelFingerprint(mlir::Operation *layer, const Routine &routine,
+                              llvm::StringRef target);
+/// Of the kernel that makes the routine's weight form.
+std::string transformFingerprint(mlir::Operation *layer, const Routine &routine,
+                                 llvm::StringRef target);
+
+/// The layer that makes packed weights of raw ones, on its own: an nn.adapt
+/// from dense to the layout that `packed` names. A session runs it where a plan
+/// stores weights as they are in the model.
+class PackLayer {
+public:
+  explicit PackLayer(mlir::RankedTensorType packed);
+  mlir::Operation *layer() { return &block.front(); }
+
+private:
+  mlir::Block block;
+};
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_ROUTINES_KERNELKEY_H

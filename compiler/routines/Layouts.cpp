@@ -1,0 +1,51 @@
+//===- Layouts.cpp - Layouts that several routines ask for ----------------===//
+
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/WindowShape.h"
+
+using namespace mlir;
+using namespace nnv12;
+
+/// Letters of the spatial dimensions of a tensor of this rank.
+static std::string spatial(int64_t rank) {
+  std::string letters;
+  for (int64_t d = 2; d < rank; ++d)
+    letters += char('a' + d);
+  return letters;
+}
+
+std::string nnv12::blockedTag(int64_t rank) {
+  return "aB" + spatial(rank) + "16b";
+}
+std::string nnv12::panelTag(int64_t rank) {
+  return "AB" + spatial(rank) + "16b16a";
+}
+std::string nnv12::columnTag(int64_t rank) {
+  return "Ab" + spatial(rank) + "16a";
+}
+
+LayoutRequest nnv12::denseLayouts(Operation *layer) {
+  LayoutRequest request;
+  request.operands.assign(layer->getNumOperands(), std::string());
+  request.results.assign(layer->getNumResults(), std::string());
+  return request;
+}
+
+LayoutRequest nnv12::blockedLayouts(Operation *layer, std::string weights) {
+  std::string blocked = blockedTag(shapeOf(layer->getOperand(0)).size());
+  auto conv = dyn_cast<nn::ConvOp>(layer);
+  bool hasBias = conv ? bool(conv.getBias())
+                      : bool(cast<nn::ConvTransposeOp>(layer).getBias());
+  LayoutRequest request;
+  request.operands.assign(layer->getNumOperands(), blocked); // the residual too
+  request.operands[1] = std::move(weights);
+  if (hasBias)
+    request.operands[2] = "A16a";
+  request.results = {blocked};
+  return request;
+}
+
+bool nnv12::hasBlockableWindow(Operation *layer) {
+  size_t rank = shapeOf(layer->getOperand(0)).size();
+  return (rank == 3 || rank == 4) && isNonEmptyF32(layer);
+}

@@ -1,0 +1,29 @@
+//===- Layouts.h - Layouts that several routines ask for --------*- C++ -*-===//
+#ifndef NNV12_COMPILER_ROUTINES_LAYOUTS_H
+#define NNV12_COMPILER_ROUTINES_LAYOUTS_H
+
+#include "compiler/routines/Routine.h"
+
+namespace nnv12 {
+
+/// "aBcd16b" for rank 4, "aBc16b" for rank 3, and so on: the first dimension,
+/// the second in blocks of 16, the rest.
+std::string blockedTag(int64_t rank);
+/// Weights as panels of 16 output channels for blocks of 16 input channels:
+/// "ABcd16b16a" for rank 4.
+std::string panelTag(int64_t rank);
+/// Weights as panels of 16 output channels, the rest as it is: "Abcd16a".
+std::string columnTag(int64_t rank);
+
+/// All operands and results dense.
+LayoutRequest denseLayouts(mlir::Operation *layer);
+/// Of a conv or conv_transpose: input, residual and result in blocks of 16
+/// channels, the weights in `weights`, the bias padded to a whole block.
+LayoutRequest blockedLayouts(mlir::Operation *layer, std::string weights);
+
+/// Whether a layer with a window has one or two spatial dimensions and is f32.
+bool hasBlockableWindow(mlir::Operation *layer);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_ROUTINES_LAYOUTS_H

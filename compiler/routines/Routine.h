@@ -1,0 +1,71 @@
+//===- Routine.h - One way to compute a layer -------------------*- C++ -*-===//
+//
+// A routine is an algorithm with the layouts it works in (SoftNeuro's word).
+// Here is what plans must know of one, whatever processor it is for; how a CPU
+// does it is in codegen/cpu/CpuRoutine.h.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_ROUTINES_ROUTINE_H
+#define NNV12_COMPILER_ROUTINES_ROUTINE_H
+
+#include "mlir/IR/Operation.h"
+
+#include <optional>
+#include <string>
+
+namespace nnv12 {
+
+/// The layout that a routine wants for each operand and result of a layer: a
+/// tag, "" for dense row-major, or nullopt for "any, as it comes".
+struct LayoutRequest {
+  llvm::SmallVector<std::optional<std::string>> operands;
+  llvm::SmallVector<std::optional<std::string>> results;
+};
+
+/// Weights that a routine reads in a form that no layout can describe: computed
+/// from the packed ones, by the compiler or, at the start, by a kernel.
+struct WeightForm {
+  unsigned operand; ///< of the layer: a constant
+  /// Stable, e.g. "winograd4"; equal names and types are equal bytes.
+  std::string name;
+  int64_t bytes; ///< of the transformed weights
+};
+
+/// What a kernel does, for a prediction of its time.
+struct Work {
+  /// That it really executes (Winograd: after its saving).
+  double multiplyAdds = 0;
+  double bytes = 0; ///< of operands, read and written once
+};
+
+class Routine {
+public:
+  virtual ~Routine() = default;
+  /// Stable and descriptive, e.g. "conv.direct.nChw16c". Routines that differ
+  /// in parameters only differ behind the last dot.
+  virtual llvm::StringRef name() const = 0;
+  /// One line for docs/routines.md; of a variant, what it does differently.
+  virtual llvm::StringRef summary() const = 0;
+  /// Whether it computes this layer. Looks at kind, attributes, shapes and
+  /// element types, not at layouts.
+  virtual bool matches(mlir::Operation *layer) const = 0;
+  virtual LayoutRequest layouts(mlir::Operation *layer) const = 0;
+  /// Computes nearly every layer, and is many times slower where another
+  /// routine does so too: taken where there is no other.
+  virtual bool isFallback() const { return false; }
+  /// What its kernel does. Other arithmetic, and an element moved by itself,
+  /// counts as multiply-adds. See Work.h for what is shared.
+  virtual Work work(mlir::Operation *layer) const;
+
+  /// The form in which its kernel reads its weights; none: as packed by the
+  /// operand's layout.
+  virtual std::optional<WeightForm> weightForm(mlir::Operation *layer) const {
+    return std::nullopt;
+  }
+  /// What making the form of packed weights takes; called where there is one.
+  virtual Work transformWork(mlir::Operation *layer) const { return {}; }
+};
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_ROUTINES_ROUTINE_H

@@ -1,0 +1,75 @@
+//===- RoutineSet.cpp - All routines of a processor -----------------------===//
+
+#include "compiler/routines/RoutineSet.h"
+
+#include "dialects/nn/Layout.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+
+[[maybe_unused]] static bool
+haveOwnNames(llvm::ArrayRef<const Routine *> routines) {
+  llvm::StringSet<> names;
+  return llvm::all_of(routines, [&](const Routine *routine) {
+    return names.insert(routine->name()).second;
+  });
+}
+
+RoutineSet::RoutineSet(llvm::SmallVector<const Routine *> list)
+    : routines(std::move(list)) {
+  assert(haveOwnNames(routines) && "named() tells them apart");
+}
+
+const Routine *RoutineSet::named(llvm::StringRef name) const {
+  for (const Routine *routine : routines)
+    if (routine->name() == name)
+      return routine;
+  return nullptr;
+}
+
+const Routine *RoutineSet::preferred(Operation *layer) const {
+  const Routine *fallback = nullptr;
+  for (const Routine *routine : routines) {
+    if ((routine->isFallback() && fallback) || !routine->matches(layer))
+      continue;
+    if (!routine->isFallback())
+      return routine;
+    fallback = routine;
+  }
+  return fallback;
+}
+
+const Routine *RoutineSet::chosen(Operation *layer) const {
+  if (auto name = layer->getAttrOfType<StringAttr>("nn.routine"))
+    return named(name);
+  return preferred(layer);
+}
+
+static bool agrees(llvm::ArrayRef<std::optional<std::string>> wanted,
+                   TypeRange types) {
+  assert(wanted.size() == types.size() && "a routine speaks of each value");
+  return llvm::all_of(llvm::zip(wanted, types), [](auto pair) {
+    auto &[tag, type] = pair;
+    return !tag || *tag == nn::layoutTag(type);
+  });
+}
+
+llvm::SmallVector<const Routine *>
+RoutineSet::agreeing(Operation *layer) const {
+  llvm::SmallVector<const Routine *> result, fallbacks;
+  for (const Routine *routine : routines) {
+    // Too slow even to be measured where another one fits.
+    if (routine->isFallback() && !result.empty())
+      continue;
+    if (!routine->matches(layer))
+      continue;
+    LayoutRequest request = routine->layouts(layer);
+    if (agrees(request.operands, layer->getOperandTypes()) &&
+        agrees(request.results, layer->getResultTypes()))
+      (routine->isFallback() ? fallbacks : result).push_back(routine);
+  }
+  return result.empty() ? fallbacks : result;
+}

@@ -1,0 +1,57 @@
+//===- TileMap.h - Which part of a result a tile computes -------*- C++ -*-===//
+//
+// A tile of a kernel writes a box of each result and nothing else, and no tile
+// reads what another writes. Threads, a split between processors and the reuse
+// of parts of a result all rest on that, so a kernel declares its boxes, and
+// TileCheck.h proves by running it that they are what it writes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_ROUTINES_TILEMAP_H
+#define NNV12_COMPILER_ROUTINES_TILEMAP_H
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+
+namespace nnv12 {
+
+/// The boxes of one result, for each tile of the grid.
+struct TileMap {
+  /// The result's memory as nested dimensions, outermost first: those of its
+  /// layout, or fewer where neighbours are merged. In elements.
+  struct Axis {
+    int64_t extent, stride;
+  };
+  /// Along an axis tiles take `size` positions each, the last one what is left.
+  struct Cut {
+    unsigned axis;
+    int64_t count, size;
+  };
+  /// Positions [lo, hi) along each axis.
+  struct Box {
+    llvm::SmallVector<int64_t> lo, hi;
+    int64_t elements() const;
+  };
+  /// Consecutive tiles that share a box out. Cuts are outermost first: the last
+  /// one changes fastest. Axes without a cut are whole.
+  struct Part {
+    Box box;
+    llvm::SmallVector<Cut> cuts;
+    int64_t tiles() const;
+  };
+
+  llvm::SmallVector<Axis> axes;
+  llvm::SmallVector<Part, 1> parts;
+
+  /// One part: all of the memory.
+  static TileMap grid(llvm::ArrayRef<Axis> axes, llvm::ArrayRef<Cut> cuts);
+  /// The box that spans all axes.
+  Box whole() const;
+  int64_t tiles() const;
+  /// What tile `tile` of tiles() computes.
+  Box boxOf(int64_t tile) const;
+};
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_ROUTINES_TILEMAP_H

@@ -1,0 +1,88 @@
+//===- WindowShape.h - Sizes of a layer with a sliding window ---*- C++ -*-===//
+#ifndef NNV12_COMPILER_ROUTINES_WINDOWSHAPE_H
+#define NNV12_COMPILER_ROUTINES_WINDOWSHAPE_H
+
+#include "compiler/routines/Work.h"
+#include "dialects/nn/NNDialect.h"
+
+#include <cassert>
+
+namespace nnv12 {
+
+inline bool isF32(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType())
+      .getElementType()
+      .isF32();
+}
+/// Whether all operands and results are f32 and have elements.
+inline bool isNonEmptyF32(mlir::Operation *layer) {
+  auto fits = [](mlir::Value v) {
+    return isF32(v) && !llvm::is_contained(shapeOf(v), 0);
+  };
+  return llvm::all_of(layer->getOperands(), fits) &&
+         llvm::all_of(layer->getResults(), fits);
+}
+
+/// Sizes of a layer whose window slides over one or two spatial dimensions; one
+/// dimension is a height of one.
+struct WindowShape {
+  int64_t batch, channels, height, width;
+  int64_t outChannels, outHeight, outWidth;
+  int64_t kernelRows, kernelCols, strideRows, strideCols, dilationRows,
+      dilationCols;
+  int64_t top, left, bottom, right; ///< padding
+
+  /// Of a conv, conv_transpose or pool of rank 3 or 4; `kernel` is the window.
+  template <typename Op> WindowShape(Op op, llvm::ArrayRef<int64_t> kernel) {
+    llvm::ArrayRef<int64_t> in = shapeOf(op->getOperand(0)),
+                            out = shapeOf(op->getResult(0));
+    assert((in.size() == 3 || in.size() == 4) &&
+           kernel.size() + 2 == in.size() && "one or two spatial dimensions");
+    bool flat = in.size() == 3;
+    auto row = [&](llvm::ArrayRef<int64_t> v, int64_t none) {
+      return flat ? none : v[0];
+    };
+    batch = in[0], channels = in[1], height = flat ? 1 : in[2],
+    width = in.back();
+    outChannels = out[1], outHeight = flat ? 1 : out[2], outWidth = out.back();
+    kernelRows = row(kernel, 1), kernelCols = kernel.back();
+    strideRows = row(op.getStrides(), 1), strideCols = op.getStrides().back();
+    dilationRows = row(op.getDilations(), 1),
+    dilationCols = op.getDilations().back();
+    top = row(op.getPadsLow(), 0), left = op.getPadsLow().back();
+    bottom = row(op.getPadsHigh(), 0), right = op.getPadsHigh().back();
+  }
+  /// Input rows that `outRows` output rows span.
+  int64_t inputRows(int64_t outRows) const {
+    return (outRows - 1) * strideRows + (kernelRows - 1) * dilationRows + 1;
+  }
+  int64_t inputCols(int64_t outCols) const {
+    return (outCols - 1) * strideCols + (kernelCols - 1) * dilationCols + 1;
+  }
+  /// Taps that fall inside the input, summed over the outputs of a channel and
+  /// the batch: what a kernel that skips the padding computes.
+  double insideTaps() const {
+    auto along = [](int64_t outputs, int64_t size, int64_t kernel,
+                    int64_t stride, int64_t dilation, int64_t low) {
+      int64_t taps = 0;
+      for (int64_t o = 0; o < outputs; ++o)
+        for (int64_t t = 0; t < kernel; ++t) {
+          int64_t x = o * stride + t * dilation - low;
+          taps += x >= 0 && x < size;
+        }
+      return double(taps);
+    };
+    return double(batch) *
+           along(outHeight, height, kernelRows, strideRows, dilationRows, top) *
+           along(outWidth, width, kernelCols, strideCols, dilationCols, left);
+  }
+  /// Whether some window reaches outside the input.
+  bool isPadded() const {
+    return top > 0 || left > 0 || inputRows(outHeight) - top > height ||
+           inputCols(outWidth) - left > width;
+  }
+};
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_ROUTINES_WINDOWSHAPE_H

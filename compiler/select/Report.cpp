@@ -1,0 +1,231 @@
+//===- Report.cpp - Plans for people --------------------------------------===//
+
+#include "compiler/select/Report.h"
+
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+using plan::Codec;
+using plan::Storage;
+
+std::string nnv12::costSource(const device::DeviceProfile &profile) {
+  if (profile.measured)
+    return "measured: " + profile.name;
+  if (profile.identity.empty() &&
+      StringRef(profile.name).starts_with("ordinary "))
+    return "predicted: no profile given; run with --target host or --profile";
+  return "predicted: from the data of " + profile.name;
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Left-justified text and right-justified numbers under each other.
+class Table {
+public:
+  using Row = std::vector<std::string>;
+  explicit Table(Row header, size_t textColumns)
+      : rows{std::move(header)}, textColumns(textColumns) {}
+  void add(Row row) {
+    assert(row.size() == rows.front().size() && "a cell for each column");
+    rows.push_back(std::move(row));
+  }
+  void print(llvm::raw_ostream &os) const {
+    std::vector<size_t> width(rows.front().size());
+    for (const Row &row : rows)
+      for (auto [w, cell] : llvm::zip(width, row))
+        w = std::max(w, cell.size());
+    for (const Row &row : rows) {
+      std::string line;
+      llvm::raw_string_ostream text(line);
+      for (auto [i, cell] : llvm::enumerate(row)) {
+        bool isText = i < textColumns || i + 1 == row.size();
+        text << (i ? "  " : "")
+             << (isText ? llvm::left_justify(cell, width[i])
+                        : llvm::right_justify(cell, width[i]));
+      }
+      os << StringRef(line).rtrim() << "\n";
+    }
+  }
+
+private:
+  std::vector<Row> rows;
+  size_t textColumns;
+};
+} // namespace
+
+static std::string milliseconds(double value) {
+  return value > 0 ? llvm::formatv("{0:f3}", value).str() : "-";
+}
+
+/// The candidate of a routine that is stored so, if there is one.
+static const CostedCandidate *find(const Selection::Layer &layer,
+                                   const Routine *routine, StorageForm form) {
+  for (const CostedCandidate &candidate : layer.candidates)
+    if (candidate.routine == routine &&
+        candidate.storage.storage == form.storage &&
+        candidate.storage.codec == form.codec)
+      return &candidate;
+  return nullptr;
+}
+
+void nnv12::printRoutines(const Selection &selection,
+                          const device::DeviceProfile &profile,
+                          llvm::raw_ostream &os) {
+  bool little = profile.little.count > 0;
+  auto core = little ? search::Core::Little : search::Core::Big;
+  os << "times in ms; execute with " << selection.threads
+     << (selection.threads == 1 ? " thread" : " threads")
+     << ", other stages on one " << (little ? "little" : "big")
+     << " core\ncosts: " << costSource(profile) << "\n\n";
+  auto read = [&](const CostedCandidate *candidate) {
+    return candidate && candidate->costs.bytes > 0
+               ? milliseconds(profile.readLatencyUs / 1e3 +
+                              candidate->costs.bytes / (profile.readMBps * 1e3))
+               : std::string("-");
+  };
+  Table table({"layer", "routine", "read raw", "transform", "read cached",
+               "read zstd", "decode", "execute", "costs", "chosen"},
+              2);
+  for (auto [number, layer] : llvm::enumerate(selection.layers)) {
+    const Candidate &chosen = layer.candidates[layer.chosen];
+    const Routine *warm = layer.candidates[layer.warm].routine;
+    std::string name = llvm::formatv("{0} {1}", number, layer.layer.name);
+    const Routine *last = nullptr;
+    for (const CostedCandidate &candidate : layer.candidates) {
+      const Routine *routine = candidate.routine;
+      if (routine == last)
+        continue; // options of a routine stand together
+      last = routine;
+      bool hasForm = !candidate.costs.form.empty();
+      Storage ready = hasForm ? Storage::transformed : Storage::packed;
+      const CostedCandidate *raw =
+          find(layer, routine, {Storage::raw, Codec::stored});
+      const CostedCandidate *packed =
+          find(layer, routine, {Storage::packed, Codec::stored});
+      const CostedCandidate *zstd = find(layer, routine, {ready, Codec::zstd});
+      if (!raw)
+        raw = packed; // dense: packed as in the model
+      std::string mark;
+      if (routine == chosen.routine)
+        mark = "* " + (layer.layer.mainOperand ? chosen.storage.text() : "");
+      if (routine == warm && warm != chosen.routine)
+        mark = "  from the second inference on";
+      table.add({name, routine->name().str(), read(raw),
+                 raw ? milliseconds(raw->costs.transform.on(core)) : "-",
+                 read(find(layer, routine, {ready, Codec::stored})), read(zstd),
+                 zstd ? milliseconds(zstd->costs.decode.on(core)) : "-",
+                 milliseconds(candidate.costs.execute),
+                 candidate.measured ? "measured" : "predicted", mark});
+      name.clear();
+    }
+  }
+  table.print(os);
+}
+
+//===----------------------------------------------------------------------===//
+// Summary
+//===----------------------------------------------------------------------===//
+
+/// What routines that differ in parameters have in common: "conv.winograd4",
+/// "conv.direct".
+static StringRef family(StringRef routine) {
+  auto [first, rest] = routine.split('.');
+  size_t end = rest.find('.');
+  return end == StringRef::npos ? routine
+                                : routine.take_front(first.size() + 1 + end);
+}
+
+/// "40 conv.gemm, 16 pool", the most frequent first.
+static std::string counts(const llvm::MapVector<StringRef, unsigned> &numbers) {
+  auto sorted = llvm::to_vector(numbers);
+  llvm::stable_sort(sorted,
+                    [](auto &a, auto &b) { return a.second > b.second; });
+  std::string text;
+  for (auto &[name, number] : sorted)
+    text +=
+        (text.empty() ? "" : ", ") + std::to_string(number) + " " + name.str();
+  return text;
+}
+
+/// "3 reads", "1 read"; nothing for none.
+static void count(std::string &text, unsigned number, StringRef what) {
+  if (number)
+    text += (text.empty() ? "" : ", ") + std::to_string(number) + " " +
+            what.str() + (number == 1 ? "" : "s");
+}
+
+void nnv12::printSummary(func::FuncOp main, plan::ProgramOp program,
+                         const device::DeviceProfile &profile, double fileBytes,
+                         llvm::raw_ostream &os) {
+  llvm::MapVector<StringRef, unsigned> routines, storages;
+  unsigned layers = 0, switches = 0;
+  for (Operation &op : main.getBody().front()) {
+    auto routine = op.getAttrOfType<StringAttr>("nn.routine");
+    if (!routine)
+      continue;
+    ++layers;
+    ++routines[family(routine)];
+    if (auto storage = op.getAttrOfType<StringAttr>("nn.storage"))
+      ++storages[storage];
+    switches += op.hasAttr("nn.warm_routine");
+  }
+  double rawBytes = 0;
+  llvm::DenseSet<Attribute> seen;
+  for (auto constant : main.getBody().front().getOps<nn::ConstantOp>())
+    if (seen.insert(constant.getValue()).second)
+      rawBytes += nn::storageSize(
+          nn::withLayout(cast<RankedTensorType>(constant.getType()), ""));
+
+  unsigned threads = program.getThreads();
+  os << "plan for " << program.getTarget() << ", " << threads
+     << (threads == 1 ? " thread\n" : " threads\n");
+  os << "  layers     " << layers << ": " << counts(routines) << "\n";
+  os << llvm::formatv(
+      "  weights    {0:f1} MB as in the model, {1:f1} MB in the file",
+      rawBytes / 1e6, fileBytes / 1e6);
+  if (!storages.empty())
+    os << ": " << counts(storages);
+  os << "\n";
+  SmallVector<plan::LaneOp> lanes = program.lanes();
+  if (!lanes.empty()) {
+    std::string stages, places;
+    auto ops = [&](auto kind) {
+      return llvm::range_size(program.getBody().getOps<decltype(kind)>());
+    };
+    count(stages, ops(plan::ReadOp()), "read");
+    count(stages, ops(plan::DecodeOp()), "decode");
+    count(stages, ops(plan::TransformOp()), "transform");
+    unsigned here = 0, there = 0, later = 0;
+    for (plan::LaneOp lane : lanes) {
+      later += lane.getBackground().size();
+      for (Value token : lane.getQueue())
+        if (!token.getDefiningOp<plan::ExecuteOp>())
+          ++(lane.getKind() == plan::LaneKind::execute ? here : there);
+    }
+    os << "  prepared   " << (stages.empty() ? "nothing" : stages) << "; "
+       << here << " on the execute lane, " << there << " on ";
+    unsigned others = lanes.size() - 1;
+    os << others << (others == 1 ? " preparation lane" : " preparation lanes");
+    if (later)
+      os << ", " << later << " in the background";
+    if (switches)
+      os << "; " << switches
+         << (switches == 1 ? " layer switches" : " layers switch")
+         << " after the first inference";
+    os << "\n";
+  }
+  if (program.getCold() && program.getWarm())
+    os << llvm::formatv("  predicted  cold {0:f2} ms, warm {1:f2} ms\n",
+                        *program.getCold() / 1e6, *program.getWarm() / 1e6);
+  os << "  costs      " << costSource(profile) << "\n";
+}

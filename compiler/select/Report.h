@@ -1,0 +1,28 @@
+//===- Report.h - Plans for people ------------------------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_SELECT_REPORT_H
+#define NNV12_COMPILER_SELECT_REPORT_H
+
+#include "compiler/select/Selection.h"
+#include "dialects/plan/PlanDialect.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace nnv12 {
+
+/// Every routine of every layer with what its stages cost, and the one that is
+/// chosen: NNV12, Table 2. For `nnv12c --routines`.
+void printRoutines(const Selection &selection,
+                   const device::DeviceProfile &profile, llvm::raw_ostream &os);
+
+/// A few lines: what was chosen for how many layers, bytes, lanes, times.
+/// `fileBytes` is the size of the weights in the bundle. Without lanes in
+/// `program`, nothing is said of them.
+void printSummary(mlir::func::FuncOp main, plan::ProgramOp program,
+                  const device::DeviceProfile &profile, double fileBytes,
+                  llvm::raw_ostream &os);
+
+/// Where the numbers come from, in one line.
+std::string costSource(const device::DeviceProfile &profile);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_SELECT_REPORT_H

@@ -1,0 +1,46 @@
+//===- PlanningPass.h - What the passes of a plan begin with ----*- C++ -*-===//
+#ifndef NNV12_PASSES_PLAN_PLANNINGPASS_H
+#define NNV12_PASSES_PLAN_PLANNINGPASS_H
+
+#include "compiler/select/PlanDevice.h"
+#include "passes/Passes.h"
+
+namespace nnv12 {
+
+/// A pass over @main with the costs of a device. `Base` is what Passes.td makes
+/// of it, with option `profile`.
+template <typename Base> class PlanningPass : public Base {
+public:
+  PlanningPass() = default;
+  /// `profile`, if not null, stands in for the option.
+  template <typename Options>
+  PlanningPass(Options options, SharedProfile profile = nullptr)
+      : Base(std::move(options)), given(std::move(profile)) {}
+
+protected:
+  /// Fails with a diagnostic.
+  virtual mlir::LogicalResult run(mlir::ModuleOp module,
+                                  mlir::func::FuncOp main) = 0;
+
+  /// See planDevice().
+  mlir::FailureOr<PlanDevice> device(mlir::Location location,
+                                     llvm::StringRef target) const {
+    return planDevice(location, target, this->profile, given);
+  }
+
+private:
+  void runOnOperation() final {
+    mlir::ModuleOp module = this->getOperation();
+    auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+    if (!main)
+      module.emitError("found no function @main");
+    if (!main || failed(run(module, main)))
+      this->signalPassFailure();
+  }
+
+  SharedProfile given;
+};
+
+} // namespace nnv12
+
+#endif // NNV12_PASSES_PLAN_PLANNINGPASS_H

@@ -1,0 +1,357 @@
+//===- FoldScale.cpp - Scales and shifts into weights and bias ------------===//
+#include "dialects/nn/NNBuild.h"
+#include "passes/Passes.h"
+#include "passes/simplify/LinearLayer.h"
+#include "passes/simplify/Match.h"
+#include "passes/simplify/Rewrite.h"
+
+#include <cassert>
+#include <cmath>
+#include <iterator>
+
+namespace nnv12 {
+#define GEN_PASS_DEF_FOLDSCALE
+#include "passes/Passes.h.inc"
+} // namespace nnv12
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::nn;
+
+/// Weights of at most this many bytes are copied even if others use them.
+static constexpr int64_t kSmallWeights = 64 << 10;
+
+namespace {
+using Numbers = SmallVector<double>;
+
+/// scale[i] * input + shift[i], i the index along one axis.
+struct ScaleShift {
+  Value input;
+  Numbers scale, shift;
+
+  bool hasScale() const {
+    return llvm::any_of(scale, [](double v) { return v != 1; });
+  }
+  bool hasShift() const {
+    return llvm::any_of(shift, [](double v) { return v != 0; });
+  }
+  bool isFinite() const {
+    auto finite = [](double v) { return std::isfinite(v); };
+    return llvm::all_of(scale, finite) && llvm::all_of(shift, finite);
+  }
+};
+} // namespace
+
+static std::optional<ScaleShift>
+scaleShiftOfBinary(BinaryOp op, bool inputIsLhs, int64_t axis) {
+  Value input = inputIsLhs ? op.getLhs() : op.getRhs();
+  ArrayRef<int64_t> shape = typeOf(op).getShape();
+  auto numbers =
+      perIndexOf(inputIsLhs ? op.getRhs() : op.getLhs(), shape, axis);
+  if (!numbers)
+    return std::nullopt;
+  size_t n = numbers->size();
+  ScaleShift result{input, Numbers(n, 1), Numbers(n, 0)};
+  switch (op.getKind()) {
+  case BinaryKind::mul:
+    result.scale = *numbers;
+    return result;
+  case BinaryKind::div:
+    if (!inputIsLhs)
+      return std::nullopt;
+    for (size_t i = 0; i < n; ++i)
+      result.scale[i] = 1 / (*numbers)[i];
+    return result;
+  case BinaryKind::add:
+    result.shift = *numbers;
+    return result;
+  case BinaryKind::sub:
+    if (!inputIsLhs) {
+      result.scale.assign(n, -1);
+      result.shift = *numbers;
+      return result;
+    }
+    for (size_t i = 0; i < n; ++i)
+      result.shift[i] = -(*numbers)[i];
+    return result;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// What `op` does to the values it computes from, if that is one scale and one
+/// shift for each index of `axis`; any of its operands may be the input.
+static SmallVector<ScaleShift, 2> scaleShiftsOf(Operation *op, int64_t axis) {
+  SmallVector<ScaleShift, 2> found;
+  auto add = [&](std::optional<ScaleShift> candidate) {
+    if (candidate && candidate->isFinite() && isFloatTensor(candidate->input) &&
+        candidate->input.getType() == op->getResult(0).getType())
+      found.push_back(std::move(*candidate));
+  };
+  if (auto affine = affineOf(op)) {
+    int64_t n = typeOf(op->getResult(0)).getDimSize(axis);
+    add(ScaleShift{affine->input, Numbers(n, affine->scale),
+                   Numbers(n, affine->shift)});
+  } else if (auto binary = dyn_cast_or_null<BinaryOp>(op)) {
+    add(scaleShiftOfBinary(binary, /*inputIsLhs=*/true, axis));
+    add(scaleShiftOfBinary(binary, /*inputIsLhs=*/false, axis));
+  }
+  return found;
+}
+
+static ElementsAttr makeNumbers(ArrayRef<double> numbers,
+                                ArrayRef<int64_t> shape, Type element) {
+  const ElementCodec *codec = ElementCodec::get(element);
+  assert(codec && "weights are of types that constants are computed in");
+  assert(llvm::product_of(shape) == static_cast<int64_t>(numbers.size()) &&
+         "a number for each element");
+  return makeConstant(
+      RankedTensorType::get(shape, element), [&](MutableArrayRef<char> bytes) {
+        codec->storeDouble(numbers.data(), numbers.size(), bytes.data());
+      });
+}
+
+/// The largest absolute value.
+static double largestOf(const ConstantOperand &constant) {
+  const ElementCodec &codec = constant.codec();
+  int64_t n = constant.isSplat() ? 1 : constant.type().getNumElements();
+  double largest = 0, block[512];
+  for (int64_t begin = 0; begin < n; begin += std::size(block)) {
+    int64_t count = std::min<int64_t>(std::size(block), n - begin);
+    codec.loadDouble(constant.bytes() + begin * codec.size, 1, count, block);
+    for (int64_t i = 0; i < count; ++i)
+      largest = std::max(largest, std::fabs(block[i]));
+  }
+  return largest;
+}
+
+/// The weights times `scale` along the channels of the view; null if they are
+/// not constant, shared and large, or would leave the range of their type.
+static ElementsAttr scaledWeights(const LinearLayer &layer,
+                                  const LinearLayer::WeightsView &view,
+                                  ArrayRef<double> scale) {
+  auto constant = layer.weights().getDefiningOp<ConstantOp>();
+  auto weights = constantOf(layer.weights());
+  if (!weights || !isFloatTensor(layer.weights()))
+    return {};
+  if (!layer.weights().hasOneUse() && weights->storedBytes() > kSmallWeights)
+    return {};
+  Type element = weights->type().getElementType();
+  double largest = largestOf(*weights);
+  if (!llvm::all_of(scale, [&](double s) {
+        return isRepresentable(s * largest, element);
+      }))
+    return {};
+  auto viewType = RankedTensorType::get(view.shape, element);
+  ElementsAttr viewed = evalReshape(constant.getValue(), viewType);
+  ElementsAttr factors = makeNumbers(scale, view.channelShape,
+                                     Float64Type::get(element.getContext()));
+  auto lhs = ConstantOperand::get(viewed), rhs = ConstantOperand::get(factors);
+  if (!lhs || !rhs)
+    return {};
+  ElementsAttr product = evalBinary(BinaryKind::mul, *lhs, *rhs, viewType);
+  return product ? evalReshape(product, weights->type()) : ElementsAttr();
+}
+
+/// The bias as numbers, zeros if there is none; nullopt if it is not constant
+/// or varies along more than the output channels.
+static std::optional<Numbers> biasOf(const LinearLayer &layer) {
+  if (!layer.bias())
+    return Numbers(layer.outputs(), 0);
+  if (!isa<MatMulOp>(layer.operation()))
+    return perIndexOf(layer.bias(), {layer.outputs()}, 0);
+  return perIndexOf(layer.bias(), typeOf(layer.result()).getShape(),
+                    layer.outputAxis());
+}
+
+/// Whether `shift` may join `bias`: it neither cancels it nor is so large that
+/// what it is added to is rounded on purpose, as by (x + 2^23) - 2^23, and
+/// their sum is in the range of their type.
+static bool mayJoin(double bias, double shift, FloatType element) {
+  double sum = bias + shift;
+  double rounds =
+      std::ldexp(1.0, static_cast<int>(element.getFPMantissaWidth()) - 2);
+  return !cancel(bias, shift) && std::fabs(shift) < rounds &&
+         (std::fabs(sum) < 1 || isRepresentable(sum, element));
+}
+
+static void replaceWeights(PatternRewriter &rewriter, LinearLayer layer,
+                           ElementsAttr weights) {
+  rewriter.setInsertionPoint(layer.operation());
+  layer.setWeights(createConstant(rewriter, layer.weights().getLoc(), weights));
+}
+
+static void replaceBias(PatternRewriter &rewriter, LinearLayer layer,
+                        ArrayRef<double> bias) {
+  rewriter.setInsertionPoint(layer.operation());
+  ElementsAttr value = makeNumbers(bias, {layer.outputs()},
+                                   typeOf(layer.result()).getElementType());
+  layer.setBias(createConstant(rewriter, layer.operation()->getLoc(), value));
+}
+
+namespace {
+/// scale * linear(x) + shift.
+struct FoldAfter : RewritePattern {
+  FoldAfter(MLIRContext *context, Pass::Statistic &folded)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context),
+        folded(folded) {}
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<UnaryOp, BinaryOp>(op))
+      return failure();
+    for (Value operand : op->getOperands()) {
+      auto layer = LinearLayer::onlyUse(operand);
+      if (!layer || layer->activation() || layer->residualActivation())
+        continue;
+      for (const ScaleShift &s : scaleShiftsOf(op, layer->outputAxis()))
+        if (s.input == operand && succeeded(fold(*layer, s, rewriter))) {
+          rewriter.replaceOp(op, operand);
+          ++folded;
+          return success();
+        }
+    }
+    return failure();
+  }
+
+  LogicalResult fold(LinearLayer layer, const ScaleShift &s,
+                     PatternRewriter &rewriter) const {
+    assert(!layer.activation() && !layer.residualActivation() &&
+           "a function would come between the sums and the scale");
+    bool hasScale = s.hasScale();
+    auto bias = biasOf(layer);
+    if (!bias || (hasScale && layer.residual()))
+      return failure();
+    assert(s.scale.size() == bias->size() && s.shift.size() == bias->size() &&
+           "a scale and a shift for each output");
+    ElementsAttr weights;
+    if (hasScale) {
+      weights = scaledWeights(layer, layer.viewByOutput(), s.scale);
+      if (!weights)
+        return failure();
+    }
+    auto element = cast<FloatType>(typeOf(layer.result()).getElementType());
+    for (size_t i = 0; i < bias->size(); ++i) {
+      if (!mayJoin((*bias)[i] * s.scale[i], s.shift[i], element))
+        return failure();
+      (*bias)[i] = (*bias)[i] * s.scale[i] + s.shift[i];
+    }
+    bool hasBias = layer.bias() || s.hasShift();
+    rewriter.modifyOpInPlace(layer.operation(), [&] {
+      if (weights)
+        replaceWeights(rewriter, layer, weights);
+      if (hasBias)
+        replaceBias(rewriter, layer, *bias);
+    });
+    return success();
+  }
+
+  Pass::Statistic &folded;
+};
+
+/// linear(scale * x + shift).
+struct FoldBefore : RewritePattern {
+  FoldBefore(MLIRContext *context, Pass::Statistic &folded)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context),
+        folded(folded) {}
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    auto layer = LinearLayer::get(op);
+    if (!layer || !layer->input().hasOneUse())
+      return failure();
+    for (const ScaleShift &s :
+         scaleShiftsOf(layer->input().getDefiningOp(), layer->inputAxis()))
+      if (succeeded(fold(*layer, s, rewriter))) {
+        ++folded;
+        return success();
+      }
+    return failure();
+  }
+
+  /// Whether every output sums the same weights: no padding, no gaps.
+  static bool isUniform(const LinearLayer &layer) {
+    if (auto conv = dyn_cast<ConvOp>(layer.operation())) {
+      auto isZero = [](int64_t v) { return v == 0; };
+      return llvm::all_of(conv.getPadsLow(), isZero) &&
+             llvm::all_of(conv.getPadsHigh(), isZero);
+    }
+    return isa<MatMulOp>(layer.operation()) &&
+           typeOf(layer.weights()).getRank() == 2;
+  }
+
+  LogicalResult fold(LinearLayer layer, const ScaleShift &s,
+                     PatternRewriter &rewriter) const {
+    bool hasShift = s.hasShift();
+    auto bias = biasOf(layer);
+    if (hasShift && (!bias || !isUniform(layer)))
+      return failure();
+    if (hasShift && !constantOf(layer.weights()))
+      return failure();
+    if (llvm::any_of(s.shift,
+                     [](double v) { return std::fabs(v) > kLargestShift; }))
+      return failure();
+    ElementsAttr weights;
+    if (s.hasScale()) {
+      weights = scaledWeights(layer, layer.viewByInput(), s.scale);
+      if (!weights)
+        return failure();
+    }
+    if (hasShift)
+      addProduct(layer, s.shift, *bias);
+    rewriter.modifyOpInPlace(layer.operation(), [&] {
+      layer.setInput(s.input);
+      if (weights)
+        replaceWeights(rewriter, layer, weights);
+      if (hasShift)
+        replaceBias(rewriter, layer, *bias);
+    });
+    return success();
+  }
+
+  /// bias[o] += sum of weights[o, i] * shift[i] over inputs and kernel.
+  static void addProduct(const LinearLayer &layer, ArrayRef<double> shift,
+                         Numbers &bias) {
+    assert(isUniform(layer) && "else outputs sum different weights");
+    auto weights = *constantOf(layer.weights());
+    auto at = [&](int64_t i) { return weights.doubleAt(i); };
+    int64_t outputs = layer.outputs(), inputs = layer.inputs();
+    assert(static_cast<int64_t>(shift.size()) == inputs &&
+           static_cast<int64_t>(bias.size()) == outputs &&
+           "a shift for each input, a bias for each output");
+    if (auto matmul = dyn_cast<MatMulOp>(layer.operation())) {
+      bool isTransposed = matmul.getTransposeRhs();
+      for (int64_t i = 0; i < inputs; ++i)
+        for (int64_t o = 0; o < outputs; ++o)
+          bias[o] +=
+              shift[i] * at(isTransposed ? o * inputs + i : i * outputs + o);
+      return;
+    }
+    auto conv = cast<ConvOp>(layer.operation());
+    int64_t groups = conv.getGroups(), perGroup = inputs / groups;
+    int64_t taps = typeOf(layer.weights()).getNumElements() /
+                   std::max<int64_t>(outputs * perGroup, 1);
+    assert(outputs % groups == 0 && inputs % groups == 0 &&
+           typeOf(layer.weights()).getNumElements() ==
+               outputs * perGroup * taps &&
+           "weights are [outputs, inputs of a group, kernel]");
+    for (int64_t o = 0; o < outputs; ++o) {
+      int64_t first = o / (outputs / groups) * perGroup;
+      for (int64_t i = 0; i < perGroup * taps; ++i)
+        bias[o] += shift[first + i / taps] * at(o * perGroup * taps + i);
+    }
+  }
+
+  Pass::Statistic &folded;
+};
+
+struct FoldScale : nnv12::impl::FoldScaleBase<FoldScale> {
+  using FoldScaleBase::FoldScaleBase;
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FoldAfter>(&getContext(), foldedAfter);
+    patterns.add<FoldBefore>(&getContext(), foldedBefore);
+    rewriteGreedily(getOperation(), std::move(patterns));
+  }
+};
+} // namespace

@@ -1,0 +1,53 @@
+//===- FuseActivation.cpp - Functions into the layer they follow ----------===//
+#include "passes/Passes.h"
+#include "passes/simplify/LinearLayer.h"
+#include "passes/simplify/Match.h"
+#include "passes/simplify/Rewrite.h"
+
+namespace nnv12 {
+#define GEN_PASS_DEF_FUSEACTIVATION
+#include "passes/Passes.h.inc"
+} // namespace nnv12
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::nn;
+
+namespace {
+struct FuseUnary : OpRewritePattern<UnaryOp> {
+  FuseUnary(MLIRContext *context, bool second, Pass::Statistic &fused)
+      : OpRewritePattern(context), second(second), fused(fused) {}
+
+  LogicalResult matchAndRewrite(UnaryOp op,
+                                PatternRewriter &rewriter) const override {
+    auto layer = LinearLayer::onlyUse(op.getInput());
+    if (!layer || op.getInput().getType() != op.getType() ||
+        !isFloatTensor(op.getInput()))
+      return failure();
+    bool isLast = layer->residual() || (second && layer->activation());
+    if (layer->residualActivation() || (!isLast && layer->activation()))
+      return failure();
+    rewriter.modifyOpInPlace(layer->operation(), [&] {
+      if (isLast)
+        layer->setResidualActivation(op.getFunction());
+      else
+        layer->setActivation(op.getFunction());
+    });
+    rewriter.replaceOp(op, op.getInput());
+    ++fused;
+    return success();
+  }
+
+  bool second;
+  Pass::Statistic &fused;
+};
+
+struct FuseActivation : nnv12::impl::FuseActivationBase<FuseActivation> {
+  using FuseActivationBase::FuseActivationBase;
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FuseUnary>(&getContext(), second, fused);
+    rewriteGreedily(getOperation(), std::move(patterns));
+  }
+};
+} // namespace

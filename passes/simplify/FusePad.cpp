@@ -1,0 +1,130 @@
+//===- FusePad.cpp - Padding into the window that reads it ----------------===//
+#include "passes/Passes.h"
+#include "passes/simplify/Match.h"
+#include "passes/simplify/Rewrite.h"
+
+#include <cassert>
+#include <limits>
+
+namespace nnv12 {
+#define GEN_PASS_DEF_FUSEPAD
+#include "passes/Passes.h.inc"
+} // namespace nnv12
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::nn;
+
+/// What a pad of spatial dimensions alone adds; nullopt for any other.
+static std::optional<double> spatialPadding(PadOp pad) {
+  if (!pad || pad.getMode() != PadMode::constant ||
+      !isFloatTensor(pad.getInput()) || pad.getLow().size() < 3)
+    return std::nullopt;
+  for (unsigned dim : {0, 1})
+    if (pad.getLow()[dim] != 0 || pad.getHigh()[dim] != 0)
+      return std::nullopt;
+  return pad.getValue() ? splatOf(pad.getValue()) : 0.0;
+}
+
+static SmallVector<int64_t> sum(ArrayRef<int64_t> pads,
+                                ArrayRef<int64_t> added) {
+  assert(added.size() == pads.size() + 2 &&
+         "batch and channels come before the spatial dimensions");
+  SmallVector<int64_t> result(pads);
+  for (size_t i = 0; i < pads.size(); ++i)
+    result[i] += added[i + 2];
+  return result;
+}
+
+namespace {
+struct PadIntoConv : OpRewritePattern<ConvOp> {
+  PadIntoConv(MLIRContext *context, Pass::Statistic &fused)
+      : OpRewritePattern(context), fused(fused) {}
+
+  LogicalResult matchAndRewrite(ConvOp op,
+                                PatternRewriter &rewriter) const override {
+    auto pad = op.getInput().getDefiningOp<PadOp>();
+    auto value = spatialPadding(pad);
+    if (!value || *value != 0)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getInputMutable().assign(pad.getInput());
+      op.setPadsLow(sum(op.getPadsLow(), pad.getLow()));
+      op.setPadsHigh(sum(op.getPadsHigh(), pad.getHigh()));
+    });
+    ++fused;
+    return success();
+  }
+
+  Pass::Statistic &fused;
+};
+
+struct PadIntoPool : OpRewritePattern<PoolOp> {
+  PadIntoPool(MLIRContext *context, Pass::Statistic &fused)
+      : OpRewritePattern(context), fused(fused) {}
+
+  LogicalResult matchAndRewrite(PoolOp op,
+                                PatternRewriter &rewriter) const override {
+    auto pad = op.getInput().getDefiningOp<PadOp>();
+    auto value = spatialPadding(pad);
+    if (!value)
+      return failure();
+    bool isMax = op.getKind() == PoolKind::max;
+    if (isMax ? !isPaddingLost(op, pad, *value) : !isCounted(op, *value))
+      return failure();
+    SmallVector<int64_t> low = sum(op.getPadsLow(), pad.getLow());
+    SmallVector<int64_t> high = sum(op.getPadsHigh(), pad.getHigh());
+    // Windows that lie in the padding alone are left to the pad.
+    for (size_t i = 0; i < low.size(); ++i)
+      if (low[i] >= op.getKernel()[i] || high[i] >= op.getKernel()[i])
+        return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      if (!isMax) {
+        // What ceil_mode added beyond still does not count.
+        ArrayRef<int64_t> counted = op.getCountedPadsHigh()
+                                        ? *op.getCountedPadsHigh()
+                                        : op.getPadsHigh();
+        op.setCountedPadsHigh(sum(counted, pad.getHigh()));
+        op.setCountIncludePad(true);
+      }
+      op.getInputMutable().assign(pad.getInput());
+      op.setPadsLow(low);
+      op.setPadsHigh(high);
+    });
+    ++fused;
+    return success();
+  }
+
+  /// Whether the padding never is a window's largest element: it is -inf, as a
+  /// pool's own is, or zero beside elements that are at least zero.
+  static bool isPaddingLost(PoolOp op, PadOp pad, double value) {
+    bool isDense =
+        llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; });
+    // An input without elements leaves nothing but padding in a window.
+    return value == -std::numeric_limits<double>::infinity() ||
+           (value == 0 && isDense &&
+            typeOf(pad.getInput()).getNumElements() > 0 &&
+            isNonNegative(pad.getInput()));
+  }
+
+  /// Whether the average of a window counts padding as zeros: an unpadded pool
+  /// will, once told to; a padded one must do so already.
+  static bool isCounted(PoolOp op, double value) {
+    auto isZero = [](int64_t v) { return v == 0; };
+    bool isUnpadded = llvm::all_of(op.getPadsLow(), isZero) &&
+                      llvm::all_of(op.getPadsHigh(), isZero);
+    return value == 0 && (isUnpadded || op.getCountIncludePad());
+  }
+
+  Pass::Statistic &fused;
+};
+
+struct FusePad : nnv12::impl::FusePadBase<FusePad> {
+  using FusePadBase::FusePadBase;
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<PadIntoConv, PadIntoPool>(&getContext(), fused);
+    rewriteGreedily(getOperation(), std::move(patterns));
+  }
+};
+} // namespace

@@ -1,0 +1,67 @@
+//===- FuseResidual.cpp - Sums into the layer that makes a summand --------===//
+#include "passes/Passes.h"
+#include "passes/simplify/LinearLayer.h"
+#include "passes/simplify/Match.h"
+#include "passes/simplify/Rewrite.h"
+
+namespace nnv12 {
+#define GEN_PASS_DEF_FUSERESIDUAL
+#include "passes/Passes.h.inc"
+} // namespace nnv12
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::nn;
+
+/// The layer that defines `summand`, if it can add something itself.
+static std::optional<LinearLayer> adderOf(Value summand) {
+  auto layer = LinearLayer::onlyUse(summand);
+  if (!layer || layer->residual() || layer->residualActivation() ||
+      !isFloatTensor(summand))
+    return std::nullopt;
+  return layer;
+}
+
+namespace {
+struct FuseAdd : OpRewritePattern<BinaryOp> {
+  FuseAdd(MLIRContext *context, Pass::Statistic &fused)
+      : OpRewritePattern(context), fused(fused) {}
+
+  LogicalResult matchAndRewrite(BinaryOp op,
+                                PatternRewriter &rewriter) const override {
+    Value lhs = op.getLhs(), rhs = op.getRhs();
+    if (op.getKind() != BinaryKind::add || lhs.getType() != op.getType() ||
+        rhs.getType() != op.getType() || lhs == rhs)
+      return failure();
+    auto left = adderOf(lhs), right = adderOf(rhs);
+    if (!left && !right)
+      return failure();
+    // Of two, the later one: the other's result is there by then.
+    bool useLeft =
+        left &&
+        (!right || right->operation()->isBeforeInBlock(left->operation()));
+    LinearLayer layer = useLeft ? *left : *right;
+    Value residual = useLeft ? rhs : lhs;
+    rewriter.modifyOpInPlace(layer.operation(),
+                             [&] { layer.setResidual(residual); });
+    // A residual defined in between: its definition is before the sum.
+    Operation *definition = residual.getDefiningOp();
+    if (definition && layer.operation()->isBeforeInBlock(definition))
+      rewriter.moveOpAfter(layer.operation(), definition);
+    rewriter.replaceOp(op, layer.result());
+    ++fused;
+    return success();
+  }
+
+  Pass::Statistic &fused;
+};
+
+struct FuseResidual : nnv12::impl::FuseResidualBase<FuseResidual> {
+  using FuseResidualBase::FuseResidualBase;
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FuseAdd>(&getContext(), fused);
+    rewriteGreedily(getOperation(), std::move(patterns));
+  }
+};
+} // namespace

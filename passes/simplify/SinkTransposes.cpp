@@ -1,0 +1,454 @@
+//===- SinkTransposes.cpp - Moves transposes until they cancel ------------===//
+#include "mlir/IR/Builders.h"
+#include "passes/Passes.h"
+#include "passes/simplify/Match.h"
+#include "passes/simplify/Rewrite.h"
+
+#include <cassert>
+
+namespace nnv12 {
+#define GEN_PASS_DEF_SINKTRANSPOSES
+#include "passes/Passes.h.inc"
+} // namespace nnv12
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::nn;
+
+using Perm = SmallVector<int64_t, 4>;
+
+static Perm inverse(ArrayRef<int64_t> perm) {
+  Perm result(perm.size());
+  for (auto [i, dim] : llvm::enumerate(perm))
+    result[dim] = i;
+  return result;
+}
+
+/// Values in the order of the operand, given in that of the transposed tensor:
+/// result[perm[i]] = values[i].
+static Perm unpermute(ArrayRef<int64_t> values, ArrayRef<int64_t> perm) {
+  assert(values.size() == perm.size() && "a value for each dimension");
+  Perm result(perm.size());
+  for (auto [i, dim] : llvm::enumerate(perm))
+    result[dim] = values[i];
+  return result;
+}
+
+static RankedTensorType withShape(RankedTensorType type,
+                                  ArrayRef<int64_t> shape) {
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+/// A layer is computed before a transpose instead of after it only if no other
+/// user of the transposed tensor keeps it: else there would be two transposes.
+static bool isFree(Value value) {
+  return value.hasOneUse() || llvm::all_of(value.getUsers(), [](Operation *op) {
+           return isa<UnaryOp, CastOp, TransposeOp, BinaryOp, ReduceOp>(op);
+         });
+}
+
+static TransposeOp sinkable(Value value) {
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  return transpose && isFree(value) ? transpose : TransposeOp();
+}
+
+static Value transposed(PatternRewriter &rewriter, Location loc, Value value,
+                        ArrayRef<int64_t> perm) {
+  assert(static_cast<int64_t>(perm.size()) == typeOf(value).getRank() &&
+         "all dimensions are permuted");
+  Perm shape;
+  for (int64_t dim : perm)
+    shape.push_back(typeOf(value).getDimSize(dim));
+  return rewriter.createOrFold<TransposeOp>(
+      loc, withShape(typeOf(value), shape), value,
+      rewriter.getDenseI64ArrayAttr(perm));
+}
+
+/// A constant as seen before the transpose that gives `perm`, for broadcasting
+/// with tensors of the same rank.
+static Value constantBefore(PatternRewriter &rewriter, Location loc,
+                            Value constant, ArrayRef<int64_t> perm) {
+  RankedTensorType type = typeOf(constant);
+  if (type.getNumElements() == 1)
+    return constant;
+  assert(type.getRank() <= static_cast<int64_t>(perm.size()) &&
+         "the constant broadcasts to the transposed tensor");
+  SmallVector<int64_t> shape(perm.size() - type.getRank(), 1);
+  shape.append(type.getShape().begin(), type.getShape().end());
+  Value whole =
+      rewriter.createOrFold<ReshapeOp>(loc, withShape(type, shape), constant);
+  return transposed(rewriter, loc, whole, inverse(perm));
+}
+
+namespace {
+/// f(transpose(x)) is transpose(f(x)) for layers that work element by element
+/// and keep the shape.
+struct SinkThroughUnary : RewritePattern {
+  explicit SinkThroughUnary(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<UnaryOp, CastOp>(op))
+      return failure();
+    auto transpose = sinkable(op->getOperand(0));
+    if (!transpose)
+      return failure();
+    Operation *inner = rewriter.clone(*op);
+    Value x = transpose.getInput();
+    Type element = typeOf(op->getResult(0)).getElementType();
+    rewriter.modifyOpInPlace(inner, [&] {
+      inner->setOperand(0, x);
+      inner->getResult(0).setType(
+          RankedTensorType::get(typeOf(x).getShape(), element));
+    });
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, op->getResult(0).getType(),
+                                             inner->getResult(0),
+                                             transpose.getPermAttr());
+    return success();
+  }
+};
+
+struct SinkThroughBinary : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op,
+                                PatternRewriter &rewriter) const override {
+    auto left = op.getLhs().getDefiningOp<TransposeOp>();
+    auto right = op.getRhs().getDefiningOp<TransposeOp>();
+    auto transpose = left ? left : right;
+    if (!transpose)
+      return failure();
+    int64_t rank = typeOf(op.getResult()).getRank();
+    Value lhs, rhs;
+    if (left && right) {
+      if (left.getPerm() != right.getPerm())
+        return failure();
+      lhs = left.getInput();
+      rhs = right.getInput();
+    } else {
+      Value constant = left ? op.getRhs() : op.getLhs();
+      if (!constantOf(constant) || !isFree(transpose.getResult()) ||
+          typeOf(transpose.getResult()).getShape() !=
+              typeOf(op.getResult()).getShape())
+        return failure();
+      Value before =
+          constantBefore(rewriter, op.getLoc(), constant, transpose.getPerm());
+      lhs = left ? left.getInput() : before;
+      rhs = left ? before : right.getInput();
+    }
+    if (static_cast<int64_t>(transpose.getPerm().size()) != rank)
+      return failure();
+    Perm shape =
+        unpermute(typeOf(op.getResult()).getShape(), transpose.getPerm());
+    auto inner = BinaryOp::create(rewriter, op.getLoc(),
+                                  withShape(typeOf(op.getResult()), shape), lhs,
+                                  rhs, op.getKind());
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), inner,
+                                             transpose.getPermAttr());
+    return success();
+  }
+};
+
+struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    TransposeOp first;
+    for (Value input : op.getInputs()) {
+      auto transpose = input.getDefiningOp<TransposeOp>();
+      if (transpose && !first)
+        first = transpose;
+      bool fits = transpose ? input.hasOneUse() &&
+                                  transpose.getPerm() == first.getPerm()
+                            : constantOf(input).has_value();
+      if (!fits)
+        return failure();
+    }
+    if (!first)
+      return failure();
+    SmallVector<Value> inputs;
+    for (Value input : op.getInputs()) {
+      auto transpose = input.getDefiningOp<TransposeOp>();
+      inputs.push_back(transpose ? transpose.getInput()
+                                 : transposed(rewriter, op.getLoc(), input,
+                                              inverse(first.getPerm())));
+    }
+    Perm shape = unpermute(typeOf(op.getResult()).getShape(), first.getPerm());
+    auto inner = ConcatOp::create(rewriter, op.getLoc(),
+                                  withShape(typeOf(op.getResult()), shape),
+                                  inputs, first.getPerm()[op.getAxis()]);
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), inner,
+                                             first.getPermAttr());
+    return success();
+  }
+};
+
+struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = sinkable(op.getInput());
+    if (!transpose)
+      return failure();
+    ArrayRef<int64_t> perm = transpose.getPerm();
+    SmallVector<int64_t> axes;
+    for (int64_t axis : op.getAxes())
+      axes.push_back(perm[axis]);
+    llvm::sort(axes);
+    // The permutation of what is left: without keep_dims the reduced dimensions
+    // are gone from it.
+    Perm left;
+    for (int64_t dim : perm) {
+      if (op.getKeepDims()) {
+        left.push_back(dim);
+        continue;
+      }
+      if (llvm::is_contained(axes, dim))
+        continue;
+      left.push_back(
+          dim - llvm::count_if(axes, [&](int64_t axis) { return axis < dim; }));
+    }
+    RankedTensorType type = typeOf(op.getResult());
+    auto inner = ReduceOp::create(
+        rewriter, op.getLoc(),
+        withShape(type, unpermute(type.getShape(), left)), transpose.getInput(),
+        op.getKind(), axes, op.getKeepDims());
+    rewriter.replaceOpWithNewOp<TransposeOp>(
+        op, type, inner, rewriter.getDenseI64ArrayAttr(left));
+    return success();
+  }
+};
+
+/// A slice or a pad of `x`, of which `op` is that of its transpose.
+Value untransposed(PatternRewriter &rewriter, SliceOp op, Type type, Value x,
+                   ArrayRef<int64_t> perm) {
+  return SliceOp::create(
+      rewriter, op.getLoc(), type, x, unpermute(op.getStarts(), perm),
+      unpermute(op.getSizes(), perm), unpermute(op.getSteps(), perm));
+}
+Value untransposed(PatternRewriter &rewriter, PadOp op, Type type, Value x,
+                   ArrayRef<int64_t> perm) {
+  return PadOp::create(rewriter, op.getLoc(), type, x, op.getValue(),
+                       unpermute(op.getLow(), perm),
+                       unpermute(op.getHigh(), perm), op.getMode());
+}
+
+/// What they say of each dimension moves with it.
+template <typename Op> struct SinkThroughBounds : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getInput().template getDefiningOp<TransposeOp>();
+    if (!transpose || !op.getInput().hasOneUse())
+      return failure();
+    ArrayRef<int64_t> perm = transpose.getPerm();
+    RankedTensorType type = typeOf(op.getResult());
+    Value inner = untransposed(
+        rewriter, op, withShape(type, unpermute(type.getShape(), perm)),
+        transpose.getInput(), perm);
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, type, inner,
+                                             transpose.getPermAttr());
+    return success();
+  }
+};
+
+/// A transpose that only moves dimensions of size one is a reshape.
+struct TransposeToReshape : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    int64_t last = -1;
+    for (int64_t dim : op.getPerm()) {
+      if (typeOf(op.getInput()).getDimSize(dim) == 1)
+        continue;
+      if (dim < last)
+        return failure();
+      last = dim;
+    }
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getInput());
+    return success();
+  }
+};
+
+/// A matrix product reads a transposed operand as such.
+struct TransposeIntoMatMul : OpRewritePattern<MatMulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  static TransposeOp swapOfLastTwo(Value value) {
+    auto transpose = value.getDefiningOp<TransposeOp>();
+    if (!transpose || transpose.getPerm().size() < 2)
+      return {};
+    Perm expected =
+        llvm::to_vector<4>(llvm::seq<int64_t>(0, transpose.getPerm().size()));
+    std::swap(expected[expected.size() - 1], expected[expected.size() - 2]);
+    return transpose.getPerm() == ArrayRef<int64_t>(expected) ? transpose
+                                                              : TransposeOp();
+  }
+
+  LogicalResult matchAndRewrite(MatMulOp op,
+                                PatternRewriter &rewriter) const override {
+    auto left = swapOfLastTwo(op.getLhs()), right = swapOfLastTwo(op.getRhs());
+    if (!left && !right)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      if (left) {
+        op.getLhsMutable().assign(left.getInput());
+        op.setTransposeLhs(!op.getTransposeLhs());
+      }
+      if (right) {
+        op.getRhsMutable().assign(right.getInput());
+        op.setTransposeRhs(!op.getTransposeRhs());
+      }
+    });
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Reshapes
+//===----------------------------------------------------------------------===//
+
+/// The dimensions that are not of size one, in order.
+SmallVector<int64_t> properDims(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> dims;
+  for (auto [i, size] : llvm::enumerate(shape))
+    if (size != 1)
+      dims.push_back(i);
+  return dims;
+}
+
+/// A reshape that only adds or removes dimensions of size one.
+ReshapeOp definingUnitReshape(Value value) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  if (!reshape)
+    return {};
+  ArrayRef<int64_t> from = typeOf(reshape.getInput()).getShape();
+  ArrayRef<int64_t> to = typeOf(value).getShape();
+  auto a = properDims(from), b = properDims(to);
+  bool same = a.size() == b.size();
+  for (size_t i = 0; same && i < a.size(); ++i)
+    same = from[a[i]] == to[b[i]];
+  return same ? reshape : ReshapeOp();
+}
+
+struct ReshapeBelowUnary : OpRewritePattern<UnaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(UnaryOp op,
+                                PatternRewriter &rewriter) const override {
+    auto reshape = op.getInput().getDefiningOp<ReshapeOp>();
+    if (!reshape || !op.getInput().hasOneUse())
+      return failure();
+    RankedTensorType type = withShape(typeOf(op.getResult()),
+                                      typeOf(reshape.getInput()).getShape());
+    auto inner = UnaryOp::create(rewriter, op.getLoc(), type,
+                                 reshape.getInput(), op.getFunction());
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), inner);
+    return success();
+  }
+};
+
+struct ReshapeBelowBinary : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op,
+                                PatternRewriter &rewriter) const override {
+    auto left = op.getLhs().getDefiningOp<ReshapeOp>();
+    auto right = op.getRhs().getDefiningOp<ReshapeOp>();
+    ArrayRef<int64_t> shape = typeOf(op.getResult()).getShape();
+    Value lhs, rhs;
+    if (left && right) {
+      if (left.getInput().getType() != right.getInput().getType() ||
+          left.getType() != right.getType() || !op.getLhs().hasOneUse() ||
+          !op.getRhs().hasOneUse())
+        return failure();
+      lhs = left.getInput();
+      rhs = right.getInput();
+    } else if (auto reshape = left ? left : right) {
+      Value constant = left ? op.getRhs() : op.getLhs();
+      if (!reshape.getResult().hasOneUse() || !constantOf(constant) ||
+          typeOf(reshape.getResult()).getShape() != shape)
+        return failure();
+      Value before = constantBeforeReshape(rewriter, reshape, constant);
+      if (!before)
+        return failure();
+      lhs = left ? left.getInput() : before;
+      rhs = left ? before : right.getInput();
+    } else {
+      return failure();
+    }
+    auto inner = BinaryOp::create(
+        rewriter, op.getLoc(),
+        withShape(typeOf(op.getResult()),
+                  typeOf((left ? left : right).getInput()).getShape()),
+        lhs, rhs, op.getKind());
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), inner);
+    return success();
+  }
+
+  /// The constant for broadcasting with the operand of the reshape, null if the
+  /// reshape does more than add and remove dimensions of size one.
+  static Value constantBeforeReshape(PatternRewriter &rewriter,
+                                     ReshapeOp reshape, Value constant) {
+    RankedTensorType type = typeOf(constant);
+    if (type.getNumElements() == 1)
+      return type.getRank() <= typeOf(reshape.getInput()).getRank() ? constant
+                                                                    : Value();
+    if (!definingUnitReshape(reshape.getResult()))
+      return {};
+    ArrayRef<int64_t> from = typeOf(reshape.getInput()).getShape();
+    ArrayRef<int64_t> to = typeOf(reshape.getResult()).getShape();
+    int64_t missing = static_cast<int64_t>(to.size()) - type.getRank();
+    assert(missing >= 0 && "the constant broadcasts to the reshaped tensor");
+    SmallVector<int64_t> shape(from.size(), 1);
+    for (auto [before, after] : llvm::zip(properDims(from), properDims(to)))
+      if (after >= missing)
+        shape[before] = type.getDimSize(after - missing);
+    return rewriter.createOrFold<ReshapeOp>(constant.getLoc(),
+                                            withShape(type, shape), constant);
+  }
+};
+
+/// transpose(reshape(x)) as reshape(transpose(x)), if the reshape only adds or
+/// removes dimensions of size one: transposes meet through it.
+struct UnitReshapeBelowTranspose : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto reshape = definingUnitReshape(op.getInput());
+    if (!reshape || !op.getInput().hasOneUse())
+      return failure();
+    Value x = reshape.getInput();
+    ArrayRef<int64_t> from = typeOf(x).getShape();
+    auto before = properDims(from);
+    auto after = properDims(typeOf(op.getInput()).getShape());
+    Perm perm;
+    for (auto [i, size] : llvm::enumerate(from))
+      if (size == 1)
+        perm.push_back(i);
+    for (int64_t dim : op.getPerm())
+      if (auto *it = llvm::find(after, dim); it != after.end())
+        perm.push_back(before[it - after.begin()]);
+    rewriter.replaceOpWithNewOp<ReshapeOp>(
+        op, op.getType(), transposed(rewriter, op.getLoc(), x, perm));
+    return success();
+  }
+};
+
+struct SinkTransposes : nnv12::impl::SinkTransposesBase<SinkTransposes> {
+  using SinkTransposesBase::SinkTransposesBase;
+  void runOnOperation() override {
+    auto countTransposes = [&] {
+      auto transposes = getOperation().getOps<TransposeOp>();
+      return std::distance(transposes.begin(), transposes.end());
+    };
+    int64_t before = countTransposes();
+    RewritePatternSet patterns(&getContext());
+    patterns
+        .add<SinkThroughUnary, SinkThroughBinary, SinkThroughConcat,
+             SinkThroughReduce, SinkThroughBounds<SliceOp>,
+             SinkThroughBounds<PadOp>, TransposeToReshape, TransposeIntoMatMul,
+             ReshapeBelowUnary, ReshapeBelowBinary, UnitReshapeBelowTranspose>(
+            &getContext());
+    rewriteGreedily(getOperation(), std::move(patterns));
+    removed += std::max<int64_t>(before - countTransposes(), 0);
+  }
+};
+} // namespace

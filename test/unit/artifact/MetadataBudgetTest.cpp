@@ -1,0 +1,173 @@
+//===- MetadataBudgetTest.cpp - Metadata that stands for too much ---------===//
+#include "artifact/MetadataBudget.h"
+
+#include "artifact/Header.h"
+#include "artifact/Verifier.h"
+#include "test/unit/sample/SampleBundle.h"
+
+#include <ctime>
+#include <gtest/gtest.h>
+
+using namespace nnv12;
+using namespace nnv12::artifact;
+using namespace nnv12::test;
+namespace fb = flatbuffers;
+
+namespace {
+
+/// Builds metadata whose parts may be used many times.
+struct Shared {
+  fb::FlatBufferBuilder builder;
+  std::vector<fb::Offset<bundle::Program>> programs;
+  std::vector<fb::Offset<bundle::Tensor>> inputs;
+  std::vector<bundle::Operand> operands = {{bundle::Space_Arena, 0, 0, 64}};
+  std::vector<uint32_t> after;
+  size_t numOperations = 1, numFeatures = 0, numPrograms = 1;
+  uint32_t numSegments = 1;
+
+  std::vector<uint8_t> build() {
+    auto name = builder.CreateString("x");
+    auto operandVector = builder.CreateVectorOfStructs(operands);
+    auto afterVector = builder.CreateVector(after);
+    auto operation =
+        bundle::CreateOperation(builder, name, 0, operandVector, 1,
+                                bundle::OperationKind_Execute, afterVector);
+    auto operations =
+        builder.CreateVector(std::vector(numOperations, operation));
+    auto kernel =
+        bundle::CreateKernel(builder, name, 0, uint32_t(operands.size()), 1, 0);
+    auto kernels = builder.CreateVector(std::vector(1, kernel));
+    auto features = builder.CreateVector(std::vector(numFeatures, name));
+    auto architecture = builder.CreateString("x86-64");
+    auto program =
+        bundle::CreateProgram(builder, name, architecture, features, 0, kernels,
+                              operations, /*arena_size=*/64);
+    auto programVector =
+        builder.CreateVector(std::vector(numPrograms, program));
+    auto digest = builder.CreateVector(std::vector<uint8_t>(sizeof(Digest)));
+    auto segment = bundle::CreateSegment(builder, bundle::SegmentKind_Code,
+                                         segmentAlignment, 64, digest);
+    auto segments = builder.CreateVector(std::vector(numSegments, segment));
+    auto inputVector = builder.CreateVector(inputs);
+    bundle::FinishBundleBuffer(
+        builder, bundle::CreateBundle(builder, 0, 0, inputVector, inputVector,
+                                      segments, programVector));
+    return {builder.GetBufferPointer(),
+            builder.GetBufferPointer() + builder.GetSize()};
+  }
+
+  /// The message, or "". The file is just large enough for one segment.
+  std::string verify() {
+    AlignedCopy metadata(build());
+    Fault fault;
+    bool good = verifyMetadata(metadata.data, metadata.size,
+                               segmentAlignment + 64, fault);
+    EXPECT_EQ(good, fault.code == Fault::None);
+    return fault.text;
+  }
+};
+
+const char tooOften[] = "metadata: found parts of it used so often that they "
+                        "come to more than 4 times its ";
+
+} // namespace
+
+TEST(MetadataBudget, ALittleSharingIsFine) {
+  Shared shared;
+  EXPECT_EQ(shared.verify(), "");
+  Shared twice;
+  twice.numOperations = 3;
+  twice.numPrograms = 2;
+  twice.numFeatures = 2;
+  EXPECT_EQ(twice.verify(), "");
+}
+
+TEST(MetadataBudget, SharedVectors) {
+  Shared dependencies;
+  dependencies.numOperations = 20000;
+  dependencies.after.assign(20000, 0);
+  EXPECT_EQ(dependencies.verify().find(tooOften), 0u);
+  Shared operands;
+  operands.numOperations = 20000;
+  operands.operands.assign(4000, operands.operands[0]);
+  EXPECT_EQ(operands.verify().find(tooOften), 0u);
+}
+
+TEST(MetadataBudget, SharedTables) {
+  Shared operations;
+  operations.numOperations = 20000;
+  operations.numPrograms = 40;
+  EXPECT_EQ(
+      operations.verify().find("metadata: not a well-formed FlatBuffer of "
+                               "bundle.fbs, or one whose tables are used "
+                               "too often"),
+      0u);
+  Shared programs;
+  programs.numPrograms = 20000;
+  EXPECT_EQ(programs.verify(), "programs: found 20000, expected at most 64");
+}
+
+TEST(MetadataBudget, SharedStrings) {
+  Shared features;
+  features.numFeatures = 50000;
+  features.numPrograms = 64;
+  EXPECT_EQ(features.verify().find(tooOften), 0u);
+}
+
+TEST(MetadataBudget, SegmentsLieBesideEachOther) {
+  Shared segments;
+  segments.numSegments = 100;
+  segments.after.assign(1000,
+                        0); // so that it is the segments that are too many
+  EXPECT_EQ(segments.verify(),
+            "segment 65: found more bytes in segments than the file's 4160, "
+            "expected them not to overlap");
+}
+
+// What a file can make us do is in proportion to its size.
+TEST(MetadataBudget, TheWorstIsRefusedAtOnce) {
+  Shared worst;
+  worst.numOperations = 1 << 20;
+  worst.after.assign(1 << 20, 0);
+  worst.numFeatures = 1 << 20;
+  worst.numPrograms = 64;
+  AlignedCopy metadata(worst.build());
+  clock_t start = clock();
+  Fault fault;
+  EXPECT_FALSE(
+      verifyMetadata(metadata.data, metadata.size, segmentAlignment, fault));
+  // Not a timing: unbounded, this takes days.
+  EXPECT_LT(clock() - start, 60 * CLOCKS_PER_SEC);
+}
+
+TEST(MetadataBudget, MisalignedShape) {
+  Shared shared;
+  // An odd number of uint32 before it, where a writer does not pad.
+  auto name = shared.builder.CreateString("x");
+  std::vector<int64_t> shape = {1, 2};
+  auto offset = shared.builder.CreateVector(shape);
+  shared.inputs.push_back(bundle::CreateTensor(
+      shared.builder, name, bundle::ElementType_F32, offset));
+  AlignedCopy metadata(shared.build());
+  const bundle::Bundle *bundle = bundle::GetBundle(metadata.data);
+  Fault fault;
+  ASSERT_TRUE(verifyFlatBuffer(metadata.data, metadata.size, fault))
+      << fault.text;
+  // Four bytes further up, the vector begins with what was its first half
+  // element: length 1 and something behind it.
+  auto *vector =
+      const_cast<fb::Vector<int64_t> *>(bundle->inputs()->Get(0)->shape());
+  auto *bytes = reinterpret_cast<uint8_t *>(vector);
+  const bundle::Tensor *tensor = bundle->inputs()->Get(0);
+  auto *table = reinterpret_cast<const fb::Table *>(tensor);
+  auto *field = const_cast<uint8_t *>(
+      reinterpret_cast<const uint8_t *>(tensor) +
+      table->GetOptionalFieldOffset(bundle::Tensor::VT_SHAPE));
+  fb::WriteScalar(field, fb::ReadScalar<fb::uoffset_t>(field) + 4);
+  EXPECT_EQ(fb::ReadScalar<uint32_t>(bytes + 4), 1u);
+  EXPECT_FALSE(verifyFlatBuffer(metadata.data, metadata.size, fault));
+  EXPECT_EQ(std::string(fault.text),
+            "metadata: vector at byte " +
+                std::to_string(bytes + 8 - metadata.data) +
+                ": found its elements misaligned, expected a multiple of 8");
+}

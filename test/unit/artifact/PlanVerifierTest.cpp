@@ -1,0 +1,343 @@
+//===- PlanVerifierTest.cpp - Plans that must be refused ------------------===//
+#include "artifact/Verifier.h"
+#include "artifact/Writer.h"
+#include "test/unit/artifact/BitFlips.h"
+#include "test/unit/sample/PlannedSample.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace nnv12;
+using namespace nnv12::artifact;
+using namespace nnv12::test;
+
+namespace {
+
+// Of the sample's first round: preparations 0 to 3 are the read, decode,
+// transform, and the decode for the switch; operations 0 and 1 add and
+// multiply. Lanes 0 to 2 have preparations 0, 1 and 2 at the head of their
+// queues.
+
+struct Case {
+  const char *message;
+  std::function<void(Program &)> change;
+};
+
+const LaneKind prepare = LaneKind::Prepare, execute = LaneKind::Execute;
+
+const Case cases[] = {
+    // Single operations.
+    {"preparation 0: kind: found 0, expected Read, Decode or Transform",
+     [](Program &p) { p.preparations[0].kind = OperationKind::Execute; }},
+    {"preparation 0: kind: found 9",
+     [](Program &p) { p.preparations[0].kind = OperationKind(9); }},
+    {"operation 0: kind: found 1, expected 0 (Execute)",
+     [](Program &p) { p.operations[0].kind = OperationKind::Read; }},
+    {"preparation 0: operands: found 0, expected the stage's 1",
+     [](Program &p) { p.preparations[0].operands.clear(); }},
+    {"preparation 0: operand 0: found a read of Prepared, expected Weights",
+     [](Program &p) { p.preparations[0].operands[0].space = Space::Prepared; }},
+    {"preparation 0: operand 0: found 64 bytes at 999999",
+     [](Program &p) {
+       p.preparations[0].operands[0] = {Space::Weights, 2, 999999, 64};
+     }},
+    {"preparation 0: tiles: found 3, expected at most 0",
+     [](Program &p) { p.preparations[0].tiles = 3; }},
+    {"preparation 1: operand 0: found a write to Arena, expected Prepared",
+     [](Program &p) { p.preparations[1].operands[0].space = Space::Arena; }},
+    {"preparation 1: operand 1: found a read of Prepared, expected Weights",
+     [](Program &p) { p.preparations[1].operands[1].space = Space::Prepared; }},
+    {"preparation 1: codec: found 7",
+     [](Program &p) { p.preparations[1].codec = Codec(7); }},
+    {"preparation 1: planes: found 3",
+     [](Program &p) { p.preparations[1].planes = 3; }},
+    {"preparation 1: planes: found 0",
+     [](Program &p) { p.preparations[1].planes = 0; }},
+    {"preparation 1: planes: found 4 for 190 bytes",
+     [](Program &p) { p.preparations[1].operands[0].size = 190; }},
+    {"preparation 3: found 128 stored bytes, expected the 192",
+     [](Program &p) { p.preparations[3].operands[1].size = 128; }},
+    {"preparation 1: found 0 stored bytes, expected a frame of 192",
+     [](Program &p) { p.preparations[1].operands[1].size = 0; }},
+    {"preparation 2: operand 0: found a write to Output, expected Prepared",
+     [](Program &p) {
+       p.preparations[2].operands[0] = {Space::Output, 0, 0, 192};
+     }},
+    {"preparation 2: operand 1: found a read of Arena, expected Weights or "
+     "Prepared",
+     [](Program &p) { p.preparations[2].operands[1].space = Space::Arena; }},
+    {"preparation 2: kernel: found 9",
+     [](Program &p) { p.preparations[2].kernel = 9; }},
+    {"expected them inside the 192 of Prepared 0",
+     [](Program &p) { p.preparedSize = 192; }},
+    {"prepared memory: found",
+     [](Program &p) { p.preparedSize = ~uint64_t(0); }},
+    {"operation 0: operand 0: found a write to Prepared, expected Arena or "
+     "Output",
+     [](Program &p) { p.operations[0].operands[0].space = Space::Prepared; }},
+    {"switch 0: operation: found 99",
+     [](Program &p) { p.switches[0].operation = 99; }},
+    {"switch 0: kind: found 3",
+     [](Program &p) {
+       p.switches[0].replacement.kind = OperationKind::Transform;
+     }},
+    {"switch 0: operands: found 2, expected the kernel's 3",
+     [](Program &p) { p.switches[0].replacement.operands.pop_back(); }},
+    {"switch 0: operand 0: found a write to Prepared",
+     [](Program &p) {
+       p.switches[0].replacement.operands[0].space = Space::Prepared;
+     }},
+    {"switch 1: operation: found 1, which an earlier switch replaces",
+     [](Program &p) { p.switches[1].operation = 1; }},
+
+    // Dependencies.
+    {"operation 1: after: found preparation 99, expected less than 8",
+     [](Program &p) { p.operations[1].after = {99}; }},
+    {"preparation 1: after: found preparation 8",
+     [](Program &p) { p.preparations[1].after = {8}; }},
+    {"switch 0: after: found preparation 8",
+     [](Program &p) { p.switches[0].replacement.after = {8}; }},
+    {"preparation 1: after: found itself",
+     [](Program &p) { p.preparations[1].after = {0, 1}; }},
+    {"preparation 0: after: found a cycle",
+     [](Program &p) { p.preparations[0].after = {2}; }},
+
+    // Lanes.
+    {"lanes: found none, expected at least one for 8 preparations and 2 "
+     "switches",
+     [](Program &p) { p.lanes.clear(); }},
+    {"lanes: found 65, expected at most 64",
+     [](Program &p) { p.lanes.resize(65, {prepare, CoreKind::Any, {}, {}}); }},
+    {"lane 1: kind: found 5",
+     [](Program &p) { p.lanes[1].kind = LaneKind(5); }},
+    {"lane 1: kind: found Execute, expected Execute for lane 0 and for no "
+     "other",
+     [](Program &p) { p.lanes[1].kind = execute; }},
+    {"lane 0: kind: found Prepare",
+     [](Program &p) { p.lanes[0].kind = prepare; }},
+    {"lane 2: core: found 3",
+     [](Program &p) { p.lanes[2].core = CoreKind(3); }},
+    {"lane 1: entry 0: kind: found 4",
+     [](Program &p) { p.lanes[1].queue[0].kind = LaneKind(4); }},
+    {"lane 1: found preparation 77",
+     [](Program &p) { p.lanes[1].queue[0].index = 77; }},
+    {"lane 1: entry 0: found an execute",
+     [](Program &p) { p.lanes[1].queue[0].kind = execute; }},
+    {"lane 0: entry 1: found operation 1, expected 0",
+     [](Program &p) { p.lanes[0].queue[1].index = 1; }},
+    {"expected 5 (each execute once, in order)",
+     [](Program &p) { p.lanes[0].queue.push_back({execute, 4}); }},
+    {"lane 0: found 4 executes, expected all 5",
+     [](Program &p) { p.lanes[0].queue.pop_back(); }},
+    {"lane 2: found preparation 1, which is in lane 1 already",
+     [](Program &p) { p.lanes[2].queue.push_back({prepare, 1}); }},
+    {"lane 0: found preparation 3, which is in lane 0 already",
+     [](Program &p) { p.lanes[0].background.push_back(3); }},
+    {"preparation 1: found it in no lane",
+     [](Program &p) { p.lanes[1].queue.erase(p.lanes[1].queue.begin()); }},
+    {"operation 1: after: found preparation 3 of a background",
+     [](Program &p) { p.operations[1].after = {2, 3}; }},
+    {"preparation 2: after: found preparation 3 of a background",
+     [](Program &p) { p.preparations[2].after = {1, 3}; }},
+    {"never starts: the order of the lanes and `after` form a cycle",
+     [](Program &p) {
+       // The transform before what it waits for, in one lane.
+       p.lanes[1].queue.insert(p.lanes[1].queue.begin(), {prepare, 2});
+       p.lanes[2].queue.erase(p.lanes[2].queue.begin());
+     }},
+    {"never starts: the order of the lanes and `after` form a cycle",
+     [](Program &p) {
+       // Behind the execute that waits for it.
+       p.lanes[0].queue.push_back({prepare, 2});
+       p.lanes[2].queue.erase(p.lanes[2].queue.begin());
+     }},
+
+    // Bytes of Prepared.
+    {"operation 1: operand 2: found Prepared bytes that preparation 2 writes, "
+     "expected it in `after` (operation before its weights)",
+     [](Program &p) { p.operations[1].after = {1}; }},
+    {"operation 1: operand 2: found Prepared bytes at 0 that no preparation",
+     [](Program &p) {
+       p.preparedSize += 192;
+       for (Operation &o : p.preparations)
+         for (Operand &operand : o.operands)
+           if (operand.space == Space::Prepared)
+             operand.offset += 192;
+       p.operations[1].operands[2].offset = 0;
+     }},
+    {"operation 1: operand 2: found Prepared bytes at 352 that no preparation",
+     [](Program &p) {
+       p.preparations[2].operands[0].size = 160;
+       p.preparations[2].operands[1].size = 160;
+     }},
+    {"preparation 2: operand 1: found Prepared bytes that preparation 1 "
+     "writes, expected it in `after`",
+     [](Program &p) { p.preparations[2].after = {0}; }},
+    {"preparation 2: operand 1: found Prepared bytes at 96 that no preparation "
+     "before it writes",
+     [](Program &p) { p.preparations[1].operands[0].size = 96; }},
+    {"preparation 2: operand 1: found Prepared bytes that preparation 2 writes",
+     [](Program &p) {
+       p.preparations[2].operands[0].offset = 64;
+       p.preparations[1].operands[0].size = 64;
+     }},
+    {"preparations 1 and 5: found both writing Prepared bytes at 0",
+     [](Program &p) { p.preparations[5].operands[0].offset = 0; }},
+    {"switch 0: operand 2: found Prepared bytes that preparation 3 writes",
+     [](Program &p) { p.switches[0].replacement.after = {}; }},
+    // A background writes what an execute reads.
+    {"operation 1: operand 2: found Prepared bytes that preparation 3 writes",
+     [](Program &p) {
+       p.preparations[3].operands[0].offset = 192;
+       p.preparations[3].after = {2};
+       p.switches[0].replacement.operands[2].offset = 192;
+     }},
+};
+
+std::string errorOf(std::function<void(Program &)> change) {
+  PlannedSample sample(3, 3, 2);
+  change(sample.bundle.programs[0]);
+  // The writer runs the verifier.
+  std::string error = writeBundle(sample.bundle, "/nonexistent/a.nnv");
+  return error.find("cannot") == std::string::npos &&
+                 error.find("No such file") == std::string::npos
+             ? error
+             : "";
+}
+
+} // namespace
+
+TEST(PlanVerifier, TakesTheSample) {
+  EXPECT_EQ(errorOf([](Program &) {}), "");
+}
+
+TEST(PlanVerifier, Refuses) {
+  for (const Case &c : cases) {
+    std::string error = errorOf(c.change);
+    EXPECT_NE(error.find(c.message), std::string::npos)
+        << "expected: " << c.message << "\nfound:    " << error;
+    EXPECT_EQ(error.find('\n'), std::string::npos);
+  }
+}
+
+/// Memory may be used again once all that reads it is done.
+TEST(PlanVerifier, TakesMemoryThatIsUsedAgain) {
+  EXPECT_EQ(errorOf([](Program &p) {
+              // The second round decodes into the place of the first's.
+              p.preparations[5].operands[0].offset = 0;
+              p.preparations[5].after.push_back(2);
+              p.preparations[6].operands[1].offset = 0;
+            }),
+            "");
+  EXPECT_NE(errorOf([](Program &p) {
+              p.preparations[5].operands[0].offset = 0;
+              p.preparations[5].after.push_back(1);
+              p.preparations[6].operands[1].offset = 0;
+            })
+                .find("preparation 2: operand 1: found Prepared bytes that "
+                      "preparation 5 writes"),
+            std::string::npos);
+}
+
+/// Several preparations may write the parts of what one reads.
+TEST(PlanVerifier, TakesWeightsInParts) {
+  EXPECT_EQ(errorOf([](Program &p) {
+              Operation half = p.preparations[3];
+              half.operands[0].size = half.operands[1].size = 96;
+              p.preparations[3] = half;
+              half.operands[0].offset += 96;
+              half.operands[1].offset += 96;
+              p.preparations.push_back(half);
+              p.lanes[1].background.push_back(8);
+              p.switches[0].replacement.after = {3, 8};
+            }),
+            "");
+}
+
+/// What an earlier execute waited for is there for later ones.
+TEST(PlanVerifier, TakesWhatEarlierExecutesWaitedFor) {
+  EXPECT_EQ(errorOf([](Program &p) {
+              p.operations[0].after = {2};
+              p.operations[1].after = {};
+            }),
+            "");
+}
+
+TEST(PlanVerifier, EveryBitFlipped) {
+  TemporaryFolder folder;
+  PlannedSample sample(3, 3, 2);
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  expectFlipsBehindTheDigestAreHarmless(readFile(folder.file("a.nnv")));
+}
+
+TEST(PlanVerifier, ManyPreparationsAreCheckedQuickly) {
+  EXPECT_EQ(errorOf([](Program &p) {
+              for (int i = 0; i < 20000; ++i) {
+                p.preparations.push_back(p.preparations[0]);
+                uint32_t last = uint32_t(p.preparations.size()) - 1;
+                if (i)
+                  p.preparations[last].after = {last - 1};
+                p.lanes[1].queue.push_back({prepare, last});
+              }
+            }),
+            "");
+}
+
+/// Checking takes time in proportion to the plan, whichever way it is large.
+TEST(PlanVerifier, TakesOneTransformOfManyParts) {
+  EXPECT_EQ(
+      errorOf([](Program &p) {
+        constexpr uint32_t parts = 5000, bytes = 64;
+        Operation part = p.preparations[3], whole = p.preparations[2];
+        whole.operands[1] = {Space::Prepared, 0, p.preparedSize, parts * bytes};
+        whole.after.clear();
+        for (uint32_t i = 0; i < parts; ++i) {
+          part.operands[0] = {Space::Prepared, 0, p.preparedSize, bytes};
+          part.operands[1].size = bytes;
+          p.preparedSize += bytes;
+          whole.after.push_back(uint32_t(p.preparations.size()));
+          p.lanes[1].queue.push_back({prepare, whole.after.back()});
+          p.preparations.push_back(part);
+        }
+        whole.operands[0] = {Space::Prepared, 0, p.preparedSize, 192};
+        p.preparedSize += 192;
+        p.lanes[1].queue.push_back({prepare, uint32_t(p.preparations.size())});
+        p.preparations.push_back(whole);
+      }),
+      "");
+}
+
+TEST(PlanVerifier, TakesALongChainOfTransforms) {
+  EXPECT_EQ(errorOf([](Program &p) {
+              Operation link = p.preparations[2];
+              for (uint32_t i = 0; i < 20000; ++i) {
+                uint64_t before = i ? p.preparedSize - 192 : 0;
+                link.operands[0] = {Space::Prepared, 0, p.preparedSize, 192};
+                link.operands[1] = {Space::Prepared, 0, before, 192};
+                link.after = {i ? uint32_t(p.preparations.size()) - 1 : 1};
+                p.preparedSize += 192;
+                p.lanes[1].queue.push_back(
+                    {prepare, uint32_t(p.preparations.size())});
+                p.preparations.push_back(link);
+              }
+            }),
+            "");
+}
+
+/// Every link but the last is looked at for each of many pairs.
+TEST(PlanVerifier, RefusesWhatTakesTooLongToCheck) {
+  EXPECT_NE(errorOf([](Program &p) {
+              Operation link = p.preparations[2];
+              for (uint32_t i = 0; i < 3000; ++i) {
+                // All write the same bytes, one after another.
+                link.operands[0] = {Space::Prepared, 0, p.preparedSize, 192};
+                link.operands[1] = {Space::Prepared, 0, 0, 192};
+                link.after = {i ? uint32_t(p.preparations.size()) - 1 : 1};
+                p.lanes[1].queue.push_back(
+                    {prepare, uint32_t(p.preparations.size())});
+                p.preparations.push_back(link);
+              }
+              p.preparedSize += 192;
+            }).find("too entangled to check"),
+            std::string::npos);
+}

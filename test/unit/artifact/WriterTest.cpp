@@ -1,0 +1,259 @@
+//===- WriterTest.cpp - Writing bundles -----------------------------------===//
+#include "artifact/Writer.h"
+
+#include "artifact/AtomicFile.h"
+#include "artifact/Header.h"
+#include "artifact/KeyFile.h"
+#include "artifact/Sodium.h"
+#include "artifact/Verifier.h"
+#include "test/unit/sample/SampleBundle.h"
+
+#include <csignal>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace nnv12;
+using namespace nnv12::artifact;
+using namespace nnv12::test;
+
+static size_t countFiles(const std::string &folder) {
+  size_t count = 0;
+  for (auto &entry : std::filesystem::directory_iterator(folder)) {
+    (void)entry;
+    ++count;
+  }
+  return count;
+}
+
+TEST(Writer, RoundTrip) {
+  TemporaryFolder folder;
+  Sample sample;
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Fault fault;
+  const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
+  ASSERT_TRUE(read) << fault.text;
+  EXPECT_EQ(read->model()->str(), "sample");
+  EXPECT_EQ(read->inputs()->size(), 1u);
+  EXPECT_EQ(read->inputs()->Get(0)->name()->str(), "x");
+  EXPECT_EQ(read->inputs()->Get(0)->shape()->Get(1), int64_t(tileSize));
+  EXPECT_EQ(read->programs()->size(), 3u);
+  const bundle::Program *program = read->programs()->Get(1);
+  EXPECT_EQ(program->target()->str(), "x86-64");
+  EXPECT_EQ(program->kernels()->Get(2)->scratch(), 64u);
+  EXPECT_EQ(program->operations()->Get(1)->operands()->Get(2)->space(),
+            bundle::Space_Weights);
+  for (uint32_t i = 0; i < read->segments()->size(); ++i)
+    EXPECT_TRUE(verifySegment(
+        read, i, image.data + read->segments()->Get(i)->offset(), fault))
+        << fault.text;
+}
+
+TEST(Writer, SameBytesEachTime) {
+  TemporaryFolder folder;
+  Sample one, two;
+  ASSERT_EQ(writeBundle(one.bundle, folder.file("a.nnv")), "");
+  ASSERT_EQ(writeBundle(two.bundle, folder.file("b.nnv")), "");
+  EXPECT_EQ(readFile(folder.file("a.nnv")), readFile(folder.file("b.nnv")));
+}
+
+TEST(Writer, PadsPieces) {
+  TemporaryFolder folder;
+  Sample sample;
+  // 3 bytes and 5 bytes at a piece alignment of 64 make a segment of 128.
+  Segment segment{SegmentKind::Weights, {{"abc", 3}, {"vwxyz", 5}}};
+  sample.bundle.segments.push_back(segment);
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Fault fault;
+  const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
+  ASSERT_TRUE(read) << fault.text;
+  const bundle::Segment *last = read->segments()->Get(3);
+  EXPECT_EQ(last->size(), 128u);
+  EXPECT_EQ(last->offset() % segmentAlignment, 0u);
+  EXPECT_EQ(memcmp(image.data + last->offset() + 64, "vwxyz\0", 6), 0);
+}
+
+TEST(Writer, RefusesWhatTheVerifierWould) {
+  TemporaryFolder folder;
+  Sample sample;
+  sample.bundle.programs[1].operations[0].operands[0].size += 1 << 20;
+  std::string error = writeBundle(sample.bundle, folder.file("a.nnv"));
+  EXPECT_NE(error.find("operation 0: operand 0"), std::string::npos) << error;
+  EXPECT_EQ(countFiles(folder.path), 0u);
+}
+
+TEST(Writer, KeepsTheOldFileOnFailure) {
+  TemporaryFolder folder;
+  writeFile(folder.file("a.nnv"), "old", 3);
+  AtomicFile file;
+  Fault fault;
+  ASSERT_TRUE(file.open(folder.file("a.nnv").c_str(), fault)) << fault.text;
+  ASSERT_TRUE(file.write("new", 3, fault));
+  // Not committed: as when the process fails half-way.
+  EXPECT_EQ(readFile(folder.file("a.nnv")).size(), 3u);
+  EXPECT_EQ(readFile(folder.file("a.nnv"))[0], 'o');
+}
+
+TEST(Writer, LeavesNothingBehind) {
+  TemporaryFolder folder;
+  {
+    AtomicFile file;
+    Fault fault;
+    ASSERT_TRUE(file.open(folder.file("a.nnv").c_str(), fault));
+    ASSERT_TRUE(file.write("new", 3, fault));
+  }
+  EXPECT_EQ(countFiles(folder.path), 0u);
+  Sample sample;
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  EXPECT_EQ(countFiles(folder.path), 1u);
+}
+
+/// A limit on the size of files stands in for a full disk.
+TEST(Writer, FullDisk) {
+  TemporaryFolder folder;
+  writeFile(folder.file("a.nnv"), "old", 3);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto handler = signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 70000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  Sample sample;
+  std::string error = writeBundle(sample.bundle, folder.file("a.nnv"));
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  EXPECT_EQ(error, folder.file("a.nnv") + ": cannot write: File too large");
+  EXPECT_EQ(countFiles(folder.path), 1u);
+  EXPECT_EQ(readFile(folder.file("a.nnv")).size(), 3u);
+}
+
+TEST(Writer, FollowsLinks) {
+  TemporaryFolder folder;
+  writeFile(folder.file("real.nnv"), "old", 3);
+  ASSERT_EQ(symlink("real.nnv", folder.file("link.nnv").c_str()), 0);
+  Sample sample;
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("link.nnv")), "");
+  EXPECT_GT(readFile(folder.file("real.nnv")).size(), 3u);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.file("link.nnv")));
+}
+
+TEST(Writer, NamesThePathInErrors) {
+  Sample sample;
+  EXPECT_EQ(writeBundle(sample.bundle, "/nonexistent/a.nnv"),
+            "/nonexistent/a.nnv: cannot create: No such file or directory");
+  EXPECT_EQ(writeBundle(sample.bundle, "/dev/null"),
+            "/dev/null: found a special file, expected a regular file");
+  EXPECT_EQ(writeBundle(sample.bundle, "/tmp"),
+            "/tmp: found a folder, expected a regular file");
+  EXPECT_EQ(writeBundle(sample.bundle, "/tmp/nnv12-unused", "/nonexistent.key"),
+            "/nonexistent.key: key: cannot read: No such file or directory");
+}
+
+namespace {
+/// A key pair in files; skips the test when there is no libsodium.
+class Signing : public testing::Test {
+protected:
+  void SetUp() override {
+    uint8_t seed[32] = {1, 2, 3};
+    Fault fault;
+    if (!signWithSeed(seed, nullptr, 0, publicKey, nullptr, fault))
+      GTEST_SKIP() << fault.text;
+    ASSERT_TRUE(writeKeyFile(folder.file("k.key").c_str(), KeyKind::Secret,
+                             seed, fault));
+    ASSERT_TRUE(writeKeyFile(folder.file("k.pub").c_str(), KeyKind::Public,
+                             publicKey, fault));
+  }
+  TemporaryFolder folder;
+  uint8_t publicKey[32];
+};
+} // namespace
+
+TEST_F(Signing, GoodSignature) {
+  Sample sample;
+  ASSERT_EQ(
+      writeBundle(sample.bundle, folder.file("a.nnv"), folder.file("k.key")),
+      "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Fault fault;
+  EXPECT_TRUE(verifyBundle(image.data, image.size, fault, publicKey))
+      << fault.text;
+}
+
+TEST_F(Signing, AnotherKey) {
+  Sample sample;
+  ASSERT_EQ(
+      writeBundle(sample.bundle, folder.file("a.nnv"), folder.file("k.key")),
+      "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Fault fault;
+  publicKey[0] ^= 1;
+  EXPECT_FALSE(verifyBundle(image.data, image.size, fault, publicKey));
+  EXPECT_EQ(fault.code, Fault::Untrusted);
+}
+
+TEST_F(Signing, UnsignedBundle) {
+  Sample sample;
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Fault fault;
+  EXPECT_FALSE(verifyBundle(image.data, image.size, fault, publicKey));
+  EXPECT_EQ(fault.code, Fault::Untrusted);
+}
+
+// Whatever else is wrong: who is not trusted is not listened to.
+TEST_F(Signing, ComesBeforeAllThatTheFileSays) {
+  Sample sample;
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Header header;
+  memcpy(&header, image.data, sizeof header);
+  header.fileSize = ~uint64_t(0);
+  header.metadataOffset = header.metadataSize = ~uint64_t(0);
+  header.headerDigest = digestOf(&header, offsetof(Header, headerDigest));
+  memcpy(image.data, &header, sizeof header);
+  Fault fault;
+  EXPECT_FALSE(verifyBundle(image.data, image.size, fault, publicKey));
+  EXPECT_STREQ(fault.text,
+               "signature: found none, expected one by the given public key");
+  EXPECT_FALSE(verifyBundle(image.data, image.size, fault));
+  EXPECT_EQ(std::string(fault.text).find("file size"), 0u);
+}
+
+TEST_F(Signing, KeyFilesKeepTheirKindAndMode) {
+  uint8_t key[32];
+  Fault fault;
+  ASSERT_TRUE(
+      readKeyFile(folder.file("k.pub").c_str(), KeyKind::Public, key, fault));
+  EXPECT_EQ(memcmp(key, publicKey, 32), 0);
+  EXPECT_FALSE(
+      readKeyFile(folder.file("k.pub").c_str(), KeyKind::Secret, key, fault));
+  EXPECT_FALSE(
+      writeKeyFile(folder.file("k.pub").c_str(), KeyKind::Public, key, fault));
+  struct stat info;
+  ASSERT_EQ(stat(folder.file("k.key").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST(KeyFile, RefusesOtherFiles) {
+  TemporaryFolder folder;
+  uint8_t key[32];
+  Fault fault;
+  const std::string good = "nnv12-public-key " + std::string(64, 'a');
+  for (std::string text :
+       {std::string(), std::string("nnv12-public-key "), good.substr(0, 80),
+        good + "b", good + " x", std::string(81, 'z'),
+        "nnv12-public-key " + std::string(64, 'g')}) {
+    writeFile(folder.file("k"), text.data(), text.size());
+    EXPECT_FALSE(
+        readKeyFile(folder.file("k").c_str(), KeyKind::Public, key, fault))
+        << text;
+  }
+  writeFile(folder.file("k"), good.data(), good.size());
+  EXPECT_TRUE(
+      readKeyFile(folder.file("k").c_str(), KeyKind::Public, key, fault));
+}

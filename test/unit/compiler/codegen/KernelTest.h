@@ -1,0 +1,110 @@
+//===- KernelTest.h - Compiles and runs one kernel --------------*- C++ -*-===//
+//
+// What the tests of routines share: from nn IR text with one layer to its
+// kernel's code in executable memory (or under qemu-aarch64), run as the
+// runtime would, only stricter: operands end at an unreadable page, scratch and
+// outputs start as garbage, and the tiles come in several ranges in odd order.
+// What each tile writes is compared with its TileMap.
+// A routine with a weight form gets it from its transform kernel.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TEST_UNIT_COMPILER_CODEGEN_KERNELTEST_H
+#define NNV12_TEST_UNIT_COMPILER_CODEGEN_KERNELTEST_H
+
+#include "compiler/codegen/cpu/CpuRoutine.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nnv12::test {
+
+using Bytes = std::vector<char>;
+
+Bytes toBytes(const std::vector<float> &values);
+std::vector<float> toFloats(const Bytes &bytes);
+/// Reproducible values in [-1, 1).
+std::vector<float> randomFloats(size_t count, unsigned seed);
+
+class LayerKernel {
+public:
+  /// Compiles the layer of `func.func @main` in `text`, which has exactly one,
+  /// with dense types: layouts are those that the routine asks for. `target` as
+  /// in --target; `routine` names one that must be taken, empty for the
+  /// preferred one. On failure null and a message in `error`.
+  static std::unique_ptr<LayerKernel> compile(llvm::StringRef text,
+                                              llvm::StringRef target,
+                                              std::string &error,
+                                              llvm::StringRef routine = "");
+  ~LayerKernel();
+
+  mlir::Operation *layer() const { return layer_; }
+  const codegen::CpuRoutine &routine() const { return *routine_; }
+  const codegen::KernelInfo &info() const { return kernel_.info; }
+  std::optional<WeightForm> weightForm() const { return form_; }
+  /// Whether this machine (with qemu) can run the target.
+  bool canRun() const;
+
+  /// Dense row-major operands in, dense row-major results out.
+  std::vector<Bytes> run(const std::vector<Bytes> &operands);
+  /// The weight form of a routine that has one, as the transform kernel and as
+  /// the compiler computes it.
+  Bytes transformed(const std::vector<Bytes> &operands);
+  Bytes transformedHere(const std::vector<Bytes> &operands) const;
+  const codegen::KernelInfo &transformInfo() const { return transform_.info; }
+  /// Gets ready to run the kernel (or that of its weight form) on this machine,
+  /// tiles split over `threads`: the result runs it once and returns the
+  /// seconds that took.
+  std::function<double()> stopwatch(const std::vector<Bytes> &operands,
+                                    int threads, bool transform = false);
+  /// The assembly of the module, for a reader.
+  static std::string assembly(llvm::StringRef text, llvm::StringRef target,
+                              llvm::StringRef routine = "");
+
+private:
+  /// A kernel in the code, and its operands' sizes in bytes, results first.
+  struct Entry {
+    uint32_t offset = 0;
+    codegen::KernelInfo info;
+    std::vector<int64_t> sizes;
+    size_t results = 1;
+  };
+  LayerKernel() = default;
+  std::vector<Bytes> packOperands(const std::vector<Bytes> &operands) const;
+  void findSizes();
+  /// Ends the program if the kernels' tiles do not write what they declare.
+  /// Once; not for code that another machine runs.
+  void checkTiles();
+  /// Results as they lie in memory.
+  std::vector<Bytes> run(const Entry &entry, const std::vector<Bytes> &packed);
+  std::vector<Bytes> runQemu(const Entry &entry,
+                             const std::vector<Bytes> &packed);
+
+  std::unique_ptr<mlir::MLIRContext> context_;
+  mlir::OwningOpRef<mlir::ModuleOp> source_;
+  mlir::Operation *layer_ = nullptr;
+  const codegen::CpuRoutine *routine_ = nullptr;
+  codegen::Target target_;
+  Entry kernel_, transform_;
+  std::optional<WeightForm> form_;
+  std::vector<char> code_;
+  void *mapped_ = nullptr;
+  bool areTilesChecked_ = false;
+};
+
+/// compile + run; the error message ends the program (a test has nothing left).
+std::vector<Bytes> runLayer(llvm::StringRef text,
+                            const std::vector<Bytes> &inputs,
+                            llvm::StringRef target = "host",
+                            llvm::StringRef routine = "");
+
+/// The targets that tests go through on this machine.
+std::vector<std::string> testTargets();
+
+} // namespace nnv12::test
+
+#endif // NNV12_TEST_UNIT_COMPILER_CODEGEN_KERNELTEST_H

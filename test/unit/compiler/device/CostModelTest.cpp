@@ -1,0 +1,198 @@
+//===- CostModelTest.cpp - Measured and predicted times -------------------===//
+
+#include "compiler/device/CostModel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+using namespace nnv12;
+using namespace nnv12::device;
+
+static DeviceProfile sample() {
+  DeviceProfile p;
+  p.name = "sample";
+  p.big = {"big", 4, 100, 10};
+  p.little = {"little", 4, 20, 2};
+  p.threadScaling = 0.5;
+  p.efficiency = {{"", {0.5, 0.5, 10}}};
+  return p;
+}
+
+TEST(Cost, predicted) {
+  DeviceProfile p = sample();
+  // 2 * 25e6 / (0.5 * 100e9) s = 1 ms, and 10 us.
+  KernelFeatures compute = {"conv", "", 25e6, 0, 1000};
+  EXPECT_DOUBLE_EQ(cost(p, compute, 1).milliseconds, 1.01);
+  EXPECT_FALSE(cost(p, compute, 1).measured);
+  EXPECT_DOUBLE_EQ(littleCost(p, compute).milliseconds, 5.05);
+  // 10e6 / (0.5 * 10e9) s = 2 ms.
+  KernelFeatures memory = {"conv", "", 25e6, 10e6, 1000};
+  EXPECT_DOUBLE_EQ(cost(p, memory, 1).milliseconds, 2.01);
+  EXPECT_DOUBLE_EQ(littleCost(p, memory).milliseconds, 10.05);
+  // Without little cores a preparation lane is a big one.
+  p.little.count = 0;
+  EXPECT_DOUBLE_EQ(littleCost(p, memory).milliseconds, 2.01);
+}
+
+TEST(Cost, threadsAndTiles) {
+  DeviceProfile p = sample();
+  EXPECT_EQ(speedup(p, 1, 100), 1);
+  EXPECT_EQ(speedup(p, 3, 99), 2); // 1 + 2 * 0.5
+  EXPECT_EQ(speedup(p, 0, 99), 1);
+  EXPECT_EQ(speedup(p, 16, 100), 2.5); // four cores
+  EXPECT_EQ(speedup(p, 4, 1), 1);
+  EXPECT_EQ(speedup(p, 4, 2), 1.5);
+  EXPECT_EQ(speedup(p, 2, 3), 1.5 * 0.75); // the second round has one tile
+  KernelFeatures kernel = {"conv", "", 25e6, 0, 99};
+  EXPECT_DOUBLE_EQ(cost(p, kernel, 3).milliseconds, 0.51);
+}
+
+TEST(Cost, measured) {
+  DeviceProfile p = sample();
+  p.kernels["f"] = {{8, 5}, 30};
+  p.kernels["g"] = {{8}, 0};
+  KernelFeatures f = {"conv", "f", 25e6, 0, 3000}, g = f;
+  g.fingerprint = "g";
+  EXPECT_EQ(cost(p, f, 1).milliseconds, 8);
+  EXPECT_TRUE(cost(p, f, 1).measured);
+  EXPECT_EQ(cost(p, f, 2).milliseconds, 5);
+  EXPECT_DOUBLE_EQ(cost(p, f, 3).milliseconds, 5 * 1.5 / 2);
+  EXPECT_EQ(littleCost(p, f).milliseconds, 30);
+  EXPECT_TRUE(littleCost(p, f).measured);
+  EXPECT_DOUBLE_EQ(littleCost(p, g).milliseconds,
+                   40); // as predicted: five times
+  EXPECT_FALSE(littleCost(p, g).measured);
+}
+
+TEST(Cost, missingKernels) {
+  DeviceProfile p = sample();
+  p.kernels["f"] = {{8}, 0};
+  std::vector<KernelFeatures> kernels = {
+      {"a", "f", 1, 1, 1}, {"b", "g", 1, 1, 1}, {"c", "", 1, 1, 1}};
+  EXPECT_EQ(missingKernels(p, kernels), "");
+  p.measured = true;
+  EXPECT_EQ(missingKernels(p, kernels),
+            "device profile 'sample': kernels: 2 of 3 were not measured "
+            "(first: b, g), expected "
+            "all; run nnv12-tune for this model");
+  kernels.resize(1);
+  EXPECT_EQ(missingKernels(p, kernels), "");
+}
+
+TEST(SearchDevice, lanesByCores) {
+  DeviceProfile p = sample();
+  p.readMBps = 500;
+  p.readLatencyUs = 20;
+  p.mapUsPerMB = 100;
+  p.mapLittleUsPerMB = 300;
+  search::Device d = searchDevice(p, 4);
+  EXPECT_EQ(d.preparationLanes,
+            std::vector<search::Core>(4, search::Core::Little));
+  EXPECT_EQ(d.cpus, 8u);
+  EXPECT_EQ(d.executeThreads, 4u);
+  EXPECT_DOUBLE_EQ(d.readBandwidth, 5e5);
+  EXPECT_DOUBLE_EQ(d.readLatency, 0.02);
+  EXPECT_DOUBLE_EQ(d.mapPerByte.big * 1e6, 0.1);
+  EXPECT_DOUBLE_EQ(d.mapPerByte.little * 1e6, 0.3);
+  // One kind of core: those that do not execute, and one at least.
+  p.little.count = 0;
+  EXPECT_EQ(searchDevice(p, 1).preparationLanes.size(), 3u);
+  EXPECT_EQ(searchDevice(p, 3).preparationLanes.size(), 1u);
+  EXPECT_EQ(searchDevice(p, 4).preparationLanes,
+            std::vector<search::Core>(1, search::Core::Big));
+  EXPECT_EQ(searchDevice(p, 0).executeThreads, 1u);
+}
+
+/// A device whose true coefficients are known, "measured" with noise.
+namespace {
+struct Synthetic {
+  DeviceProfile truth;
+  std::vector<KernelFeatures> features;
+
+  explicit Synthetic(unsigned kernels, double noise) {
+    truth = builtinProfile("x86-64", "x86-64-v3");
+    truth.efficiency = {{"", {0.1, 0.3, 2}},
+                        {"conv.direct", {0.35, 0.5, 4}},
+                        {"conv.winograd4", {0.2, 0.3, 12}},
+                        {"matmul", {0.3, 0.9, 3}}};
+    std::mt19937 random(3);
+    auto between = [&](double low, double high) {
+      return low + (high - low) * double(random() % 10007) / 10006;
+    };
+    const char *routines[] = {"conv.direct.nChw16c.t14",
+                              "conv.winograd4.nChw16c", "matmul.panels"};
+    for (unsigned i = 0; i < kernels; ++i) {
+      KernelFeatures f = {routines[i % 3], "k" + std::to_string(i),
+                          std::pow(10, between(5, 9)),
+                          std::pow(10, between(4, 7.5)), 64};
+      features.push_back(f);
+      truth.kernels[f.fingerprint] = {
+          {cost(truth, {f.routine, "", f.multiplyAdds, f.bytes, f.tiles}, 1)
+               .milliseconds *
+           std::exp(between(-noise, noise))},
+          0};
+    }
+  }
+};
+} // namespace
+
+TEST(Fit, predictsWhatWasNotMeasured) {
+  Synthetic device(120, 0.1);
+  // The profile knows half of the kernels and the built-in coefficients.
+  DeviceProfile p = builtinProfile("x86-64", "x86-64-v3");
+  for (unsigned i = 0; i < 60; ++i)
+    p.kernels["k" + std::to_string(i)] =
+        device.truth.kernels["k" + std::to_string(i)];
+  Fit fit = fitEfficiency(p, device.features);
+  EXPECT_EQ(fit.kernels, 60u);
+  EXPECT_GT(fit.errorBefore, 0.3);
+  EXPECT_LT(fit.errorAfter, 0.07);
+  std::vector<double> errors;
+  for (unsigned i = 60; i < 120; ++i) {
+    const KernelFeatures &f = device.features[i];
+    Cost predicted = cost(p, f, 1);
+    EXPECT_FALSE(predicted.measured);
+    errors.push_back(std::abs(predicted.milliseconds /
+                                  device.truth.kernels[f.fingerprint].big[0] -
+                              1));
+  }
+  std::sort(errors.begin(), errors.end());
+  printf("median relative error: %.3f before, %.3f after, %.3f of kernels that "
+         "were not measured\n",
+         fit.errorBefore, fit.errorAfter, errors[30]);
+  EXPECT_LT(errors[30], 0.1);
+  EXPECT_LT(errors[54], 0.5);
+  // What it found can be written and read.
+  std::string error;
+  EXPECT_TRUE(parseProfile(printProfile(p), "p", error)) << error;
+}
+
+TEST(Fit, familiesWithoutMeasurementsAreScaled) {
+  DeviceProfile p = sample();
+  p.efficiency = {{"", {0.5, 0.5, 0}},
+                  {"conv.direct", {0.8, 0.5, 0}},
+                  {"pool", {0.4, 0.2, 0}},
+                  {"conv.direct.nChw16c.t8", {0.1, 0.1, 0}}};
+  // Twice as slow as predicted by 0.8 of the peak.
+  KernelFeatures f = {"conv.direct.nChw16c", "f", 40e6, 0, 1};
+  p.kernels["f"] = {{2}, 0};
+  Fit fit = fitEfficiency(p, {f, f});
+  EXPECT_EQ(fit.kernels, 1u);
+  EXPECT_DOUBLE_EQ(fit.errorBefore, 0.5);
+  EXPECT_LT(fit.errorAfter, 1e-3);
+  EXPECT_NEAR(p.efficiencyOf("conv.direct.nChw16c").compute, 0.4, 1e-3);
+  EXPECT_NEAR(p.efficiencyOf("conv.direct.nChw16c.t8").compute, 0.4, 1e-3);
+  EXPECT_NEAR(p.efficiencyOf("pool.nChw16c").compute, 0.2, 1e-3);
+  EXPECT_NEAR(p.efficiencyOf("pool.nChw16c").memory, 0.1, 1e-3);
+}
+
+TEST(Fit, nothingMeasured) {
+  DeviceProfile p = sample();
+  std::string before = printProfile(p);
+  Fit fit = fitEfficiency(p, {{"conv", "f", 1, 1, 1}, {"conv", "", 1, 1, 1}});
+  EXPECT_EQ(fit.kernels, 0u);
+  EXPECT_EQ(printProfile(p), before);
+}

@@ -1,0 +1,234 @@
+//===- ProfileTest.cpp - Device profiles are read, written and refused ----===//
+
+#include "compiler/device/DeviceProfile.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+using namespace nnv12::device;
+
+static DeviceProfile sample() {
+  DeviceProfile p = builtinProfile("x86-64", "x86-64-v3");
+  p.identity = "A CPU x 4";
+  p.measured = true;
+  p.little = {"small", 4, 10.1, 3};
+  p.readMBps = 123.456789012345678;
+  p.zstdLittleMBps = 1.0 / 3;
+  p.zstdStartUs = 250;
+  p.tinyStartUs = 200;
+  p.startUsPerLayer = 2.5;
+  p.startUsPerMB = 150;
+  p.laneStartUs = 40;
+  p.firstRun = 1.25;
+  p.arrival = {{0.5, 900}, {4, 4000.5}};
+  p.kernels["00112233445566778899aabbccddeeff"] = {{1.5, 0.8}, 7};
+  p.kernels["f"] = {{0.1}, 0};
+  return p;
+}
+
+static std::string faultOf(const std::string &text) {
+  std::string error;
+  EXPECT_FALSE(parseProfile(text, "p.json", error));
+  EXPECT_EQ(error.find('\n'), std::string::npos);
+  return error;
+}
+
+/// The sample's text with one piece replaced.
+static std::string faultWith(const std::string &from, const std::string &to) {
+  std::string text = printProfile(sample());
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return faultOf(text.replace(at, from.size(), to));
+}
+
+TEST(Profile, roundTrip) {
+  std::string text = printProfile(sample()), error;
+  auto p = parseProfile(text, "p.json", error);
+  ASSERT_TRUE(p) << error;
+  EXPECT_EQ(printProfile(*p), text);
+  EXPECT_EQ(p->readMBps, sample().readMBps);
+  EXPECT_EQ(p->zstdLittleMBps, 1.0 / 3);
+  EXPECT_EQ(p->zstdStartUs, 250);
+  EXPECT_EQ(p->tinyStartUs, 200);
+  EXPECT_EQ(p->startUsPerLayer, 2.5);
+  EXPECT_EQ(p->firstRun, 1.25);
+  EXPECT_EQ(p->startUsPerMB, 150);
+  EXPECT_EQ(p->laneStartUs, 40);
+  ASSERT_EQ(p->arrival.size(), 2u);
+  EXPECT_EQ(p->arrival[1].megabytes, 4);
+  EXPECT_EQ(p->arrival[1].us, 4000.5);
+  EXPECT_EQ(p->little.count, 4u);
+  EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].big,
+            (std::vector<double>{1.5, 0.8}));
+  EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].little, 7);
+}
+
+TEST(Profile, startDependsOnLayersWeightsAndThreads) {
+  DeviceProfile p;
+  p.startUs = 500;
+  p.startUsPerLayer = 2;
+  p.startUsPerMB = 100;
+  p.laneStartUs = 50;
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1e6, 1), 500 + 20 + 100);
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1e6, 3), 500 + 20 + 100 + 2 * 50);
+  EXPECT_DOUBLE_EQ(startUs(p, 0, 1e9, 1), startUs(p, 0, 1e8, 1))
+      << "only some is asked for early";
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1000, 1), 500 + 20 + 0.1);
+  p.tinyStartUs = 300;
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1000, 1), 320);
+}
+
+TEST(Profile, unknownFieldsAreIgnored) {
+  std::string text = printProfile(sample()), error;
+  text.replace(text.find("{"), 1, "{\"comment\": [\"anything\"],");
+  EXPECT_TRUE(parseProfile(text, "p.json", error)) << error;
+}
+
+TEST(Profile, refused) {
+  EXPECT_EQ(faultOf(""),
+            "p.json: found an empty file, expected a device profile");
+  EXPECT_EQ(
+      faultOf("[1]"),
+      "p.json: found an array, expected a device profile (a JSON object)");
+  EXPECT_EQ(faultOf("hello"), "p.json: found text that is not JSON or ends too "
+                              "soon, expected a device profile");
+  EXPECT_EQ(faultOf("{}"),
+            "p.json: version: is missing (is this a device profile?)");
+  EXPECT_EQ(faultWith("\"version\": 1", "\"version\": 2"),
+            "p.json: version: found 2, expected 1");
+  EXPECT_EQ(faultWith("\"version\": 1", "\"version\": \"1\""),
+            "p.json: version: found \"1\", expected 1");
+  EXPECT_EQ(
+      faultWith("\"architecture\": \"x86-64\"", "\"architecture\": \"riscv\""),
+      "p.json: architecture: found \"riscv\", expected 'x86-64' or 'aarch64'");
+  EXPECT_EQ(
+      faultWith("\"target\": \"x86-64-v3\"", "\"target\": \"aarch64\""),
+      "p.json: target: found \"aarch64\", expected 'x86-64-v4' or 'x86-64-v3'");
+  EXPECT_EQ(faultWith("\"readLatencyUs\"", "\"latency\""),
+            "p.json: storage.readLatencyUs: is missing");
+  EXPECT_EQ(faultWith("\"kernels\"", "\"k\""), "p.json: kernels: is missing");
+  EXPECT_EQ(faultWith("\"readMBps\": 123.45", "\"readMBps\": -123.45"),
+            "p.json: storage.readMBps: found -123.45678901234568, expected a "
+            "number, at least 1e-6");
+  // Smaller rates would give times that are no numbers.
+  EXPECT_EQ(
+      faultWith("\"readMBps\": 123.45678901234568", "\"readMBps\": 1e-300"),
+      "p.json: storage.readMBps: found 1e-300, expected a number, at least "
+      "1e-6");
+  EXPECT_EQ(faultWith("\"threadScaling\": 0.9", "\"threadScaling\": null"),
+            "p.json: threadScaling: found null, expected a number from 0 to 1");
+  EXPECT_EQ(faultWith("\"measured\": true", "\"measured\": 1"),
+            "p.json: measured: found 1, expected true or false");
+  EXPECT_EQ(
+      faultWith("\"identity\": \"A CPU x 4\"", "\"identity\": \"\""),
+      "p.json: identity: found \"\", expected the device that was measured");
+  EXPECT_EQ(faultWith("\"count\": 4", "\"count\": 0"),
+            "p.json: cores.big.count: found 0, expected a whole number from 1 "
+            "to 1024");
+  EXPECT_EQ(faultWith("0.8\n", "-0.8\n"),
+            "p.json: kernels.00112233445566778899aabbccddeeff.big: "
+            "found -0.8, expected times above 0");
+  EXPECT_EQ(faultWith("\"little\": 7.0", "\"little\": \"fast\""),
+            "p.json: kernels.00112233445566778899aabbccddeeff.little: found "
+            "\"fast\", expected a "
+            "number, at least 0");
+  EXPECT_EQ(faultWith("4000.5\n", "800\n"),
+            "p.json: storage.arrival: found 800, expected pairs of megabytes "
+            "and microseconds, "
+            "both ascending from 0");
+  EXPECT_EQ(faultWith("4000.5\n", "\"soon\"\n"),
+            "p.json: storage.arrival: found an array, expected pairs of "
+            "megabytes and "
+            "microseconds, both ascending from 0");
+  // JSON knows neither NaN nor infinity.
+  EXPECT_EQ(faultWith("\"threadScaling\": 0.9", "\"threadScaling\": NaN"),
+            "p.json: found text that is not JSON or ends too soon, expected a "
+            "device profile");
+  EXPECT_EQ(faultWith("\"threadScaling\": 0.9", "\"threadScaling\": 1e999"),
+            "p.json: found text that is not JSON or ends too soon, expected a "
+            "device profile");
+  EXPECT_EQ(faultWith("\"readLatencyUs\": 100.0", "\"readLatencyUs\": 1e300"),
+            "p.json: storage.readLatencyUs: found 1e+300, expected a number, "
+            "at least 0");
+}
+
+TEST(Profile, truncatedOrDamagedAnywhere) {
+  // Every prefix is refused with one line; any changed byte is refused or read.
+  std::string text = printProfile(sample());
+  text.pop_back();
+  for (size_t n = 0; n < text.size(); ++n)
+    EXPECT_NE(faultOf(text.substr(0, n)), "");
+  for (size_t n = 0; n < text.size(); ++n)
+    for (char c : {'"', '{', '9', '-', '\0', '\xff'}) {
+      std::string changed = text, error;
+      changed[n] = c;
+      if (!parseProfile(changed, "p.json", error)) {
+        EXPECT_NE(error, "");
+        EXPECT_EQ(error.find('\n'), std::string::npos);
+      }
+    }
+}
+
+TEST(Profile, files) {
+  char folder[] = "/tmp/nnv12-profile-XXXXXX";
+  ASSERT_TRUE(mkdtemp(folder));
+  std::string path = std::string(folder) + "/device.json", error;
+  EXPECT_EQ(writeProfile(sample(), path), "");
+  auto p = readProfile(path, error);
+  ASSERT_TRUE(p) << error;
+  EXPECT_EQ(printProfile(*p), printProfile(sample()));
+
+  EXPECT_FALSE(readProfile(path + ".none", error));
+  EXPECT_EQ(error, path + ".none: cannot open: No such file or directory");
+  EXPECT_FALSE(readProfile(folder, error));
+  EXPECT_EQ(error.find(folder), 0u) << error;
+
+  // What would be refused is not written, and what was there stays.
+  DeviceProfile bad = sample();
+  bad.readMBps = 0;
+  EXPECT_EQ(
+      writeProfile(bad, path),
+      path + ": storage.readMBps: found 0.0, expected a number, at least 1e-6");
+  EXPECT_TRUE(readProfile(path, error));
+  EXPECT_NE(writeProfile(sample(), std::string(folder) + "/none/device.json"),
+            "");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Profile, foreignDevice) {
+  DeviceProfile p = sample();
+  EXPECT_EQ(foreignDevice(p, "A CPU x 4"), "");
+  EXPECT_EQ(foreignDevice(p, "Another x 2"),
+            "device profile 'ordinary x86-64-v3': identity: found 'A CPU x 4', "
+            "expected "
+            "'Another x 2', this machine");
+  p.measured = false;
+  EXPECT_EQ(foreignDevice(p, "Another x 2"), "");
+  EXPECT_NE(hostIdentity().find(" x "), std::string::npos);
+}
+
+TEST(Profile, builtinOnesAreValid) {
+  for (auto [architecture, target] : {std::pair{"x86-64", "x86-64-v4"},
+                                      {"x86-64", "x86-64-v3"},
+                                      {"aarch64", "aarch64"}}) {
+    std::string error;
+    EXPECT_TRUE(parseProfile(printProfile(builtinProfile(architecture, target)),
+                             "builtin", error))
+        << error;
+  }
+}
+
+TEST(Profile, longestPrefixCounts) {
+  DeviceProfile p;
+  p.efficiency = {
+      {"", {1, 1, 1}}, {"conv", {2, 1, 1}}, {"conv.direct", {3, 1, 1}}};
+  EXPECT_EQ(p.efficiencyOf("conv.direct.nChw16c").compute, 3);
+  EXPECT_EQ(p.efficiencyOf("conv.direct").compute, 3);
+  EXPECT_EQ(p.efficiencyOf("conv.directly").compute, 2);
+  EXPECT_EQ(p.efficiencyOf("conv").compute, 2);
+  EXPECT_EQ(p.efficiencyOf("convert").compute, 1);
+  EXPECT_EQ(p.efficiencyOf("").compute, 1);
+}

@@ -1,0 +1,97 @@
+//===- ArenaPlanTest.cpp - The arena against brute force ------------------===//
+
+#include "compiler/layers/ArenaPlan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+using namespace nnv12;
+
+static bool meet(const Lifetime &a, const Lifetime &b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+/// The most bytes that live at once: no plan can be smaller.
+static uint64_t lowerBound(const std::vector<Lifetime> &buffers,
+                           uint64_t alignment) {
+  uint64_t most = 0;
+  for (const Lifetime &at : buffers) {
+    uint64_t sum = 0;
+    for (const Lifetime &b : buffers)
+      if (b.first <= at.first && at.first <= b.last)
+        sum += (b.size + alignment - 1) / alignment * alignment;
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+/// The smallest arena over all orders of placing each buffer as low as it goes;
+/// some order is optimal.
+static uint64_t optimum(const std::vector<Lifetime> &buffers,
+                        uint64_t alignment) {
+  std::vector<size_t> order(buffers.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  uint64_t best = UINT64_MAX;
+  do {
+    std::vector<uint64_t> offset(buffers.size());
+    uint64_t size = 0;
+    for (size_t n = 0; n < order.size(); ++n) {
+      const Lifetime &b = buffers[order[n]];
+      uint64_t at = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t m = 0; m < n; ++m) {
+          const Lifetime &o = buffers[order[m]];
+          uint64_t end = offset[order[m]] +
+                         (o.size + alignment - 1) / alignment * alignment;
+          if (meet(b, o) && at < end && offset[order[m]] < at + b.size) {
+            at = end;
+            moved = true;
+          }
+        }
+      }
+      offset[order[n]] = at;
+      size =
+          std::max(size, at + (b.size + alignment - 1) / alignment * alignment);
+    }
+    best = std::min(best, size);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+TEST(ArenaPlan, empty) { EXPECT_EQ(planArena({}).size, 0u); }
+
+TEST(ArenaPlan, reusesWhatIsDead) {
+  ArenaPlan plan = planArena({{100, 0, 1}, {100, 1, 2}, {100, 2, 3}});
+  EXPECT_EQ(plan.size, 256u);
+  EXPECT_EQ(plan.offsets[0], plan.offsets[2]);
+}
+
+TEST(ArenaPlan, randomAgainstBruteForce) {
+  std::mt19937 random(1);
+  double worst = 1;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Lifetime> buffers;
+    for (int i = 0; i < 6; ++i) {
+      int64_t first = random() % 8;
+      buffers.push_back(
+          {random() % 1000, first, first + int64_t(random() % 4)});
+    }
+    ArenaPlan plan = planArena(buffers, 64);
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      EXPECT_EQ(plan.offsets[i] % 64, 0u);
+      EXPECT_LE(plan.offsets[i] + buffers[i].size, plan.size);
+      for (size_t j = 0; j < i; ++j)
+        EXPECT_TRUE(!meet(buffers[i], buffers[j]) ||
+                    plan.offsets[i] + buffers[i].size <= plan.offsets[j] ||
+                    plan.offsets[j] + buffers[j].size <= plan.offsets[i]);
+    }
+    EXPECT_GE(plan.size, lowerBound(buffers, 64));
+    worst = std::max(worst, double(plan.size) /
+                                std::max<uint64_t>(64, optimum(buffers, 64)));
+  }
+  EXPECT_LE(worst, 1.5);
+}

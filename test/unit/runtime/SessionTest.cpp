@@ -1,0 +1,334 @@
+//===- SessionTest.cpp - The runtime through its C and C++ API ------------===//
+#include "artifact/CpuFeatures.h"
+#include "artifact/Verifier.h"
+#include "artifact/Writer.h"
+#include "runtime/include/nnv12.hpp"
+#include "test/unit/sample/SampleBundle.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <thread>
+
+using namespace nnv12;
+using namespace nnv12::test;
+
+namespace {
+
+/// A sample bundle in a file, and buffers for it.
+class SessionTest : public testing::Test {
+protected:
+  void make(size_t tiles) {
+    sample = std::make_unique<Sample>(tiles);
+    path = folder.file("a.nnv");
+    ASSERT_EQ(artifact::writeBundle(sample->bundle, path), "");
+  }
+  void SetUp() override { make(3); }
+
+  /// Runs once with inputs that depend on `seed` and checks every element.
+  testing::AssertionResult runs(Session &session, int seed) {
+    size_t n = sample->elements();
+    std::vector<float> x(n), y(n, -1);
+    for (size_t i = 0; i < n; ++i)
+      x[i] = float((i * 31 + seed) % 97);
+    session.run({{x.data(), n * 4}}, {{y.data(), n * 4}});
+    for (size_t i = 0; i < n; ++i)
+      if (y[i] != sample->expected(i, x[i]))
+        return testing::AssertionFailure()
+               << "element " << i << ": found " << y[i] << ", expected "
+               << sample->expected(i, x[i]);
+    return testing::AssertionSuccess();
+  }
+
+  std::string openError(const nnv12_open_options *options,
+                        nnv12_status expected) {
+    nnv12_bundle *bundle = reinterpret_cast<nnv12_bundle *>(1);
+    nnv12_error error = {};
+    EXPECT_EQ(nnv12_bundle_open(path.c_str(), options, &bundle, &error),
+              expected);
+    EXPECT_EQ(error.status, expected);
+    EXPECT_EQ(bundle, nullptr);
+    return error.message;
+  }
+
+  TemporaryFolder folder;
+  std::unique_ptr<Sample> sample;
+  std::string path;
+};
+
+SessionOptions threads(uint32_t n) {
+  SessionOptions options;
+  options.threads = n;
+  return options;
+}
+
+} // namespace
+
+TEST_F(SessionTest, Describes) {
+  Bundle bundle(path);
+  EXPECT_EQ(bundle.numInputs(), 1u);
+  EXPECT_STREQ(bundle.input(0).name, "x");
+  EXPECT_EQ(bundle.input(0).type, NNV12_F32);
+  EXPECT_EQ(bundle.input(0).rank, 2u);
+  EXPECT_EQ(bundle.input(0).shape[0], 3);
+  EXPECT_EQ(bundle.output(0).byte_size, 3 * tileSize * 4);
+  EXPECT_EQ(nnv12_bundle_input(bundle.get(), 1), nullptr);
+  EXPECT_EQ(nnv12_bundle_output(bundle.get(), 1), nullptr);
+  nnv12_bundle_info info = bundle.info();
+  EXPECT_STREQ(info.model, "sample");
+  EXPECT_STREQ(info.target, artifact::hostArchitecture());
+  EXPECT_EQ(info.num_operations, 3u);
+  EXPECT_EQ(info.scratch_size, 64u);
+  EXPECT_FALSE(info.is_signed);
+  EXPECT_STREQ(bundle.operation(1).layer, "layer1");
+  EXPECT_STREQ(bundle.operation(1).kernel, "mul");
+  nnv12_operation_info operation = {sizeof operation, nullptr, nullptr, 0};
+  EXPECT_EQ(nnv12_bundle_get_operation(bundle.get(), 3, &operation),
+            NNV12_INVALID_ARGUMENT);
+}
+
+TEST_F(SessionTest, RunsAtAnyThreadCount) {
+  for (size_t tiles : {1, 2, 3, 100, 1000}) {
+    make(tiles);
+    Bundle bundle(path);
+    for (uint32_t n : {1, 2, 3, 8}) {
+      Session session(bundle, threads(n));
+      EXPECT_EQ(session.threads(), n);
+      for (int i = 0; i < 20; ++i)
+        ASSERT_TRUE(runs(session, i)) << tiles << " tiles, " << n << " threads";
+    }
+  }
+}
+
+TEST_F(SessionTest, WorkersWakeUp) {
+  make(64);
+  Bundle bundle(path);
+  SessionOptions options = threads(3);
+  options.pinThreads = true;
+  Session session(bundle, options);
+  for (int i = 0; i < 5; ++i) {
+    // Longer than workers spin.
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    ASSERT_TRUE(runs(session, i));
+  }
+}
+
+TEST_F(SessionTest, BundleMayBeClosedFirst) {
+  auto bundle = std::make_unique<Bundle>(path);
+  Session one(*bundle, threads(2)), two(*bundle, threads(1));
+  bundle.reset();
+  EXPECT_TRUE(runs(one, 1));
+  EXPECT_TRUE(runs(two, 2));
+}
+
+TEST_F(SessionTest, FileMayBeReplaced) {
+  Bundle bundle(path);
+  Session session(bundle, threads(1));
+  ASSERT_EQ(artifact::writeBundle(Sample(7).bundle, path), "");
+  EXPECT_TRUE(runs(session, 1));
+  unlink(path.c_str());
+  EXPECT_TRUE(runs(session, 2));
+}
+
+TEST_F(SessionTest, FromMemory) {
+  AlignedCopy image(readFile(path));
+  Bundle bundle(image.data, image.size);
+  EXPECT_FALSE(bundle.info().code_is_mapped);
+  Session session(bundle, threads(2));
+  EXPECT_TRUE(runs(session, 5));
+  EXPECT_THROW(Bundle(image.data + 1, image.size - 1), Error);
+  EXPECT_THROW(Bundle(nullptr, 0), Error);
+}
+
+TEST_F(SessionTest, SessionsOfOneBundleInManyThreads) {
+  make(40);
+  Bundle bundle(path);
+  std::vector<std::thread> users;
+  std::atomic<int> good{0};
+  for (int t = 0; t < 4; ++t)
+    users.emplace_back([&, t] {
+      Session session(bundle, threads(1 + t % 3));
+      for (int i = 0; i < 50; ++i)
+        good += bool(runs(session, i * 4 + t));
+    });
+  for (std::thread &user : users)
+    user.join();
+  EXPECT_EQ(good, 200);
+}
+
+TEST_F(SessionTest, OneSessionRunsOneAtATime) {
+  make(2000);
+  Bundle bundle(path);
+  Session session(bundle, threads(2));
+  std::atomic<int> busy{0}, ok{0};
+  std::vector<std::thread> users;
+  for (int t = 0; t < 3; ++t)
+    users.emplace_back([&] {
+      std::vector<float> x(sample->elements()), y(x.size());
+      nnv12_input in = {x.data(), x.size() * 4};
+      nnv12_output out = {y.data(), y.size() * 4};
+      for (int i = 0; i < 100; ++i) {
+        nnv12_status status =
+            nnv12_session_run(session.get(), &in, 1, &out, 1, nullptr);
+        (status == NNV12_OK ? ok : busy)++;
+        EXPECT_TRUE(status == NNV12_OK || status == NNV12_BUSY);
+      }
+    });
+  for (std::thread &user : users)
+    user.join();
+  EXPECT_EQ(ok + busy, 300);
+  EXPECT_GT(ok, 0);
+}
+
+TEST_F(SessionTest, Profile) {
+  Bundle bundle(path);
+  Session session(bundle, threads(1));
+  std::vector<uint64_t> times(3, ~0ull);
+  session.setProfile(times.data());
+  EXPECT_TRUE(runs(session, 1));
+  for (uint64_t time : times)
+    EXPECT_NE(time, ~0ull);
+  session.setProfile(nullptr);
+  times.assign(3, 7);
+  EXPECT_TRUE(runs(session, 1));
+  EXPECT_EQ(times[0], 7u);
+}
+
+#if defined(__x86_64__)
+TEST_F(SessionTest, FlushesDenormalsAndRestoresTheMode) {
+  make(1);
+  Bundle bundle(path);
+  Session session(bundle, threads(1));
+  std::vector<float> x(tileSize, 1e-40f), y(tileSize);
+  unsigned before = __builtin_ia32_stmxcsr();
+  session.run({{x.data(), 64}}, {{y.data(), 64}});
+  EXPECT_EQ(__builtin_ia32_stmxcsr() & ~0x3fu, before & ~0x3fu);
+  // Element 0 adds 0 and multiplies by 0.5.
+  EXPECT_EQ(y[0], 0.0f);
+}
+#endif
+
+TEST_F(SessionTest, WrongBuffers) {
+  Bundle bundle(path);
+  Session session(bundle, threads(1));
+  std::vector<float> x(sample->elements() + 1), y(sample->elements());
+  size_t size = sample->elements() * 4;
+  auto message = [&](nnv12_input in, uint32_t numIn, nnv12_output out,
+                     uint32_t numOut) {
+    nnv12_error error = {};
+    EXPECT_EQ(
+        nnv12_session_run(session.get(), &in, numIn, &out, numOut, &error),
+        NNV12_INVALID_ARGUMENT);
+    return std::string(error.message);
+  };
+  EXPECT_EQ(message({x.data(), size}, 0, {y.data(), size}, 1),
+            "inputs: found 0, expected 1");
+  EXPECT_EQ(message({x.data(), size}, 1, {y.data(), size}, 2),
+            "outputs: found 2, expected 1");
+  EXPECT_EQ(message({x.data(), size - 4}, 1, {y.data(), size}, 1),
+            "input 'x': size: found 188 bytes, expected 192");
+  EXPECT_EQ(message({x.data(), size}, 1, {nullptr, size}, 1),
+            "output 'y': data: found NULL, expected 192 bytes");
+  auto *odd = reinterpret_cast<char *>(x.data()) + 1;
+  EXPECT_NE(message({odd, size}, 1, {y.data(), size}, 1).find("multiple of 4"),
+            std::string::npos);
+}
+
+TEST_F(SessionTest, WrongOptions) {
+  Bundle bundle(path);
+  EXPECT_THROW(Session(bundle, threads(65)), Error);
+  nnv12_session_options unset = NNV12_SESSION_OPTIONS_INIT;
+  unset.struct_size = 0;
+  nnv12_session *session;
+  EXPECT_EQ(nnv12_session_create(bundle.get(), &unset, &session, nullptr),
+            NNV12_INVALID_ARGUMENT);
+  EXPECT_EQ(nnv12_session_create(nullptr, nullptr, &session, nullptr),
+            NNV12_INVALID_ARGUMENT);
+  nnv12_bundle *none;
+  EXPECT_EQ(nnv12_bundle_open(nullptr, nullptr, &none, nullptr),
+            NNV12_INVALID_ARGUMENT);
+  nnv12_bundle_close(nullptr);
+  nnv12_session_close(nullptr);
+}
+
+TEST_F(SessionTest, OlderCallersKnowLessOfAStruct) {
+  Bundle bundle(path);
+  nnv12_bundle_info info = {};
+  info.struct_size = offsetof(nnv12_bundle_info, producer);
+  nnv12_bundle_get_info(bundle.get(), &info);
+  EXPECT_STREQ(info.model, "sample");
+  EXPECT_EQ(info.producer, nullptr);
+}
+
+TEST_F(SessionTest, ChoosesByTarget) {
+  nnv12_open_options options = NNV12_OPEN_OPTIONS_INIT;
+  options.target = "z80";
+  EXPECT_EQ(openError(&options, NNV12_UNSUPPORTED),
+            path + ": target: found no z80, expected one of future, x86-64, "
+                   "aarch64");
+  options.target = artifact::hostArchitecture();
+  OpenOptions good;
+  good.target = options.target;
+  EXPECT_STREQ(Bundle(path, good).info().target, good.target);
+}
+
+TEST_F(SessionTest, NamesTheMissingFeature) {
+  for (artifact::Program &program : sample->bundle.programs)
+    program.features = {"quantum"};
+  ASSERT_EQ(artifact::writeBundle(sample->bundle, path), "");
+  EXPECT_NE(openError(nullptr, NNV12_UNSUPPORTED)
+                .find(std::string("; ") + artifact::hostArchitecture() +
+                      " needs quantum"),
+            std::string::npos);
+}
+
+TEST_F(SessionTest, BadFiles) {
+  path = folder.file("none.nnv");
+  EXPECT_EQ(openError(nullptr, NNV12_IO),
+            path + ": cannot open: No such file or directory");
+  path = folder.path;
+  EXPECT_EQ(openError(nullptr, NNV12_IO),
+            path + ": found a folder, expected a regular file");
+  path = folder.file("empty.nnv");
+  writeFile(path, "", 0);
+  EXPECT_EQ(openError(nullptr, NNV12_BAD_BUNDLE),
+            path + ": file: empty, expected a bundle");
+}
+
+TEST_F(SessionTest, DamagedCodeNeverRuns) {
+  std::vector<unsigned char> image = readFile(path);
+  // The x86-64 code is the first segment, the aarch64 code the second.
+  artifact::Fault fault;
+  AlignedCopy copy(image);
+  const auto *found = artifact::verifyBundle(copy.data, copy.size, fault);
+  ASSERT_NE(found, nullptr) << fault.text;
+  unsigned index = artifact::hostArchitecture()[0] == 'x' ? 0 : 1;
+  size_t offset = found->segments()->Get(index)->offset();
+  image[offset + 5] ^= 1;
+  writeFile(path, image.data(), image.size());
+  EXPECT_NE(openError(nullptr, NNV12_UNTRUSTED).find("(Code): digest"),
+            std::string::npos);
+}
+
+TEST_F(SessionTest, WeightsAreVerifiedWhenAsked) {
+  std::vector<unsigned char> image = readFile(path);
+  image.back() ^= 1;
+  writeFile(path, image.data(), image.size());
+  EXPECT_NO_THROW(Bundle{path});
+  nnv12_open_options options = NNV12_OPEN_OPTIONS_INIT;
+  options.verify_weights = 1;
+  EXPECT_NE(openError(&options, NNV12_UNTRUSTED).find("(Weights): digest"),
+            std::string::npos);
+}
+
+TEST_F(SessionTest, PublicKeyRefusesUnsigned) {
+  uint8_t key[32] = {};
+  nnv12_open_options options = NNV12_OPEN_OPTIONS_INIT;
+  options.public_key = key;
+  EXPECT_NE(openError(&options, NNV12_UNTRUSTED).find("signature: found none"),
+            std::string::npos);
+}
+
+TEST_F(SessionTest, MessagesAreOneLine) {
+  path = folder.file("a\nb.nnv");
+  EXPECT_EQ(openError(nullptr, NNV12_IO).find('\n'), std::string::npos);
+}

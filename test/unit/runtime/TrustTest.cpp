@@ -1,0 +1,224 @@
+//===- TrustTest.cpp - What a signature covers, and files that change -----===//
+#include "artifact/KeyFile.h"
+#include "artifact/Sodium.h"
+#include "artifact/Verifier.h"
+#include "artifact/Writer.h"
+#include "runtime/include/nnv12.hpp"
+#include "test/unit/sample/SampleBundle.h"
+
+#include <cstring>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace nnv12;
+using namespace nnv12::test;
+
+namespace {
+
+/// A bundle in a file that somebody else may write to.
+class TrustTest : public testing::Test {
+protected:
+  void SetUp() override {
+    path = folder.file("a.nnv");
+    uint8_t seed[32] = {1, 2, 3};
+    artifact::Fault fault;
+    std::string keyFile;
+    hasSodium = artifact::signWithSeed(seed, nullptr, 0, key, nullptr, fault);
+    if (hasSodium) {
+      keyFile = folder.file("k.key");
+      ASSERT_TRUE(artifact::writeKeyFile(
+          keyFile.c_str(), artifact::KeyKind::Secret, seed, fault));
+    }
+    ASSERT_EQ(artifact::writeBundle(sample.bundle, path, keyFile), "");
+    image = readFile(path);
+    memcpy(&header, image.data(), sizeof header);
+    AlignedCopy copy(image);
+    const bundle::Bundle *read =
+        artifact::verifyBundle(copy.data, copy.size, fault);
+    ASSERT_NE(read, nullptr) << fault.text;
+    for (const bundle::Segment *segment : *read->segments())
+      segments.push_back({segment->offset(), segment->size()});
+  }
+
+  /// Fills bytes of the file, in place, with `value`.
+  void overwrite(uint64_t offset, uint64_t size, int value) {
+    std::vector<unsigned char> bytes(size, static_cast<unsigned char>(value));
+    int file = ::open(path.c_str(), O_WRONLY);
+    ASSERT_EQ(pwrite(file, bytes.data(), size, static_cast<off_t>(offset)),
+              static_cast<ssize_t>(size));
+    ::close(file);
+  }
+  void overwriteCode() {
+    for (int i : {0, 1})
+      overwrite(segments[i].first, segments[i].second, 0xcc);
+  }
+  void overwriteHead() {
+    overwrite(0, sizeof header + header.metadataSize, 0xff);
+  }
+
+  testing::AssertionResult runs(const Bundle &bundle) {
+    SessionOptions options;
+    options.threads = 2;
+    Session session(bundle, options);
+    size_t n = sample.elements();
+    std::vector<float> x(n), y(n, -1);
+    for (size_t i = 0; i < n; ++i)
+      x[i] = float(i % 13);
+    session.run({{x.data(), n * 4}}, {{y.data(), n * 4}});
+    for (size_t i = 0; i < n; ++i)
+      if (y[i] != sample.expected(i, x[i]))
+        return testing::AssertionFailure() << "element " << i;
+    return testing::AssertionSuccess();
+  }
+
+  std::string openError(const OpenOptions &options) {
+    try {
+      Bundle bundle(path, options);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  TemporaryFolder folder;
+  Sample sample;
+  std::string path;
+  std::vector<unsigned char> image;
+  artifact::Header header;
+  std::vector<std::pair<uint64_t, uint64_t>> segments;
+  uint8_t key[32];
+  bool hasSodium = false;
+};
+
+OpenOptions copying(nnv12_copying when) {
+  OpenOptions options;
+  options.copying = when;
+  return options;
+}
+
+} // namespace
+
+TEST_F(TrustTest, CopiedCodeIsWhatWasChecked) {
+  Bundle bundle(path, copying(NNV12_COPY_ALWAYS));
+  EXPECT_FALSE(bundle.info().code_is_mapped);
+  overwriteCode();
+  overwriteHead();
+  EXPECT_TRUE(runs(bundle));
+  EXPECT_STREQ(bundle.info().model, "sample");
+  EXPECT_EQ(bundle.info().is_signed, hasSodium);
+  EXPECT_STREQ(bundle.input(0).name, "x");
+  EXPECT_STREQ(bundle.operation(2).layer, "layer2");
+  // Who opens it now sees what there is now.
+  EXPECT_NE(openError(copying(NNV12_COPY_ALWAYS)), "");
+}
+
+TEST_F(TrustTest, MemoryOfTheCallersIsCopiedToo) {
+  AlignedCopy memory(image);
+  Bundle bundle(memory.data, memory.size, copying(NNV12_COPY_ALWAYS));
+  memset(memory.data, 0xff, segments[0].first);
+  for (int i : {0, 1})
+    memset(memory.data + segments[i].first, 0xcc, segments[i].second);
+  EXPECT_TRUE(runs(bundle));
+  EXPECT_STREQ(bundle.input(0).name, "x");
+}
+
+TEST_F(TrustTest, CopiesWhereThereIsAKey) {
+  if (!hasSodium)
+    GTEST_SKIP() << "no libsodium";
+  OpenOptions options;
+  options.publicKey = key;
+  Bundle bundle(path, options);
+  EXPECT_FALSE(bundle.info().code_is_mapped);
+  overwriteCode();
+  overwriteHead();
+  EXPECT_TRUE(runs(bundle));
+}
+
+TEST_F(TrustTest, CopiesNothingUnlessAsked) {
+  OpenOptions options = copying(NNV12_COPY_NEVER);
+  options.publicKey = hasSodium ? key : nullptr;
+  // The same code from the file and from memory, where a file may be mapped.
+  bool isMapped = Bundle(path, options).info().code_is_mapped;
+  EXPECT_EQ(Bundle(path).info().code_is_mapped, isMapped);
+  EXPECT_TRUE(runs(Bundle(path, options)));
+}
+
+TEST_F(TrustTest, TheSignatureCoversTheWeights) {
+  if (!hasSodium)
+    GTEST_SKIP() << "no libsodium";
+  overwrite(segments[2].first + segments[2].second - 1, 1, 0xff);
+  OpenOptions options;
+  options.publicKey = key;
+  EXPECT_EQ(openError(options), path + ": segment 2 (Weights): digest does not "
+                                       "match (damaged)");
+  options.trustWeights = true;
+  EXPECT_EQ(openError(options), "");
+  EXPECT_EQ(openError({}), "") << "without a key, weights are not read";
+  options.verifyWeights = true;
+  EXPECT_EQ(openError(options),
+            path + ": weights: found verify_weights and trust_weights, "
+                   "expected one of them");
+}
+
+TEST_F(TrustTest, EveryByteThatMeansSomethingIsCovered) {
+  if (!hasSodium)
+    GTEST_SKIP() << "no libsodium";
+  OpenOptions options;
+  options.publicKey = key;
+  AlignedCopy copy(image);
+  auto opens = [&] {
+    try {
+      Bundle(copy.data, copy.size, options);
+    } catch (const Error &) {
+      return false;
+    }
+    return true;
+  };
+  ASSERT_TRUE(opens());
+  auto flip = [&](uint64_t begin, uint64_t end, uint64_t step) {
+    for (uint64_t i = begin; i < end; i += step) {
+      copy.data[i] ^= 0x10;
+      EXPECT_FALSE(opens()) << "byte " << i;
+      copy.data[i] ^= 0x10;
+    }
+  };
+  flip(0, sizeof header + header.metadataSize, 7);
+  unsigned own = Bundle(path).info().target[0] == 'x' ? 0 : 1;
+  for (unsigned i : {own, 2u})
+    flip(segments[i].first, segments[i].first + segments[i].second, 11);
+}
+
+TEST_F(TrustTest, OlderCallersKnowLessOfTheOptions) {
+  nnv12_open_options options;
+  memset(&options, 0xff, sizeof options);
+  options.struct_size = offsetof(nnv12_open_options, copying);
+  options.public_key = nullptr;
+  options.verify_weights = 1;
+  options.target = nullptr;
+  nnv12_bundle *bundle;
+  nnv12_error error;
+  EXPECT_EQ(nnv12_bundle_open(path.c_str(), &options, &bundle, &error),
+            NNV12_OK);
+  nnv12_bundle_close(bundle);
+  options = NNV12_OPEN_OPTIONS_INIT;
+  options.copying = nnv12_copying(3);
+  EXPECT_EQ(nnv12_bundle_open(path.c_str(), &options, &bundle, &error),
+            NNV12_INVALID_ARGUMENT);
+  EXPECT_EQ(std::string(error.message),
+            path + ": copying: found 3, expected at most 2");
+}
+
+TEST_F(TrustTest, AskingNothingOfNothing) {
+  nnv12_bundle_info info = {};
+  nnv12_operation_info operation = {};
+  nnv12_session_info session = {};
+  EXPECT_EQ(nnv12_bundle_num_inputs(nullptr), 0u);
+  EXPECT_EQ(nnv12_bundle_output(nullptr, 0), nullptr);
+  nnv12_bundle_get_info(nullptr, &info);
+  EXPECT_EQ(nnv12_bundle_get_operation(nullptr, 0, &operation),
+            NNV12_INVALID_ARGUMENT);
+  EXPECT_EQ(nnv12_session_threads(nullptr), 0u);
+  nnv12_session_get_info(nullptr, &session);
+  nnv12_session_set_profile(nullptr, nullptr);
+}

@@ -1,0 +1,33 @@
+//===- MakeSampleBundle.cpp - Writes a sample bundle ----------------------===//
+//
+//   make-sample-bundle FILE [TILES [KEY [LANES ROUNDS]]]
+//
+// With LANES one with a plan. An empty KEY signs nothing.
+//
+//===----------------------------------------------------------------------===//
+#include "artifact/Writer.h"
+#include "test/unit/sample/PlannedSample.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+int main(int argc, char **argv) {
+  if (argc < 2)
+    return 1;
+  auto number = [&](int i, unsigned otherwise) {
+    return argc > i ? static_cast<unsigned>(strtoul(argv[i], nullptr, 10))
+                    : otherwise;
+  };
+  std::unique_ptr<nnv12::test::Sample> sample;
+  if (argc > 4)
+    sample = std::make_unique<nnv12::test::PlannedSample>(
+        number(2, 3), number(4, 2), number(5, 1));
+  else
+    sample = std::make_unique<nnv12::test::Sample>(number(2, 3));
+  std::string error = nnv12::artifact::writeBundle(sample->bundle, argv[1],
+                                                   argc > 3 ? argv[3] : "");
+  if (!error.empty())
+    fprintf(stderr, "make-sample-bundle: %s\n", error.c_str());
+  return error.empty() ? 0 : 1;
+}

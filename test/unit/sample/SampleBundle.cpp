@@ -1,0 +1,131 @@
+//===- SampleBundle.cpp - A small bundle that runs on any host ------------===//
+#include "test/unit/sample/SampleBundle.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace nnv12::test {
+
+// Both blobs are what gcc -Os makes of
+//   void add(void *const *o, int64_t begin, int64_t end, void *scratch) {
+//     float *d = o[0]; const float *x = o[1], *y = o[2];
+//     for (int64_t i = begin * 16; i < end * 16; i++) d[i] = x[i] + y[i];
+//   }
+// of the same with *, and of a copy of o[1] to o[0] by way of scratch[0].
+static constexpr unsigned char x86Code[] = {
+    0x48, 0x8b, 0x07, 0x48, 0x8b, 0x4f, 0x08, 0x48, 0xc1, 0xe6, 0x04, 0x48,
+    0xc1, 0xe2, 0x04, 0x48, 0x8b, 0x7f, 0x10, 0x48, 0x39, 0xf2, 0x7e, 0x14,
+    0xf3, 0x0f, 0x10, 0x04, 0xb1, 0xf3, 0x0f, 0x58, 0x04, 0xb7, 0xf3, 0x0f,
+    0x11, 0x04, 0xb0, 0x48, 0xff, 0xc6, 0xeb, 0xe7, 0xc3, 0x48, 0x8b, 0x07,
+    0x48, 0x8b, 0x4f, 0x08, 0x48, 0xc1, 0xe6, 0x04, 0x48, 0xc1, 0xe2, 0x04,
+    0x48, 0x8b, 0x7f, 0x10, 0x48, 0x39, 0xf2, 0x7e, 0x14, 0xf3, 0x0f, 0x10,
+    0x04, 0xb1, 0xf3, 0x0f, 0x59, 0x04, 0xb7, 0xf3, 0x0f, 0x11, 0x04, 0xb0,
+    0x48, 0xff, 0xc6, 0xeb, 0xe7, 0xc3, 0x48, 0x8b, 0x07, 0x48, 0x8b, 0x7f,
+    0x08, 0x48, 0xc1, 0xe6, 0x04, 0x48, 0xc1, 0xe2, 0x04, 0x48, 0x39, 0xf2,
+    0x7e, 0x17, 0xf3, 0x0f, 0x10, 0x04, 0xb7, 0xf3, 0x0f, 0x11, 0x01, 0xf3,
+    0x0f, 0x10, 0x01, 0xf3, 0x0f, 0x11, 0x04, 0xb0, 0x48, 0xff, 0xc6, 0xeb,
+    0xe4, 0xc3};
+static constexpr uint32_t x86Entries[3] = {0x00, 0x2d, 0x5a};
+
+static constexpr unsigned char armCode[] = {
+    0x03, 0x10, 0x40, 0xa9, 0x21, 0xec, 0x7c, 0xd3, 0x00, 0x08, 0x40, 0xf9,
+    0x42, 0xec, 0x7c, 0xd3, 0x5f, 0x00, 0x01, 0xeb, 0x4c, 0x00, 0x00, 0x54,
+    0xc0, 0x03, 0x5f, 0xd6, 0x80, 0x78, 0x61, 0xbc, 0x01, 0x78, 0x61, 0xbc,
+    0x00, 0x28, 0x21, 0x1e, 0x60, 0x78, 0x21, 0xbc, 0x21, 0x04, 0x00, 0x91,
+    0xf8, 0xff, 0xff, 0x17, 0x03, 0x10, 0x40, 0xa9, 0x21, 0xec, 0x7c, 0xd3,
+    0x00, 0x08, 0x40, 0xf9, 0x42, 0xec, 0x7c, 0xd3, 0x5f, 0x00, 0x01, 0xeb,
+    0x4c, 0x00, 0x00, 0x54, 0xc0, 0x03, 0x5f, 0xd6, 0x80, 0x78, 0x61, 0xbc,
+    0x01, 0x78, 0x61, 0xbc, 0x00, 0x08, 0x21, 0x1e, 0x60, 0x78, 0x21, 0xbc,
+    0x21, 0x04, 0x00, 0x91, 0xf8, 0xff, 0xff, 0x17, 0x04, 0x00, 0x40, 0xa9,
+    0x21, 0xec, 0x7c, 0xd3, 0x42, 0xec, 0x7c, 0xd3, 0x5f, 0x00, 0x01, 0xeb,
+    0x4c, 0x00, 0x00, 0x54, 0xc0, 0x03, 0x5f, 0xd6, 0x00, 0x78, 0x61, 0xbc,
+    0x60, 0x00, 0x00, 0xbd, 0x60, 0x00, 0x40, 0xbd, 0x80, 0x78, 0x21, 0xbc,
+    0x21, 0x04, 0x00, 0x91, 0xf8, 0xff, 0xff, 0x17};
+static constexpr uint32_t armEntries[3] = {0x00, 0x34, 0x68};
+
+Sample::Sample(size_t tiles) {
+  using namespace artifact;
+  for (size_t i = 0; i < tiles * tileSize; ++i) {
+    a.push_back(float(i % 7));
+    b.push_back(float(i % 5) + 0.5f);
+  }
+  auto rows = int64_t(tiles), columns = int64_t(tileSize);
+  bundle.model = "sample";
+  bundle.producer = "nnv12 tests";
+  bundle.inputs.push_back({"x", ElementType::F32, {rows, columns}});
+  bundle.outputs.push_back({"y", ElementType::F32, {rows, columns}});
+  bundle.segments.push_back({SegmentKind::Code, {{x86Code, sizeof x86Code}}});
+  bundle.segments.push_back({SegmentKind::Code, {{armCode, sizeof armCode}}});
+  bundle.segments.push_back({SegmentKind::Weights,
+                             {{a.data(), a.size() * sizeof(float)},
+                              {b.data(), b.size() * sizeof(float)}}});
+  addProgram("future", "x86-64", {"sse2", "quantum"}, 0, x86Entries, tiles);
+  addProgram("x86-64", "x86-64", {"sse2"}, 0, x86Entries, tiles);
+  addProgram("aarch64", "aarch64", {"neon"}, 1, armEntries, tiles);
+}
+
+void Sample::addProgram(const char *target, const char *architecture,
+                        std::vector<std::string> features, uint32_t code,
+                        const uint32_t (&entries)[3], size_t tiles) {
+  using namespace artifact;
+  uint64_t bytes = tiles * tileSize * sizeof(float);
+  Operand x{Space::Input, 0, 0, bytes}, y{Space::Output, 0, 0, bytes};
+  Operand sum{Space::Arena, 0, 0, bytes},
+      product{Space::Arena, 0, bytes, bytes};
+  Operand aOperand{Space::Weights, 2, 0, bytes};
+  Operand bOperand{Space::Weights, 2, bytes, bytes};
+  Program program;
+  program.target = target;
+  program.architecture = architecture;
+  program.features = std::move(features);
+  program.code = code;
+  program.kernels = {{"add", entries[0], 3, 1, 0},
+                     {"mul", entries[1], 3, 1, 0},
+                     {"copy", entries[2], 2, 1, 64}};
+  program.operations = {{"layer0", 0, {sum, x, aOperand}, tiles},
+                        {"layer1", 1, {product, sum, bOperand}, tiles},
+                        {"layer2", 2, {y, product}, tiles}};
+  program.arenaSize = 2 * bytes;
+  bundle.programs.push_back(std::move(program));
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern =
+      (std::filesystem::temp_directory_path() / "nnv12-XXXXXX").string();
+  path = mkdtemp(&pattern[0]);
+}
+
+TemporaryFolder::~TemporaryFolder() { std::filesystem::remove_all(path); }
+
+std::vector<unsigned char> readFile(const std::string &path) {
+  std::vector<unsigned char> bytes;
+  FILE *file = fopen(path.c_str(), "rb");
+  if (!file)
+    return bytes;
+  for (int c; (c = fgetc(file)) != EOF;)
+    bytes.push_back(static_cast<unsigned char>(c));
+  fclose(file);
+  return bytes;
+}
+
+void writeFile(const std::string &path, const void *data, size_t size) {
+  FILE *file = fopen(path.c_str(), "wb");
+  fwrite(data, 1, size, file);
+  fclose(file);
+}
+
+AlignedCopy::AlignedCopy(const void *source, size_t size) : size(size) {
+  // Exactly as large as asked for, so that AddressSanitizer sees reads beyond.
+  void *memory = nullptr;
+  if (posix_memalign(&memory, 64, size ? size : 1))
+    abort();
+  data = static_cast<unsigned char *>(memory);
+  if (size)
+    memcpy(data, source, size);
+}
+
+AlignedCopy::~AlignedCopy() { free(data); }
+
+} // namespace nnv12::test

@@ -1,0 +1,339 @@
+//===- ToolsTest.cpp - What the runtime's tools have in common ------------===//
+#include "test/unit/sample/SampleBundle.h"
+#include "tools/common/Compare.h"
+#include "tools/common/Image.h"
+#include "tools/common/Json.h"
+#include "tools/common/Npy.h"
+#include "tools/common/Statistics.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace nnv12::test;
+using namespace nnv12::tools;
+
+static nnv12_tensor_info infoOf(nnv12_type type,
+                                const std::vector<int64_t> &shape) {
+  nnv12_tensor_info info = {"t", type, uint32_t(shape.size()), shape.data(),
+                            elementSize(type)};
+  for (int64_t extent : shape)
+    info.byte_size *= size_t(extent);
+  return info;
+}
+
+TEST(Tensor, RoundTripsNumbersOfEachType) {
+  uint8_t bytes[8];
+  for (int type = NNV12_F32; type <= NNV12_U2; ++type)
+    for (double value : {0.0, 1.0}) {
+      if (type == NNV12_F8E8M0 && value == 0)
+        continue; // has no zero
+      setElement(nnv12_type(type), bytes, 0, value);
+      EXPECT_EQ(elementAt(nnv12_type(type), bytes, 0), value) << type;
+    }
+}
+
+TEST(Tensor, ClampsAndRounds) {
+  uint8_t bytes[8];
+  auto through = [&](nnv12_type type, double value) {
+    setElement(type, bytes, 0, value);
+    return elementAt(type, bytes, 0);
+  };
+  EXPECT_EQ(through(NNV12_U8, 300), 255);
+  EXPECT_EQ(through(NNV12_U8, -1), 0);
+  EXPECT_EQ(through(NNV12_I8, 1.6), 2);
+  EXPECT_EQ(through(NNV12_I8, NAN), -128);
+  EXPECT_EQ(through(NNV12_F16, 65504), 65504);
+  EXPECT_EQ(through(NNV12_F16, 1e9), INFINITY);
+  EXPECT_EQ(through(NNV12_F16, -0x1p-24), -0x1p-24);
+  EXPECT_EQ(through(NNV12_F16, 0x1.ffcp-15 + 0x1p-26), 0x1p-14);
+  EXPECT_EQ(through(NNV12_F16, 2049), 2048);
+  EXPECT_EQ(through(NNV12_F16, 2051), 2052);
+  EXPECT_EQ(through(NNV12_BF16, 1.0 + 0x1p-9), 1.0);
+  EXPECT_TRUE(std::isnan(through(NNV12_F16, NAN)));
+  EXPECT_GT(through(NNV12_I64, 1e300), 9e18);
+  EXPECT_EQ(through(NNV12_F8E4M3FN, 1e9), 448);
+  EXPECT_EQ(through(NNV12_F8E5M2FNUZ, -0x1p-17), -0x1p-17);
+  EXPECT_EQ(through(NNV12_F8E8M0, 0.75), 1);
+  EXPECT_EQ(through(NNV12_F4E2M1, -2.5), -2);
+  EXPECT_EQ(through(NNV12_I4, -9), -8);
+  EXPECT_EQ(through(NNV12_U4, 15.4), 15);
+  EXPECT_EQ(through(NNV12_I2, 1e9), 1);
+  EXPECT_EQ(through(NNV12_U2, -1), 0);
+}
+
+TEST(Tensor, BitsAboveAnElementDoNotMatter) {
+  const uint8_t bytes[] = {0x78, 0xf7};
+  EXPECT_EQ(elementAt(NNV12_I4, bytes, 0), -8);
+  EXPECT_EQ(elementAt(NNV12_U4, bytes, 0), 8);
+  EXPECT_EQ(elementAt(NNV12_I2, bytes, 1), -1);
+  EXPECT_EQ(elementAt(NNV12_U2, bytes, 1), 3);
+  EXPECT_EQ(elementAt(NNV12_F4E2M1, bytes, 1), 6);
+}
+
+TEST(Tensor, NamesAndSizes) {
+  EXPECT_STREQ(nnv12_type_name(NNV12_BOOL), "bool");
+  EXPECT_STREQ(nnv12_type_name(NNV12_F8E4M3FN), "f8e4m3fn");
+  EXPECT_STREQ(nnv12_type_name(NNV12_F4E2M1), "f4e2m1");
+  EXPECT_STREQ(nnv12_type_name(NNV12_U2), "u2");
+  EXPECT_STREQ(nnv12_type_name(nnv12_type(NNV12_U2 + 1)), "unknown type");
+  for (int type = NNV12_BOOL; type <= NNV12_U2; ++type)
+    EXPECT_EQ(elementSize(nnv12_type(type)), 1u);
+}
+
+TEST(Npy, RoundTrip) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("a.npy");
+  for (int type = NNV12_F32; type <= NNV12_U2; ++type)
+    for (std::vector<int64_t> shape :
+         {std::vector<int64_t>{}, {3}, {2, 3}, {0, 5}}) {
+      nnv12_tensor_info info = infoOf(nnv12_type(type), shape);
+      std::vector<uint8_t> data(info.byte_size);
+      for (size_t i = 0; i < data.size(); ++i)
+        data[i] = uint8_t(i % 2);
+      ASSERT_EQ(writeNpy(path, info, data.data()), "");
+      EXPECT_TRUE(isNpy(path));
+      Tensor tensor;
+      ASSERT_EQ(readNpy(path, info.type, tensor), "");
+      EXPECT_EQ(tensor.type, info.type);
+      EXPECT_EQ(tensor.shape, shape);
+      EXPECT_TRUE(std::equal(data.begin(), data.end(), tensor.data.data()));
+    }
+}
+
+static std::string readText(const std::string &header, const std::string &data,
+                            Tensor &tensor, nnv12_type expected = NNV12_F32) {
+  TemporaryFolder folder;
+  std::string file("\x93NUMPY\1\0", 8);
+  file += {char(header.size()), 0};
+  file += header + data;
+  writeFile(folder.file("a.npy"), file.data(), file.size());
+  std::string error = readNpy(folder.file("a.npy"), expected, tensor);
+  return error.empty() ? error : error.substr(folder.path.size() + 8);
+}
+
+TEST(Npy, FortranOrder) {
+  Tensor tensor;
+  ASSERT_EQ(readText("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3)}",
+                     std::string("\0\3\1\4\2\5", 6), tensor),
+            "");
+  for (uint8_t i = 0; i < 6; ++i)
+    EXPECT_EQ(tensor.data.data()[i], i);
+}
+
+TEST(Npy, StandIns) {
+  auto read = [](const std::string &descr, const std::string &data,
+                 nnv12_type expected) {
+    Tensor tensor;
+    std::string error = readText(
+        "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (2,)}",
+        data, tensor, expected);
+    return !error.empty() ? error
+           : tensor.type != expected
+               ? std::string("of ") + nnv12_type_name(tensor.type)
+               : std::string(tensor.data.data(), tensor.data.data() + 2);
+  };
+  EXPECT_EQ(read("|V1", "\x7f\x80", NNV12_F8E4M3FN), "\x7f\x80");
+  EXPECT_EQ(read("|u1", "\x7f\x80", NNV12_F8E8M0), "\x7f\x80");
+  EXPECT_EQ(read("<f1", "\x7f\x80", NNV12_F8E5M2), "\x7f\x80");
+  EXPECT_EQ(read("|i1", "\x7f\x80", NNV12_F8E5M2), "of i8");
+  EXPECT_EQ(read("|V1", "\x7f\x80", NNV12_I4), "\x7f\x80");
+  EXPECT_EQ(read("|i1", "\xf8\x07", NNV12_I4), "\xf8\x07");
+  EXPECT_EQ(read("|i1", "\xf8\x08", NNV12_I4),
+            "data: found 8, expected -8 to 7 for i4");
+  EXPECT_EQ(read("|u1", "\x03\xff", NNV12_U2),
+            "data: found 255, expected 0 to 3 for u2");
+  EXPECT_EQ(
+      read("|V1", "12", NNV12_F32),
+      "descr: found '|V1', expected a little-endian number such as '<f4'");
+}
+
+TEST(Npy, RefusesBadHeaders) {
+  Tensor tensor;
+  auto error = [&](const std::string &header) {
+    return readText(header, "1234", tensor);
+  };
+  EXPECT_EQ(
+      error("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}"),
+      "descr: found '>f4', expected a little-endian number such as '<f4'");
+  EXPECT_EQ(error("{'descr': [('a', '<f4')], 'shape': (1,)}"),
+            "descr: found no simple type");
+  EXPECT_EQ(error("{'descr': '<f4', 'shape': (1,)}"),
+            "fortran_order: not found");
+  EXPECT_EQ(error("{'descr': '<f4', 'fortran_order': False}"),
+            "shape: not found");
+  EXPECT_EQ(error("{'descr': '<f4', 'fortran_order': False, 'shape': (1}"),
+            "shape: not a list of extents");
+  EXPECT_EQ(error("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}"),
+            "shape: not a list of extents");
+  EXPECT_EQ(error("{'descr': '<f4', 'fortran_order': False, 'shape': "
+                  "(99999999, 99999999)}"),
+            "shape: found more than 2^40 elements");
+  EXPECT_EQ(error("{'descr': '<f4', 'fortran_order': False, 'shape': "
+                  "(999999999,)}"),
+            "data: found 4 bytes, expected 3999999996");
+  EXPECT_EQ(error("{}"), "descr: found no simple type");
+  // A header that was cut, whatever is left of it.
+  for (const char *header :
+       {"", " ", "{", "}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)",
+        "'descr': '<f4', 'fortran_order': False, 'shape': (1,)}"})
+    EXPECT_EQ(error(header),
+              "header: found no braces around it, expected a Python dictionary")
+        << header;
+}
+
+static Tensor tensorOf(std::vector<float> values) {
+  Tensor tensor;
+  tensor.shape = {int64_t(values.size())};
+  tensor.data = Buffer(values.size() * 4);
+  for (size_t i = 0; i < values.size(); ++i)
+    setElement(NNV12_F32, tensor.data.data(), i, values[i]);
+  return tensor;
+}
+
+TEST(Compare, ToleranceFollowsTheLargestValue) {
+  Tensor expected = tensorOf({0, 100});
+  EXPECT_TRUE(compare(tensorOf({0.01f, 100}), expected, 1e-4).within);
+  Difference difference = compare(tensorOf({0.02f, 100}), expected, 1e-4);
+  EXPECT_FALSE(difference.within);
+  EXPECT_EQ(difference.index, 0u);
+  EXPECT_NEAR(difference.relative, 2e-4, 1e-8);
+  EXPECT_TRUE(compare(tensorOf({9e-6f}), tensorOf({0}), 1e-4).within);
+}
+
+TEST(Compare, NotANumberAndInfinity) {
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(
+      compare(tensorOf({NAN, inf, 1}), tensorOf({NAN, inf, 1}), 1e-4).within);
+  EXPECT_FALSE(compare(tensorOf({NAN}), tensorOf({1}), 1e-4).within);
+  EXPECT_FALSE(compare(tensorOf({1}), tensorOf({NAN}), 1e-4).within);
+  EXPECT_FALSE(compare(tensorOf({inf}), tensorOf({-inf}), 1e-4).within);
+  EXPECT_TRUE(compare(tensorOf({}), tensorOf({}), 1e-4).within);
+}
+
+TEST(Statistics, NearestRank) {
+  Statistics s({5, 1, 4, 2, 3});
+  EXPECT_EQ(s.median, 3);
+  EXPECT_EQ(s.min, 1);
+  EXPECT_EQ(s.p95, 5);
+  EXPECT_EQ(Statistics({1, 2}).median, 1.5);
+}
+
+TEST(Json, ReplacesWhatIsNoUtf8) {
+  auto quoted = [](const char *text) {
+    Json json;
+    json.value(text);
+    return json.text();
+  };
+  EXPECT_EQ(quoted("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
+            "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"\n");
+  EXPECT_EQ(quoted("a\xff"
+                   "b"),
+            "\"a\\ufffdb\"\n");
+  // Cut short, too long a form of '/', a surrogate, beyond Unicode.
+  EXPECT_EQ(quoted("\xe2\x82"), "\"\\ufffd\\ufffd\"\n");
+  EXPECT_EQ(quoted("\xc0\xaf"), "\"\\ufffd\\ufffd\"\n");
+  EXPECT_EQ(quoted("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\"\n");
+  EXPECT_EQ(quoted("\xf4\x90\x80\x80"), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"\n");
+}
+
+TEST(Json, Escapes) {
+  Json json;
+  json.beginObject().member("a\"\n", "b\\").key("c").beginArray();
+  json.value(uint32_t(1)).value(0.5).value(NAN).endArray();
+  json.key("d").beginArray().endArray().endObject();
+  EXPECT_EQ(json.text(), "{\n  \"a\\\"\\u000a\": \"b\\\\\",\n  \"c\": [\n    "
+                         "1,\n    0.5,\n    null\n  ],\n  \"d\": []\n}\n");
+}
+
+namespace {
+/// A 2x1 image: a red and a blue pixel.
+class ImageTest : public testing::Test {
+protected:
+  void SetUp() override {
+    static constexpr char ppm[] = "P6 2 1 255\n\xff\0\0\0\0\xff";
+    path = folder.file("a.ppm");
+    writeFile(path, ppm, sizeof ppm - 1);
+    Tensor tensor;
+    std::vector<int64_t> shape = {1, 3, 1, 2};
+    if (readImage(path, infoOf(NNV12_F32, shape), {}, tensor)
+            .find("libstb-dev") != std::string::npos)
+      GTEST_SKIP() << "built without stb";
+  }
+
+  std::vector<double> read(nnv12_type type, std::vector<int64_t> shape,
+                           const ImageOptions &options = {}) {
+    Tensor tensor;
+    EXPECT_EQ(readImage(path, infoOf(type, shape), options, tensor), "");
+    std::vector<double> values;
+    for (size_t i = 0; i < tensor.data.size() / elementSize(type); ++i)
+      values.push_back(elementAt(type, tensor.data.data(), i));
+    return values;
+  }
+
+  TemporaryFolder folder;
+  std::string path;
+};
+using Values = std::vector<double>;
+} // namespace
+
+TEST_F(ImageTest, Layouts) {
+  EXPECT_EQ(read(NNV12_F32, {1, 3, 1, 2}), (Values{1, 0, 0, 0, 0, 1}));
+  EXPECT_EQ(read(NNV12_F32, {3, 1, 2}), (Values{1, 0, 0, 0, 0, 1}));
+  ImageOptions nhwc;
+  nhwc.layout = "nhwc";
+  EXPECT_EQ(read(NNV12_F32, {1, 1, 2, 3}, nhwc), (Values{1, 0, 0, 0, 0, 1}));
+  EXPECT_EQ(read(NNV12_U8, {1, 2, 3}, nhwc), (Values{255, 0, 0, 0, 0, 255}));
+}
+
+TEST_F(ImageTest, Options) {
+  ImageOptions options;
+  options.bgr = true;
+  EXPECT_EQ(read(NNV12_F32, {1, 3, 1, 2}, options), (Values{0, 1, 0, 0, 1, 0}));
+  options.scale = 1;
+  options.mean = {5, 0, 0};
+  options.std = {2, 1, 1};
+  EXPECT_EQ(read(NNV12_F32, {1, 3, 1, 2}, options),
+            (Values{-2.5, 125, 0, 0, 255, 0}));
+}
+
+TEST_F(ImageTest, Fit) {
+  ImageOptions options;
+  EXPECT_EQ(read(NNV12_U8, {1, 2, 2, 3}).size(), 12u);
+  options.fit = "pad";
+  // Onto 2x2: the picture is one row of two, the other row black.
+  Values padded = read(NNV12_U8, {1, 2, 2, 3}, options);
+  EXPECT_EQ(Values(padded.begin() + 6, padded.end()), Values(6));
+  EXPECT_EQ(padded[0], 255);
+  options.fit = "crop";
+  options.layout = "nhwc";
+  // Onto 1x1: one of the two pixels.
+  Values cropped = read(NNV12_U8, {1, 1, 1, 3}, options);
+  EXPECT_EQ(cropped[0] + cropped[2], 255);
+}
+
+TEST_F(ImageTest, Refuses) {
+  Tensor tensor;
+  auto error = [&](nnv12_type type, std::vector<int64_t> shape,
+                   const ImageOptions &options = {}) {
+    std::string text = readImage(path, infoOf(type, shape), options, tensor);
+    return text.substr(std::min(text.size(), path.size() + 2));
+  };
+  EXPECT_EQ(error(NNV12_F32, {1, 4, 2, 2}),
+            "shape: found 1x4x2x2, expected one image of 1 or 3 channels");
+  EXPECT_EQ(error(NNV12_I64, {1, 3, 2, 2}),
+            "type: found an input of i64, expected floats or u8 for an image");
+  ImageOptions options;
+  options.std = {0};
+  EXPECT_EQ(error(NNV12_F32, {1, 3, 2, 2}, options), "--std: found 0");
+  options.std = {1, 2};
+  EXPECT_NE(error(NNV12_F32, {1, 3, 2, 2}, options).find("expected 1 or 3"),
+            std::string::npos);
+  writeFile(path, "P6 9", 4);
+  EXPECT_NE(error(NNV12_F32, {1, 3, 2, 2}).find("format: found an image of"),
+            std::string::npos);
+  writeFile(path, "garbage", 7);
+  EXPECT_NE(error(NNV12_F32, {1, 3, 2, 2}).find("format: neither"),
+            std::string::npos);
+}

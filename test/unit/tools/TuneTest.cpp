@@ -1,0 +1,106 @@
+//===- TuneTest.cpp - What nnv12-tune makes of a machine ------------------===//
+#include "tools/nnv12-tune/Cores.h"
+#include "tools/nnv12-tune/System.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+using namespace nnv12::tune;
+
+namespace {
+/// A folder like /sys/devices/system/cpu.
+class FakeCpus {
+public:
+  FakeCpus() : folder(testing::TempDir() + "cpusXXXXXX") {
+    mkdtemp(folder.data());
+  }
+  ~FakeCpus() { std::filesystem::remove_all(folder); }
+  void write(unsigned cpu, const std::string &name, const std::string &text) {
+    std::filesystem::path path =
+        folder + "/cpu" + std::to_string(cpu) + "/" + name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  std::string folder;
+};
+} // namespace
+
+using Cpus = std::vector<unsigned>;
+
+TEST(Cores, CapacityTellsLittleFromBig) {
+  FakeCpus cpus;
+  // Four little, three big, one prime.
+  const char *capacities[] = {"250", "250", "250", "250",
+                              "870", "870", "870", "1024"};
+  for (unsigned i = 0; i < 8; ++i)
+    cpus.write(i, "cpu_capacity", capacities[i]);
+  Cores cores = sortCores({0, 1, 2, 3, 4, 5, 6, 7}, cpus.folder);
+  EXPECT_EQ(cores.little, (Cpus{0, 1, 2, 3}));
+  EXPECT_EQ(cores.big, (Cpus{4, 5, 6, 7}));
+}
+
+TEST(Cores, FrequencyStandsInForCapacity) {
+  FakeCpus cpus;
+  for (unsigned i = 0; i < 4; ++i)
+    cpus.write(i, "cpufreq/cpuinfo_max_freq", i < 2 ? "1800000" : "2840000");
+  Cores cores = sortCores({0, 1, 2, 3}, cpus.folder);
+  EXPECT_EQ(cores.little, (Cpus{0, 1}));
+  EXPECT_EQ(cores.big, (Cpus{2, 3}));
+}
+
+TEST(Cores, TurboIsNoKind) {
+  FakeCpus cpus;
+  for (unsigned i = 0; i < 4; ++i)
+    cpus.write(i, "cpufreq/cpuinfo_max_freq", i < 2 ? "5400000" : "5700000");
+  EXPECT_TRUE(sortCores({0, 1, 2, 3}, cpus.folder).little.empty());
+}
+
+TEST(Cores, WithoutFilesAllAreBig) {
+  FakeCpus cpus;
+  cpus.write(0, "cpu_capacity", "1024");
+  cpus.write(1, "cpu_capacity", "nonsense");
+  Cores cores = sortCores({0, 1, 5}, cpus.folder);
+  EXPECT_EQ(cores.big, (Cpus{0, 1, 5}));
+  EXPECT_TRUE(cores.little.empty());
+}
+
+TEST(Cores, AffinityIsGivenBack) {
+  Cpus before = usableCpus();
+  {
+    OnCores pinned({before.back()});
+    EXPECT_EQ(usableCpus(), Cpus{before.back()});
+  }
+  EXPECT_EQ(usableCpus(), before);
+}
+
+TEST(System, FiguresAreNumbersAboveZero) {
+  Storage files(testing::TempDir(), 4u << 20);
+  files.sample();
+  nnv12::device::DeviceProfile storage;
+  files.describe(storage);
+  EXPECT_GT(storage.readMBps, 0);
+  EXPECT_GT(storage.readLatencyUs, 0);
+  EXPECT_GE(storage.mapUsPerMB, 0);
+  EXPECT_LE(files.resident(), 1);
+  EXPECT_GT(storage.startUs, 0);
+  EXPECT_GT(storage.tinyStartUs, 0);
+  EXPECT_GT(storage.startUsPerLayer, 0);
+  EXPECT_GE(storage.startUsPerMB, 0);
+  ASSERT_FALSE(storage.arrival.empty());
+  EXPECT_NEAR(storage.arrival.back().megabytes, 4.0, 0.1); // less the head
+  for (size_t i = 1; i < storage.arrival.size(); ++i) {
+    EXPECT_GT(storage.arrival[i].megabytes, storage.arrival[i - 1].megabytes);
+    EXPECT_GE(storage.arrival[i].us, storage.arrival[i - 1].us);
+  }
+  EXPECT_GT(measureThreadStartUs(1), 0);
+  FirstTouch touch = measureFirstTouch();
+  EXPECT_GT(touch.usPerMB, 0);
+  EXPECT_GT(touch.smallUsPerMB, 0);
+  EXPECT_GT(measureMemoryGBps(1), 0);
+  ZstdSpeed zstd = measureZstd(1);
+  EXPECT_GE(zstd.MBps, 0);
+  EXPECT_GE(zstd.repeatsMBps, 0);
+}

@@ -1,0 +1,197 @@
+//===- Kernels.cpp - Times of the kernels of a tuning bundle --------------===//
+#include "tools/nnv12-tune/Kernels.h"
+
+#include "runtime/Policy.h"
+#include "tools/common/Clock.h"
+#include "tools/common/Loading.h"
+#include "tools/common/Report.h"
+#include "tools/common/Statistics.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <sys/mman.h>
+
+namespace nnv12::tune {
+
+using tools::fail;
+
+using runtime::hugePageSize;
+/// Milliseconds that the kernels are run for at least before the next of
+/// `repeat` steps.
+static constexpr double leastStep = 200;
+
+Memory::Memory(size_t size, bool huge) : length(size) {
+  size_t alignment = huge && size >= hugePageSize ? hugePageSize : 4096;
+  mapped = size + alignment;
+  mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED)
+    fail("no memory for " + std::to_string(size) +
+         " bytes: " + strerror(errno));
+  auto address = reinterpret_cast<uintptr_t>(mapping);
+  base =
+      reinterpret_cast<uint8_t *>((address + alignment - 1) & ~(alignment - 1));
+  if (alignment == hugePageSize)
+    madvise(base, size & ~(hugePageSize - 1), MADV_HUGEPAGE);
+}
+
+Memory::Memory(Memory &&other) noexcept
+    : mapping(other.mapping), mapped(other.mapped), base(other.base),
+      length(other.length) {
+  other.mapping = nullptr;
+}
+
+Memory::~Memory() {
+  if (mapping)
+    munmap(mapping, mapped);
+}
+
+/// Numbers from 1/16 to 1 of either sign in f32. Both halves of a word are
+/// equal and a sane number by themselves, as f16 and as bf16.
+static void fillFloats(Memory &memory) {
+  uint32_t state = 1;
+  auto *words = reinterpret_cast<uint32_t *>(memory.data());
+  for (size_t i = 0; i < memory.size() / 4; ++i) {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    // bf16: sign, exponent 123 to 126, 7 bits of mantissa.
+    uint32_t half =
+        (state & 0x8000) | (123 + ((state >> 8) & 3)) << 7 | (state & 0x7f);
+    words[i] = half << 16 | half;
+  }
+}
+
+/// 0 and 1 as i64, which gives sane narrower integers and truth values as well.
+static void fillIntegers(Memory &memory) {
+  auto *words = reinterpret_cast<int64_t *>(memory.data());
+  for (size_t i = 0; i < memory.size() / 8; ++i)
+    words[i] = (i * 7 / 3) & 1;
+}
+
+static bool isTuningBundle(const Bundle &bundle) {
+  static constexpr const char *inputs[] = {"weights", "activations",
+                                           "integers"};
+  if (strncmp(bundle.info().model, "tuning", 6) != 0 ||
+      bundle.numInputs() != 3 || bundle.numOutputs() != 2 ||
+      strcmp(bundle.output(0).name, "sink") != 0 ||
+      strcmp(bundle.output(1).name, "fresh") != 0)
+    return false;
+  for (uint32_t i = 0; i < 3; ++i)
+    if (strcmp(bundle.input(i).name, inputs[i]) != 0)
+      return false;
+  return true;
+}
+
+static Bundle openTuningBundle(const std::string &path) {
+  Bundle bundle = tools::openBundle(path, {});
+  if (!isTuningBundle(bundle))
+    fail(path + ": found the bundle of a model, expected one made by nnv12c "
+                "--emit tuning");
+  return bundle;
+}
+
+Kernels::Kernels(const std::string &path)
+    : path_(path), bundle(openTuningBundle(path)),
+      weights(bundle.input(0).byte_size),
+      activations(bundle.input(1).byte_size),
+      integers(bundle.input(2).byte_size), sink(bundle.output(0).byte_size),
+      fresh(bundle.output(1).byte_size) {
+  for (uint32_t i = 0; i < bundle.info().num_operations; ++i) {
+    nnv12_operation_info operation = bundle.operation(i);
+    char fingerprint[33], routine[200];
+    device::KernelFeatures kernel;
+    if (strcmp(operation.layer, "activations") == 0)
+      continue;
+    if (sscanf(operation.layer, "%32[0-9a-f] %199s %lf %lf", fingerprint,
+               routine, &kernel.multiplyAdds, &kernel.bytes) != 4 ||
+        strlen(fingerprint) != 32)
+      fail(
+          path + ": operation " + std::to_string(i) + ": layer: found '" +
+          operation.layer +
+          "', expected fingerprint, name, multiply-adds and bytes of a kernel");
+    kernel.fingerprint = fingerprint;
+    kernel.routine = routine;
+    kernel.tiles = static_cast<int64_t>(operation.tiles);
+    features_.push_back(std::move(kernel));
+    operations.push_back(i);
+  }
+  fillFloats(weights);
+  fillFloats(activations);
+  fillIntegers(integers);
+  memset(sink.data(), 0, sink.size());
+  memset(fresh.data(), 0, fresh.size());
+}
+
+static Session makeSession(const std::string &path, const Bundle &bundle,
+                           unsigned threads) {
+  return tools::openSession(path, bundle, threads);
+}
+
+Kernels::Runner::Runner(Kernels &kernels, unsigned threads)
+    : kernels(kernels),
+      session(makeSession(kernels.path_, kernels.bundle, threads)),
+      nanoseconds(kernels.bundle.info().num_operations),
+      times(kernels.features_.size()) {
+  session.setProfile(nanoseconds.data());
+}
+
+const std::vector<double> &Kernels::Runner::run() {
+  // A bundle of few kernels would find its weights where it left them in the
+  // cache: walk over all of them, one load a cache line.
+  uint64_t sum = 0;
+  for (size_t i = 0; i < kernels.weights.size(); i += 64)
+    sum += *reinterpret_cast<volatile uint8_t *>(kernels.weights.data() + i);
+  (void)sum;
+  const nnv12_input in[] = {
+      {kernels.weights.data(), kernels.weights.size()},
+      {kernels.activations.data(), kernels.activations.size()},
+      {kernels.integers.data(), kernels.integers.size()}};
+  const nnv12_output out[] = {{kernels.sink.data(), kernels.sink.size()},
+                              {kernels.fresh.data(), kernels.fresh.size()}};
+  try {
+    session.run(in, 3, out, 2);
+  } catch (const Error &error) {
+    fail(kernels.path_ + ": " + error.what());
+  }
+  for (size_t i = 0; i < times.size(); ++i)
+    times[i] = double(nanoseconds[kernels.operations[i]]) * 1e-6;
+  return times;
+}
+
+Kernels::Times Kernels::measure(unsigned threads, unsigned repeat,
+                                const std::function<void()> &step) {
+  Runner runner(*this, threads);
+  std::vector<std::vector<double>> samples(features_.size());
+  Times result;
+  for (unsigned i = 0; i <= repeat; ++i) {
+    // On a machine with neighbours the speed changes from second to second: few
+    // kernels are run more often, rather than all within one of its moods.
+    double start = tools::milliseconds();
+    bool isFirst = true, isLast;
+    do {
+      const std::vector<double> &times = runner.run();
+      isLast = i == 0 || tools::milliseconds() - start >= leastStep;
+      if (i && isFirst)
+        result.firstRuns.push_back(
+            std::accumulate(times.begin(), times.end(), 0.0));
+      for (size_t k = 0; i && (!isFirst || isLast) && k < times.size(); ++k)
+        samples[k].push_back(times[k]);
+      isFirst = false;
+    } while (!isLast);
+    step();
+  }
+  // A clock that stands still makes no kernel free.
+  double sum = 0;
+  for (const std::vector<double> &one : samples) {
+    result.medians.push_back(std::max(tools::median(one), 1e-6));
+    sum += result.medians.back();
+  }
+  for (double &first : result.firstRuns)
+    first /= sum;
+  return result;
+}
+
+} // namespace nnv12::tune

@@ -1,0 +1,84 @@
+//===- Kernels.h - Times of the kernels of a tuning bundle ------*- C++ -*-===//
+#ifndef NNV12_TOOLS_NNV12_TUNE_KERNELS_H
+#define NNV12_TOOLS_NNV12_TUNE_KERNELS_H
+
+#include "compiler/device/CostModel.h"
+#include "runtime/include/nnv12.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nnv12::tune {
+
+/// Memory of whole pages, 0 at first; `huge` ones where there is room and the
+/// system has them, as the runtime asks for its arena and for mapped weights.
+class Memory {
+public:
+  /// Ends the process when there is no memory.
+  explicit Memory(size_t size, bool huge = true);
+  ~Memory();
+  Memory(Memory &&other) noexcept;
+  Memory &operator=(Memory &&) = delete;
+
+  uint8_t *data() { return base; }
+  size_t size() const { return length; }
+
+private:
+  void *mapping;
+  size_t mapped;
+  uint8_t *base;
+  size_t length;
+};
+
+/// An opened tuning bundle (compiler/emit/TuningBundle.h) with its operands.
+class Kernels {
+public:
+  /// Ends the process with one line when the file is no tuning bundle for this
+  /// CPU.
+  explicit Kernels(const std::string &path);
+
+  /// What is known of each kernel, in the order of the operations.
+  const std::vector<device::KernelFeatures> &features() const {
+    return features_;
+  }
+  std::string target() const { return bundle.info().target; }
+  const std::string &path() const { return path_; }
+
+  /// A session on the CPUs that the caller may use.
+  class Runner {
+  public:
+    Runner(Kernels &kernels, unsigned threads);
+    /// Runs every kernel once; milliseconds of each.
+    const std::vector<double> &run();
+
+  private:
+    Kernels &kernels;
+    Session session;
+    std::vector<uint64_t> nanoseconds;
+    std::vector<double> times;
+  };
+
+  struct Times {
+    std::vector<double> medians; ///< milliseconds
+    /// All kernels in the first run of each step, by the sum of the medians:
+    /// between steps other things were done.
+    std::vector<double> firstRuns;
+  };
+  /// Over `repeat` steps of one run or as many as take a fifth of a second,
+  /// after one run that does not count. Calls `step` after each step.
+  Times measure(unsigned threads, unsigned repeat,
+                const std::function<void()> &step);
+
+private:
+  std::string path_;
+  Bundle bundle;
+  std::vector<device::KernelFeatures> features_;
+  std::vector<uint32_t> operations; ///< of each of them
+  Memory weights, activations, integers, sink, fresh;
+};
+
+} // namespace nnv12::tune
+
+#endif // NNV12_TOOLS_NNV12_TUNE_KERNELS_H

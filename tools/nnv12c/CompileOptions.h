@@ -1,0 +1,54 @@
+//===- CompileOptions.h - What nnv12c is asked for --------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_NNV12C_COMPILEOPTIONS_H
+#define NNV12_TOOLS_NNV12C_COMPILEOPTIONS_H
+
+#include "compiler/import/ImportOptions.h"
+#include "compiler/select/Options.h"
+#include "tools/nnv12c/HostTuning.h"
+
+#include <string>
+#include <vector>
+
+namespace nnv12 {
+
+enum class Emit {
+  Imported,
+  NN,
+  Plan,
+  Kernels,
+  LLVM,
+  Assembly,
+  Bundle,
+  Tuning,
+  Routines ///< a table of all candidates and their costs
+};
+
+struct CompileOptions {
+  std::string input;
+  std::string output; ///< "-" is standard output, for text
+  ImportOptions import;
+  /// Names that codegen::Target::byName takes, the preferred one first. None:
+  /// the profile's, or this machine.
+  std::vector<std::string> targets;
+  std::string profile; ///< file with the costs of a device, empty for none
+  /// Without a profile: measure the costs of this machine's target, see
+  /// tuneHost().
+  bool tuneHost = false;
+  TuneOptions tuning;
+  /// What storage reads, instead of what the costs say; 0: as they say.
+  double storageMBps = 0;
+  Mode mode = Mode::Cold;
+  Parts parts = Parts::KCP;
+  Emit emit = Emit::Bundle;
+  unsigned threads =
+      0; ///< of a session that is not told otherwise; 0: one a CPU
+  std::string signingKey;   ///< file, empty for none
+  bool checkBounds = false; ///< kernels compare each access with its operand
+  bool checkTiles = false; ///< run each kernel's tiles, and see what they write
+  bool timing = false;     ///< print the time of each stage to stderr
+  bool summary = false;    ///< print to stdout what a bundle's plan is
+};
+
+} // namespace nnv12
+
+#endif // NNV12_TOOLS_NNV12C_COMPILEOPTIONS_H

@@ -1,0 +1,406 @@
+//===- Compiler.cpp - From an ONNX file to a bundle -----------------------===//
+
+#include "tools/nnv12c/Compiler.h"
+
+#include "artifact/AtomicFile.h"
+#include "artifact/InputFiles.h"
+#include "artifact/MappedFile.h"
+#include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/CheckBounds.h"
+#include "compiler/codegen/cpu/TileCheck.h"
+#include "compiler/emit/BundleBuilder.h"
+#include "compiler/emit/ProgramPlan.h"
+#include "compiler/emit/TuningBundle.h"
+#include "compiler/import/Import.h"
+#include "compiler/select/Report.h"
+#include "compiler/verify/PlanProof.h"
+#include "dialects/nn/NNDialect.h"
+#include "dialects/plan/PlanDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Pipelines.h"
+#include "tools/nnv12c/CostSource.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace nnv12;
+
+void nnv12::loadDialects(MLIRContext &context) {
+  context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
+                      func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+                      memref::MemRefDialect, nn::NNDialect, plan::PlanDialect,
+                      scf::SCFDialect, vector::VectorDialect>();
+}
+
+namespace {
+/// Says on destruction how long a stage took.
+class Stage {
+public:
+  Stage(const CompileOptions &options, StringRef name)
+      : enabled(options.timing), name(name),
+        start(std::chrono::steady_clock::now()) {}
+  ~Stage() {
+    if (enabled)
+      llvm::errs() << llvm::formatv(
+          "{0,-12} {1,9:f1} ms\n", name,
+          std::chrono::duration<double, std::milli>(
+              std::chrono::steady_clock::now() - start)
+              .count());
+  }
+
+private:
+  bool enabled;
+  StringRef name;
+  std::chrono::steady_clock::time_point start;
+};
+} // namespace
+
+/// What is read; `options.import.inputs` adds the files that the model names.
+static void noteInputs(const CompileOptions &options,
+                       artifact::InputFiles &inputs) {
+  inputs.add(options.input);
+  inputs.add(options.profile);
+  inputs.add(options.signingKey);
+  for (const auto &[name, file] : options.import.constants)
+    inputs.add(file);
+}
+
+/// Fails if writing the output would replace something that is read.
+static LogicalResult checkOutput(const CompileOptions &options,
+                                 const artifact::InputFiles &inputs,
+                                 MLIRContext &context) {
+  artifact::Fault fault;
+  if (options.output == "-" || inputs.allowsWriting(options.output, fault))
+    return success();
+  return emitError(UnknownLoc::get(&context))
+         << options.output << ": " << fault.text;
+}
+
+static OwningOpRef<ModuleOp> load(const CompileOptions &options,
+                                  artifact::InputFiles &inputs,
+                                  MLIRContext &context) {
+  if (llvm::sys::path::extension(options.input) == ".mlir") {
+    // MLIR would read a special file for as long as it gives bytes.
+    artifact::Fault fault;
+    if (!artifact::MappedFile().open(options.input.c_str(), fault)) {
+      emitError(UnknownLoc::get(&context))
+          << options.input << ": " << fault.text;
+      return {};
+    }
+    return parseSourceFile<ModuleOp>(options.input, &context);
+  }
+  ImportOptions import = options.import;
+  import.inputs = &inputs;
+  return importOnnx(options.input, import, context);
+}
+
+/// Brings the model into the form that kernels are generated from.
+static LogicalResult simplify(ModuleOp module) {
+  if (!module.lookupSymbol<func::FuncOp>("main"))
+    return module.emitError("found no function @main");
+  PassManager pm(module->getName());
+  buildSimplifyPipeline(pm);
+  buildLayoutPipeline(pm);
+  return pm.run(module);
+}
+
+/// The plan for one target. The layers of @main get their attributes anew; the
+/// program is at the end of `module`.
+static FailureOr<plan::ProgramOp> planFor(ModuleOp module,
+                                          const CompileOptions &options,
+                                          const codegen::Target &target,
+                                          const Costs &costs) {
+  Stage stage(options, "plan");
+  // Programs of other targets have been emitted; their layers had other
+  // routines.
+  for (auto program :
+       llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
+    program.erase();
+  PlanPipelineOptions plan;
+  plan.target = target.name;
+  plan.threads = options.threads;
+  plan.mode = options.mode;
+  plan.parts = options.parts;
+  plan.allowPredicted = costs.mayLack;
+  PassManager pm(module->getName());
+  buildPlanPipeline(pm, plan, costs.profile);
+  if (failed(pm.run(module)))
+    return failure();
+  return *module.getOps<plan::ProgramOp>().begin();
+}
+
+/// The machine code of the kernels; their module is of no use afterwards.
+static FailureOr<codegen::CodeBlob> codeOf(ModuleOp kernels,
+                                           const CompileOptions &options,
+                                           const codegen::Target &target) {
+  Stage stage(options, "code");
+  if (options.checkBounds && failed(codegen::checkBounds(kernels, target)))
+    return failure();
+  return codegen::compileModule(kernels, target,
+                                options.checkBounds ? codegen::Effort::Least
+                                                    : codegen::Effort::Full);
+}
+
+/// Proves what the kernels write by running them (see TileCheck.h).
+static LogicalResult checkTiles(Location location, const KernelTable &kernels,
+                                const codegen::CodeBlob &blob,
+                                const codegen::Target &target) {
+  std::vector<codegen::TileCheck> checks;
+  for (const KernelTable::Kernel &kernel : kernels.kernels()) {
+    codegen::TileCheck check;
+    check.name = kernel.name + " (" + kernel.symbol + ")";
+    check.entry = blob.entries.at(kernel.symbol);
+    check.results = kernel.outputs;
+    check.info = kernel.info;
+    for (const KernelTable::Memory &memory : kernel.memories)
+      check.operands.push_back({memory.bytes, memory.element});
+    checks.push_back(std::move(check));
+  }
+  std::string fault = codegen::runTileChecks(checks, blob.bytes, target);
+  if (!fault.empty())
+    return emitError(location)
+           << "--check-tiles, " << target.name << ": " << fault;
+  return success();
+}
+
+/// Prints all before anything is written: a fault leaves the output as it was.
+static LogicalResult
+writeText(const CompileOptions &options, MLIRContext &context,
+          llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (failed(print(os)))
+    return failure();
+  auto fail = [&](const llvm::Twine &message) {
+    return emitError(UnknownLoc::get(&context)) << message;
+  };
+  if (options.output == "-") {
+    llvm::outs() << text;
+    llvm::outs().flush();
+    if (!llvm::outs().has_error())
+      return success();
+    std::error_code error = llvm::outs().error();
+    llvm::outs().clear_error();
+    return fail("standard output: cannot write: " + error.message());
+  }
+  artifact::AtomicFile file;
+  artifact::Fault fault;
+  if (!file.open(options.output.c_str(), fault) ||
+      !file.write(text.data(), text.size(), fault) ||
+      !file.commit(fault, artifact::AtomicFile::Durability::None))
+    return fail(options.output + ": " + fault.text);
+  return success();
+}
+
+namespace {
+/// One model on its way. Each stage fails with a diagnostic.
+class Compilation {
+public:
+  Compilation(const CompileOptions &options, MLIRContext &context)
+      : options(options), context(context) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult readOptions();
+  LogicalResult importModel();
+  LogicalResult simplifyModel();
+  LogicalResult printModel();
+  FailureOr<Costs> costsOf(const codegen::Target &target);
+  LogicalResult printRoutineCosts();
+  LogicalResult writeTuning();
+  LogicalResult writeModel();
+  /// What a text is asked for is that of the first target: `isLast` says that
+  /// it has been printed.
+  LogicalResult addProgram(const codegen::Target &target,
+                           BundleBuilder &builder, bool &isLast);
+
+  const CompileOptions &options;
+  MLIRContext &context;
+  artifact::InputFiles inputs;
+  std::shared_ptr<const device::DeviceProfile> profile;
+  std::vector<codegen::Target> targets;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp main;
+  std::string summary;
+};
+} // namespace
+
+LogicalResult Compilation::readOptions() {
+  noteInputs(options, inputs);
+  if (failed(checkOutput(options, inputs, context)))
+    return failure();
+  auto given = readProfileOption(options, context);
+  if (failed(given))
+    return failure();
+  profile = *given;
+  auto found = targetsOf(options, profile.get(), context);
+  if (failed(found))
+    return failure();
+  targets = std::move(*found);
+  return success();
+}
+
+LogicalResult Compilation::importModel() {
+  Stage stage(options, "import");
+  module = load(options, inputs, context);
+  // Now the files that the model names are known.
+  return success(module && succeeded(checkOutput(options, inputs, context)));
+}
+
+LogicalResult Compilation::simplifyModel() {
+  Stage stage(options, "simplify");
+  if (failed(simplify(*module)))
+    return failure();
+  main = module->lookupSymbol<func::FuncOp>("main");
+  return success();
+}
+
+LogicalResult Compilation::printModel() {
+  return writeText(options, context, [&](llvm::raw_ostream &os) {
+    OpPrintingFlags flags;
+    flags.elideLargeElementsAttrs(16).elideLargeResourceString(64);
+    module->print(os, flags);
+    return success();
+  });
+}
+
+FailureOr<Costs> Compilation::costsOf(const codegen::Target &target) {
+  Stage stage(options, "costs");
+  return resolveCosts(options, target, profile, main);
+}
+
+LogicalResult Compilation::printRoutineCosts() {
+  const codegen::Target &target = targets.front();
+  auto costs = costsOf(target);
+  if (failed(costs))
+    return failure();
+  return writeText(options, context, [&](llvm::raw_ostream &os) {
+    printRoutines(selectRoutines(main, *costs->profile, target, options.threads,
+                                 options.mode, options.parts),
+                  *costs->profile, os);
+    return success();
+  });
+}
+
+LogicalResult Compilation::writeTuning() {
+  Stage stage(options, "tuning");
+  std::vector<TuningProgram> programs;
+  for (const codegen::Target &target : targets)
+    programs.push_back({target, tuningKernels(main, target)});
+  return writeTuningBundle(main, programs, options.output, options.signingKey);
+}
+
+LogicalResult Compilation::addProgram(const codegen::Target &target,
+                                      BundleBuilder &builder, bool &isLast) {
+  auto costs = costsOf(target);
+  if (failed(costs))
+    return failure();
+  auto planned = planFor(*module, options, target, *costs);
+  if (failed(planned))
+    return failure();
+  if (options.emit == Emit::Plan) {
+    isLast = true;
+    return printModel();
+  }
+  codegen::KernelBuilder kernelBuilder(context, target);
+  OwningOpRef<ModuleOp> owned(kernelBuilder.module);
+  KernelTable kernels(kernelBuilder, options.checkBounds);
+  const uint32_t weightsSegment = targets.size(); // after the code
+  artifact::Program program;
+  std::vector<Operation *> layers;
+  {
+    Stage stage(options, "kernels");
+    if (failed(planProgram(main, *planned, kernels, builder.weights,
+                           weightsSegment, program, layers)))
+      return failure();
+  }
+  {
+    Stage stage(options, "proof");
+    if (failed(provePlan(
+            {main, layers, kernels, builder.weights, weightsSegment}, program)))
+      return failure();
+  }
+  if (options.emit != Emit::Bundle) {
+    isLast = true;
+    return writeText(options, context, [&](llvm::raw_ostream &os) {
+      if (options.emit == Emit::Kernels) {
+        owned->print(os);
+        return success();
+      }
+      return codegen::printModule(*owned, target,
+                                  options.emit == Emit::LLVM
+                                      ? codegen::CodeText::LLVM
+                                      : codegen::CodeText::Assembly,
+                                  os);
+    });
+  }
+  auto blob = codeOf(*owned, options, target);
+  if (failed(blob))
+    return failure();
+  if (options.checkTiles) {
+    Stage stage(options, "check tiles");
+    if (failed(checkTiles(main.getLoc(), kernels, *blob, target)))
+      return failure();
+  }
+  builder.addProgram(target, std::move(program), kernels, std::move(*blob));
+  llvm::raw_string_ostream os(summary);
+  printSummary(main, *planned, *costs->profile, builder.weights.size(), os);
+  return success();
+}
+
+LogicalResult Compilation::writeModel() {
+  auto name = (*module)->getAttrOfType<StringAttr>("nn.model");
+  BundleBuilder builder(name ? name.str() : "");
+  builder.bundle.threads = options.threads;
+  if (failed(builder.describeTensors(main)))
+    return failure();
+  for (const codegen::Target &target : targets) {
+    bool isLast = false;
+    if (failed(addProgram(target, builder, isLast)))
+      return failure();
+    if (isLast)
+      return success();
+  }
+  Stage stage(options, "write");
+  if (failed(builder.write(context, options.output, options.signingKey)))
+    return failure();
+  if (options.summary)
+    llvm::outs() << summary;
+  return success();
+}
+
+LogicalResult Compilation::run() {
+  loadDialects(context);
+  if (failed(readOptions()) || failed(importModel()))
+    return failure();
+  if (options.emit == Emit::Imported)
+    return printModel();
+  if (failed(simplifyModel()))
+    return failure();
+  switch (options.emit) {
+  case Emit::NN:
+    return printModel();
+  case Emit::Routines:
+    return printRoutineCosts();
+  case Emit::Tuning:
+    return writeTuning();
+  default:
+    return writeModel();
+  }
+}
+
+LogicalResult nnv12::compile(const CompileOptions &options,
+                             MLIRContext &context) {
+  return Compilation(options, context).run();
+}

@@ -1,0 +1,33 @@
+//===- HostTuning.h - Measures this machine while compiling -----*- C++ -*-===//
+#ifndef NNV12_TOOLS_NNV12C_HOSTTUNING_H
+#define NNV12_TOOLS_NNV12C_HOSTTUNING_H
+
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/device/DeviceProfile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <string>
+
+namespace nnv12 {
+
+struct TuneOptions {
+  /// Where times are remembered; empty: device::defaultCacheFolder().
+  std::string cacheFolder;
+  bool useCache = true;
+};
+
+/// Costs of this machine for `main`, whose layers have their layouts: a profile
+/// with every candidate's kernels. Those that are not remembered from an
+/// earlier compile are measured: a tuning bundle of them is made, and
+/// nnv12-tune, which stands beside this program, runs it. That is a process of
+/// its own, so that what goes wrong in it does not end the compile: costs of
+/// kernels that it did not measure are predicted then, with a warning on
+/// standard error, as for a cache that cannot be written. Fails, with a
+/// diagnostic, only where kernels cannot be compiled.
+mlir::FailureOr<device::DeviceProfile> tuneHost(mlir::func::FuncOp main,
+                                                const codegen::Target &target,
+                                                const TuneOptions &options);
+
+} // namespace nnv12
+
+#endif // NNV12_TOOLS_NNV12C_HOSTTUNING_H
