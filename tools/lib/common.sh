@@ -16,7 +16,7 @@ packages_test=(
   clang g++-aarch64-linux-gnu libclang-rt-14-dev libgtest-dev libonnx-testdata
   python3 python3-numpy python3-onnx qemu-user
 )
-packages_lint=(black clang-format-22 clang-tidy-22 shellcheck)
+packages_lint=(black clang-format-22 shellcheck)
 # Only the comparison with ONNX Runtime wants Node.js; any installed one will
 # do.
 packages_peers=(nodejs npm)
