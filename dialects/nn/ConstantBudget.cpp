@@ -1,6 +1,8 @@
 //===- ConstantBudget.cpp - What made constants may take ------------------===//
 #include "dialects/nn/ConstantBudget.h"
 
+#include "mlir/IR/Dialect.h"
+
 using namespace nnv12::nn;
 
 static constexpr uint64_t kSmallBytes = 1024;
