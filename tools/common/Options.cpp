@@ -4,26 +4,59 @@
 #include "runtime/include/nnv12.h"
 #include "tools/common/Report.h"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 namespace nnv12::tools {
 
+struct Options::Parser {
+  Parser(const char *overview, const char *tool) : app(overview, tool) {
+    app.allow_extras();
+    app.set_help_flag("-h,--help");
+  }
+  CLI::App app;
+  bool asksVersion = false;
+};
+
+Options::Options(const char *tool, const char *overview, const char *examples)
+    : tool(tool), overview(overview), examples(examples),
+      parser(std::make_unique<Parser>(overview, tool)) {
+  parser->app.add_flag("--version", parser->asksVersion);
+}
+
+Options::~Options() = default;
+
+static std::string dashed(const std::string &name) {
+  return (name.size() == 1 ? "-" : "--") + name;
+}
+
 void Options::add(const char *name, std::string meta, std::string help,
                   std::function<std::string(const std::string &)> set) {
-  options.push_back({name, std::move(meta), std::move(help), std::move(set)});
+  std::string flag = dashed(name);
+  parser->app
+      .add_option(flag,
+                  [flag, set](const CLI::results_t &values) {
+                    for (const std::string &value : values) {
+                      std::string expected = set(value);
+                      if (!expected.empty())
+                        fail(flag + ": found '" + value + "', expected " +
+                             expected);
+                    }
+                    return true;
+                  })
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name(meta);
+  shown.push_back({name, std::move(meta), std::move(help)});
 }
 
 void Options::flag(const char *name, bool &value, const char *help) {
-  add(name, "", help, [&value](const std::string &) {
-    value = true;
-    return std::string();
-  });
+  parser->app.add_flag(dashed(name), value)->disable_flag_override();
+  shown.push_back({name, "", help});
 }
 
 void Options::text(const char *name, const char *meta, std::string &value,
@@ -60,14 +93,13 @@ bool parseReal(const std::string &text, double &value) {
 void Options::number(const char *name, const char *meta, unsigned &value,
                      unsigned least, unsigned most, const char *help) {
   add(name, meta, help, [&value, least, most](const std::string &text) {
-    char *end = nullptr;
-    errno = 0;
-    unsigned long parsed = strtoul(text.c_str(), &end, 10);
-    if (text.empty() || !isdigit(static_cast<unsigned char>(text[0])) || *end ||
-        errno || parsed < least || parsed > most)
+    unsigned parsed;
+    if (text.empty() || !isdigit(static_cast<unsigned char>(text[0])) ||
+        !CLI::detail::lexical_cast(text, parsed) || parsed < least ||
+        parsed > most)
       return "a whole number from " + std::to_string(least) + " to " +
              std::to_string(most);
-    value = static_cast<unsigned>(parsed);
+    value = parsed;
     return std::string();
   });
 }
@@ -83,15 +115,11 @@ void Options::reals(const char *name, const char *meta,
                     std::vector<double> &value, const char *help) {
   add(name, meta, help, [&value](const std::string &text) {
     value.clear();
-    for (size_t begin = 0; begin <= text.size();) {
-      size_t end = text.find(',', begin);
-      if (end == std::string::npos)
-        end = text.size();
+    for (const std::string &part : CLI::detail::split(text, ',')) {
       double item;
-      if (!parseReal(text.substr(begin, end - begin), item))
+      if (!parseReal(part, item))
         return std::string("numbers with commas between them");
       value.push_back(item);
-      begin = end + 1;
     }
     return std::string();
   });
@@ -116,13 +144,14 @@ void Options::choice(const char *name, std::vector<const char *> choices,
 }
 
 void Options::positional(const char *meta, std::string &value) {
-  positionalMeta = meta;
-  positionalValue = &value;
+  one = &value;
+  positionals(meta, arguments);
 }
 
 void Options::positionals(const char *meta, std::vector<std::string> &values) {
   positionalMeta = meta;
   positionalValues = &values;
+  parser->app.add_option(meta, values);
 }
 
 /// Prints `text` in lines of at most 100 columns, each indented.
@@ -144,10 +173,10 @@ static void printWrapped(const std::string &text, size_t indent) {
 void Options::printHelp() const {
   printf("OVERVIEW: ");
   printf("%s\n\nUSAGE: %s", overview, tool);
-  if (positionalValue || positionalValues)
-    printf(" %s%s", positionalMeta.c_str(), positionalValues ? "..." : "");
+  if (positionalValues)
+    printf(" %s%s", positionalMeta.c_str(), one ? "" : "...");
   printf(" [options]\n\nOPTIONS:\n");
-  for (const Option &option : options) {
+  for (const Option &option : shown) {
     if (option.help.empty())
       continue;
     printf("  --%s%s%s\n", option.name.c_str(), option.meta.empty() ? "" : " ",
@@ -159,63 +188,44 @@ void Options::printHelp() const {
          examples);
 }
 
+/// Ends the process where there is an argument that no option takes.
+void Options::checkArguments() const {
+  for (const std::string &argument : parser->app.remaining())
+    if (argument[0] == '-' && argument.size() > 1)
+      fail(argument.substr(0, argument.find('=')) + ": unknown option; see " +
+           tool + " --help");
+    else
+      fail("'" + argument + "': found another argument, expected options " +
+           "alone");
+  if (!positionalValues)
+    return;
+  if (one && positionalValues->size() > 1)
+    fail("'" + (*positionalValues)[1] +
+         "': found another argument, expected one " + positionalMeta);
+  if (positionalValues->empty())
+    fail("found no " + positionalMeta + "; see " + tool + " --help");
+  for (const std::string &value : *positionalValues)
+    if (value.empty())
+      fail("'': found an empty argument, expected " + positionalMeta);
+}
+
 void Options::parse(int argc, char **argv) {
   setToolName(tool);
-  bool onlyPositional = false;
-  for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
-    if (onlyPositional || argument.size() < 2 || argument[0] != '-') {
-      if (positionalValues && !argument.empty()) {
-        positionalValues->push_back(argument);
-        continue;
-      }
-      if (!positionalValue || !positionalValue->empty() || argument.empty())
-        fail("'" + argument + "': found another argument, expected " +
-             (positionalValue ? "one " + positionalMeta : "options alone"));
-      *positionalValue = argument;
-      continue;
-    }
-    if (argument == "--") {
-      onlyPositional = true;
-      continue;
-    }
-    size_t dashes = argument[1] == '-' ? 2 : 1;
-    size_t equals = argument.find('=');
-    std::string name = argument.substr(
-        dashes, equals == std::string::npos ? equals : equals - dashes);
-    if (name == "help" || argument == "-h") {
-      printHelp();
-      exit(0);
-    }
-    if (name == "version") {
-      printf("%s %s\n", tool, nnv12_version());
-      exit(0);
-    }
-    const Option *found = nullptr;
-    for (const Option &option : options)
-      if (option.name == name)
-        found = &option;
-    if (!found)
-      fail("--" + name + ": unknown option; see " + tool + " --help");
-    std::string value;
-    if (found->meta.empty()) {
-      if (equals != std::string::npos)
-        fail("--" + name + ": found a value, expected none");
-    } else if (equals != std::string::npos) {
-      value = argument.substr(equals + 1);
-    } else if (i + 1 < argc) {
-      value = argv[++i];
-    } else {
-      fail("--" + name + ": found nothing behind it, expected " + found->meta);
-    }
-    std::string expected = found->set(value);
-    if (!expected.empty())
-      fail((name.size() == 1 ? "-" : "--") + name + ": found '" + value +
-           "', expected " + expected);
+  try {
+    parser->app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    printHelp();
+    exit(0);
+  } catch (const CLI::ParseError &error) {
+    fail(error.what());
   }
-  if ((positionalValue && positionalValue->empty()) ||
-      (positionalValues && positionalValues->empty()))
-    fail("found no " + positionalMeta + "; see " + tool + " --help");
+  if (parser->asksVersion) {
+    printf("%s %s\n", tool, nnv12_version());
+    exit(0);
+  }
+  checkArguments();
+  if (one)
+    *one = arguments[0];
 }
 
 } // namespace nnv12::tools

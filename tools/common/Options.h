@@ -1,14 +1,14 @@
 //===- Options.h - Command lines of the runtime's tools ---------*- C++ -*-===//
 //
-// Small, because these tools ship with the runtime and link neither LLVM nor
-// anything else. `--name VALUE`, `--name=VALUE` and, as LLVM's tools do, one
-// dash instead of two.
+// CLI11 behind our messages and help. `--name VALUE` or `--name=VALUE`, and one
+// dash for names of one letter.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TOOLS_COMMON_OPTIONS_H
 #define NNV12_TOOLS_COMMON_OPTIONS_H
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,8 +17,8 @@ namespace nnv12::tools {
 class Options {
 public:
   /// `overview` says what the tool does; `examples` shows it.
-  Options(const char *tool, const char *overview, const char *examples)
-      : tool(tool), overview(overview), examples(examples) {}
+  Options(const char *tool, const char *overview, const char *examples);
+  ~Options();
 
   // Options whose help is empty are for the tool's own use, and not shown.
   void flag(const char *name, bool &value, const char *help);
@@ -53,19 +53,22 @@ private:
     std::string name;
     std::string meta; ///< empty: takes no value
     std::string help;
-    /// Empty, or "expected ...".
-    std::function<std::string(const std::string &)> set;
   };
+  struct Parser;
 
+  /// `set` returns nothing, or what was expected.
   void add(const char *name, std::string meta, std::string help,
            std::function<std::string(const std::string &)> set);
   void printHelp() const;
+  void checkArguments() const;
 
   const char *tool, *overview, *examples;
-  std::vector<Option> options;
+  std::unique_ptr<Parser> parser;
+  std::vector<Option> shown;
   std::string positionalMeta;
-  std::string *positionalValue = nullptr;
   std::vector<std::string> *positionalValues = nullptr;
+  std::string *one = nullptr; ///< where there is but one positional
+  std::vector<std::string> arguments;
 };
 
 /// Parses all of `text` as a finite number.

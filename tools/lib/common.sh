@@ -7,9 +7,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 # Debian 12 packages by what needs them. MLIR 22 comes from bookworm-security.
 packages_build=(
-  ccache cmake flatbuffers-compiler g++ libflatbuffers-dev liblld-22-dev
-  libmlir-22-dev libonnx-dev libprotobuf-dev libsodium-dev libstb-dev
-  libzstd-dev llvm-22-dev llvm-22-tools mlir-22-tools ninja-build
+  ccache cmake flatbuffers-compiler g++ libcli11-dev libflatbuffers-dev
+  liblld-22-dev libmlir-22-dev libonnx-dev libprotobuf-dev libsodium-dev
+  libstb-dev libzstd-dev llvm-22-dev llvm-22-tools mlir-22-tools ninja-build
   nlohmann-json3-dev pkg-config protobuf-compiler zlib1g-dev
 )
 packages_test=(
