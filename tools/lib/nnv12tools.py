@@ -26,6 +26,26 @@ def shape_text(dims):
     return "x".join(str(d) for d in dims) or "scalar"
 
 
+def put_between_marks(text, path):
+    """Replaces what stands between the marks "measured: begin" and "measured:
+    end" of a Markdown file. Returns a line that says what is wrong, or None.
+    """
+    lines = path.read_text().splitlines()
+    places = [
+        i
+        for mark in ("begin", "end")
+        for i, line in enumerate(lines)
+        if line.startswith(f"<!-- measured: {mark}")
+    ]
+    if len(places) != 2 or places[0] > places[1]:
+        return f"{path}: found no marks 'measured: begin' and 'measured: end'"
+    path.write_text(
+        "\n".join([*lines[: places[0] + 1], "", text, "", *lines[places[1] :]])
+        + "\n"
+    )
+    return None
+
+
 def call(command, timeout=600, stderr=subprocess.PIPE, **options):
     """Runs a command and returns what it prints, with
     `stderr=subprocess.STDOUT` on both channels; raises ToolError with one line
