@@ -1,7 +1,8 @@
 //===- Bundle.h - A bundle in memory, as plain structs ----------*- C++ -*-===//
 //
-// What the compiler hands to the writer. It mirrors bundle.fbs field by field
-// and knows neither MLIR nor FlatBuffers.
+// What the compiler hands to the writer. bundle.fbs says what each field
+// means. As long as there is one processor, with one memory of each kind, a
+// program has those as plain fields. Knows neither MLIR nor FlatBuffers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_BUNDLE_H
@@ -70,17 +71,30 @@ struct Tensor {
   std::vector<int64_t> shape;
 };
 
+/// Of a program's memories, each by a name of its own.
 enum class Space : uint8_t { Arena, Weights, Input, Output, Prepared };
 
 struct Operand {
   Space space;
-  uint32_t index; ///< segment, input or output number; 0 for the arena
+  uint32_t index; ///< segment, input or output number; else 0
   uint64_t offset;
   uint64_t size;
 };
 
 enum class OperationKind : uint8_t { Execute, Read, Decode, Transform };
 enum class Codec : uint8_t { Stored, Zstd };
+enum class LaneKind : uint8_t { Execute, Prepare };
+enum class CoreKind : uint8_t { Any, Big, Little };
+
+/// Names an operation of a program: in the bundle its number, of executes and
+/// preparations together.
+struct OperationId {
+  LaneKind kind; ///< what `index` counts: executes or preparations
+  uint32_t index;
+};
+inline bool operator==(OperationId a, OperationId b) {
+  return a.kind == b.kind && a.index == b.index;
+}
 
 struct Operation {
   std::string layer;
@@ -88,31 +102,42 @@ struct Operation {
   std::vector<Operand> operands; ///< written operands first
   uint64_t tiles = 0;
   OperationKind kind = OperationKind::Execute;
-  std::vector<uint32_t> after = {}; ///< preparations
+  std::vector<OperationId> after = {};
   Codec codec = Codec::Stored;
   uint8_t planes = 1;
   uint64_t predictedStart = 0; ///< nanoseconds of a first inference
   uint64_t predictedEnd = 0;   ///< both 0: unknown
-};
-
-enum class LaneKind : uint8_t { Execute, Prepare };
-enum class CoreKind : uint8_t { Any, Big, Little };
-
-struct LaneEntry {
-  LaneKind kind; ///< what `index` counts: operations or preparations
-  uint32_t index;
+  uint64_t tileBegin = 0;      ///< the first of `tiles` tiles
+  bool lastReader = false;
+  uint64_t liveArena = 0;
 };
 
 struct Lane {
   LaneKind kind;
   CoreKind core = CoreKind::Any;
-  std::vector<LaneEntry> queue;
-  std::vector<uint32_t> background; ///< preparations
+  std::vector<OperationId> queue;
+  std::vector<OperationId> background;
 };
 
 struct Switch {
-  uint32_t operation;
+  uint32_t operation; ///< execute
   Operation replacement;
+};
+
+struct TileAxis {
+  uint64_t extent, stride; ///< elements
+};
+struct TileCut {
+  uint32_t axis;
+  uint64_t count, size;
+};
+struct TilePart {
+  std::vector<uint64_t> lo, hi;
+  std::vector<TileCut> cuts;
+};
+struct TileMap {
+  std::vector<TileAxis> axes;
+  std::vector<TilePart> parts;
 };
 
 struct Kernel {
@@ -121,6 +146,13 @@ struct Kernel {
   uint32_t operands;
   uint32_t outputs;
   uint64_t scratch;
+  uint64_t tiles = 0; ///< of the grid; 0: as many as an operation has
+  std::string routine = {};
+  uint64_t multiplyAdds = 0; ///< of the whole grid
+  uint64_t bytes = 0;        ///< of the whole grid
+  std::string key = {};
+  std::vector<uint8_t> fingerprint = {}; ///< 32 bytes, or none
+  std::vector<TileMap> maps = {};        ///< by written operand, or none
 };
 
 struct Program {
@@ -137,7 +169,11 @@ struct Program {
   uint64_t preparedSize = 0;
   uint64_t predictedCold = 0; ///< nanoseconds
   uint64_t predictedWarm = 0; ///< nanoseconds
+  std::string revision;
+  std::string tune;
 };
+
+enum class BundleKind : uint8_t { Model, Tuning };
 
 struct Bundle {
   std::string model;
@@ -147,6 +183,7 @@ struct Bundle {
   std::vector<Segment> segments;
   std::vector<Program> programs;
   uint32_t threads = 0; ///< of a session that is not told; 0: one a CPU
+  BundleKind kind = BundleKind::Model;
 };
 
 /// The one signature of every kernel. `operands` points to as many addresses as

@@ -11,9 +11,11 @@ constexpr uint64_t maxBytes = uint64_t(1) << 46;
 constexpr uint64_t maxTiles = uint64_t(1) << 31;
 constexpr uint64_t maxScratch = uint64_t(1) << 30;
 constexpr uint32_t maxRank = 64;
+/// Of a memory's first byte: more than a huge page nobody needs.
+constexpr uint64_t mostAlignment = uint64_t(1) << 21;
 constexpr uint32_t maxLanes = 64;
 constexpr uint32_t maxPrograms = 64;
-/// Of executes, of preparations and of switches.
+/// Of operations, and of switches.
 constexpr uint32_t maxOperations = 1u << 20;
 
 } // namespace nnv12::artifact

@@ -32,17 +32,32 @@ public:
   }
   bool visit(const bundle::Program *program) {
     return table() && string(program->target()) &&
-           string(program->architecture()) && strings(program->features()) &&
-           tables(program->kernels()) && tables(program->operations()) &&
-           tables(program->preparations()) && tables(program->lanes()) &&
+           string(program->revision()) && tables(program->processors()) &&
+           tables(program->memories()) && tables(program->kernels()) &&
+           tables(program->operations()) && tables(program->lanes()) &&
            tables(program->switches());
   }
+  bool visit(const bundle::Processor *processor) {
+    return table() && string(processor->architecture()) &&
+           strings(processor->features()) && string(processor->tune());
+  }
+  bool visit(const bundle::Memory *) { return table(); }
+  bool visit(const bundle::Operand *) { return table(); }
   bool visit(const bundle::Kernel *kernel) {
-    return table() && string(kernel->name());
+    return table() && string(kernel->name()) && string(kernel->routine()) &&
+           string(kernel->key()) && vector(kernel->fingerprint()) &&
+           tables(kernel->maps());
+  }
+  bool visit(const bundle::TileMap *map) {
+    return table() && vector(map->axes()) && tables(map->parts());
+  }
+  bool visit(const bundle::TilePart *part) {
+    return table() && vector(part->lo()) && vector(part->hi()) &&
+           vector(part->cuts());
   }
   bool visit(const bundle::Operation *operation) {
     return table() && string(operation->layer()) &&
-           vector(operation->operands()) && vector(operation->after());
+           tables(operation->operands()) && vector(operation->after());
   }
   bool visit(const bundle::Lane *lane) {
     return table() && vector(lane->queue()) && vector(lane->background());

@@ -3,6 +3,7 @@
 
 #include "artifact/Array.h"
 #include "artifact/Limits.h"
+#include "artifact/ProgramView.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -16,25 +17,24 @@ using After = flatbuffers::Vector<uint32_t>;
 /// Bytes of Prepared that a preparation writes.
 struct Write {
   uint64_t begin, end;
-  uint32_t preparation;
+  uint32_t preparation; ///< its number among the operations
 };
 
-/// One operation of the program, as a message names it.
+/// What reads Prepared, as a message names it.
 struct Name {
-  const char *what; ///< "operation", "preparation", "switch"
+  const char *what; ///< "operation", "switch"
   uint32_t index;
 };
 
-/// Nodes of the dependency graph are preparations, then operations.
+/// Nodes of the dependency graph are operations by number: executes, then, from
+/// `first` on, preparations.
 class PlanVerifier {
 public:
   PlanVerifier(const bundle::Program *program, unsigned number, Fault &fault)
       : program(program), number(number), fault(fault),
-        numPreparations(
-            program->preparations() ? program->preparations()->size() : 0),
-        numOperations(program->operations()->size()),
-        numLanes(program->lanes() ? program->lanes()->size() : 0),
-        numSwitches(program->switches() ? program->switches()->size() : 0) {}
+        numNodes(program->operations()->size()), first(numExecutes(program)),
+        numLanes(artifact::numLanes(program)),
+        numSwitches(artifact::numSwitches(program)) {}
 
   bool verify() {
     if (numLanes == 0)
@@ -42,7 +42,7 @@ public:
     return verifyCounts() && allocate() && verifyDependencies() &&
            verifyLanes() && verifyNoCycle() && verifyBackground() &&
            verifyNoDeadlock() && collectWrites() && verifyPreparations() &&
-           verifyOperations() && verifySwitches();
+           verifyExecutes() && verifySwitches();
   }
 
 private:
@@ -50,20 +50,20 @@ private:
   bool verifyCounts();
   bool allocate();
   bool verifyDependencies();
-  bool verifyAfter(Name name, const After *after);
+  bool verifyAfter(Name name, const After *after, uint32_t executes);
   bool verifyLanes();
   bool verifyLane(uint32_t lane);
-  bool verifyEntry(uint32_t lane, uint32_t position, bundle::LaneEntry entry,
+  bool verifyEntry(uint32_t lane, uint32_t position, uint32_t node,
                    uint32_t &executes);
-  bool place(uint32_t lane, uint32_t preparation, bool isBackground);
+  bool place(uint32_t lane, uint32_t node, bool isBackground);
   bool verifyNoCycle();
   bool verifyNoDeadlock();
-  uint32_t sort(uint32_t numNodes, bool withLanes);
+  uint32_t sort(uint32_t begin, bool withLanes);
   bool verifyBackground();
   bool collectWrites();
   bool verifyPreparations();
-  bool verifyReader(uint32_t index);
-  bool verifyOperations();
+  bool verifyReader(uint32_t reader);
+  bool verifyExecutes();
   bool verifySwitches();
   void markWaited(const After *after, uint32_t mark);
   bool verifyReads(Name name, const bundle::Operation *operation);
@@ -72,18 +72,18 @@ private:
   template <typename Visit>
   bool forEachWrite(uint64_t begin, uint64_t end, Visit visit);
 
-  const After *afterOf(uint32_t node) const {
-    return node < numPreparations
-               ? program->preparations()->Get(node)->after()
-               : program->operations()->Get(node - numPreparations)->after();
+  const bundle::Operation *operation(uint32_t node) const {
+    return program->operations()->Get(node);
   }
-  const bundle::Operation *preparation(uint32_t index) const {
-    return program->preparations()->Get(index);
+  const After *afterOf(uint32_t node) const { return operation(node)->after(); }
+
+  bool isPrepared(const bundle::Operand *operand) const {
+    return isIn(program, operand, bundle::MemoryKind_Prepared);
   }
 
   static constexpr uint32_t none = ~0u;
-  /// Steps of the searches below, for each preparation, operation, dependency
-  /// and write: sensible plans take a few, and a plan made to keep us busy is
+  /// Steps of the searches below, for each operation, dependency and
+  /// write: sensible plans take a few, and a plan made to keep us busy is
   /// given up after a time in proportion to its size.
   static constexpr uint64_t stepsPerPart = 256;
   static constexpr uint64_t leastSteps = 1 << 16;
@@ -91,20 +91,21 @@ private:
   const bundle::Program *program;
   unsigned number;
   Fault &fault;
-  uint32_t numPreparations, numOperations, numLanes, numSwitches;
+  uint32_t numNodes, first, numLanes, numSwitches;
   uint64_t steps = 0, maxSteps = 0;
 
+  // By node; where it says so, of preparations alone.
   Array<uint32_t> laneOf;   ///< of a preparation; `none` before it is placed
-  Array<bool> background;   ///< by preparation
-  Array<uint32_t> next;     ///< by node: the next one in its lane, or `none`
-  Array<uint32_t> pending;  ///< by node: what it still waits for, in sort()
-  Array<uint32_t> position; ///< by preparation, in an order by dependencies
+  Array<bool> background;   ///< of a preparation
+  Array<uint32_t> next;     ///< the next one in its lane, or `none`
+  Array<uint32_t> pending;  ///< what it still waits for, in sort()
+  Array<uint32_t> position; ///< of a preparation, in an order by dependencies
   Array<uint32_t> stack;    ///< of nodes
-  Array<uint32_t> waited;   ///< by preparation: marks, see markWaited()
-  Array<uint32_t> marked;   ///< by preparation: see markBefore(); reader + 1
-  Array<uint32_t> visited;  ///< by preparation: number of the last search
+  Array<uint32_t> waited;   ///< of a preparation: marks, see markWaited()
+  Array<uint32_t> marked;   ///< of a preparation: see markBefore(); reader + 1
+  Array<uint32_t> visited;  ///< of a preparation: number of the last search
   uint32_t search = 0;
-  Array<uint32_t> firstUser; ///< by preparation: where in `users` its begin
+  Array<uint32_t> firstUser; ///< where in `users` those of a node begin
   Array<uint32_t> users;     ///< nodes that wait for it
   Array<Write> writes;       ///< by begin
   Array<uint64_t> furthest;  ///< the largest end of writes up to this one
@@ -115,13 +116,13 @@ private:
 static uint32_t size(const After *after) { return after ? after->size() : 0; }
 
 bool PlanVerifier::verifyNoPlan() {
-  if (numPreparations || numSwitches)
+  if (numNodes != first || numSwitches)
     return fault.set(Fault::BadBundle,
                      "program %u: lanes: found none, expected at least one for "
                      "%u preparations and %u switches",
-                     number, numPreparations, numSwitches);
-  for (uint32_t i = 0; i < numOperations; ++i)
-    if (!verifyAfter({"operation", i}, program->operations()->Get(i)->after()))
+                     number, numNodes - first, numSwitches);
+  for (uint32_t i = 0; i < first; ++i)
+    if (!verifyAfter({"operation", i}, afterOf(i), i))
       return false;
   return true;
 }
@@ -131,24 +132,20 @@ bool PlanVerifier::verifyCounts() {
     return fault.set(Fault::BadBundle,
                      "program %u: lanes: found %u, expected at most %u", number,
                      numLanes, maxLanes);
-  if (numPreparations > maxOperations || numOperations > maxOperations ||
-      numSwitches > maxOperations)
+  if (numNodes > maxOperations || numSwitches > maxOperations)
     return fault.set(Fault::BadBundle,
-                     "program %u: found %u operations, %u preparations and %u "
-                     "switches, expected at most %u",
-                     number, numOperations, numPreparations, numSwitches,
-                     maxOperations);
+                     "program %u: found %u operations and %u switches, "
+                     "expected at most %u",
+                     number, numNodes, numSwitches, maxOperations);
   return true;
 }
 
 bool PlanVerifier::allocate() {
-  uint32_t nodes = numPreparations + numOperations;
-  if (!laneOf.allocate(numPreparations) ||
-      !background.allocate(numPreparations) || !next.allocate(nodes) ||
-      !pending.allocate(nodes) || !position.allocate(numPreparations) ||
-      !stack.allocate(nodes) || !waited.allocate(numPreparations) ||
-      !marked.allocate(numPreparations) || !visited.allocate(numPreparations) ||
-      !firstUser.allocate(size_t(numPreparations) + 1))
+  if (!laneOf.allocate(numNodes) || !background.allocate(numNodes) ||
+      !next.allocate(numNodes) || !pending.allocate(numNodes) ||
+      !position.allocate(numNodes) || !stack.allocate(numNodes) ||
+      !waited.allocate(numNodes) || !marked.allocate(numNodes) ||
+      !visited.allocate(numNodes) || !firstUser.allocate(size_t(numNodes) + 1))
     return fault.set(Fault::OutOfMemory, "no memory to check the plan");
   for (uint32_t &lane : laneOf)
     lane = none;
@@ -157,47 +154,54 @@ bool PlanVerifier::allocate() {
   return true;
 }
 
-bool PlanVerifier::verifyAfter(Name name, const After *after) {
-  for (uint32_t i = 0; i < size(after); ++i)
-    if (after->Get(i) >= numPreparations)
+/// `executes`: those before this number run before it.
+bool PlanVerifier::verifyAfter(Name name, const After *after,
+                               uint32_t executes) {
+  for (uint32_t i = 0; i < size(after); ++i) {
+    uint32_t before = after->Get(i);
+    if (before >= numNodes)
       return fault.set(Fault::BadBundle,
-                       "program %u: %s %u: after: found preparation %u, "
-                       "expected less than %u",
-                       number, name.what, name.index, after->Get(i),
-                       numPreparations);
+                       "program %u: %s %u: after: found operation %u, expected "
+                       "less than %u",
+                       number, name.what, name.index, before, numNodes);
+    if (before < first && before >= executes)
+      return fault.set(Fault::BadBundle,
+                       "program %u: %s %u: after: found execute %u, which does "
+                       "not run before it",
+                       number, name.what, name.index, before);
+  }
   return true;
 }
 
 /// Checks all `after` and turns them round.
 bool PlanVerifier::verifyDependencies() {
-  uint32_t nodes = numPreparations + numOperations;
   uint64_t edges = 0;
-  for (uint32_t node = 0; node < nodes; ++node) {
-    bool isPreparation = node < numPreparations;
-    Name name = isPreparation ? Name{"preparation", node}
-                              : Name{"operation", node - numPreparations};
-    if (!verifyAfter(name, afterOf(node)))
+  for (uint32_t node = 0; node < numNodes; ++node) {
+    if (!verifyAfter({"operation", node}, afterOf(node),
+                     node < first ? node : 0))
       return false;
     edges += size(afterOf(node));
     for (uint32_t i = 0; i < size(afterOf(node)); ++i) {
       uint32_t before = afterOf(node)->Get(i);
-      if (isPreparation && before == node)
+      if (before == node)
         return fault.set(Fault::BadBundle,
-                         "program %u: preparation %u: after: found itself",
+                         "program %u: operation %u: after: found itself",
                          number, node);
       ++firstUser[before];
     }
   }
-  for (uint32_t i = 0; i < numSwitches; ++i)
-    if (!verifyAfter({"switch", i},
-                     program->switches()->Get(i)->replacement()->after()))
+  for (uint32_t i = 0; i < numSwitches; ++i) {
+    const bundle::Switch *change = program->switches()->Get(i);
+    if (!verifyAfter({"switch", i}, change->replacement()->after(),
+                     change->operation()))
       return false;
+  }
   if (!users.allocate(edges))
     return fault.set(Fault::OutOfMemory, "no memory to check the plan");
   // Counts become ends, and filling backwards makes them begins.
-  for (uint32_t i = 1; i <= numPreparations; ++i)
+  for (uint32_t i = 1; i <= numNodes; ++i)
     firstUser[i] += firstUser[i - 1];
-  for (uint32_t node = nodes; node-- > 0;)
+  for (uint32_t node = numNodes; node-- > 0;)
     for (uint32_t i = 0; i < size(afterOf(node)); ++i)
       users[--firstUser[afterOf(node)->Get(i)]] = node;
   return true;
@@ -207,47 +211,42 @@ bool PlanVerifier::verifyLanes() {
   for (uint32_t lane = 0; lane < numLanes; ++lane)
     if (!verifyLane(lane))
       return false;
-  for (uint32_t i = 0; i < numPreparations; ++i)
-    if (laneOf[i] == none)
+  for (uint32_t node = first; node < numNodes; ++node)
+    if (laneOf[node] == none)
       return fault.set(Fault::BadBundle,
-                       "program %u: preparation %u: found it in no lane, "
+                       "program %u: operation %u: found it in no lane, "
                        "expected one",
-                       number, i);
+                       number, node);
   return true;
 }
 
 bool PlanVerifier::verifyLane(uint32_t index) {
   const bundle::Lane *lane = program->lanes()->Get(index);
-  if (lane->kind() > bundle::LaneKind_MAX)
+  if (lane->processor() >= program->processors()->size())
     return fault.set(Fault::BadBundle,
-                     "program %u: lane %u: kind: found %u, expected at most %u",
-                     number, index, lane->kind(), bundle::LaneKind_MAX);
+                     "program %u: lane %u: processor: found %u, expected less "
+                     "than %u",
+                     number, index, lane->processor(),
+                     program->processors()->size());
   if ((lane->kind() == bundle::LaneKind_Execute) != (index == 0))
     return fault.set(
         Fault::BadBundle,
         "program %u: lane %u: kind: found %s, expected Execute for "
         "lane 0 and for no other",
         number, index, bundle::EnumNameLaneKind(lane->kind()));
-  if (lane->core() > bundle::CoreKind_MAX)
-    return fault.set(Fault::BadBundle,
-                     "program %u: lane %u: core: found %u, expected at most %u",
-                     number, index, lane->core(), bundle::CoreKind_MAX);
   uint32_t executes = 0, last = none;
   for (uint32_t i = 0; i < lane->queue()->size(); ++i) {
-    bundle::LaneEntry entry = *lane->queue()->Get(i);
-    if (!verifyEntry(index, i, entry, executes))
+    uint32_t node = lane->queue()->Get(i);
+    if (!verifyEntry(index, i, node, executes))
       return false;
-    uint32_t node = entry.kind() == bundle::LaneKind_Execute
-                        ? numPreparations + entry.index()
-                        : entry.index();
     if (last != none)
       next[last] = node;
     last = node;
   }
-  if (index == 0 && executes != numOperations)
+  if (index == 0 && executes != first)
     return fault.set(Fault::BadBundle,
                      "program %u: lane 0: found %u executes, expected all %u",
-                     number, executes, numOperations);
+                     number, executes, first);
   for (uint32_t i = 0; lane->background() && i < lane->background()->size();
        ++i) {
     if (!place(index, lane->background()->Get(i), true))
@@ -261,71 +260,63 @@ bool PlanVerifier::verifyLane(uint32_t index) {
 }
 
 bool PlanVerifier::verifyEntry(uint32_t lane, uint32_t entryNumber,
-                               bundle::LaneEntry entry, uint32_t &executes) {
-  if (entry.kind() > bundle::LaneKind_MAX)
-    return fault.set(Fault::BadBundle,
-                     "program %u: lane %u: entry %u: kind: found %u, expected "
-                     "at most %u",
-                     number, lane, entryNumber, entry.kind(),
-                     bundle::LaneKind_MAX);
-  if (entry.kind() == bundle::LaneKind_Prepare)
-    return place(lane, entry.index(), false);
+                               uint32_t node, uint32_t &executes) {
+  if (node >= first)
+    return place(lane, node, false);
   if (lane != 0)
     return fault.set(
         Fault::BadBundle,
         "program %u: lane %u: entry %u: found an execute, expected "
         "them in lane 0",
         number, lane, entryNumber);
-  if (entry.index() != executes || executes == numOperations)
+  if (node != executes)
     return fault.set(Fault::BadBundle,
                      "program %u: lane 0: entry %u: found operation %u, "
                      "expected %u (each execute once, in order)",
-                     number, entryNumber, entry.index(), executes);
+                     number, entryNumber, node, executes);
   ++executes;
   return true;
 }
 
-bool PlanVerifier::place(uint32_t lane, uint32_t index, bool isBackground) {
-  if (index >= numPreparations)
+bool PlanVerifier::place(uint32_t lane, uint32_t node, bool isBackground) {
+  if (node >= numNodes || node < first)
     return fault.set(Fault::BadBundle,
-                     "program %u: lane %u: found preparation %u, expected less "
-                     "than %u",
-                     number, lane, index, numPreparations);
-  if (laneOf[index] != none)
+                     "program %u: lane %u: found operation %u, expected a "
+                     "preparation, %u to %u",
+                     number, lane, node, first, numNodes - 1);
+  if (laneOf[node] != none)
     return fault.set(Fault::BadBundle,
-                     "program %u: lane %u: found preparation %u, which is in "
+                     "program %u: lane %u: found operation %u, which is in "
                      "lane %u already",
-                     number, lane, index, laneOf[index]);
-  laneOf[index] = lane;
-  background[index] = isBackground;
+                     number, lane, node, laneOf[node]);
+  laneOf[node] = lane;
+  background[node] = isBackground;
   return true;
 }
 
-/// Counts nodes that can run in some order: less than `numNodes` when there is
-/// a cycle, and `pending` is not zero for the rest.
-uint32_t PlanVerifier::sort(uint32_t numNodes, bool withLanes) {
+/// Counts nodes from `begin` on that can run in some order: fewer than there
+/// are when there is a cycle, and `pending` is not zero for the rest.
+uint32_t PlanVerifier::sort(uint32_t begin, bool withLanes) {
   uint32_t depth = 0, done = 0;
-  for (uint32_t node = 0; node < numNodes; ++node)
+  for (uint32_t node = begin; node < numNodes; ++node)
     pending[node] = size(afterOf(node));
   if (withLanes)
-    for (uint32_t node = 0; node < numNodes; ++node)
+    for (uint32_t node = begin; node < numNodes; ++node)
       if (next[node] != none)
         ++pending[next[node]];
-  for (uint32_t node = 0; node < numNodes; ++node)
+  for (uint32_t node = begin; node < numNodes; ++node)
     if (pending[node] == 0)
       stack[depth++] = node;
   while (depth) {
     uint32_t node = stack[--depth];
     auto release = [&](uint32_t user) {
-      if (user < numNodes && --pending[user] == 0)
+      if (user >= begin && --pending[user] == 0)
         stack[depth++] = user;
     };
-    if (node < numPreparations) {
-      if (!withLanes)
-        position[node] = done;
-      for (uint32_t i = firstUser[node]; i < firstUser[node + 1]; ++i)
-        release(users[i]);
-    }
+    if (!withLanes)
+      position[node] = done;
+    for (uint32_t i = firstUser[node]; i < firstUser[node + 1]; ++i)
+      release(users[i]);
     if (withLanes && next[node] != none)
       release(next[node]);
     ++done;
@@ -333,47 +324,41 @@ uint32_t PlanVerifier::sort(uint32_t numNodes, bool withLanes) {
   return done;
 }
 
+/// Preparations wait for preparations alone (artifact/Compatibility.h).
 bool PlanVerifier::verifyNoCycle() {
-  if (sort(numPreparations, false) == numPreparations)
+  if (sort(first, false) == numNodes - first)
     return true;
-  uint32_t node = 0;
+  uint32_t node = first;
   while (pending[node] == 0)
     ++node;
   return fault.set(Fault::BadBundle,
-                   "program %u: preparation %u: after: found a cycle", number,
+                   "program %u: operation %u: after: found a cycle", number,
                    node);
 }
 
 bool PlanVerifier::verifyNoDeadlock() {
-  uint32_t nodes = numPreparations + numOperations;
-  if (sort(nodes, true) == nodes)
+  if (sort(0, true) == numNodes)
     return true;
   uint32_t node = 0;
   while (pending[node] == 0)
     ++node;
-  bool isPreparation = node < numPreparations;
   return fault.set(Fault::BadBundle,
-                   "program %u: lanes: %s %u never starts: the order of the "
-                   "lanes and `after` form a cycle",
-                   number, isPreparation ? "preparation" : "operation",
-                   isPreparation ? node : node - numPreparations);
+                   "program %u: lanes: operation %u never starts: the order of "
+                   "the lanes and `after` form a cycle",
+                   number, node);
 }
 
 /// What is done after the queues must not be needed by them.
 bool PlanVerifier::verifyBackground() {
-  uint32_t nodes = numPreparations + numOperations;
-  for (uint32_t node = 0; node < nodes; ++node) {
-    bool isPreparation = node < numPreparations;
-    if (isPreparation && background[node])
+  for (uint32_t node = 0; node < numNodes; ++node) {
+    if (background[node])
       continue;
     for (uint32_t i = 0; i < size(afterOf(node)); ++i)
       if (background[afterOf(node)->Get(i)])
         return fault.set(Fault::BadBundle,
-                         "program %u: %s %u: after: found preparation %u of a "
-                         "background, expected one of a queue",
-                         number, isPreparation ? "preparation" : "operation",
-                         isPreparation ? node : node - numPreparations,
-                         afterOf(node)->Get(i));
+                         "program %u: operation %u: after: found operation %u "
+                         "of a background, expected one of a queue",
+                         number, node, afterOf(node)->Get(i));
   }
   return true;
 }
@@ -393,15 +378,15 @@ static uint32_t numWritten(const bundle::Program *program,
 
 bool PlanVerifier::collectWrites() {
   size_t count = 0;
-  for (uint32_t i = 0; i < numPreparations; ++i)
-    count += numWritten(program, preparation(i));
+  for (uint32_t node = first; node < numNodes; ++node)
+    count += numWritten(program, operation(node));
   if (!writes.allocate(count) || !furthest.allocate(count))
     return fault.set(Fault::OutOfMemory, "no memory to check the plan");
   Write *write = writes.data();
-  for (uint32_t i = 0; i < numPreparations; ++i)
-    for (uint32_t k = 0; k < numWritten(program, preparation(i)); ++k) {
-      const bundle::Operand *operand = preparation(i)->operands()->Get(k);
-      *write++ = {operand->offset(), operand->offset() + operand->size(), i};
+  for (uint32_t node = first; node < numNodes; ++node)
+    for (uint32_t k = 0; k < numWritten(program, operation(node)); ++k) {
+      const bundle::Operand *operand = operation(node)->operands()->Get(k);
+      *write++ = {operand->offset(), operand->offset() + operand->size(), node};
     }
   std::sort(writes.begin(), writes.end(), [](const Write &a, const Write &b) {
     return a.begin != b.begin ? a.begin < b.begin
@@ -410,8 +395,8 @@ bool PlanVerifier::collectWrites() {
   uint64_t end = 0;
   for (size_t i = 0; i < count; ++i)
     furthest[i] = end = std::max(end, writes[i].end);
-  maxSteps = leastSteps + stepsPerPart * (uint64_t(numPreparations) +
-                                          numOperations + users.size() + count);
+  maxSteps =
+      leastSteps + stepsPerPart * (uint64_t(numNodes) + users.size() + count);
   return true;
 }
 
@@ -442,7 +427,7 @@ void PlanVerifier::markBefore(uint32_t reader, uint32_t earliest) {
   uint32_t depth = 0;
   stack[depth++] = reader;
   while (depth) {
-    const After *after = preparation(stack[--depth])->after();
+    const After *after = afterOf(stack[--depth]);
     for (uint32_t i = 0; i < size(after); ++i) {
       uint32_t before = after->Get(i);
       if (++steps > maxSteps)
@@ -462,7 +447,7 @@ bool PlanVerifier::isBefore(uint32_t first, uint32_t second) {
   ++search;
   stack[depth++] = second;
   while (depth) {
-    const After *after = preparation(stack[--depth])->after();
+    const After *after = afterOf(stack[--depth]);
     for (uint32_t i = 0; i < size(after); ++i) {
       uint32_t before = after->Get(i);
       if (before == first)
@@ -489,15 +474,15 @@ bool PlanVerifier::verifyPreparations() {
               (a != b && (isBefore(a, b) || isBefore(b, a))))
             return true;
           return fault.set(Fault::BadBundle,
-                           "program %u: preparations %u and %u: found both "
+                           "program %u: operations %u and %u: found both "
                            "writing Prepared bytes at %" PRIu64
                            ", expected one to wait for the other",
                            number, std::min(a, b), std::max(a, b),
                            std::max(write.begin, other.begin));
         }))
       return false;
-  for (uint32_t i = 0; i < numPreparations; ++i)
-    if (!verifyReader(i))
+  for (uint32_t node = first; node < numNodes; ++node)
+    if (!verifyReader(node))
       return false;
   return true;
 }
@@ -505,12 +490,12 @@ bool PlanVerifier::verifyPreparations() {
 /// Whether all that preparation `index` reads of Prepared was written by
 /// preparations that it waits for, and is written by others after it only.
 bool PlanVerifier::verifyReader(uint32_t index) {
-  const bundle::Operation *reader = preparation(index);
+  const bundle::Operation *reader = operation(index);
   auto forEachRead = [&](auto visit) {
     for (uint32_t k = numWritten(program, reader);
          k < reader->operands()->size(); ++k) {
       const bundle::Operand *operand = reader->operands()->Get(k);
-      if (operand->space() == bundle::Space_Prepared && operand->size() &&
+      if (isPrepared(operand) && operand->size() &&
           !visit(k, operand->offset(), operand->offset() + operand->size()))
         return false;
     }
@@ -538,17 +523,16 @@ bool PlanVerifier::verifyReader(uint32_t index) {
           if (writer != index && isBefore(index, writer))
             return true;
           return fault.set(Fault::BadBundle,
-                           "program %u: preparation %u: operand %u: found "
-                           "Prepared bytes that preparation %u writes, "
+                           "program %u: operation %u: operand %u: found "
+                           "Prepared bytes that operation %u writes, "
                            "expected it in `after`",
                            number, index, k, writer);
         }))
       return false;
     return covered >= end ||
            fault.set(Fault::BadBundle,
-                     "program %u: preparation %u: operand %u: found "
-                     "Prepared bytes at %" PRIu64
-                     " that no preparation before it writes",
+                     "program %u: operation %u: operand %u: found Prepared "
+                     "bytes at %" PRIu64 " that no operation before it writes",
                      number, index, k, covered);
   });
 }
@@ -561,7 +545,8 @@ void PlanVerifier::markWaited(const After *after, uint32_t mark) {
     steps += size(list);
     for (uint32_t i = 0; i < size(list); ++i) {
       uint32_t before = list->Get(i);
-      if (waited[before] == 1 || waited[before] == mark)
+      // An execute before it has been looked at itself.
+      if (before < first || waited[before] == 1 || waited[before] == mark)
         continue;
       waited[before] = mark;
       stack[depth++] = before;
@@ -569,7 +554,7 @@ void PlanVerifier::markWaited(const After *after, uint32_t mark) {
   };
   push(after);
   while (depth)
-    push(preparation(stack[--depth])->after());
+    push(afterOf(stack[--depth]));
 }
 
 /// Whether all that `operation` reads of Prepared was written by preparations
@@ -578,7 +563,7 @@ bool PlanVerifier::verifyReads(Name name, const bundle::Operation *operation) {
   uint32_t mark = name.what[0] == 's' ? name.index + 2 : 1;
   for (uint32_t k = 0; k < operation->operands()->size(); ++k) {
     const bundle::Operand *operand = operation->operands()->Get(k);
-    if (operand->space() != bundle::Space_Prepared || operand->size() == 0)
+    if (!isPrepared(operand) || operand->size() == 0)
       continue;
     uint64_t covered = operand->offset();
     uint64_t end = operand->offset() + operand->size();
@@ -587,8 +572,8 @@ bool PlanVerifier::verifyReads(Name name, const bundle::Operation *operation) {
               waited[write.preparation] != mark)
             return fault.set(Fault::BadBundle,
                              "program %u: %s %u: operand %u: found Prepared "
-                             "bytes that preparation %u writes, expected it in "
-                             "`after` (operation before its weights)",
+                             "bytes that operation %u writes, expected it in "
+                             "`after` (it starts before its weights)",
                              number, name.what, name.index, k,
                              write.preparation);
           if (write.begin <= covered)
@@ -599,20 +584,19 @@ bool PlanVerifier::verifyReads(Name name, const bundle::Operation *operation) {
     if (covered < end)
       return fault.set(Fault::BadBundle,
                        "program %u: %s %u: operand %u: found Prepared bytes at "
-                       "%" PRIu64 " that no preparation that it waits for "
-                       "writes (operation before its weights)",
+                       "%" PRIu64 " that nothing that it waits for writes "
+                       "(it starts before its weights)",
                        number, name.what, name.index, k, covered);
   }
   return true;
 }
 
-/// An operation starts after those before it, so it has waited for what they
+/// An execute starts after those before it, so it has waited for what they
 /// waited for.
-bool PlanVerifier::verifyOperations() {
-  for (uint32_t i = 0; i < numOperations; ++i) {
-    const bundle::Operation *operation = program->operations()->Get(i);
-    markWaited(operation->after(), 1);
-    if (!verifyReads({"operation", i}, operation))
+bool PlanVerifier::verifyExecutes() {
+  for (uint32_t i = 0; i < first; ++i) {
+    markWaited(afterOf(i), 1);
+    if (!verifyReads({"operation", i}, operation(i)))
       return false;
   }
   return true;
@@ -621,7 +605,7 @@ bool PlanVerifier::verifyOperations() {
 /// A switch happens after a whole run.
 bool PlanVerifier::verifySwitches() {
   Array<bool> switched;
-  if (!switched.allocate(numOperations))
+  if (!switched.allocate(first))
     return fault.set(Fault::OutOfMemory, "no memory to check the plan");
   for (uint32_t i = 0; i < numSwitches; ++i) {
     const bundle::Switch *change = program->switches()->Get(i);

@@ -2,8 +2,10 @@
 #include "artifact/Verifier.h"
 
 #include "artifact/Bundle.h"
+#include "artifact/Compatibility.h"
 #include "artifact/MetadataBudget.h"
 #include "artifact/PlanVerifier.h"
+#include "artifact/ProgramView.h"
 #include "artifact/Sodium.h"
 
 #include <cassert>
@@ -38,7 +40,8 @@ public:
       : bundle(bundle), fileSize(fileSize), fault(fault) {}
 
   bool verify() {
-    return verifyTensors(bundle->inputs(), "input") &&
+    return isUnderstood(bundle, fault) &&
+           verifyTensors(bundle->inputs(), "input") &&
            verifyTensors(bundle->outputs(), "output") && verifySegments() &&
            verifyPrograms();
   }
@@ -50,13 +53,17 @@ private:
   bool verifySegments();
   bool verifyPrograms();
   bool verifyProgram(const bundle::Program *program, unsigned number);
+  bool verifyProcessors(const bundle::Program *program, unsigned number);
+  bool verifyMemories(const bundle::Program *program, unsigned number);
   bool verifyKernel(const bundle::Program *program, unsigned number,
                     unsigned index);
   bool verifyOperation(const bundle::Program *program, unsigned number,
                        const char *what, unsigned index,
                        const bundle::Operation *operation);
-  bool verifyPreparation(const bundle::Program *program, unsigned number,
-                         unsigned index);
+  bool verifyStorage(unsigned number, unsigned index,
+                     const bundle::Operation *operation);
+  bool verifyLastReader(unsigned number, const char *what, unsigned index,
+                        const bundle::Operation *operation);
   bool verifySwitch(const bundle::Program *program, unsigned number,
                     unsigned index);
   bool spaceSize(const bundle::Program *program, const bundle::Operand *operand,
@@ -73,10 +80,6 @@ bool MetadataVerifier::verifyTensors(const TensorList *tensors,
                                      const char *what) {
   for (unsigned i = 0; i < tensors->size(); ++i) {
     const bundle::Tensor *tensor = tensors->Get(i);
-    if (tensor->type() > bundle::ElementType_MAX)
-      return fault.set(Fault::BadBundle,
-                       "%s %u: type: found %u, expected at most %u", what, i,
-                       tensor->type(), bundle::ElementType_MAX);
     if (tensor->shape()->size() > maxRank)
       return fault.set(Fault::BadBundle,
                        "%s %u: rank: found %u, expected at most %u", what, i,
@@ -105,10 +108,6 @@ bool MetadataVerifier::verifySegments() {
   uint64_t left = fileSize;
   for (unsigned i = 0; i < bundle->segments()->size(); ++i) {
     const bundle::Segment *segment = bundle->segments()->Get(i);
-    if (segment->kind() > bundle::SegmentKind_MAX)
-      return fault.set(Fault::BadBundle,
-                       "segment %u: kind: found %u, expected at most %u", i,
-                       segment->kind(), bundle::SegmentKind_MAX);
     if (segment->offset() % segmentAlignment)
       return fault.set(Fault::BadBundle,
                        "segment %u: offset: found %" PRIu64
@@ -137,74 +136,175 @@ bool MetadataVerifier::verifyPrograms() {
   if (bundle->programs()->size() == 0)
     return fault.set(Fault::BadBundle,
                      "programs: found none, expected at least one");
-  for (unsigned i = 0; i < bundle->programs()->size(); ++i)
+  // One that nobody here can run is not looked at.
+  Fault why, later;
+  unsigned understood = 0;
+  for (unsigned i = 0; i < bundle->programs()->size(); ++i) {
+    Fault &reason = why.code == Fault::None ? why : later;
+    if (!isUnderstood(bundle->programs()->Get(i), i, reason))
+      continue;
     if (!verifyProgram(bundle->programs()->Get(i), i))
       return false;
-  return true;
+    ++understood;
+  }
+  return understood || fault.set(why.code,
+                                 "programs: found none of %u that this reader "
+                                 "knows all of: %.300s",
+                                 bundle->programs()->size(), why.text);
 }
 
-bool MetadataVerifier::verifyProgram(const bundle::Program *program,
-                                     unsigned number) {
-  uint32_t code = program->code();
+bool MetadataVerifier::verifyProcessors(const bundle::Program *program,
+                                        unsigned number) {
+  if (program->processors()->size() == 0)
+    return fault.set(Fault::BadBundle,
+                     "program %u: processors: found none, expected one",
+                     number);
+  const bundle::Processor *cpu = cpuOf(program);
+  uint32_t code = cpu->code();
   if (code >= bundle->segments()->size() ||
       bundle->segments()->Get(code)->kind() != bundle::SegmentKind_Code)
     return fault.set(Fault::BadBundle,
                      "program %u: code: found %u, expected a code segment",
                      number, code);
   uint64_t offset = bundle->segments()->Get(code)->offset();
-  uint64_t alignment = codeAlignment(program->architecture()->c_str());
+  uint64_t alignment = codeAlignment(cpu->architecture()->c_str());
   if (offset % alignment)
     return fault.set(Fault::BadBundle,
                      "program %u: code: found segment %u at %" PRIu64
                      ", expected a multiple of %" PRIu64,
                      number, code, offset, alignment);
-  if (program->arena_size() > maxBytes)
-    return fault.set(Fault::BadBundle,
-                     "program %u: arena: found %" PRIu64
-                     " bytes, expected at most 2^46",
-                     number, program->arena_size());
-  if (program->prepared_size() > maxBytes)
-    return fault.set(Fault::BadBundle,
-                     "program %u: prepared memory: found %" PRIu64
-                     " bytes, expected at most 2^46",
-                     number, program->prepared_size());
+  return true;
+}
+
+bool MetadataVerifier::verifyMemories(const bundle::Program *program,
+                                      unsigned number) {
+  for (unsigned i = 0; i < program->memories()->size(); ++i) {
+    const bundle::Memory *memory = program->memories()->Get(i);
+    if (memory->processor() >= program->processors()->size())
+      return fault.set(Fault::BadBundle,
+                       "program %u: memory %u: processor: found %u, expected "
+                       "less than %u",
+                       number, i, memory->processor(),
+                       program->processors()->size());
+    if (memory->size() > maxBytes)
+      return fault.set(Fault::BadBundle,
+                       "program %u: memory %u (%s): found %" PRIu64
+                       " bytes, expected at most 2^46",
+                       number, i, bundle::EnumNameMemoryKind(memory->kind()),
+                       memory->size());
+    uint64_t alignment = memory->alignment();
+    if (alignment == 0 || (alignment & (alignment - 1)))
+      return fault.set(Fault::BadBundle,
+                       "program %u: memory %u (%s): alignment: found %" PRIu64
+                       ", expected a power of two",
+                       number, i, bundle::EnumNameMemoryKind(memory->kind()),
+                       alignment);
+  }
+  return true;
+}
+
+bool MetadataVerifier::verifyProgram(const bundle::Program *program,
+                                     unsigned number) {
+  if (!verifyProcessors(program, number) || !verifyMemories(program, number))
+    return false;
   for (unsigned i = 0; i < program->kernels()->size(); ++i)
     if (!verifyKernel(program, number, i))
       return false;
+  bool inExecutes = true;
   for (unsigned i = 0; i < program->operations()->size(); ++i) {
     const bundle::Operation *operation = program->operations()->Get(i);
-    if (operation->kind() != bundle::OperationKind_Execute)
+    bool isExecute = operation->kind() == bundle::OperationKind_Execute;
+    if (isExecute && !inExecutes)
       return fault.set(Fault::BadBundle,
-                       "program %u: operation %u: kind: found %u, expected %u "
-                       "(Execute)",
-                       number, i, operation->kind(),
-                       bundle::OperationKind_Execute);
-    if (!verifyOperation(program, number, "operation", i, operation))
+                       "program %u: operation %u: kind: found an Execute "
+                       "behind a %s, expected executes first",
+                       number, i,
+                       bundle::EnumNameOperationKind(
+                           program->operations()->Get(i - 1)->kind()));
+    inExecutes = isExecute;
+    if (!verifyOperation(program, number, "operation", i, operation) ||
+        !verifyStorage(number, i, operation) ||
+        !verifyLastReader(number, "operation", i, operation))
       return false;
   }
-  for (unsigned i = 0;
-       program->preparations() && i < program->preparations()->size(); ++i)
-    if (!verifyPreparation(program, number, i))
-      return false;
-  for (unsigned i = 0; program->switches() && i < program->switches()->size();
-       ++i)
+  for (unsigned i = 0; i < numSwitches(program); ++i)
     if (!verifySwitch(program, number, i))
       return false;
   return verifyPlan(program, number, fault);
 }
 
+/// Whether the pieces of a cut share out `length` positions, none of them
+/// empty.
+static bool sharesOut(uint64_t length, const bundle::TileCut *cut) {
+  uint64_t count = cut->count(), size = cut->size();
+  if (count == 1)
+    return size >= length;
+  // Both are bounded by the length, so that nothing overflows.
+  return count && size && count <= length && size <= length &&
+         count - 1 <= (length - 1) / size && count * size >= length;
+}
+
+/// What is wrong with the boxes of a kernel of `tiles` tiles; null: nothing.
+static const char *findWrong(const bundle::TileMap *map, uint64_t tiles) {
+  uint32_t rank = map->axes()->size();
+  if (rank > maxRank)
+    return "found more than 64 axes";
+  uint64_t last = 0; // the last element's place
+  for (const bundle::TileAxis *axis : *map->axes()) {
+    if (axis->extent() == 0 || axis->extent() > maxBytes ||
+        axis->stride() > maxBytes / axis->extent())
+      return "axes: found an extent or a stride out of range";
+    last += (axis->extent() - 1) * axis->stride();
+  }
+  if (last > maxBytes)
+    return "axes: found more than 2^46 elements";
+  uint64_t total = 0;
+  for (const bundle::TilePart *part : *map->parts()) {
+    if (part->lo()->size() != rank || part->hi()->size() != rank)
+      return "parts: found a box of another rank than the axes have";
+    for (uint32_t i = 0; i < rank; ++i)
+      if (part->lo()->Get(i) >= part->hi()->Get(i) ||
+          part->hi()->Get(i) > map->axes()->Get(i)->extent())
+        return "parts: found an empty box, or one that leaves the axes";
+    uint64_t count = 1, cutAxes = 0;
+    for (const bundle::TileCut *cut : *part->cuts()) {
+      uint32_t axis = cut->axis();
+      if (axis >= rank || (cutAxes >> axis & 1) ||
+          !sharesOut(part->hi()->Get(axis) - part->lo()->Get(axis), cut))
+        return "cuts: found one that does not share out its axis";
+      cutAxes |= uint64_t(1) << axis;
+      if (cut->count() > maxTiles / count)
+        return "cuts: found more than 2^31 tiles";
+      count *= cut->count();
+    }
+    total += count;
+    if (total > maxTiles)
+      return "cuts: found more than 2^31 tiles";
+  }
+  return total == tiles ? nullptr
+                        : "cuts: found another number of tiles than the "
+                          "kernel has";
+}
+
 bool MetadataVerifier::verifyKernel(const bundle::Program *program,
                                     unsigned number, unsigned index) {
   const bundle::Kernel *kernel = program->kernels()->Get(index);
-  uint64_t codeSize = bundle->segments()->Get(program->code())->size();
+  if (kernel->processor() >= program->processors()->size())
+    return fault.set(Fault::BadBundle,
+                     "program %u: kernel %u: processor: found %u, expected "
+                     "less than %u",
+                     number, index, kernel->processor(),
+                     program->processors()->size());
+  const bundle::Processor *cpu = cpuOf(program);
+  uint64_t codeSize = bundle->segments()->Get(cpu->code())->size();
   if (kernel->entry() >= codeSize)
     return fault.set(Fault::BadBundle,
                      "program %u: kernel %u: entry: found %u, expected less "
                      "than the code's %" PRIu64 " bytes",
                      number, index, kernel->entry(), codeSize);
   // The only instruction alignment that matters to us; x86-64 has none.
-  if (kernel->entry() % 4 && program->architecture()->size() == 7 &&
-      memcmp(program->architecture()->data(), "aarch64", 7) == 0)
+  if (kernel->entry() % 4 &&
+      strcmp(cpu->architecture()->c_str(), "aarch64") == 0)
     return fault.set(Fault::BadBundle,
                      "program %u: kernel %u: entry: found %u, expected a "
                      "multiple of 4",
@@ -219,6 +319,29 @@ bool MetadataVerifier::verifyKernel(const bundle::Program *program,
                      "program %u: kernel %u: scratch: found %" PRIu64
                      " bytes, expected at most 2^30",
                      number, index, kernel->scratch());
+  if (kernel->tiles() > maxTiles)
+    return fault.set(Fault::BadBundle,
+                     "program %u: kernel %u: tiles: found %" PRIu64
+                     ", expected at most 2^31",
+                     number, index, kernel->tiles());
+  if (kernel->fingerprint() && kernel->fingerprint()->size() &&
+      kernel->fingerprint()->size() != sizeof(Digest))
+    return fault.set(Fault::BadBundle,
+                     "program %u: kernel %u: fingerprint: found %u bytes, "
+                     "expected none or %zu",
+                     number, index, kernel->fingerprint()->size(),
+                     sizeof(Digest));
+  uint32_t maps = kernel->maps() ? kernel->maps()->size() : 0;
+  if (maps && maps != kernel->outputs())
+    return fault.set(Fault::BadBundle,
+                     "program %u: kernel %u: maps: found %u, expected none or "
+                     "one for each of %u outputs",
+                     number, index, maps, kernel->outputs());
+  for (uint32_t i = 0; i < maps; ++i)
+    if (const char *wrong = findWrong(kernel->maps()->Get(i), kernel->tiles()))
+      return fault.set(Fault::BadBundle,
+                       "program %u: kernel %u: tile map %u: %s", number, index,
+                       i, wrong);
   return true;
 }
 
@@ -228,12 +351,11 @@ bool MetadataVerifier::spaceSize(const bundle::Program *program,
                                  uint64_t &size) {
   uint32_t index = operand->index();
   switch (operand->space()) {
-  case bundle::Space_Arena:
-    size = program->arena_size();
-    return index == 0;
-  case bundle::Space_Prepared:
-    size = program->prepared_size();
-    return index == 0;
+  case bundle::Space_Memory:
+    if (index >= program->memories()->size())
+      return false;
+    size = program->memories()->Get(index)->size();
+    return true;
   case bundle::Space_Weights:
     if (index >= bundle->segments()->size() ||
         bundle->segments()->Get(index)->kind() != bundle::SegmentKind_Weights)
@@ -254,8 +376,43 @@ bool MetadataVerifier::spaceSize(const bundle::Program *program,
   return false;
 }
 
+/// Where an operand may lie: memories by kind, then the other spaces.
+enum Place : unsigned {
+  ArenaPlace = 1u << bundle::MemoryKind_Arena,
+  PreparedPlace = 1u << bundle::MemoryKind_Prepared,
+  WeightsPlace = 1u << 8,
+  InputPlace = 1u << 9,
+  OutputPlace = 1u << 10,
+  anyPlace = ~0u
+};
+
+/// Of an operand whose space and index are verified.
+static Place placeOf(const bundle::Program *program,
+                     const bundle::Operand *operand) {
+  switch (operand->space()) {
+  case bundle::Space_Memory:
+    return Place(1u << program->memories()->Get(operand->index())->kind());
+  case bundle::Space_Weights:
+    return WeightsPlace;
+  case bundle::Space_Input:
+    return InputPlace;
+  default:
+    return OutputPlace;
+  }
+}
+
+/// As messages call it: a memory by its kind.
+static const char *spaceName(const bundle::Program *program,
+                             const bundle::Operand *operand) {
+  if (operand->space() == bundle::Space_Memory &&
+      operand->index() < program->memories()->size())
+    return bundle::EnumNameMemoryKind(
+        program->memories()->Get(operand->index())->kind());
+  return bundle::EnumNameSpace(operand->space());
+}
+
 namespace {
-/// Which spaces the operands of a kind of operation may lie in, as bits.
+/// Which places the operands of a kind of operation may lie in.
 struct StageRule {
   unsigned writes, reads;
   const char *writesText, *readsText;
@@ -264,22 +421,12 @@ struct StageRule {
 };
 } // namespace
 
-static constexpr unsigned bit(bundle::Space space) { return 1u << space; }
-
-static constexpr unsigned anySpace =
-    bit(bundle::Space_Arena) | bit(bundle::Space_Weights) |
-    bit(bundle::Space_Input) | bit(bundle::Space_Output) |
-    bit(bundle::Space_Prepared);
-
 /// By OperationKind.
 static constexpr StageRule stageRules[] = {
-    {bit(bundle::Space_Arena) | bit(bundle::Space_Output), anySpace,
-     "Arena or Output", "any", 0, 0},
-    {0, bit(bundle::Space_Weights), "nothing", "Weights", 0, 1},
-    {bit(bundle::Space_Prepared), bit(bundle::Space_Weights), "Prepared",
-     "Weights", 1, 2},
-    {bit(bundle::Space_Prepared),
-     bit(bundle::Space_Weights) | bit(bundle::Space_Prepared), "Prepared",
+    {ArenaPlace | OutputPlace, anyPlace, "Arena or Output", "any", 0, 0},
+    {0, WeightsPlace, "nothing", "Weights", 0, 1},
+    {PreparedPlace, WeightsPlace, "Prepared", "Weights", 1, 2},
+    {PreparedPlace, WeightsPlace | PreparedPlace, "Prepared",
      "Weights or Prepared", 0, 0}};
 
 /// Checks an operation of any kind; `what` and `index` name it.
@@ -305,35 +452,31 @@ bool MetadataVerifier::verifyOperation(const bundle::Program *program,
                      "%s's %u",
                      number, what, index, operation->operands()->size(),
                      kernel ? "kernel" : "stage", operands);
-  uint64_t tiles = kernel ? maxTiles : 0;
-  if (operation->tiles() > tiles)
+  uint64_t tiles = !kernel ? 0 : kernel->tiles() ? kernel->tiles() : maxTiles;
+  if (operation->tile_begin() > operation->tile_end() ||
+      operation->tile_end() > tiles)
     return fault.set(Fault::BadBundle,
-                     "program %u: %s %u: tiles: found %" PRIu64
-                     ", expected at most %" PRIu64,
-                     number, what, index, operation->tiles(), tiles);
+                     "program %u: %s %u: tiles: found %" PRIu64 " to %" PRIu64
+                     ", expected a range of at most %" PRIu64,
+                     number, what, index, operation->tile_begin(),
+                     operation->tile_end(), tiles);
   for (unsigned i = 0; i < operands; ++i) {
     const bundle::Operand *operand = operation->operands()->Get(i);
-    if (operand->space() > bundle::Space_MAX)
-      return fault.set(Fault::BadBundle,
-                       "program %u: %s %u: operand %u: space: found %u, "
-                       "expected at most %u",
-                       number, what, index, i, operand->space(),
-                       bundle::Space_MAX);
-    const char *space = bundle::EnumNameSpace(operand->space());
-    bool isWritten = i < written;
-    if (!((isWritten ? rule.writes : rule.reads) & bit(operand->space())))
-      return fault.set(Fault::BadBundle,
-                       "program %u: %s %u: operand %u: found a %s %s, expected "
-                       "%s",
-                       number, what, index, i,
-                       isWritten ? "write to" : "read of", space,
-                       isWritten ? rule.writesText : rule.readsText);
+    const char *space = spaceName(program, operand);
     uint64_t size;
     if (!spaceSize(program, operand, size))
       return fault.set(Fault::BadBundle,
                        "program %u: %s %u: operand %u: found %s %u, which does "
                        "not exist",
                        number, what, index, i, space, operand->index());
+    bool isWritten = i < written;
+    if (!((isWritten ? rule.writes : rule.reads) & placeOf(program, operand)))
+      return fault.set(Fault::BadBundle,
+                       "program %u: %s %u: operand %u: found a %s %s, expected "
+                       "%s",
+                       number, what, index, i,
+                       isWritten ? "write to" : "read of", space,
+                       isWritten ? rule.writesText : rule.readsText);
     if (!fits(operand->offset(), operand->size(), size))
       return fault.set(Fault::BadBundle,
                        "program %u: %s %u: operand %u: found %" PRIu64
@@ -345,57 +488,58 @@ bool MetadataVerifier::verifyOperation(const bundle::Program *program,
   return true;
 }
 
-bool MetadataVerifier::verifyPreparation(const bundle::Program *program,
-                                         unsigned number, unsigned index) {
-  const bundle::Operation *operation = program->preparations()->Get(index);
-  if (operation->kind() == bundle::OperationKind_Execute ||
-      operation->kind() > bundle::OperationKind_MAX)
-    return fault.set(Fault::BadBundle,
-                     "program %u: preparation %u: kind: found %u, expected "
-                     "Read, Decode or Transform (1 to %u)",
-                     number, index, operation->kind(),
-                     bundle::OperationKind_MAX);
-  if (!verifyOperation(program, number, "preparation", index, operation))
-    return false;
+/// Of a decode: how its bytes are stored.
+bool MetadataVerifier::verifyStorage(unsigned number, unsigned index,
+                                     const bundle::Operation *operation) {
   if (operation->kind() != bundle::OperationKind_Decode)
     return true;
-  if (operation->codec() > bundle::Codec_MAX)
-    return fault.set(Fault::BadBundle,
-                     "program %u: preparation %u: codec: found %u, expected at "
-                     "most %u",
-                     number, index, operation->codec(), bundle::Codec_MAX);
   uint64_t size = operation->operands()->Get(0)->size();
   uint8_t planes = operation->planes();
   if ((planes != 1 && planes != 2 && planes != 4 && planes != 8) ||
       size % planes)
     return fault.set(Fault::BadBundle,
-                     "program %u: preparation %u: planes: found %u for %" PRIu64
+                     "program %u: operation %u: planes: found %u for %" PRIu64
                      " bytes, expected 1, 2, 4 or 8, and whole elements",
                      number, index, planes, size);
   uint64_t stored = operation->operands()->Get(1)->size();
   if (operation->codec() == bundle::Codec_Stored && stored != size)
     return fault.set(Fault::BadBundle,
-                     "program %u: preparation %u: found %" PRIu64
+                     "program %u: operation %u: found %" PRIu64
                      " stored bytes, expected the %" PRIu64 " of its operand 0",
                      number, index, stored, size);
   // No frame is empty, so that one that could not be made cannot pass for one.
   if (stored == 0 && size != 0)
     return fault.set(Fault::BadBundle,
-                     "program %u: preparation %u: found 0 stored bytes, "
+                     "program %u: operation %u: found 0 stored bytes, "
                      "expected a frame of %" PRIu64,
                      number, index, size);
   return true;
 }
 
+bool MetadataVerifier::verifyLastReader(unsigned number, const char *what,
+                                        unsigned index,
+                                        const bundle::Operation *operation) {
+  bool mayBe = operation->kind() == bundle::OperationKind_Decode ||
+               operation->kind() == bundle::OperationKind_Transform;
+  if (!operation->last_reader() ||
+      (mayBe && operation->operands()->size() > 1 &&
+       operation->operands()->Get(1)->space() == bundle::Space_Weights))
+    return true;
+  return fault.set(Fault::BadBundle,
+                   "program %u: %s %u: last_reader: found it set, expected it "
+                   "of a decode or transform of Weights alone",
+                   number, what, index);
+}
+
 bool MetadataVerifier::verifySwitch(const bundle::Program *program,
                                     unsigned number, unsigned index) {
   const bundle::Switch *change = program->switches()->Get(index);
-  if (change->operation() >= program->operations()->size())
-    return fault.set(
-        Fault::BadBundle,
-        "program %u: switch %u: operation: found %u, expected less "
-        "than %u",
-        number, index, change->operation(), program->operations()->size());
+  uint32_t executes = numExecutes(program);
+  if (change->operation() >= executes)
+    return fault.set(Fault::BadBundle,
+                     "program %u: switch %u: operation: found %u, expected an "
+                     "execute, less than %u",
+                     number, index, change->operation(), executes);
   const bundle::Operation *operation = change->replacement();
   if (operation->kind() != bundle::OperationKind_Execute)
     return fault.set(Fault::BadBundle,
@@ -403,7 +547,8 @@ bool MetadataVerifier::verifySwitch(const bundle::Program *program,
                      "(Execute)",
                      number, index, operation->kind(),
                      bundle::OperationKind_Execute);
-  return verifyOperation(program, number, "switch", index, operation);
+  return verifyOperation(program, number, "switch", index, operation) &&
+         verifyLastReader(number, "switch", index, operation);
 }
 
 const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,

@@ -59,62 +59,126 @@ static Place measure(const Segment &segment) {
   return place;
 }
 
-static fb::Offset<bundle::Operation>
-addOperation(fb::FlatBufferBuilder &builder, const Operation &operation) {
-  std::vector<bundle::Operand> operands;
-  for (const Operand &operand : operation.operands)
-    operands.emplace_back(static_cast<bundle::Space>(operand.space),
-                          operand.index, operand.offset, operand.size);
-  return bundle::CreateOperationDirect(
-      builder, operation.layer.c_str(), operation.kernel, &operands,
-      operation.tiles, static_cast<bundle::OperationKind>(operation.kind),
-      &operation.after, static_cast<bundle::Codec>(operation.codec),
-      operation.planes, operation.predictedStart, operation.predictedEnd);
+static fb::Offset<bundle::Memory> addMemory(fb::FlatBufferBuilder &builder,
+                                            bundle::MemoryKind kind,
+                                            uint64_t size) {
+  return bundle::CreateMemory(builder, kind, /*processor=*/0, size);
 }
 
-static std::vector<fb::Offset<bundle::Operation>>
-addOperations(fb::FlatBufferBuilder &builder,
-              const std::vector<Operation> &operations) {
-  std::vector<fb::Offset<bundle::Operation>> result;
-  for (const Operation &operation : operations)
-    result.push_back(addOperation(builder, operation));
-  return result;
+static fb::Offset<bundle::Operand> addOperand(fb::FlatBufferBuilder &builder,
+                                              const Operand &operand) {
+  // By Space. The arena and prepared memory are memories 0 and 1.
+  static constexpr bundle::Space spaces[] = {
+      bundle::Space_Memory, bundle::Space_Weights, bundle::Space_Input,
+      bundle::Space_Output, bundle::Space_Memory};
+  uint32_t index = operand.space == Space::Prepared ? 1 : operand.index;
+  return bundle::CreateOperand(builder, spaces[unsigned(operand.space)], index,
+                               operand.offset, operand.size);
 }
 
-static fb::Offset<bundle::Lane> addLane(fb::FlatBufferBuilder &builder,
-                                        const Lane &lane) {
-  std::vector<bundle::LaneEntry> queue;
-  for (const LaneEntry &entry : lane.queue)
-    queue.emplace_back(static_cast<bundle::LaneKind>(entry.kind), entry.index);
-  return bundle::CreateLaneDirect(
-      builder, static_cast<bundle::LaneKind>(lane.kind),
-      static_cast<bundle::CoreKind>(lane.core), &queue, &lane.background);
+static fb::Offset<bundle::TileMap> addTileMap(fb::FlatBufferBuilder &builder,
+                                              const TileMap &map) {
+  std::vector<bundle::TileAxis> axes;
+  for (const TileAxis &axis : map.axes)
+    axes.emplace_back(axis.extent, axis.stride);
+  std::vector<fb::Offset<bundle::TilePart>> parts;
+  for (const TilePart &part : map.parts) {
+    std::vector<bundle::TileCut> cuts;
+    for (const TileCut &cut : part.cuts)
+      cuts.emplace_back(cut.axis, cut.count, cut.size);
+    parts.push_back(
+        bundle::CreateTilePartDirect(builder, &part.lo, &part.hi, &cuts));
+  }
+  return bundle::CreateTileMapDirect(builder, &axes, &parts);
 }
+
+static fb::Offset<bundle::Kernel> addKernel(fb::FlatBufferBuilder &builder,
+                                            const Kernel &kernel) {
+  std::vector<fb::Offset<bundle::TileMap>> maps;
+  for (const TileMap &map : kernel.maps)
+    maps.push_back(addTileMap(builder, map));
+  return bundle::CreateKernelDirect(
+      builder, kernel.name.c_str(), /*processor=*/0, kernel.entry,
+      kernel.operands, kernel.outputs, kernel.scratch, kernel.tiles,
+      kernel.routine.c_str(), kernel.multiplyAdds, kernel.bytes,
+      kernel.key.c_str(), &kernel.fingerprint, &maps);
+}
+
+namespace {
+/// Writes operations, which the bundle numbers executes first.
+class OperationWriter {
+public:
+  OperationWriter(fb::FlatBufferBuilder &builder, const Program &program)
+      : builder(builder), executes(program.operations.size()) {}
+
+  std::vector<uint32_t> numbers(const std::vector<OperationId> &ids) const {
+    std::vector<uint32_t> result;
+    for (OperationId id : ids)
+      result.push_back(static_cast<uint32_t>(
+          id.kind == LaneKind::Execute ? id.index : executes + id.index));
+    return result;
+  }
+
+  fb::Offset<bundle::Operation> add(const Operation &operation) {
+    std::vector<fb::Offset<bundle::Operand>> operands;
+    for (const Operand &operand : operation.operands)
+      operands.push_back(addOperand(builder, operand));
+    std::vector<uint32_t> after = numbers(operation.after);
+    return bundle::CreateOperationDirect(
+        builder, static_cast<bundle::OperationKind>(operation.kind),
+        operation.layer.c_str(), operation.kernel, &operands,
+        operation.tileBegin, operation.tileBegin + operation.tiles, &after,
+        static_cast<bundle::Codec>(operation.codec), operation.planes,
+        operation.lastReader, operation.predictedStart, operation.predictedEnd,
+        operation.liveArena);
+  }
+
+  fb::Offset<bundle::Lane> add(const Lane &lane) {
+    std::vector<uint32_t> queue = numbers(lane.queue);
+    std::vector<uint32_t> background = numbers(lane.background);
+    return bundle::CreateLaneDirect(
+        builder, static_cast<bundle::LaneKind>(lane.kind), /*processor=*/0,
+        static_cast<bundle::CoreKind>(lane.core), &queue, &background);
+  }
+
+private:
+  fb::FlatBufferBuilder &builder;
+  size_t executes;
+};
+} // namespace
 
 static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
                                               const Program &program) {
   std::vector<fb::Offset<bundle::Kernel>> kernels;
   for (const Kernel &kernel : program.kernels)
-    kernels.push_back(bundle::CreateKernelDirect(
-        builder, kernel.name.c_str(), kernel.entry, kernel.operands,
-        kernel.outputs, kernel.scratch));
-  auto operations = addOperations(builder, program.operations);
-  auto preparations = addOperations(builder, program.preparations);
+    kernels.push_back(addKernel(builder, kernel));
+  OperationWriter writer(builder, program);
+  std::vector<fb::Offset<bundle::Operation>> operations;
+  for (const Operation &operation : program.operations)
+    operations.push_back(writer.add(operation));
+  for (const Operation &operation : program.preparations)
+    operations.push_back(writer.add(operation));
   std::vector<fb::Offset<bundle::Lane>> lanes;
   for (const Lane &lane : program.lanes)
-    lanes.push_back(addLane(builder, lane));
+    lanes.push_back(writer.add(lane));
   std::vector<fb::Offset<bundle::Switch>> switches;
   for (const Switch &change : program.switches)
-    switches.push_back(bundle::CreateSwitch(
-        builder, change.operation, addOperation(builder, change.replacement)));
+    switches.push_back(bundle::CreateSwitch(builder, change.operation,
+                                            writer.add(change.replacement)));
   std::vector<fb::Offset<fb::String>> features;
   for (const std::string &feature : program.features)
     features.push_back(builder.CreateString(feature));
+  std::vector<fb::Offset<bundle::Processor>> processors = {
+      bundle::CreateProcessorDirect(builder, bundle::ProcessorKind_Cpu,
+                                    program.architecture.c_str(), &features,
+                                    program.code, program.tune.c_str())};
+  std::vector<fb::Offset<bundle::Memory>> memories = {
+      addMemory(builder, bundle::MemoryKind_Arena, program.arenaSize),
+      addMemory(builder, bundle::MemoryKind_Prepared, program.preparedSize)};
   return bundle::CreateProgramDirect(
-      builder, program.target.c_str(), program.architecture.c_str(), &features,
-      program.code, &kernels, &operations, program.arenaSize, &preparations,
-      &lanes, &switches, program.preparedSize, program.predictedCold,
-      program.predictedWarm);
+      builder, program.target.c_str(), program.revision.c_str(), &processors,
+      &memories, &kernels, &operations, &lanes, &switches,
+      program.predictedCold, program.predictedWarm);
 }
 
 static std::vector<fb::Offset<bundle::Tensor>>
@@ -147,8 +211,9 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
     programs.push_back(addProgram(builder, program));
   bundle::FinishBundleBuffer(
       builder, bundle::CreateBundleDirect(
-                   builder, source.model.c_str(), source.producer.c_str(),
-                   &inputs, &outputs, &segments, &programs, source.threads));
+                   builder, static_cast<bundle::BundleKind>(source.kind),
+                   source.model.c_str(), source.producer.c_str(), &inputs,
+                   &outputs, &segments, &programs, source.threads));
 }
 
 /// Of segment `index`, which is the code of whatever programs name it.

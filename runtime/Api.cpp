@@ -1,4 +1,5 @@
 //===- Api.cpp - The C API over the runtime's classes ---------------------===//
+#include "artifact/ProgramView.h"
 #include "runtime/LoadedBundle.h"
 #include "runtime/Session.h"
 #include "runtime/include/nnv12.h"
@@ -20,6 +21,7 @@ static_assert(int(bundle::OperationKind_Execute) == NNV12_EXECUTE);
 static_assert(int(bundle::OperationKind_Read) == NNV12_READ);
 static_assert(int(bundle::OperationKind_Decode) == NNV12_DECODE);
 static_assert(int(bundle::OperationKind_Transform) == NNV12_TRANSFORM);
+static_assert(int(bundle::BundleKind_Tuning) == NNV12_BUNDLE_TUNING);
 static_assert(sizeof(size_t) == 8, "byte sizes go up to 2^46");
 
 /// Hands a fault to the caller: path in front, one line whatever names a file
@@ -93,6 +95,10 @@ static nnv12_status openBundle(const nnv12_open_options *options,
   }
   *bundle = result;
   return NNV12_OK;
+}
+
+static const char *textOf(const flatbuffers::String *text) {
+  return text ? text->c_str() : "";
 }
 
 extern "C" {
@@ -178,27 +184,32 @@ void nnv12_bundle_get_info(const nnv12_bundle *bundle,
   const bundle::Bundle *metadata = bundle->metadata();
   const bundle::Program *program = bundle->chosenProgram();
   nnv12_bundle_info result = {};
-  result.model = metadata->model() ? metadata->model()->c_str() : "";
-  result.producer = metadata->producer() ? metadata->producer()->c_str() : "";
+  result.model = textOf(metadata->model());
+  result.producer = textOf(metadata->producer());
   result.target = program->target()->c_str();
   result.file_size = bundle->imageSize();
-  result.code_size = metadata->segments()->Get(program->code())->size();
+  result.code_size =
+      metadata->segments()->Get(artifact::cpuOf(program)->code())->size();
   for (const bundle::Segment *segment : *metadata->segments())
     if (segment->kind() == bundle::SegmentKind_Weights)
       result.weights_size += segment->size();
-  result.arena_size = program->arena_size();
+  result.arena_size = artifact::memorySize(program, bundle::MemoryKind_Arena);
   result.scratch_size = bundle->scratchSize();
-  result.num_operations = program->operations()->size();
+  result.num_operations = artifact::numExecutes(program);
   result.num_kernels = program->kernels()->size();
   result.is_signed = bundle->isSigned();
   result.code_is_mapped = bundle->codeIsMapped();
-  result.prepared_size = program->prepared_size();
-  result.num_lanes = program->lanes() ? program->lanes()->size() : 0;
+  result.prepared_size =
+      artifact::memorySize(program, bundle::MemoryKind_Prepared);
+  result.num_lanes = artifact::numLanes(program);
   result.num_preparations =
-      program->preparations() ? program->preparations()->size() : 0;
-  result.num_switches = program->switches() ? program->switches()->size() : 0;
+      program->operations()->size() - result.num_operations;
+  result.num_switches = artifact::numSwitches(program);
   result.predicted_cold_ns = program->predicted_cold();
   result.predicted_warm_ns = program->predicted_warm();
+  result.kind = static_cast<nnv12_bundle_kind>(metadata->kind());
+  result.revision = textOf(program->revision());
+  result.tune = textOf(artifact::cpuOf(program)->tune());
   writeStruct(result, info);
 }
 
@@ -208,13 +219,20 @@ nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
   if (!bundle || !info)
     return NNV12_INVALID_ARGUMENT;
   const bundle::Program *program = bundle->chosenProgram();
-  if (index >= program->operations()->size())
+  if (index >= artifact::numExecutes(program))
     return NNV12_INVALID_ARGUMENT;
   const bundle::Operation *operation = program->operations()->Get(index);
+  const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
   nnv12_operation_info result = {};
   result.layer = operation->layer()->c_str();
-  result.kernel = program->kernels()->Get(operation->kernel())->name()->c_str();
-  result.tiles = operation->tiles();
+  result.kernel = kernel->name()->c_str();
+  result.tiles = artifact::numTiles(operation);
+  result.routine = textOf(kernel->routine());
+  result.key = textOf(kernel->key());
+  result.multiply_adds = kernel->multiply_adds();
+  result.bytes = kernel->bytes();
+  if (kernel->fingerprint() && kernel->fingerprint()->size())
+    result.fingerprint = kernel->fingerprint()->data();
   writeStruct(result, info);
   return NNV12_OK;
 }
@@ -226,14 +244,14 @@ const char *nnv12_stage_name(nnv12_stage stage) {
   return index < sizeof names / sizeof *names ? names[index] : "unknown stage";
 }
 
-/// The lane that holds preparation `index`, which a verified program has.
+/// The lane that holds operation `index`, which a verified program has.
 static void findLane(const bundle::Program *program, uint32_t index,
                      nnv12_preparation_info &info) {
   for (uint32_t i = 0; i < program->lanes()->size(); ++i) {
     const bundle::Lane *lane = program->lanes()->Get(i);
     info.lane = i;
-    for (const bundle::LaneEntry *entry : *lane->queue())
-      if (entry->kind() == bundle::LaneKind_Prepare && entry->index() == index)
+    for (uint32_t entry : *lane->queue())
+      if (entry == index)
         return;
     if (!lane->background())
       continue;
@@ -251,9 +269,11 @@ nnv12_status nnv12_bundle_get_preparation(const nnv12_bundle *bundle,
   if (!bundle || !info)
     return NNV12_INVALID_ARGUMENT;
   const bundle::Program *program = bundle->chosenProgram();
-  if (!program->preparations() || index >= program->preparations()->size())
+  uint32_t executes = artifact::numExecutes(program);
+  if (index >= program->operations()->size() - executes)
     return NNV12_INVALID_ARGUMENT;
-  const bundle::Operation *operation = program->preparations()->Get(index);
+  const bundle::Operation *operation =
+      program->operations()->Get(executes + index);
   nnv12_preparation_info result = {};
   result.layer = operation->layer()->c_str();
   result.stage = static_cast<nnv12_stage>(operation->kind());
@@ -271,7 +291,7 @@ nnv12_status nnv12_bundle_get_preparation(const nnv12_bundle *bundle,
     else if (operand->space() == bundle::Space_Weights)
       result.stored_bytes += operand->size();
   }
-  findLane(program, index, result);
+  findLane(program, executes + index, result);
   writeStruct(result, info);
   return NNV12_OK;
 }
@@ -281,14 +301,14 @@ nnv12_status nnv12_bundle_get_switch(const nnv12_bundle *bundle, uint32_t index,
   if (!bundle || !info)
     return NNV12_INVALID_ARGUMENT;
   const bundle::Program *program = bundle->chosenProgram();
-  if (!program->switches() || index >= program->switches()->size())
+  if (index >= artifact::numSwitches(program))
     return NNV12_INVALID_ARGUMENT;
   const bundle::Switch *change = program->switches()->Get(index);
   nnv12_switch_info result = {};
   result.operation = change->operation();
   result.kernel =
       program->kernels()->Get(change->replacement()->kernel())->name()->c_str();
-  result.tiles = change->replacement()->tiles();
+  result.tiles = artifact::numTiles(change->replacement());
   writeStruct(result, info);
   return NNV12_OK;
 }

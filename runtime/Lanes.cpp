@@ -1,6 +1,7 @@
 //===- Lanes.cpp - Threads that follow the plan ---------------------------===//
 #include "runtime/Lanes.h"
 
+#include "artifact/ProgramView.h"
 #include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
 
@@ -30,7 +31,7 @@ static bool hasBackground(const bundle::Program *program) {
 
 uint32_t Lanes::numThreads(const bundle::Program *program,
                            const Options &options) {
-  uint32_t lanes = program->lanes() ? program->lanes()->size() : 0;
+  uint32_t lanes = artifact::numLanes(program);
   // On a single CPU another thread only takes turns with the caller.
   if (lanes < 2 || options.threads == 0 || availableCpus() == 1)
     return 0;
@@ -48,8 +49,7 @@ bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
   trace = &events;
   firstTouch = &touched;
   numMembers = 1 + numThreads(program, options);
-  steal = options.steal ||
-          (program->lanes() && program->lanes()->size() > numMembers);
+  steal = options.steal || artifact::numLanes(program) > numMembers;
   Array<bool> skipped;
   return collect(program, options.continuous, skipped, fault) &&
          items.create(bundle, memory, skipped, fault) &&
@@ -60,9 +60,9 @@ bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
 /// Fills the queues, and marks what is in none of them as skipped.
 bool Lanes::collect(const bundle::Program *program, bool continuous,
                     Array<bool> &skipped, artifact::Fault &fault) {
-  uint32_t count =
-      program->preparations() ? program->preparations()->size() : 0;
-  uint32_t lanes = program->lanes() ? program->lanes()->size() : 0;
+  uint32_t executes = artifact::numExecutes(program);
+  uint32_t count = program->operations()->size() - executes;
+  uint32_t lanes = artifact::numLanes(program);
   if (!entryTable.allocate(count) || !laneOf.allocate(count) ||
       !skipped.allocate(count) || !queues.allocate(lanes) ||
       !backgrounds.allocate(lanes))
@@ -70,7 +70,10 @@ bool Lanes::collect(const bundle::Program *program, bool continuous,
   uint32_t *entry = entryTable.data();
   for (bool &skip : skipped)
     skip = true;
-  auto add = [&](uint32_t lane, Queue &queue, uint32_t index) {
+  auto add = [&](uint32_t lane, Queue &queue, uint32_t operation) {
+    if (operation < executes)
+      return;
+    uint32_t index = operation - executes;
     laneOf[index] = lane;
     skipped[index] = false;
     *entry++ = index;
@@ -80,13 +83,12 @@ bool Lanes::collect(const bundle::Program *program, bool continuous,
   for (uint32_t i = 0; i < lanes; ++i) {
     const bundle::Lane *lane = program->lanes()->Get(i);
     queues[i].entries = entry;
-    for (const bundle::LaneEntry *e : *lane->queue())
-      if (e->kind() == bundle::LaneKind_Prepare)
-        add(i, queues[i], e->index());
+    for (uint32_t operation : *lane->queue())
+      add(i, queues[i], operation);
     backgrounds[i].entries = entry;
     if (continuous && lane->background())
-      for (uint32_t index : *lane->background())
-        add(i, backgrounds[i], index);
+      for (uint32_t operation : *lane->background())
+        add(i, backgrounds[i], operation);
   }
   return true;
 }
@@ -259,15 +261,17 @@ bool Lanes::isEmpty(const Array<Queue> &lanes, uint32_t own) const {
 /// others maybe; `none` where others have begun all that there is.
 uint32_t Lanes::findNeeded(const After *after) const {
   for (uint32_t i = 0; i < after->size(); ++i) {
-    uint32_t index = after->Get(i);
+    if (!items.isPreparation(after->Get(i)))
+      continue;
+    uint32_t index = items.indexOf(after->Get(i));
     while (index != none && !items.isDone(index)) {
       if (items.hasPieces(index) && items.isReady(index))
         return index;
       const After *before = items.afterOf(index);
       index = none;
       for (uint32_t k = 0; before && k < before->size(); ++k)
-        if (!items.isDone(before->Get(k)))
-          index = before->Get(k);
+        if (!items.isDone(items.indexOf(before->Get(k))))
+          index = items.indexOf(before->Get(k));
     }
   }
   return none;

@@ -1,7 +1,9 @@
 //===- LoadedBundle.cpp - A verified bundle, ready for sessions -----------===//
 #include "runtime/LoadedBundle.h"
 
+#include "artifact/Compatibility.h"
 #include "artifact/CpuFeatures.h"
+#include "artifact/ProgramView.h"
 #include "runtime/Policy.h"
 #include "runtime/ReadAhead.h"
 
@@ -139,7 +141,8 @@ static bool equal(const flatbuffers::String *a, const char *b) {
 /// The first feature that this CPU lacks, or null.
 static const flatbuffers::String *missingFeature(const bundle::Program *program,
                                                  CpuFeatures &cpu) {
-  for (const flatbuffers::String *feature : *program->features())
+  for (const flatbuffers::String *feature :
+       *artifact::cpuOf(program)->features())
     if (!cpu.has(feature->c_str(), feature->size()))
       return feature;
   return nullptr;
@@ -149,14 +152,21 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
   Line reasons;
   CpuFeatures cpu;
   bool known = false;
-  for (const bundle::Program *candidate : *bundle->programs()) {
+  for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
+    const bundle::Program *candidate = bundle->programs()->Get(i);
     const char *name = candidate->target()->c_str();
     if (target && !equal(candidate->target(), target))
       continue;
     known = true;
-    if (!equal(candidate->architecture(), hostArchitecture())) {
-      reasons.append("; %s is for %s", name,
-                     candidate->architecture()->c_str());
+    Fault why;
+    if (!artifact::isUnderstood(candidate, i, why)) {
+      reasons.append("; %s is for newer readers", name);
+      continue;
+    }
+    const flatbuffers::String *architecture =
+        artifact::cpuOf(candidate)->architecture();
+    if (!equal(architecture, hostArchitecture())) {
+      reasons.append("; %s is for %s", name, architecture->c_str());
       continue;
     }
     if (const flatbuffers::String *feature = missingFeature(candidate, cpu)) {
@@ -181,7 +191,8 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
 /// Maps the code of `descriptor`, where that is one and the system allows it,
 /// or copies it from the image.
 bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
-  const bundle::Segment *segment = bundle->segments()->Get(program->code());
+  uint32_t index = artifact::cpuOf(program)->code();
+  const bundle::Segment *segment = bundle->segments()->Get(index);
   if (isMapped())
     readAhead(file, segment->offset() + segment->size());
   mappedInPlace =
@@ -191,8 +202,7 @@ bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
       !codeMapping.copy(bytes + segment->offset(), segment->size(), fault))
     return false;
   // Of the bytes that will run, not of the ones that they were copied from.
-  return artifact::verifySegment(bundle, program->code(), codeMapping.data(),
-                                 fault);
+  return artifact::verifySegment(bundle, index, codeMapping.data(), fault);
 }
 
 bool nnv12_bundle::verifyWeights(Fault &fault) {

@@ -1,9 +1,9 @@
 //===- Preparations.cpp - Reads, decodes and transforms -------------------===//
 #include "runtime/Preparations.h"
 
+#include "artifact/ProgramView.h"
 #include "runtime/Policy.h"
 #include "runtime/Reader.h"
-#include "runtime/WeightUses.h"
 
 #include <cassert>
 #include <sys/mman.h>
@@ -29,10 +29,11 @@ void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
   if (operand->space() == bundle::Space_Weights)
     base = const_cast<uint8_t *>(bundle.image()) +
            bundle.metadata()->segments()->Get(operand->index())->offset();
-  else if (operand->space() == bundle::Space_Arena)
-    base = memory.arena;
-  else if (operand->space() == bundle::Space_Prepared)
-    base = memory.prepared;
+  else if (operand->space() == bundle::Space_Memory)
+    base = artifact::isIn(bundle.chosenProgram(), operand,
+                          bundle::MemoryKind_Arena)
+               ? memory.arena
+               : memory.prepared;
   return base ? base + operand->offset() : nullptr;
 }
 
@@ -46,14 +47,15 @@ artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
 
 bool Preparations::allocate(const nnv12_bundle &bundle,
                             artifact::Fault &fault) {
-  const auto *source = bundle.chosenProgram()->preparations();
-  size_t count = source ? source->size() : 0, operands = 0;
-  for (size_t i = 0; i < count; ++i)
-    operands += source->Get(static_cast<uint32_t>(i))->operands()->size();
+  const auto *source = bundle.chosenProgram()->operations();
+  executes = artifact::numExecutes(bundle.chosenProgram());
+  size_t count = source->size() - executes, operands = 0;
+  for (uint32_t i = executes; i < source->size(); ++i)
+    operands += source->Get(i)->operands()->size();
   if (!items.allocate(count) || !operandTable.allocate(operands))
     return fault.set(artifact::Fault::OutOfMemory, "no memory for the plan");
-  for (size_t i = 0; i < count; ++i) {
-    items[i].operation = source->Get(static_cast<uint32_t>(i));
+  for (uint32_t i = 0; i < count; ++i) {
+    items[i].operation = source->Get(executes + i);
     items[i].after = items[i].operation->after();
   }
   return true;
@@ -68,24 +70,6 @@ bool Preparations::create(const nnv12_bundle &bundle, Memory memory,
   for (uint32_t i = 0; i < items.size(); ++i)
     if (!skipped[i])
       resolve(items[i], bundle, memory, operands);
-  return !bundle.isMapped() || items.size() == 0 ||
-         findOnlyReaders(bundle.chosenProgram(), fault);
-}
-
-/// Of large sources in a file, finds those that one preparation alone uses.
-bool Preparations::findOnlyReaders(const bundle::Program *program,
-                                   artifact::Fault &fault) {
-  artifact::Array<bool> shared;
-  if (!findSharedWeights(program, shared))
-    return fault.set(artifact::Fault::OutOfMemory, "no memory for the plan");
-  for (uint32_t i = 0; i < items.size(); ++i) {
-    const auto *operands = items[i].operation->operands();
-    const bundle::Operand *source =
-        operands->size() > 1 ? operands->Get(1) : nullptr;
-    items[i].isOnlyReader = source && !shared[i] &&
-                            source->space() == bundle::Space_Weights &&
-                            source->size() >= leastForgotten;
-  }
   return true;
 }
 
@@ -95,6 +79,8 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
   item.operands = operands;
   for (const bundle::Operand *operand : *operation->operands())
     *operands++ = addressOf(bundle, operand, memory);
+  item.forgetsSource = bundle.isMapped() && operation->last_reader() &&
+                       operation->operands()->Get(1)->size() >= leastForgotten;
   switch (operation->kind()) {
   case bundle::OperationKind_Read:
     item.units = operation->operands()->Get(0)->size();
@@ -102,7 +88,8 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
     break;
   case bundle::OperationKind_Transform:
     item.kernel = kernelOf(bundle, operation);
-    item.units = operation->tiles();
+    item.first = operation->tile_begin();
+    item.units = artifact::numTiles(operation);
     item.perPiece = (item.units + piecesPerTransform - 1) / piecesPerTransform;
     break;
   default:
@@ -127,7 +114,7 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
 
 bool Preparations::areDone(const After *after) const {
   for (uint32_t i = 0; after && i < after->size(); ++i)
-    if (!isDone(after->Get(i)))
+    if (after->Get(i) >= executes && !isDone(after->Get(i) - executes))
       return false;
   return true;
 }
@@ -145,8 +132,8 @@ bool Preparations::compute(Item &item, uint64_t begin, uint64_t end,
     readPages(static_cast<uint8_t *>(item.operands[0]) + begin, end - begin);
     return true;
   case bundle::OperationKind_Transform:
-    item.kernel(item.operands, static_cast<int64_t>(begin),
-                static_cast<int64_t>(end), preparer.scratch);
+    item.kernel(item.operands, static_cast<int64_t>(item.first + begin),
+                static_cast<int64_t>(item.first + end), preparer.scratch);
     return true;
   default:
     return preparer.decoder.decode(
@@ -172,7 +159,7 @@ void Preparations::finish(Item &item, uint32_t pieces, bool good) {
   // Acquires and releases, so that who sees it done sees every thread's pieces.
   if (item.left.fetch_sub(pieces, std::memory_order_acq_rel) != pieces)
     return;
-  if (item.isOnlyReader)
+  if (item.forgetsSource)
     forgetSource(item);
   doneCount.fetch_add(1, std::memory_order_relaxed);
   item.done.store(true, std::memory_order_release);
@@ -226,7 +213,8 @@ bool Preparations::workOnRest(uint32_t index, Preparer &leader,
   if (piece >= item.pieces)
     return false;
   BEFORE_PIECE();
-  workers.run(item.kernel, item.operands, piece * item.perPiece, item.units);
+  workers.run(item.kernel, item.operands, item.first + piece * item.perPiece,
+              item.first + item.units);
   finish(item, item.pieces - piece, true);
   return true;
 }

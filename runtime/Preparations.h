@@ -37,7 +37,8 @@ void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
 artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
                             const bundle::Operation *operation);
 
-/// All preparations of a program. Any number of threads may call the functions
+/// All preparations of a program, by number among preparations; `after` has
+/// numbers of operations. Any number of threads may call the functions
 /// that are not for a certain one.
 class Preparations {
 public:
@@ -61,6 +62,9 @@ public:
     return item.next.load(std::memory_order_relaxed) < item.pieces;
   }
   const After *afterOf(uint32_t index) const { return items[index].after; }
+  /// Of an operation's number in the program.
+  bool isPreparation(uint32_t operation) const { return operation >= executes; }
+  uint32_t indexOf(uint32_t operation) const { return operation - executes; }
   uint32_t stageOf(uint32_t index) const {
     return static_cast<uint32_t>(items[index].operation->kind());
   }
@@ -88,9 +92,10 @@ private:
     artifact::KernelFn kernel;
     void **operands;
     uint64_t units;    ///< bytes of a read, tiles of a transform
+    uint64_t first;    ///< tile of a transform
     uint64_t perPiece; ///< units
     uint32_t pieces;
-    bool isOnlyReader; ///< nothing else needs the weights that it reads
+    bool forgetsSource; ///< nothing else needs the weights that it reads
     std::atomic<uint32_t> next; ///< the first piece that nobody has begun
     std::atomic<uint32_t> left; ///< pieces that are not finished
     std::atomic<bool> done;
@@ -99,11 +104,11 @@ private:
   bool allocate(const nnv12_bundle &bundle, artifact::Fault &fault);
   void resolve(Item &item, const nnv12_bundle &bundle, Memory memory,
                void **&operands);
-  bool findOnlyReaders(const bundle::Program *program, artifact::Fault &fault);
   bool compute(Item &item, uint64_t begin, uint64_t end, Preparer &preparer);
   void finish(Item &item, uint32_t pieces, bool good);
   void forgetSource(const Item &item) const;
 
+  uint32_t executes = 0; ///< of the program: operations before the first item
   artifact::Array<Item> items;
   artifact::Array<void *> operandTable;
   bool zstd = false;

@@ -1,6 +1,7 @@
 //===- Session.cpp - One inference at a time ------------------------------===//
 #include "runtime/Session.h"
 
+#include "artifact/ProgramView.h"
 #include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
 #include "runtime/Policy.h"
@@ -59,14 +60,14 @@ bool nnv12_session::create(nnv12_bundle &source,
     return false;
   // Of the scratch memory, the caller's comes first for workers and lanes
   // alike, then those of the lanes, then those of the workers.
-  if (program->lanes() && program->lanes()->size()) {
+  if (artifact::numLanes(program)) {
     if (!lanes.create(*bundle, laneOptions, {arena.data(), prepared.data()},
                       scratch.data(), scratchStride, firstTouch, trace, fault))
       return false;
     // First of all: reading takes longest.
     lanes.start();
   }
-  planDone = !program->lanes() || program->lanes()->size() == 0;
+  planDone = artifact::numLanes(program) == 0;
   return resolve(fault) &&
          workers.start(threads, laneOptions.pin, scratch.data(), scratchStride,
                        laneThreads, firstTouch, fault);
@@ -74,9 +75,13 @@ bool nnv12_session::create(nnv12_bundle &source,
 
 /// Huge pages for large memory: each first use of a small page costs about a
 /// microsecond.
-static bool allocateLarge(Pages &pages, uint64_t size) {
+static bool allocateLarge(Pages &pages, const bundle::Memory *memory) {
+  uint64_t size = memory ? memory->size() : 0;
   uint64_t huge = inHugePages(size);
-  if (!pages.allocate(size > huge ? size : huge, huge ? hugePageSize : 4096))
+  uint64_t alignment = huge ? hugePageSize : 4096;
+  if (memory && memory->alignment() > alignment)
+    alignment = memory->alignment();
+  if (!pages.allocate(size > huge ? size : huge, alignment))
     return false;
   if (huge)
     pages.adviseHuge(huge);
@@ -88,22 +93,27 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   // Pages of its own for each thread's scratch, so that no cache line and no
   // page is shared.
   scratchStride = (bundle->scratchSize() + 4095) & ~uint64_t(4095);
-  if (!allocateLarge(arena, program->arena_size()) ||
-      !allocateLarge(prepared, program->prepared_size()) ||
+  const bundle::Memory *arenaMemory =
+      artifact::memoryOf(program, bundle::MemoryKind_Arena);
+  const bundle::Memory *preparedMemory =
+      artifact::memoryOf(program, bundle::MemoryKind_Prepared);
+  uint64_t arenaSize = arenaMemory ? arenaMemory->size() : 0;
+  if (!allocateLarge(arena, arenaMemory) ||
+      !allocateLarge(prepared, preparedMemory) ||
       !scratch.allocate(scratchStride * threads, 4096))
     return fault.set(Fault::OutOfMemory,
                      "arena: no memory for %" PRIu64 " bytes, %" PRIu64
                      " of prepared weights and %zu of scratch",
-                     program->arena_size(), program->prepared_size(),
+                     arenaSize, preparedMemory ? preparedMemory->size() : 0,
                      scratchStride * threads);
   uint64_t supplied =
-      program->arena_size() >= leastInHugePage && bundle->giveEarlyMemory(arena)
+      arenaSize >= leastInHugePage && bundle->giveEarlyMemory(arena)
           ? hugePageSize
           : 0;
   if (!firstTouch.create(1 + bundle->outputs().size()))
     return fault.set(Fault::OutOfMemory, "no memory for the plan");
-  if (program->arena_size() > supplied)
-    firstTouch.add(arena.data() + supplied, program->arena_size() - supplied);
+  if (arenaSize > supplied)
+    firstTouch.add(arena.data() + supplied, arenaSize - supplied);
   return true;
 }
 
@@ -115,7 +125,8 @@ static bool isCallersBuffer(const bundle::Operand *operand) {
 /// Turns an operation into addresses, all but those of the caller's buffers.
 nnv12_session::Step nnv12_session::resolve(const bundle::Operation *operation,
                                            void **&place, Patch *&patch) {
-  Step step = {kernelOf(*bundle, operation), place, operation->tiles(), false};
+  Step step = {kernelOf(*bundle, operation), place, operation->tile_begin(),
+               operation->tile_end(), false};
   for (const bundle::Operand *operand : *operation->operands()) {
     if (isCallersBuffer(operand))
       *patch++ = {place, operand->index(),
@@ -129,9 +140,8 @@ nnv12_session::Step nnv12_session::resolve(const bundle::Operation *operation,
 
 bool nnv12_session::resolve(Fault &fault) {
   const bundle::Program *program = bundle->chosenProgram();
-  uint32_t numSteps = program->operations()->size();
-  uint32_t numChanges =
-      continuous && program->switches() ? program->switches()->size() : 0;
+  uint32_t numSteps = artifact::numExecutes(program);
+  uint32_t numChanges = continuous ? artifact::numSwitches(program) : 0;
   size_t numOperands = 0, numPatches = 0;
   auto count = [&](const bundle::Operation *operation) {
     for (const bundle::Operand *operand : *operation->operands()) {
@@ -219,7 +229,7 @@ bool nnv12_session::checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
 void nnv12_session::runObserved(uint32_t index) {
   const Step &step = steps[index];
   uint64_t start = now();
-  workers.run(step.kernel, step.operands, 0, step.tiles);
+  workers.run(step.kernel, step.operands, step.begin, step.end);
   if (profile)
     profile[index] = now() - start;
   trace.add({start, 0, index, NNV12_EXECUTE, 0, 0,
@@ -231,12 +241,11 @@ void nnv12_session::runObserved(uint32_t index) {
 bool nnv12_session::runPlan() {
   const bundle::Program *program = bundle->chosenProgram();
   uint32_t numDone = 0;
-  for (const bundle::LaneEntry *entry : *program->lanes()->Get(0)->queue()) {
+  for (uint32_t index : *program->lanes()->Get(0)->queue()) {
     if (numDone == steps.size())
       break;
-    uint32_t index = entry->index();
-    if (entry->kind() == bundle::LaneKind_Prepare) {
-      lanes.prepare(index, workers);
+    if (index >= steps.size()) {
+      lanes.prepare(index - static_cast<uint32_t>(steps.size()), workers);
       continue;
     }
     if (!lanes.waitFor(program->operations()->Get(index)->after(), workers))
@@ -256,7 +265,7 @@ void nnv12_session::runSteps() {
     return;
   }
   for (const Step &step : steps)
-    workers.run(step.kernel, step.operands, 0, step.tiles);
+    workers.run(step.kernel, step.operands, step.begin, step.end);
 }
 
 /// Changes to the kernels whose weights are ready. False when a preparation has

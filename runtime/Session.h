@@ -29,7 +29,7 @@ private:
   struct Step {
     nnv12::artifact::KernelFn kernel;
     void **operands;
-    uint64_t tiles;
+    uint64_t begin, end; ///< tiles
     bool switched;
   };
 

@@ -22,18 +22,33 @@ struct SegmentBuilder;
 struct Tensor;
 struct TensorBuilder;
 
+struct Processor;
+struct ProcessorBuilder;
+
+struct Memory;
+struct MemoryBuilder;
+
 struct Operand;
+struct OperandBuilder;
 
 struct Operation;
 struct OperationBuilder;
-
-struct LaneEntry;
 
 struct Lane;
 struct LaneBuilder;
 
 struct Switch;
 struct SwitchBuilder;
+
+struct TileAxis;
+
+struct TileCut;
+
+struct TilePart;
+struct TilePartBuilder;
+
+struct TileMap;
+struct TileMapBuilder;
 
 struct Kernel;
 struct KernelBuilder;
@@ -140,6 +155,7 @@ inline const char *EnumNameElementType(ElementType e) {
   return EnumNamesElementType()[index];
 }
 
+/// A reader keeps away from segments of kinds that it does not know.
 enum SegmentKind : uint8_t {
   SegmentKind_Code = 0,
   SegmentKind_Weights = 1,
@@ -170,42 +186,96 @@ inline const char *EnumNameSegmentKind(SegmentKind e) {
   return EnumNamesSegmentKind()[index];
 }
 
-/// Which memory an operand is an offset into.
-enum Space : uint8_t {
-  Space_Arena = 0,
-  Space_Weights = 1,
-  Space_Input = 2,
-  Space_Output = 3,
-  Space_Prepared = 4,
-  Space_MIN = Space_Arena,
-  Space_MAX = Space_Prepared
+enum ProcessorKind : uint8_t {
+  ProcessorKind_Cpu = 0,
+  ProcessorKind_MIN = ProcessorKind_Cpu,
+  ProcessorKind_MAX = ProcessorKind_Cpu
 };
 
-inline const Space (&EnumValuesSpace())[5] {
-  static const Space values[] = {
-    Space_Arena,
-    Space_Weights,
-    Space_Input,
-    Space_Output,
-    Space_Prepared
+inline const ProcessorKind (&EnumValuesProcessorKind())[1] {
+  static const ProcessorKind values[] = {
+    ProcessorKind_Cpu
   };
   return values;
 }
 
-inline const char * const *EnumNamesSpace() {
-  static const char * const names[6] = {
+inline const char * const *EnumNamesProcessorKind() {
+  static const char * const names[2] = {
+    "Cpu",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameProcessorKind(ProcessorKind e) {
+  if (flatbuffers::IsOutRange(e, ProcessorKind_Cpu, ProcessorKind_Cpu)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesProcessorKind()[index];
+}
+
+enum MemoryKind : uint8_t {
+  MemoryKind_Arena = 0,
+  MemoryKind_Prepared = 1,
+  MemoryKind_MIN = MemoryKind_Arena,
+  MemoryKind_MAX = MemoryKind_Prepared
+};
+
+inline const MemoryKind (&EnumValuesMemoryKind())[2] {
+  static const MemoryKind values[] = {
+    MemoryKind_Arena,
+    MemoryKind_Prepared
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesMemoryKind() {
+  static const char * const names[3] = {
     "Arena",
-    "Weights",
-    "Input",
-    "Output",
     "Prepared",
     nullptr
   };
   return names;
 }
 
+inline const char *EnumNameMemoryKind(MemoryKind e) {
+  if (flatbuffers::IsOutRange(e, MemoryKind_Arena, MemoryKind_Prepared)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesMemoryKind()[index];
+}
+
+/// What an operand is an offset into.
+enum Space : uint8_t {
+  Space_Memory = 0,
+  Space_Weights = 1,
+  Space_Input = 2,
+  Space_Output = 3,
+  Space_MIN = Space_Memory,
+  Space_MAX = Space_Output
+};
+
+inline const Space (&EnumValuesSpace())[4] {
+  static const Space values[] = {
+    Space_Memory,
+    Space_Weights,
+    Space_Input,
+    Space_Output
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesSpace() {
+  static const char * const names[5] = {
+    "Memory",
+    "Weights",
+    "Input",
+    "Output",
+    nullptr
+  };
+  return names;
+}
+
 inline const char *EnumNameSpace(Space e) {
-  if (flatbuffers::IsOutRange(e, Space_Arena, Space_Prepared)) return "";
+  if (flatbuffers::IsOutRange(e, Space_Memory, Space_Output)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesSpace()[index];
 }
@@ -342,85 +412,94 @@ inline const char *EnumNameCoreKind(CoreKind e) {
   return EnumNamesCoreKind()[index];
 }
 
-/// `size` bytes at `offset` of a space: all that the kernel may touch through
-/// this operand.
-FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) Operand FLATBUFFERS_FINAL_CLASS {
+enum BundleKind : uint8_t {
+  BundleKind_Model = 0,
+  BundleKind_Tuning = 1,
+  BundleKind_MIN = BundleKind_Model,
+  BundleKind_MAX = BundleKind_Tuning
+};
+
+inline const BundleKind (&EnumValuesBundleKind())[2] {
+  static const BundleKind values[] = {
+    BundleKind_Model,
+    BundleKind_Tuning
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesBundleKind() {
+  static const char * const names[3] = {
+    "Model",
+    "Tuning",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameBundleKind(BundleKind e) {
+  if (flatbuffers::IsOutRange(e, BundleKind_Model, BundleKind_Tuning)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesBundleKind()[index];
+}
+
+/// A dimension of a result's memory, in elements.
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) TileAxis FLATBUFFERS_FINAL_CLASS {
  private:
-  uint8_t space_;
-  int8_t padding0__;  int16_t padding1__;
-  uint32_t index_;
-  uint64_t offset_;
+  uint64_t extent_;
+  uint64_t stride_;
+
+ public:
+  TileAxis()
+      : extent_(0),
+        stride_(0) {
+  }
+  TileAxis(uint64_t _extent, uint64_t _stride)
+      : extent_(flatbuffers::EndianScalar(_extent)),
+        stride_(flatbuffers::EndianScalar(_stride)) {
+  }
+  uint64_t extent() const {
+    return flatbuffers::EndianScalar(extent_);
+  }
+  uint64_t stride() const {
+    return flatbuffers::EndianScalar(stride_);
+  }
+};
+FLATBUFFERS_STRUCT_END(TileAxis, 16);
+
+/// Along an axis tiles take `size` positions each, the last one what is left.
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) TileCut FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint32_t axis_;
+  int32_t padding0__;
+  uint64_t count_;
   uint64_t size_;
 
  public:
-  Operand()
-      : space_(0),
+  TileCut()
+      : axis_(0),
         padding0__(0),
-        padding1__(0),
-        index_(0),
-        offset_(0),
+        count_(0),
         size_(0) {
     (void)padding0__;
-    (void)padding1__;
   }
-  Operand(nnv12::bundle::Space _space, uint32_t _index, uint64_t _offset, uint64_t _size)
-      : space_(flatbuffers::EndianScalar(static_cast<uint8_t>(_space))),
+  TileCut(uint32_t _axis, uint64_t _count, uint64_t _size)
+      : axis_(flatbuffers::EndianScalar(_axis)),
         padding0__(0),
-        padding1__(0),
-        index_(flatbuffers::EndianScalar(_index)),
-        offset_(flatbuffers::EndianScalar(_offset)),
+        count_(flatbuffers::EndianScalar(_count)),
         size_(flatbuffers::EndianScalar(_size)) {
     (void)padding0__;
-    (void)padding1__;
   }
-  nnv12::bundle::Space space() const {
-    return static_cast<nnv12::bundle::Space>(flatbuffers::EndianScalar(space_));
+  uint32_t axis() const {
+    return flatbuffers::EndianScalar(axis_);
   }
-  uint32_t index() const {
-    return flatbuffers::EndianScalar(index_);
-  }
-  uint64_t offset() const {
-    return flatbuffers::EndianScalar(offset_);
+  uint64_t count() const {
+    return flatbuffers::EndianScalar(count_);
   }
   uint64_t size() const {
     return flatbuffers::EndianScalar(size_);
   }
 };
-FLATBUFFERS_STRUCT_END(Operand, 24);
-
-/// An entry of a lane's queue.
-FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) LaneEntry FLATBUFFERS_FINAL_CLASS {
- private:
-  uint8_t kind_;
-  int8_t padding0__;  int16_t padding1__;
-  uint32_t index_;
-
- public:
-  LaneEntry()
-      : kind_(0),
-        padding0__(0),
-        padding1__(0),
-        index_(0) {
-    (void)padding0__;
-    (void)padding1__;
-  }
-  LaneEntry(nnv12::bundle::LaneKind _kind, uint32_t _index)
-      : kind_(flatbuffers::EndianScalar(static_cast<uint8_t>(_kind))),
-        padding0__(0),
-        padding1__(0),
-        index_(flatbuffers::EndianScalar(_index)) {
-    (void)padding0__;
-    (void)padding1__;
-  }
-  /// Execute: `index` counts Program.operations. Prepare: Program.preparations.
-  nnv12::bundle::LaneKind kind() const {
-    return static_cast<nnv12::bundle::LaneKind>(flatbuffers::EndianScalar(kind_));
-  }
-  uint32_t index() const {
-    return flatbuffers::EndianScalar(index_);
-  }
-};
-FLATBUFFERS_STRUCT_END(LaneEntry, 8);
+FLATBUFFERS_STRUCT_END(TileCut, 24);
 
 /// A page-aligned range of the file. `digest` is BLAKE2bp-256 of its bytes.
 struct Segment FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -592,22 +671,287 @@ inline flatbuffers::Offset<Tensor> CreateTensorDirect(
       shape__);
 }
 
+/// What runs operations of a program.
+struct Processor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef ProcessorBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_KIND = 4,
+    VT_ARCHITECTURE = 6,
+    VT_FEATURES = 8,
+    VT_CODE = 10,
+    VT_TUNE = 12
+  };
+  nnv12::bundle::ProcessorKind kind() const {
+    return static_cast<nnv12::bundle::ProcessorKind>(GetField<uint8_t>(VT_KIND, 0));
+  }
+  /// Of a CPU: "x86-64" or "aarch64".
+  const flatbuffers::String *architecture() const {
+    return GetPointer<const flatbuffers::String *>(VT_ARCHITECTURE);
+  }
+  /// What it must have. Of a CPU: LLVM's names (e.g. "avx512f").
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *features() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_FEATURES);
+  }
+  /// The segment of the code that it runs.
+  uint32_t code() const {
+    return GetField<uint32_t>(VT_CODE, 0);
+  }
+  /// What the code's instructions are scheduled for, LLVM's name of a
+  /// processor; it runs on others as well. For device profiles.
+  const flatbuffers::String *tune() const {
+    return GetPointer<const flatbuffers::String *>(VT_TUNE);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
+           VerifyOffsetRequired(verifier, VT_ARCHITECTURE) &&
+           verifier.VerifyString(architecture()) &&
+           VerifyOffsetRequired(verifier, VT_FEATURES) &&
+           verifier.VerifyVector(features()) &&
+           verifier.VerifyVectorOfStrings(features()) &&
+           VerifyField<uint32_t>(verifier, VT_CODE, 4) &&
+           VerifyOffset(verifier, VT_TUNE) &&
+           verifier.VerifyString(tune()) &&
+           verifier.EndTable();
+  }
+};
+
+struct ProcessorBuilder {
+  typedef Processor Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_kind(nnv12::bundle::ProcessorKind kind) {
+    fbb_.AddElement<uint8_t>(Processor::VT_KIND, static_cast<uint8_t>(kind), 0);
+  }
+  void add_architecture(flatbuffers::Offset<flatbuffers::String> architecture) {
+    fbb_.AddOffset(Processor::VT_ARCHITECTURE, architecture);
+  }
+  void add_features(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> features) {
+    fbb_.AddOffset(Processor::VT_FEATURES, features);
+  }
+  void add_code(uint32_t code) {
+    fbb_.AddElement<uint32_t>(Processor::VT_CODE, code, 0);
+  }
+  void add_tune(flatbuffers::Offset<flatbuffers::String> tune) {
+    fbb_.AddOffset(Processor::VT_TUNE, tune);
+  }
+  explicit ProcessorBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Processor> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Processor>(end);
+    fbb_.Required(o, Processor::VT_ARCHITECTURE);
+    fbb_.Required(o, Processor::VT_FEATURES);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Processor> CreateProcessor(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::ProcessorKind kind = nnv12::bundle::ProcessorKind_Cpu,
+    flatbuffers::Offset<flatbuffers::String> architecture = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> features = 0,
+    uint32_t code = 0,
+    flatbuffers::Offset<flatbuffers::String> tune = 0) {
+  ProcessorBuilder builder_(_fbb);
+  builder_.add_tune(tune);
+  builder_.add_code(code);
+  builder_.add_features(features);
+  builder_.add_architecture(architecture);
+  builder_.add_kind(kind);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Processor> CreateProcessorDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::ProcessorKind kind = nnv12::bundle::ProcessorKind_Cpu,
+    const char *architecture = nullptr,
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *features = nullptr,
+    uint32_t code = 0,
+    const char *tune = nullptr) {
+  auto architecture__ = architecture ? _fbb.CreateString(architecture) : 0;
+  auto features__ = features ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*features) : 0;
+  auto tune__ = tune ? _fbb.CreateString(tune) : 0;
+  return nnv12::bundle::CreateProcessor(
+      _fbb,
+      kind,
+      architecture__,
+      features__,
+      code,
+      tune__);
+}
+
+/// Memory that a session has for a program.
+struct Memory FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef MemoryBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_KIND = 4,
+    VT_PROCESSOR = 6,
+    VT_SIZE = 8,
+    VT_ALIGNMENT = 10
+  };
+  nnv12::bundle::MemoryKind kind() const {
+    return static_cast<nnv12::bundle::MemoryKind>(GetField<uint8_t>(VT_KIND, 0));
+  }
+  /// Index into Program.processors: whose memory it is.
+  uint32_t processor() const {
+    return GetField<uint32_t>(VT_PROCESSOR, 0);
+  }
+  uint64_t size() const {
+    return GetField<uint64_t>(VT_SIZE, 0);
+  }
+  /// Of its first byte: a power of two.
+  uint64_t alignment() const {
+    return GetField<uint64_t>(VT_ALIGNMENT, 64ULL);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
+           VerifyField<uint32_t>(verifier, VT_PROCESSOR, 4) &&
+           VerifyField<uint64_t>(verifier, VT_SIZE, 8) &&
+           VerifyField<uint64_t>(verifier, VT_ALIGNMENT, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct MemoryBuilder {
+  typedef Memory Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_kind(nnv12::bundle::MemoryKind kind) {
+    fbb_.AddElement<uint8_t>(Memory::VT_KIND, static_cast<uint8_t>(kind), 0);
+  }
+  void add_processor(uint32_t processor) {
+    fbb_.AddElement<uint32_t>(Memory::VT_PROCESSOR, processor, 0);
+  }
+  void add_size(uint64_t size) {
+    fbb_.AddElement<uint64_t>(Memory::VT_SIZE, size, 0);
+  }
+  void add_alignment(uint64_t alignment) {
+    fbb_.AddElement<uint64_t>(Memory::VT_ALIGNMENT, alignment, 64ULL);
+  }
+  explicit MemoryBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Memory> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Memory>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Memory> CreateMemory(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::MemoryKind kind = nnv12::bundle::MemoryKind_Arena,
+    uint32_t processor = 0,
+    uint64_t size = 0,
+    uint64_t alignment = 64ULL) {
+  MemoryBuilder builder_(_fbb);
+  builder_.add_alignment(alignment);
+  builder_.add_size(size);
+  builder_.add_processor(processor);
+  builder_.add_kind(kind);
+  return builder_.Finish();
+}
+
+/// `size` bytes at `offset` of a space: all that the kernel may touch through
+/// this operand.
+struct Operand FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef OperandBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_SPACE = 4,
+    VT_INDEX = 6,
+    VT_OFFSET = 8,
+    VT_SIZE = 10
+  };
+  nnv12::bundle::Space space() const {
+    return static_cast<nnv12::bundle::Space>(GetField<uint8_t>(VT_SPACE, 0));
+  }
+  uint32_t index() const {
+    return GetField<uint32_t>(VT_INDEX, 0);
+  }
+  uint64_t offset() const {
+    return GetField<uint64_t>(VT_OFFSET, 0);
+  }
+  uint64_t size() const {
+    return GetField<uint64_t>(VT_SIZE, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_SPACE, 1) &&
+           VerifyField<uint32_t>(verifier, VT_INDEX, 4) &&
+           VerifyField<uint64_t>(verifier, VT_OFFSET, 8) &&
+           VerifyField<uint64_t>(verifier, VT_SIZE, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct OperandBuilder {
+  typedef Operand Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_space(nnv12::bundle::Space space) {
+    fbb_.AddElement<uint8_t>(Operand::VT_SPACE, static_cast<uint8_t>(space), 0);
+  }
+  void add_index(uint32_t index) {
+    fbb_.AddElement<uint32_t>(Operand::VT_INDEX, index, 0);
+  }
+  void add_offset(uint64_t offset) {
+    fbb_.AddElement<uint64_t>(Operand::VT_OFFSET, offset, 0);
+  }
+  void add_size(uint64_t size) {
+    fbb_.AddElement<uint64_t>(Operand::VT_SIZE, size, 0);
+  }
+  explicit OperandBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Operand> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Operand>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Operand> CreateOperand(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::Space space = nnv12::bundle::Space_Memory,
+    uint32_t index = 0,
+    uint64_t offset = 0,
+    uint64_t size = 0) {
+  OperandBuilder builder_(_fbb);
+  builder_.add_size(size);
+  builder_.add_offset(offset);
+  builder_.add_index(index);
+  builder_.add_space(space);
+  return builder_.Finish();
+}
+
 /// One schedulable stage. Execute and Transform run a kernel over a grid of
-/// independent tiles. Read and Decode have no kernel and no tiles (both 0).
+/// independent tiles. Read and Decode have no kernel and no tiles (all 0).
 struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef OperationBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
-    VT_LAYER = 4,
-    VT_KERNEL = 6,
-    VT_OPERANDS = 8,
-    VT_TILES = 10,
-    VT_KIND = 12,
-    VT_AFTER = 14,
-    VT_CODEC = 16,
-    VT_PLANES = 18,
-    VT_PREDICTED_START = 20,
-    VT_PREDICTED_END = 22
+    VT_KIND = 4,
+    VT_LAYER = 6,
+    VT_KERNEL = 8,
+    VT_OPERANDS = 10,
+    VT_TILE_BEGIN = 12,
+    VT_TILE_END = 14,
+    VT_AFTER = 16,
+    VT_CODEC = 18,
+    VT_PLANES = 20,
+    VT_LAST_READER = 22,
+    VT_PREDICTED_START = 24,
+    VT_PREDICTED_END = 26,
+    VT_LIVE_ARENA = 28
   };
+  nnv12::bundle::OperationKind kind() const {
+    return static_cast<nnv12::bundle::OperationKind>(GetField<uint8_t>(VT_KIND, 0));
+  }
   /// What the layer is called in the model (ONNX node name), for people.
   const flatbuffers::String *layer() const {
     return GetPointer<const flatbuffers::String *>(VT_LAYER);
@@ -617,19 +961,19 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     return GetField<uint32_t>(VT_KERNEL, 0);
   }
   /// Written operands come first (Kernel.outputs of them), then read ones.
-  const flatbuffers::Vector<const nnv12::bundle::Operand *> *operands() const {
-    return GetPointer<const flatbuffers::Vector<const nnv12::bundle::Operand *> *>(VT_OPERANDS);
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operand>> *operands() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operand>> *>(VT_OPERANDS);
   }
-  /// The grid: tiles [0, tiles) may run in any order and on any thread.
-  uint64_t tiles() const {
-    return GetField<uint64_t>(VT_TILES, 0);
+  /// Tiles [tile_begin, tile_end) of the kernel's grid may run in any order and
+  /// on any thread.
+  uint64_t tile_begin() const {
+    return GetField<uint64_t>(VT_TILE_BEGIN, 0);
   }
-  nnv12::bundle::OperationKind kind() const {
-    return static_cast<nnv12::bundle::OperationKind>(GetField<uint8_t>(VT_KIND, 0));
+  uint64_t tile_end() const {
+    return GetField<uint64_t>(VT_TILE_END, 0);
   }
-  /// Numbers of the preparations (Program.preparations) that must have finished
-  /// before this starts. Executes also start only when the execute before them
-  /// has finished.
+  /// Operations that must have finished before this starts, besides the one
+  /// before it in its lane.
   const flatbuffers::Vector<uint32_t> *after() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_AFTER);
   }
@@ -642,6 +986,11 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint8_t planes() const {
     return GetField<uint8_t>(VT_PLANES, 1);
   }
+  /// Decode and Transform: nothing else in the program reads operand 1, which
+  /// is Weights, so that these need not stay in memory after it.
+  bool last_reader() const {
+    return GetField<uint8_t>(VT_LAST_READER, 0) != 0;
+  }
   /// When the compiler expects this to start and to have finished in a first
   /// inference, in nanoseconds from opening the bundle; both 0: unknown. For
   /// people and tools: nothing is decided by it.
@@ -651,21 +1000,30 @@ struct Operation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t predicted_end() const {
     return GetField<uint64_t>(VT_PREDICTED_END, 0);
   }
+  /// Bytes of the arena that hold a value while this runs: what it reads,
+  /// writes, or what a later one still reads. For people and tools.
+  uint64_t live_arena() const {
+    return GetField<uint64_t>(VT_LIVE_ARENA, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
            VerifyOffsetRequired(verifier, VT_LAYER) &&
            verifier.VerifyString(layer()) &&
            VerifyField<uint32_t>(verifier, VT_KERNEL, 4) &&
            VerifyOffsetRequired(verifier, VT_OPERANDS) &&
            verifier.VerifyVector(operands()) &&
-           VerifyField<uint64_t>(verifier, VT_TILES, 8) &&
-           VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
+           verifier.VerifyVectorOfTables(operands()) &&
+           VerifyField<uint64_t>(verifier, VT_TILE_BEGIN, 8) &&
+           VerifyField<uint64_t>(verifier, VT_TILE_END, 8) &&
            VerifyOffset(verifier, VT_AFTER) &&
            verifier.VerifyVector(after()) &&
            VerifyField<uint8_t>(verifier, VT_CODEC, 1) &&
            VerifyField<uint8_t>(verifier, VT_PLANES, 1) &&
+           VerifyField<uint8_t>(verifier, VT_LAST_READER, 1) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED_START, 8) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED_END, 8) &&
+           VerifyField<uint64_t>(verifier, VT_LIVE_ARENA, 8) &&
            verifier.EndTable();
   }
 };
@@ -674,20 +1032,23 @@ struct OperationBuilder {
   typedef Operation Table;
   flatbuffers::FlatBufferBuilder &fbb_;
   flatbuffers::uoffset_t start_;
+  void add_kind(nnv12::bundle::OperationKind kind) {
+    fbb_.AddElement<uint8_t>(Operation::VT_KIND, static_cast<uint8_t>(kind), 0);
+  }
   void add_layer(flatbuffers::Offset<flatbuffers::String> layer) {
     fbb_.AddOffset(Operation::VT_LAYER, layer);
   }
   void add_kernel(uint32_t kernel) {
     fbb_.AddElement<uint32_t>(Operation::VT_KERNEL, kernel, 0);
   }
-  void add_operands(flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::Operand *>> operands) {
+  void add_operands(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operand>>> operands) {
     fbb_.AddOffset(Operation::VT_OPERANDS, operands);
   }
-  void add_tiles(uint64_t tiles) {
-    fbb_.AddElement<uint64_t>(Operation::VT_TILES, tiles, 0);
+  void add_tile_begin(uint64_t tile_begin) {
+    fbb_.AddElement<uint64_t>(Operation::VT_TILE_BEGIN, tile_begin, 0);
   }
-  void add_kind(nnv12::bundle::OperationKind kind) {
-    fbb_.AddElement<uint8_t>(Operation::VT_KIND, static_cast<uint8_t>(kind), 0);
+  void add_tile_end(uint64_t tile_end) {
+    fbb_.AddElement<uint64_t>(Operation::VT_TILE_END, tile_end, 0);
   }
   void add_after(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> after) {
     fbb_.AddOffset(Operation::VT_AFTER, after);
@@ -698,11 +1059,17 @@ struct OperationBuilder {
   void add_planes(uint8_t planes) {
     fbb_.AddElement<uint8_t>(Operation::VT_PLANES, planes, 1);
   }
+  void add_last_reader(bool last_reader) {
+    fbb_.AddElement<uint8_t>(Operation::VT_LAST_READER, static_cast<uint8_t>(last_reader), 0);
+  }
   void add_predicted_start(uint64_t predicted_start) {
     fbb_.AddElement<uint64_t>(Operation::VT_PREDICTED_START, predicted_start, 0);
   }
   void add_predicted_end(uint64_t predicted_end) {
     fbb_.AddElement<uint64_t>(Operation::VT_PREDICTED_END, predicted_end, 0);
+  }
+  void add_live_arena(uint64_t live_arena) {
+    fbb_.AddElement<uint64_t>(Operation::VT_LIVE_ARENA, live_arena, 0);
   }
   explicit OperationBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -719,24 +1086,30 @@ struct OperationBuilder {
 
 inline flatbuffers::Offset<Operation> CreateOperation(
     flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::OperationKind kind = nnv12::bundle::OperationKind_Execute,
     flatbuffers::Offset<flatbuffers::String> layer = 0,
     uint32_t kernel = 0,
-    flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::Operand *>> operands = 0,
-    uint64_t tiles = 0,
-    nnv12::bundle::OperationKind kind = nnv12::bundle::OperationKind_Execute,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operand>>> operands = 0,
+    uint64_t tile_begin = 0,
+    uint64_t tile_end = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> after = 0,
     nnv12::bundle::Codec codec = nnv12::bundle::Codec_Stored,
     uint8_t planes = 1,
+    bool last_reader = false,
     uint64_t predicted_start = 0,
-    uint64_t predicted_end = 0) {
+    uint64_t predicted_end = 0,
+    uint64_t live_arena = 0) {
   OperationBuilder builder_(_fbb);
+  builder_.add_live_arena(live_arena);
   builder_.add_predicted_end(predicted_end);
   builder_.add_predicted_start(predicted_start);
-  builder_.add_tiles(tiles);
+  builder_.add_tile_end(tile_end);
+  builder_.add_tile_begin(tile_begin);
   builder_.add_after(after);
   builder_.add_operands(operands);
   builder_.add_kernel(kernel);
   builder_.add_layer(layer);
+  builder_.add_last_reader(last_reader);
   builder_.add_planes(planes);
   builder_.add_codec(codec);
   builder_.add_kind(kind);
@@ -745,50 +1118,61 @@ inline flatbuffers::Offset<Operation> CreateOperation(
 
 inline flatbuffers::Offset<Operation> CreateOperationDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::OperationKind kind = nnv12::bundle::OperationKind_Execute,
     const char *layer = nullptr,
     uint32_t kernel = 0,
-    const std::vector<nnv12::bundle::Operand> *operands = nullptr,
-    uint64_t tiles = 0,
-    nnv12::bundle::OperationKind kind = nnv12::bundle::OperationKind_Execute,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Operand>> *operands = nullptr,
+    uint64_t tile_begin = 0,
+    uint64_t tile_end = 0,
     const std::vector<uint32_t> *after = nullptr,
     nnv12::bundle::Codec codec = nnv12::bundle::Codec_Stored,
     uint8_t planes = 1,
+    bool last_reader = false,
     uint64_t predicted_start = 0,
-    uint64_t predicted_end = 0) {
+    uint64_t predicted_end = 0,
+    uint64_t live_arena = 0) {
   auto layer__ = layer ? _fbb.CreateString(layer) : 0;
-  auto operands__ = operands ? _fbb.CreateVectorOfStructs<nnv12::bundle::Operand>(*operands) : 0;
+  auto operands__ = operands ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Operand>>(*operands) : 0;
   auto after__ = after ? _fbb.CreateVector<uint32_t>(*after) : 0;
   return nnv12::bundle::CreateOperation(
       _fbb,
+      kind,
       layer__,
       kernel,
       operands__,
-      tiles,
-      kind,
+      tile_begin,
+      tile_end,
       after__,
       codec,
       planes,
+      last_reader,
       predicted_start,
-      predicted_end);
+      predicted_end,
+      live_arena);
 }
 
-/// A queue of operations, in the order in which they run.
+/// A queue of operations: one starts when the one before it has finished.
 struct Lane FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef LaneBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_KIND = 4,
-    VT_CORE = 6,
-    VT_QUEUE = 8,
-    VT_BACKGROUND = 10
+    VT_PROCESSOR = 6,
+    VT_CORE = 8,
+    VT_QUEUE = 10,
+    VT_BACKGROUND = 12
   };
   nnv12::bundle::LaneKind kind() const {
     return static_cast<nnv12::bundle::LaneKind>(GetField<uint8_t>(VT_KIND, 0));
   }
+  /// Index into Program.processors.
+  uint32_t processor() const {
+    return GetField<uint32_t>(VT_PROCESSOR, 0);
+  }
   nnv12::bundle::CoreKind core() const {
     return static_cast<nnv12::bundle::CoreKind>(GetField<uint8_t>(VT_CORE, 0));
   }
-  const flatbuffers::Vector<const nnv12::bundle::LaneEntry *> *queue() const {
-    return GetPointer<const flatbuffers::Vector<const nnv12::bundle::LaneEntry *> *>(VT_QUEUE);
+  const flatbuffers::Vector<uint32_t> *queue() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_QUEUE);
   }
   /// Preparations of `switches`, done after the queue while the lane has
   /// nothing else to do.
@@ -798,6 +1182,7 @@ struct Lane FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
+           VerifyField<uint32_t>(verifier, VT_PROCESSOR, 4) &&
            VerifyField<uint8_t>(verifier, VT_CORE, 1) &&
            VerifyOffsetRequired(verifier, VT_QUEUE) &&
            verifier.VerifyVector(queue()) &&
@@ -814,10 +1199,13 @@ struct LaneBuilder {
   void add_kind(nnv12::bundle::LaneKind kind) {
     fbb_.AddElement<uint8_t>(Lane::VT_KIND, static_cast<uint8_t>(kind), 0);
   }
+  void add_processor(uint32_t processor) {
+    fbb_.AddElement<uint32_t>(Lane::VT_PROCESSOR, processor, 0);
+  }
   void add_core(nnv12::bundle::CoreKind core) {
     fbb_.AddElement<uint8_t>(Lane::VT_CORE, static_cast<uint8_t>(core), 0);
   }
-  void add_queue(flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::LaneEntry *>> queue) {
+  void add_queue(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> queue) {
     fbb_.AddOffset(Lane::VT_QUEUE, queue);
   }
   void add_background(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> background) {
@@ -838,12 +1226,14 @@ struct LaneBuilder {
 inline flatbuffers::Offset<Lane> CreateLane(
     flatbuffers::FlatBufferBuilder &_fbb,
     nnv12::bundle::LaneKind kind = nnv12::bundle::LaneKind_Execute,
+    uint32_t processor = 0,
     nnv12::bundle::CoreKind core = nnv12::bundle::CoreKind_Any,
-    flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::LaneEntry *>> queue = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> queue = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> background = 0) {
   LaneBuilder builder_(_fbb);
   builder_.add_background(background);
   builder_.add_queue(queue);
+  builder_.add_processor(processor);
   builder_.add_core(core);
   builder_.add_kind(kind);
   return builder_.Finish();
@@ -852,14 +1242,16 @@ inline flatbuffers::Offset<Lane> CreateLane(
 inline flatbuffers::Offset<Lane> CreateLaneDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     nnv12::bundle::LaneKind kind = nnv12::bundle::LaneKind_Execute,
+    uint32_t processor = 0,
     nnv12::bundle::CoreKind core = nnv12::bundle::CoreKind_Any,
-    const std::vector<nnv12::bundle::LaneEntry> *queue = nullptr,
+    const std::vector<uint32_t> *queue = nullptr,
     const std::vector<uint32_t> *background = nullptr) {
-  auto queue__ = queue ? _fbb.CreateVectorOfStructs<nnv12::bundle::LaneEntry>(*queue) : 0;
+  auto queue__ = queue ? _fbb.CreateVector<uint32_t>(*queue) : 0;
   auto background__ = background ? _fbb.CreateVector<uint32_t>(*background) : 0;
   return nnv12::bundle::CreateLane(
       _fbb,
       kind,
+      processor,
       core,
       queue__,
       background__);
@@ -873,7 +1265,7 @@ struct Switch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_OPERATION = 4,
     VT_REPLACEMENT = 6
   };
-  /// Index into Program.operations.
+  /// The execute.
   uint32_t operation() const {
     return GetField<uint32_t>(VT_OPERATION, 0);
   }
@@ -922,20 +1314,188 @@ inline flatbuffers::Offset<Switch> CreateSwitch(
   return builder_.Finish();
 }
 
+/// Consecutive tiles that share out the box of positions [lo, hi) along each
+/// axis. Cuts are outermost first: the last one changes fastest. Axes without a
+/// cut are whole.
+struct TilePart FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TilePartBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_LO = 4,
+    VT_HI = 6,
+    VT_CUTS = 8
+  };
+  const flatbuffers::Vector<uint64_t> *lo() const {
+    return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_LO);
+  }
+  const flatbuffers::Vector<uint64_t> *hi() const {
+    return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_HI);
+  }
+  const flatbuffers::Vector<const nnv12::bundle::TileCut *> *cuts() const {
+    return GetPointer<const flatbuffers::Vector<const nnv12::bundle::TileCut *> *>(VT_CUTS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_LO) &&
+           verifier.VerifyVector(lo()) &&
+           VerifyOffsetRequired(verifier, VT_HI) &&
+           verifier.VerifyVector(hi()) &&
+           VerifyOffsetRequired(verifier, VT_CUTS) &&
+           verifier.VerifyVector(cuts()) &&
+           verifier.EndTable();
+  }
+};
+
+struct TilePartBuilder {
+  typedef TilePart Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_lo(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> lo) {
+    fbb_.AddOffset(TilePart::VT_LO, lo);
+  }
+  void add_hi(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> hi) {
+    fbb_.AddOffset(TilePart::VT_HI, hi);
+  }
+  void add_cuts(flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::TileCut *>> cuts) {
+    fbb_.AddOffset(TilePart::VT_CUTS, cuts);
+  }
+  explicit TilePartBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TilePart> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TilePart>(end);
+    fbb_.Required(o, TilePart::VT_LO);
+    fbb_.Required(o, TilePart::VT_HI);
+    fbb_.Required(o, TilePart::VT_CUTS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TilePart> CreateTilePart(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> lo = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> hi = 0,
+    flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::TileCut *>> cuts = 0) {
+  TilePartBuilder builder_(_fbb);
+  builder_.add_cuts(cuts);
+  builder_.add_hi(hi);
+  builder_.add_lo(lo);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TilePart> CreateTilePartDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<uint64_t> *lo = nullptr,
+    const std::vector<uint64_t> *hi = nullptr,
+    const std::vector<nnv12::bundle::TileCut> *cuts = nullptr) {
+  auto lo__ = lo ? _fbb.CreateVector<uint64_t>(*lo) : 0;
+  auto hi__ = hi ? _fbb.CreateVector<uint64_t>(*hi) : 0;
+  auto cuts__ = cuts ? _fbb.CreateVectorOfStructs<nnv12::bundle::TileCut>(*cuts) : 0;
+  return nnv12::bundle::CreateTilePart(
+      _fbb,
+      lo__,
+      hi__,
+      cuts__);
+}
+
+/// Which box of a result each tile computes. Tiles are counted from the first
+/// part's first to the last part's last.
+struct TileMap FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TileMapBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_AXES = 4,
+    VT_PARTS = 6
+  };
+  /// The result's memory as nested dimensions, outermost first.
+  const flatbuffers::Vector<const nnv12::bundle::TileAxis *> *axes() const {
+    return GetPointer<const flatbuffers::Vector<const nnv12::bundle::TileAxis *> *>(VT_AXES);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TilePart>> *parts() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TilePart>> *>(VT_PARTS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_AXES) &&
+           verifier.VerifyVector(axes()) &&
+           VerifyOffsetRequired(verifier, VT_PARTS) &&
+           verifier.VerifyVector(parts()) &&
+           verifier.VerifyVectorOfTables(parts()) &&
+           verifier.EndTable();
+  }
+};
+
+struct TileMapBuilder {
+  typedef TileMap Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_axes(flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::TileAxis *>> axes) {
+    fbb_.AddOffset(TileMap::VT_AXES, axes);
+  }
+  void add_parts(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TilePart>>> parts) {
+    fbb_.AddOffset(TileMap::VT_PARTS, parts);
+  }
+  explicit TileMapBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TileMap> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TileMap>(end);
+    fbb_.Required(o, TileMap::VT_AXES);
+    fbb_.Required(o, TileMap::VT_PARTS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TileMap> CreateTileMap(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::TileAxis *>> axes = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TilePart>>> parts = 0) {
+  TileMapBuilder builder_(_fbb);
+  builder_.add_parts(parts);
+  builder_.add_axes(axes);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TileMap> CreateTileMapDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<nnv12::bundle::TileAxis> *axes = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::TilePart>> *parts = nullptr) {
+  auto axes__ = axes ? _fbb.CreateVectorOfStructs<nnv12::bundle::TileAxis>(*axes) : 0;
+  auto parts__ = parts ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::TilePart>>(*parts) : 0;
+  return nnv12::bundle::CreateTileMap(
+      _fbb,
+      axes__,
+      parts__);
+}
+
 /// Compiled code that many operations may share.
 struct Kernel FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef KernelBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_NAME = 4,
-    VT_ENTRY = 6,
-    VT_OPERANDS = 8,
-    VT_OUTPUTS = 10,
-    VT_SCRATCH = 12
+    VT_PROCESSOR = 6,
+    VT_ENTRY = 8,
+    VT_OPERANDS = 10,
+    VT_OUTPUTS = 12,
+    VT_SCRATCH = 14,
+    VT_TILES = 16,
+    VT_ROUTINE = 18,
+    VT_MULTIPLY_ADDS = 20,
+    VT_BYTES = 22,
+    VT_KEY = 24,
+    VT_FINGERPRINT = 26,
+    VT_MAPS = 28
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
   }
-  /// Entry point, in bytes from the start of the code segment.
+  /// Index into Program.processors: what runs it.
+  uint32_t processor() const {
+    return GetField<uint32_t>(VT_PROCESSOR, 0);
+  }
+  /// Entry point, in bytes from the start of the processor's code.
   uint32_t entry() const {
     return GetField<uint32_t>(VT_ENTRY, 0);
   }
@@ -951,14 +1511,56 @@ struct Kernel FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t scratch() const {
     return GetField<uint64_t>(VT_SCRATCH, 0);
   }
+  /// The grid: how many tiles there are; 0: as many as an operation asks for.
+  uint64_t tiles() const {
+    return GetField<uint64_t>(VT_TILES, 0);
+  }
+  /// What computes its layers (docs/routines.md): the routine's name.
+  const flatbuffers::String *routine() const {
+    return GetPointer<const flatbuffers::String *>(VT_ROUTINE);
+  }
+  /// Of the whole grid: multiply-adds, and bytes that it reads and writes at
+  /// least.
+  uint64_t multiply_adds() const {
+    return GetField<uint64_t>(VT_MULTIPLY_ADDS, 0);
+  }
+  uint64_t bytes() const {
+    return GetField<uint64_t>(VT_BYTES, 0);
+  }
+  /// Names what is computed and how, for device profiles: 32 hexadecimal
+  /// digits. Kernels of equal layers have equal keys.
+  const flatbuffers::String *key() const {
+    return GetPointer<const flatbuffers::String *>(VT_KEY);
+  }
+  /// BLAKE2bp-256 of the kernel's code. Where it is equal, measured times are.
+  const flatbuffers::Vector<uint8_t> *fingerprint() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_FINGERPRINT);
+  }
+  /// For each written operand; empty where its tiles compute no boxes.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *maps() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *>(VT_MAPS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
            verifier.VerifyString(name()) &&
+           VerifyField<uint32_t>(verifier, VT_PROCESSOR, 4) &&
            VerifyField<uint32_t>(verifier, VT_ENTRY, 4) &&
            VerifyField<uint32_t>(verifier, VT_OPERANDS, 4) &&
            VerifyField<uint32_t>(verifier, VT_OUTPUTS, 4) &&
            VerifyField<uint64_t>(verifier, VT_SCRATCH, 8) &&
+           VerifyField<uint64_t>(verifier, VT_TILES, 8) &&
+           VerifyOffset(verifier, VT_ROUTINE) &&
+           verifier.VerifyString(routine()) &&
+           VerifyField<uint64_t>(verifier, VT_MULTIPLY_ADDS, 8) &&
+           VerifyField<uint64_t>(verifier, VT_BYTES, 8) &&
+           VerifyOffset(verifier, VT_KEY) &&
+           verifier.VerifyString(key()) &&
+           VerifyOffset(verifier, VT_FINGERPRINT) &&
+           verifier.VerifyVector(fingerprint()) &&
+           VerifyOffset(verifier, VT_MAPS) &&
+           verifier.VerifyVector(maps()) &&
+           verifier.VerifyVectorOfTables(maps()) &&
            verifier.EndTable();
   }
 };
@@ -969,6 +1571,9 @@ struct KernelBuilder {
   flatbuffers::uoffset_t start_;
   void add_name(flatbuffers::Offset<flatbuffers::String> name) {
     fbb_.AddOffset(Kernel::VT_NAME, name);
+  }
+  void add_processor(uint32_t processor) {
+    fbb_.AddElement<uint32_t>(Kernel::VT_PROCESSOR, processor, 0);
   }
   void add_entry(uint32_t entry) {
     fbb_.AddElement<uint32_t>(Kernel::VT_ENTRY, entry, 0);
@@ -981,6 +1586,27 @@ struct KernelBuilder {
   }
   void add_scratch(uint64_t scratch) {
     fbb_.AddElement<uint64_t>(Kernel::VT_SCRATCH, scratch, 0);
+  }
+  void add_tiles(uint64_t tiles) {
+    fbb_.AddElement<uint64_t>(Kernel::VT_TILES, tiles, 0);
+  }
+  void add_routine(flatbuffers::Offset<flatbuffers::String> routine) {
+    fbb_.AddOffset(Kernel::VT_ROUTINE, routine);
+  }
+  void add_multiply_adds(uint64_t multiply_adds) {
+    fbb_.AddElement<uint64_t>(Kernel::VT_MULTIPLY_ADDS, multiply_adds, 0);
+  }
+  void add_bytes(uint64_t bytes) {
+    fbb_.AddElement<uint64_t>(Kernel::VT_BYTES, bytes, 0);
+  }
+  void add_key(flatbuffers::Offset<flatbuffers::String> key) {
+    fbb_.AddOffset(Kernel::VT_KEY, key);
+  }
+  void add_fingerprint(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> fingerprint) {
+    fbb_.AddOffset(Kernel::VT_FINGERPRINT, fingerprint);
+  }
+  void add_maps(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>>> maps) {
+    fbb_.AddOffset(Kernel::VT_MAPS, maps);
   }
   explicit KernelBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -997,15 +1623,31 @@ struct KernelBuilder {
 inline flatbuffers::Offset<Kernel> CreateKernel(
     flatbuffers::FlatBufferBuilder &_fbb,
     flatbuffers::Offset<flatbuffers::String> name = 0,
+    uint32_t processor = 0,
     uint32_t entry = 0,
     uint32_t operands = 0,
     uint32_t outputs = 0,
-    uint64_t scratch = 0) {
+    uint64_t scratch = 0,
+    uint64_t tiles = 0,
+    flatbuffers::Offset<flatbuffers::String> routine = 0,
+    uint64_t multiply_adds = 0,
+    uint64_t bytes = 0,
+    flatbuffers::Offset<flatbuffers::String> key = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> fingerprint = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::TileMap>>> maps = 0) {
   KernelBuilder builder_(_fbb);
+  builder_.add_bytes(bytes);
+  builder_.add_multiply_adds(multiply_adds);
+  builder_.add_tiles(tiles);
   builder_.add_scratch(scratch);
+  builder_.add_maps(maps);
+  builder_.add_fingerprint(fingerprint);
+  builder_.add_key(key);
+  builder_.add_routine(routine);
   builder_.add_outputs(outputs);
   builder_.add_operands(operands);
   builder_.add_entry(entry);
+  builder_.add_processor(processor);
   builder_.add_name(name);
   return builder_.Finish();
 }
@@ -1013,18 +1655,38 @@ inline flatbuffers::Offset<Kernel> CreateKernel(
 inline flatbuffers::Offset<Kernel> CreateKernelDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     const char *name = nullptr,
+    uint32_t processor = 0,
     uint32_t entry = 0,
     uint32_t operands = 0,
     uint32_t outputs = 0,
-    uint64_t scratch = 0) {
+    uint64_t scratch = 0,
+    uint64_t tiles = 0,
+    const char *routine = nullptr,
+    uint64_t multiply_adds = 0,
+    uint64_t bytes = 0,
+    const char *key = nullptr,
+    const std::vector<uint8_t> *fingerprint = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::TileMap>> *maps = nullptr) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
+  auto routine__ = routine ? _fbb.CreateString(routine) : 0;
+  auto key__ = key ? _fbb.CreateString(key) : 0;
+  auto fingerprint__ = fingerprint ? _fbb.CreateVector<uint8_t>(*fingerprint) : 0;
+  auto maps__ = maps ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::TileMap>>(*maps) : 0;
   return nnv12::bundle::CreateKernel(
       _fbb,
       name__,
+      processor,
       entry,
       operands,
       outputs,
-      scratch);
+      scratch,
+      tiles,
+      routine__,
+      multiply_adds,
+      bytes,
+      key__,
+      fingerprint__,
+      maps__);
 }
 
 /// The model compiled for one target. All programs of a bundle share its
@@ -1033,62 +1695,48 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ProgramBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_TARGET = 4,
-    VT_ARCHITECTURE = 6,
-    VT_FEATURES = 8,
-    VT_CODE = 10,
+    VT_REVISION = 6,
+    VT_PROCESSORS = 8,
+    VT_MEMORIES = 10,
     VT_KERNELS = 12,
     VT_OPERATIONS = 14,
-    VT_ARENA_SIZE = 16,
-    VT_PREPARATIONS = 18,
-    VT_LANES = 20,
-    VT_SWITCHES = 22,
-    VT_PREPARED_SIZE = 24,
-    VT_PREDICTED_COLD = 26,
-    VT_PREDICTED_WARM = 28
+    VT_LANES = 16,
+    VT_SWITCHES = 18,
+    VT_PREDICTED_COLD = 20,
+    VT_PREDICTED_WARM = 22
   };
-  /// As given to --target, e.g. "x86-64-v4".
+  /// As given to --target, e.g. "x86-64-v4". Programs are ordered best first.
   const flatbuffers::String *target() const {
     return GetPointer<const flatbuffers::String *>(VT_TARGET);
   }
-  /// "x86-64" or "aarch64".
-  const flatbuffers::String *architecture() const {
-    return GetPointer<const flatbuffers::String *>(VT_ARCHITECTURE);
+  /// Of the code generator: programs of equal ones, tuned for the same, have
+  /// the same code where kernels' keys are the same. For device profiles.
+  const flatbuffers::String *revision() const {
+    return GetPointer<const flatbuffers::String *>(VT_REVISION);
   }
-  /// CPU features that must be present, LLVM names (e.g. "avx512f"). Programs
-  /// are ordered best first.
-  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *features() const {
-    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_FEATURES);
+  /// Processor 0 is the CPU that the runtime runs on.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Processor>> *processors() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Processor>> *>(VT_PROCESSORS);
   }
-  /// Segment that holds the code.
-  uint32_t code() const {
-    return GetField<uint32_t>(VT_CODE, 0);
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>> *memories() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>> *>(VT_MEMORIES);
   }
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *kernels() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *>(VT_KERNELS);
   }
-  /// The executes, in order: operation N starts when operation N-1 has
-  /// finished.
+  /// An operation's number here is what `after`, lanes and switches name it
+  /// by. Executes come first, in the order in which they run.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *operations() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *>(VT_OPERATIONS);
   }
-  uint64_t arena_size() const {
-    return GetField<uint64_t>(VT_ARENA_SIZE, 0);
-  }
-  /// Reads, decodes and transforms: what makes weights ready.
-  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *preparations() const {
-    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>> *>(VT_PREPARATIONS);
-  }
   /// The static plan. Lane 0 is the execute lane and its queue holds every
   /// execute, in order; each preparation is in one queue or one background. No
-  /// lanes: the caller runs the operations, and there are no preparations.
+  /// lanes: the caller runs the executes, and there are no preparations.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>> *lanes() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>> *>(VT_LANES);
   }
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>> *switches() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>> *>(VT_SWITCHES);
-  }
-  uint64_t prepared_size() const {
-    return GetField<uint64_t>(VT_PREPARED_SIZE, 0);
   }
   /// What the compiler expects of a first and of a later inference, in
   /// nanoseconds; 0: unknown.
@@ -1102,29 +1750,26 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_TARGET) &&
            verifier.VerifyString(target()) &&
-           VerifyOffsetRequired(verifier, VT_ARCHITECTURE) &&
-           verifier.VerifyString(architecture()) &&
-           VerifyOffsetRequired(verifier, VT_FEATURES) &&
-           verifier.VerifyVector(features()) &&
-           verifier.VerifyVectorOfStrings(features()) &&
-           VerifyField<uint32_t>(verifier, VT_CODE, 4) &&
+           VerifyOffset(verifier, VT_REVISION) &&
+           verifier.VerifyString(revision()) &&
+           VerifyOffsetRequired(verifier, VT_PROCESSORS) &&
+           verifier.VerifyVector(processors()) &&
+           verifier.VerifyVectorOfTables(processors()) &&
+           VerifyOffsetRequired(verifier, VT_MEMORIES) &&
+           verifier.VerifyVector(memories()) &&
+           verifier.VerifyVectorOfTables(memories()) &&
            VerifyOffsetRequired(verifier, VT_KERNELS) &&
            verifier.VerifyVector(kernels()) &&
            verifier.VerifyVectorOfTables(kernels()) &&
            VerifyOffsetRequired(verifier, VT_OPERATIONS) &&
            verifier.VerifyVector(operations()) &&
            verifier.VerifyVectorOfTables(operations()) &&
-           VerifyField<uint64_t>(verifier, VT_ARENA_SIZE, 8) &&
-           VerifyOffset(verifier, VT_PREPARATIONS) &&
-           verifier.VerifyVector(preparations()) &&
-           verifier.VerifyVectorOfTables(preparations()) &&
            VerifyOffset(verifier, VT_LANES) &&
            verifier.VerifyVector(lanes()) &&
            verifier.VerifyVectorOfTables(lanes()) &&
            VerifyOffset(verifier, VT_SWITCHES) &&
            verifier.VerifyVector(switches()) &&
            verifier.VerifyVectorOfTables(switches()) &&
-           VerifyField<uint64_t>(verifier, VT_PREPARED_SIZE, 8) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED_COLD, 8) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED_WARM, 8) &&
            verifier.EndTable();
@@ -1138,14 +1783,14 @@ struct ProgramBuilder {
   void add_target(flatbuffers::Offset<flatbuffers::String> target) {
     fbb_.AddOffset(Program::VT_TARGET, target);
   }
-  void add_architecture(flatbuffers::Offset<flatbuffers::String> architecture) {
-    fbb_.AddOffset(Program::VT_ARCHITECTURE, architecture);
+  void add_revision(flatbuffers::Offset<flatbuffers::String> revision) {
+    fbb_.AddOffset(Program::VT_REVISION, revision);
   }
-  void add_features(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> features) {
-    fbb_.AddOffset(Program::VT_FEATURES, features);
+  void add_processors(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Processor>>> processors) {
+    fbb_.AddOffset(Program::VT_PROCESSORS, processors);
   }
-  void add_code(uint32_t code) {
-    fbb_.AddElement<uint32_t>(Program::VT_CODE, code, 0);
+  void add_memories(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>>> memories) {
+    fbb_.AddOffset(Program::VT_MEMORIES, memories);
   }
   void add_kernels(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>>> kernels) {
     fbb_.AddOffset(Program::VT_KERNELS, kernels);
@@ -1153,20 +1798,11 @@ struct ProgramBuilder {
   void add_operations(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>>> operations) {
     fbb_.AddOffset(Program::VT_OPERATIONS, operations);
   }
-  void add_arena_size(uint64_t arena_size) {
-    fbb_.AddElement<uint64_t>(Program::VT_ARENA_SIZE, arena_size, 0);
-  }
-  void add_preparations(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>>> preparations) {
-    fbb_.AddOffset(Program::VT_PREPARATIONS, preparations);
-  }
   void add_lanes(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>>> lanes) {
     fbb_.AddOffset(Program::VT_LANES, lanes);
   }
   void add_switches(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>>> switches) {
     fbb_.AddOffset(Program::VT_SWITCHES, switches);
-  }
-  void add_prepared_size(uint64_t prepared_size) {
-    fbb_.AddElement<uint64_t>(Program::VT_PREPARED_SIZE, prepared_size, 0);
   }
   void add_predicted_cold(uint64_t predicted_cold) {
     fbb_.AddElement<uint64_t>(Program::VT_PREDICTED_COLD, predicted_cold, 0);
@@ -1182,8 +1818,8 @@ struct ProgramBuilder {
     const auto end = fbb_.EndTable(start_);
     auto o = flatbuffers::Offset<Program>(end);
     fbb_.Required(o, Program::VT_TARGET);
-    fbb_.Required(o, Program::VT_ARCHITECTURE);
-    fbb_.Required(o, Program::VT_FEATURES);
+    fbb_.Required(o, Program::VT_PROCESSORS);
+    fbb_.Required(o, Program::VT_MEMORIES);
     fbb_.Required(o, Program::VT_KERNELS);
     fbb_.Required(o, Program::VT_OPERATIONS);
     return o;
@@ -1193,31 +1829,25 @@ struct ProgramBuilder {
 inline flatbuffers::Offset<Program> CreateProgram(
     flatbuffers::FlatBufferBuilder &_fbb,
     flatbuffers::Offset<flatbuffers::String> target = 0,
-    flatbuffers::Offset<flatbuffers::String> architecture = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> features = 0,
-    uint32_t code = 0,
+    flatbuffers::Offset<flatbuffers::String> revision = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Processor>>> processors = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>>> memories = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Kernel>>> kernels = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>>> operations = 0,
-    uint64_t arena_size = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Operation>>> preparations = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>>> lanes = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>>> switches = 0,
-    uint64_t prepared_size = 0,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0) {
   ProgramBuilder builder_(_fbb);
   builder_.add_predicted_warm(predicted_warm);
   builder_.add_predicted_cold(predicted_cold);
-  builder_.add_prepared_size(prepared_size);
-  builder_.add_arena_size(arena_size);
   builder_.add_switches(switches);
   builder_.add_lanes(lanes);
-  builder_.add_preparations(preparations);
   builder_.add_operations(operations);
   builder_.add_kernels(kernels);
-  builder_.add_code(code);
-  builder_.add_features(features);
-  builder_.add_architecture(architecture);
+  builder_.add_memories(memories);
+  builder_.add_processors(processors);
+  builder_.add_revision(revision);
   builder_.add_target(target);
   return builder_.Finish();
 }
@@ -1225,39 +1855,33 @@ inline flatbuffers::Offset<Program> CreateProgram(
 inline flatbuffers::Offset<Program> CreateProgramDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     const char *target = nullptr,
-    const char *architecture = nullptr,
-    const std::vector<flatbuffers::Offset<flatbuffers::String>> *features = nullptr,
-    uint32_t code = 0,
+    const char *revision = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Processor>> *processors = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Memory>> *memories = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Kernel>> *kernels = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Operation>> *operations = nullptr,
-    uint64_t arena_size = 0,
-    const std::vector<flatbuffers::Offset<nnv12::bundle::Operation>> *preparations = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Lane>> *lanes = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Switch>> *switches = nullptr,
-    uint64_t prepared_size = 0,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0) {
   auto target__ = target ? _fbb.CreateString(target) : 0;
-  auto architecture__ = architecture ? _fbb.CreateString(architecture) : 0;
-  auto features__ = features ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*features) : 0;
+  auto revision__ = revision ? _fbb.CreateString(revision) : 0;
+  auto processors__ = processors ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Processor>>(*processors) : 0;
+  auto memories__ = memories ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Memory>>(*memories) : 0;
   auto kernels__ = kernels ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Kernel>>(*kernels) : 0;
   auto operations__ = operations ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Operation>>(*operations) : 0;
-  auto preparations__ = preparations ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Operation>>(*preparations) : 0;
   auto lanes__ = lanes ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Lane>>(*lanes) : 0;
   auto switches__ = switches ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Switch>>(*switches) : 0;
   return nnv12::bundle::CreateProgram(
       _fbb,
       target__,
-      architecture__,
-      features__,
-      code,
+      revision__,
+      processors__,
+      memories__,
       kernels__,
       operations__,
-      arena_size,
-      preparations__,
       lanes__,
       switches__,
-      prepared_size,
       predicted_cold,
       predicted_warm);
 }
@@ -1265,14 +1889,18 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
 struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef BundleBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
-    VT_MODEL = 4,
-    VT_PRODUCER = 6,
-    VT_INPUTS = 8,
-    VT_OUTPUTS = 10,
-    VT_SEGMENTS = 12,
-    VT_PROGRAMS = 14,
-    VT_THREADS = 16
+    VT_KIND = 4,
+    VT_MODEL = 6,
+    VT_PRODUCER = 8,
+    VT_INPUTS = 10,
+    VT_OUTPUTS = 12,
+    VT_SEGMENTS = 14,
+    VT_PROGRAMS = 16,
+    VT_THREADS = 18
   };
+  nnv12::bundle::BundleKind kind() const {
+    return static_cast<nnv12::bundle::BundleKind>(GetField<uint8_t>(VT_KIND, 0));
+  }
   /// Name of the model and of what wrote the file, for people.
   const flatbuffers::String *model() const {
     return GetPointer<const flatbuffers::String *>(VT_MODEL);
@@ -1298,6 +1926,7 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
            VerifyOffset(verifier, VT_MODEL) &&
            verifier.VerifyString(model()) &&
            VerifyOffset(verifier, VT_PRODUCER) &&
@@ -1323,6 +1952,9 @@ struct BundleBuilder {
   typedef Bundle Table;
   flatbuffers::FlatBufferBuilder &fbb_;
   flatbuffers::uoffset_t start_;
+  void add_kind(nnv12::bundle::BundleKind kind) {
+    fbb_.AddElement<uint8_t>(Bundle::VT_KIND, static_cast<uint8_t>(kind), 0);
+  }
   void add_model(flatbuffers::Offset<flatbuffers::String> model) {
     fbb_.AddOffset(Bundle::VT_MODEL, model);
   }
@@ -1361,6 +1993,7 @@ struct BundleBuilder {
 
 inline flatbuffers::Offset<Bundle> CreateBundle(
     flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::BundleKind kind = nnv12::bundle::BundleKind_Model,
     flatbuffers::Offset<flatbuffers::String> model = 0,
     flatbuffers::Offset<flatbuffers::String> producer = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> inputs = 0,
@@ -1376,11 +2009,13 @@ inline flatbuffers::Offset<Bundle> CreateBundle(
   builder_.add_inputs(inputs);
   builder_.add_producer(producer);
   builder_.add_model(model);
+  builder_.add_kind(kind);
   return builder_.Finish();
 }
 
 inline flatbuffers::Offset<Bundle> CreateBundleDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::BundleKind kind = nnv12::bundle::BundleKind_Model,
     const char *model = nullptr,
     const char *producer = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *inputs = nullptr,
@@ -1396,6 +2031,7 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
   auto programs__ = programs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Program>>(*programs) : 0;
   return nnv12::bundle::CreateBundle(
       _fbb,
+      kind,
       model__,
       producer__,
       inputs__,

@@ -49,9 +49,9 @@ static double alone(const Efficiency &e, const CoreKind &core,
 
 static const KernelTime *measuredTime(const DeviceProfile &profile,
                                       const KernelFeatures &kernel) {
-  if (kernel.fingerprint.empty())
+  if (kernel.key.empty())
     return nullptr;
-  auto found = profile.kernels.find(kernel.fingerprint);
+  auto found = profile.kernels.find(kernel.key);
   return found == profile.kernels.end() ? nullptr : &found->second;
 }
 
@@ -108,7 +108,7 @@ std::string missingKernels(const DeviceProfile &profile,
          "': kernels: " + std::to_string(missing) + " of " +
          std::to_string(kernels.size()) +
          " were not measured (first: " + first->routine + ", " +
-         (first->fingerprint.empty() ? "no fingerprint" : first->fingerprint) +
+         (first->key.empty() ? "no key" : first->key) +
          "), expected all; run nnv12-tune for this model";
 }
 

@@ -10,10 +10,11 @@ namespace nnv12::device {
 /// What a cost depends on.
 struct KernelFeatures {
   std::string routine;
-  std::string fingerprint; ///< key of DeviceProfile::kernels; empty: none
+  std::string key;         ///< key of DeviceProfile::kernels; empty: none
   double multiplyAdds = 0; ///< executed
   double bytes = 0;        ///< read and written
   int64_t tiles = 1;       ///< more threads than tiles do not help
+  std::string code = {};   ///< KernelTime::code of what is to be measured
 };
 
 struct Cost {

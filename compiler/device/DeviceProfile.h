@@ -35,14 +35,23 @@ struct CoreKind {
 struct KernelTime {
   std::vector<double> big; ///< [threads - 1]: on that many big cores
   double little = 0;       ///< on one little core; 0: not measured
+  /// Of the code that was measured: the bundle's Kernel.fingerprint in lower
+  /// case hexadecimal digits; "": not known.
+  std::string code = {};
 };
 
 struct DeviceProfile {
-  static constexpr unsigned currentVersion = 1;
+  static constexpr unsigned currentVersion = 2;
 
   std::string name; ///< for people
   std::string
       identity; ///< what a measured profile must agree on, see hostIdentity()
+  /// Of the code generator whose kernels were measured, Program.revision of a
+  /// bundle: where it is the compiler's own, times are of its code. Else times
+  /// are good whose `code` is what it generates.
+  std::string revision;
+  /// What that code was scheduled for, LLVM's name of a processor.
+  std::string tune;
   std::string architecture; ///< "x86-64" or "aarch64"
   std::string target;       ///< as `--target` takes it
   bool measured = false;    ///< false: written from data sheets or papers
@@ -99,7 +108,7 @@ struct DeviceProfile {
   /// By routine name or a prefix of it that ends before a dot ("conv.direct");
   /// "" is for all others. The longest prefix counts.
   std::map<std::string, Efficiency> efficiency;
-  /// Measured kernels by fingerprint.
+  /// Measured kernels by key.
   std::map<std::string, KernelTime> kernels;
 
   const Efficiency &efficiencyOf(const std::string &routine) const;

@@ -130,9 +130,9 @@ Fit fitEfficiency(DeviceProfile &profile,
   std::map<std::string, std::vector<Sample>> measured;
   std::set<std::string> seen;
   for (const KernelFeatures &k : features) {
-    auto found = profile.kernels.find(k.fingerprint);
+    auto found = profile.kernels.find(k.key);
     if (found == profile.kernels.end() || found->second.big.empty() ||
-        !(found->second.big[0] > 0) || !seen.insert(k.fingerprint).second)
+        !(found->second.big[0] > 0) || !seen.insert(k.key).second)
       continue;
     samples.push_back({&k, found->second.big[0]});
     for (const std::string &name : families(k.routine))

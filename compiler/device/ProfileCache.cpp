@@ -3,6 +3,7 @@
 #include "compiler/device/ProfileCache.h"
 
 #include "artifact/Digest.h"
+#include "artifact/Hexadecimal.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -19,35 +20,28 @@ namespace nnv12::device {
 /// 16 hexadecimal digits.
 static std::string shortDigest(const std::string &text) {
   artifact::Digest digest = artifact::digestOf(text.data(), text.size());
-  std::string hex;
-  for (int i = 0; i < 8; ++i) {
-    static constexpr char digits[] = "0123456789abcdef";
-    hex += digits[digest.bytes[i] >> 4];
-    hex += digits[digest.bytes[i] & 15];
-  }
-  return hex;
+  return artifact::hexadecimal(digest.bytes, 8);
 }
 
 ProfileCache::ProfileCache(const std::string &folder,
                            const std::string &identity,
-                           const std::string &target,
-                           const std::string &revision)
+                           const std::string &target)
     : folder(folder), identity(identity), target(target),
-      name(identity + ", code " + revision),
-      path_(folder + "/" +
-            shortDigest(identity + "\n" + target + "\n" + revision) + ".json") {
-}
+      path_(folder + "/" + shortDigest(identity + "\n" + target) + ".json") {}
 
-std::optional<DeviceProfile> ProfileCache::read() const {
-  std::string error;
-  // A file of the same name as a shipped profile there is not: names are
-  // digests.
-  auto profile = readProfile(path_, error);
-  // A file can have come under this name in many ways.
-  if (!profile || !profile->measured || profile->identity != identity ||
-      profile->target != target || profile->name != name)
+std::optional<DeviceProfile> ProfileCache::read(std::string &error) const {
+  std::error_code code;
+  if (!std::filesystem::exists(path_, code))
     return std::nullopt;
-  return profile;
+  auto profile = readProfile(path_, error);
+  if (!profile)
+    return std::nullopt;
+  // A file can have come under this name in many ways.
+  if (profile->measured && profile->identity == identity &&
+      profile->target == target)
+    return profile;
+  error = path_ + ": found the profile of another device or target";
+  return std::nullopt;
 }
 
 namespace {
@@ -77,19 +71,23 @@ private:
 std::string ProfileCache::add(DeviceProfile &profile) const {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
-  profile.name = name;
+  profile.name = identity;
   if (code)
     return folder + ": cannot be made: " + code.message();
   Lock lock(path_ + ".lock");
-  if (auto known = read()) {
+  std::string error;
+  auto known = read(error);
+  if (known && known->revision == profile.revision &&
+      known->tune == profile.tune) {
     known->kernels.merge(profile.kernels);
     known->efficiency.merge(profile.efficiency);
     profile = std::move(*known);
   }
-  std::string error = writeProfile(profile, path_);
+  error = writeProfile(profile, path_);
   // What a later read() would give, to the last digit.
+  std::string ignored;
   if (error.empty())
-    if (auto same = read())
+    if (auto same = read(ignored))
       profile = std::move(*same);
   return error;
 }

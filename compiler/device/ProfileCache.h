@@ -1,7 +1,7 @@
 //===- ProfileCache.h - What was measured on this machine -------*- C++ -*-===//
 //
-// One file a device, target and code revision: a device profile like those that
-// nnv12-tune writes, so that it can be looked at and given to --profile. One
+// One file a device and target: a device profile like those that nnv12-tune
+// writes, so that it can be looked at and given to --profile. One
 // file rather than one a kernel, because models have hundreds and all that is
 // known of the device goes with them.
 //
@@ -15,27 +15,28 @@ namespace nnv12::device {
 
 class ProfileCache {
 public:
-  /// `revision` names the code generator: kernels of equal fingerprints are the
-  /// same code only within one. Nothing is touched yet.
+  /// Nothing is touched yet.
   ProfileCache(const std::string &folder, const std::string &identity,
-               const std::string &target, const std::string &revision);
+               const std::string &target);
 
   const std::string &path() const { return path_; }
 
-  /// What is remembered; nothing where there is no file, or one that is
-  /// truncated, no profile, of another version, device, target or revision.
-  std::optional<DeviceProfile> read() const;
+  /// What is remembered, of whatever code revision; nothing where there is no
+  /// file. Of a file that is of no use, a truncated one, no profile, or one of
+  /// another version, device or target, `error` becomes a line that says so.
+  std::optional<DeviceProfile> read(std::string &error) const;
 
   /// Adds `profile`'s kernels, and all else that it knows where nothing is
   /// remembered yet. What is there already stays: of two compiles that measured
-  /// the same kernels at once, both end with the times of the first. `profile`
+  /// the same kernels at once, both end with the times of the first. Kernels of
+  /// another code revision than the profile's are forgotten. `profile`
   /// becomes what a later read() gives. Makes the folder. Returns a line,
   /// without a line end, where it cannot be written; `profile` is complete then
   /// too.
   std::string add(DeviceProfile &profile) const;
 
 private:
-  std::string folder, identity, target, name;
+  std::string folder, identity, target;
   std::string path_;
 };
 

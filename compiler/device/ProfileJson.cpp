@@ -61,6 +61,10 @@ public:
       to = *value->get_ptr<const Json::string_t *>();
     }
   }
+  void optionalText(const char *name, std::string &to) {
+    if (object.contains(name))
+      text(name, to);
+  }
   void boolean(const char *name, bool &to) {
     if (const Json *value = find(name, true)) {
       if (!value->is_boolean())
@@ -176,8 +180,8 @@ void readEfficiency(const Json &section, DeviceProfile &profile,
 
 void readKernels(const Json &section, DeviceProfile &profile,
                  std::string &error) {
-  for (const auto &[fingerprint, value] : section.items()) {
-    std::string prefix = "kernels." + fingerprint;
+  for (const auto &[key, value] : section.items()) {
+    std::string prefix = "kernels." + key;
     if (!value.is_object()) {
       error = prefix + ": found " + describe(value) + ", expected an object";
       return;
@@ -198,11 +202,12 @@ void readKernels(const Json &section, DeviceProfile &profile,
     }
     fields.number("little", time.little, Fields::NotNegative,
                   /*required=*/false);
+    fields.optionalText("code", time.code);
     if (error.empty() && time.big.empty() && time.little == 0)
       error = prefix + ": found no time, expected one at least";
     if (!error.empty())
       return;
-    profile.kernels[fingerprint] = std::move(time);
+    profile.kernels[key] = std::move(time);
   }
 }
 
@@ -233,6 +238,8 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   top.boolean("measured", p.measured);
   if (p.measured || json.contains("identity"))
     top.text("identity", p.identity);
+  top.optionalText("revision", p.revision);
+  top.optionalText("tune", p.tune);
   if (!error.empty())
     return;
   std::string architectures, names;
@@ -348,7 +355,8 @@ std::optional<DeviceProfile> parseProfile(const std::string &text,
   if (!version->is_number_integer() ||
       version->get<double>() != DeviceProfile::currentVersion)
     return fault("version: found " + describe(*version) + ", expected " +
-                 std::to_string(DeviceProfile::currentVersion));
+                 std::to_string(DeviceProfile::currentVersion) +
+                 " (measure again with nnv12-tune)");
   DeviceProfile profile;
   std::string line;
   readFields(json, profile, line);
@@ -376,6 +384,8 @@ std::string printProfile(const DeviceProfile &p) {
   Json json = {{"version", DeviceProfile::currentVersion},
                {"name", p.name},
                {"identity", p.identity},
+               {"revision", p.revision},
+               {"tune", p.tune},
                {"architecture", p.architecture},
                {"target", p.target},
                {"measured", p.measured}};
@@ -414,10 +424,12 @@ std::string printProfile(const DeviceProfile &p) {
                                    {"memory", e.memory},
                                    {"overheadUs", e.overhead}};
   json["kernels"] = Json::object();
-  for (const auto &[fingerprint, time] : p.kernels) {
-    json["kernels"][fingerprint]["big"] = time.big;
+  for (const auto &[key, time] : p.kernels) {
+    json["kernels"][key]["big"] = time.big;
     if (time.little > 0)
-      json["kernels"][fingerprint]["little"] = time.little;
+      json["kernels"][key]["little"] = time.little;
+    if (!time.code.empty())
+      json["kernels"][key]["code"] = time.code;
   }
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

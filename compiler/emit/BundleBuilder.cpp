@@ -5,6 +5,8 @@
 #include "artifact/Writer.h"
 #include "dialects/nn/SmallTypes.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace nnv12;
 
@@ -81,6 +83,44 @@ LogicalResult BundleBuilder::describeTensors(func::FuncOp main) {
                                     "output", bundle.outputs)));
 }
 
+static artifact::TileMap describe(const TileMap &map) {
+  artifact::TileMap result;
+  for (const TileMap::Axis &axis : map.axes)
+    result.axes.push_back({uint64_t(axis.extent), uint64_t(axis.stride)});
+  for (const TileMap::Part &part : map.parts) {
+    artifact::TilePart box;
+    box.lo.assign(part.box.lo.begin(), part.box.lo.end());
+    box.hi.assign(part.box.hi.begin(), part.box.hi.end());
+    for (const TileMap::Cut &cut : part.cuts)
+      box.cuts.push_back({cut.axis, uint64_t(cut.count), uint64_t(cut.size)});
+    result.parts.push_back(std::move(box));
+  }
+  return result;
+}
+
+static artifact::Kernel describe(const KernelTable::Kernel &kernel,
+                                 const codegen::CodeBlob &code) {
+  artifact::Kernel result;
+  result.name = kernel.name;
+  result.entry = code.entries.at(kernel.symbol);
+  result.operands = kernel.operands;
+  result.outputs = kernel.outputs;
+  result.scratch = kernel.info.scratchBytes;
+  // What has no key does as much as its operations say.
+  if (!kernel.key.empty())
+    result.tiles = kernel.info.tiles;
+  result.routine = kernel.name;
+  result.multiplyAdds = std::llround(kernel.work.multiplyAdds);
+  result.bytes = std::llround(kernel.work.bytes);
+  result.key = kernel.key;
+  result.fingerprint = code.fingerprints.at(kernel.symbol);
+  // Nobody runs one that has nothing to compute.
+  if (kernel.info.tiles)
+    for (const TileMap &map : kernel.info.maps)
+      result.maps.push_back(describe(map));
+  return result;
+}
+
 void BundleBuilder::addProgram(const codegen::Target &target,
                                artifact::Program program,
                                const KernelTable &kernels,
@@ -88,11 +128,10 @@ void BundleBuilder::addProgram(const codegen::Target &target,
   program.target = target.name;
   program.architecture = target.architecture;
   program.features = target.required;
+  program.tune = target.tuneCpu;
   program.code = blobs.size();
   for (const KernelTable::Kernel &kernel : kernels.kernels())
-    program.kernels.push_back(
-        {kernel.name, code.entries.at(kernel.symbol), kernel.operands,
-         kernel.outputs, static_cast<uint64_t>(kernel.info.scratchBytes)});
+    program.kernels.push_back(describe(kernel, code));
   bundle.programs.push_back(std::move(program));
   blobs.push_back(std::move(code));
 }

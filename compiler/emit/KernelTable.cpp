@@ -44,14 +44,14 @@ std::string KernelTable::ownerOf(Operation *layer) const {
                    : "";
 }
 
-std::string KernelTable::executeKey(Operation *layer,
-                                    const Routine &routine) const {
-  return kernelKey(layer, routine) + ownerOf(layer);
+std::string KernelTable::executeText(Operation *layer,
+                                     const Routine &routine) const {
+  return kernelText(layer, routine) + ownerOf(layer);
 }
 
-std::string KernelTable::transformKey(Operation *layer,
-                                      const Routine &routine) const {
-  return "transform:" + executeKey(layer, routine);
+std::string KernelTable::transformText(Operation *layer,
+                                       const Routine &routine) const {
+  return "transform:" + executeText(layer, routine);
 }
 
 std::optional<unsigned> KernelTable::find(StringRef key) const {
@@ -61,17 +61,17 @@ std::optional<unsigned> KernelTable::find(StringRef key) const {
 
 std::optional<unsigned> KernelTable::findExecute(Operation *layer,
                                                  const Routine &routine) const {
-  return find(executeKey(layer, routine));
+  return find(executeText(layer, routine));
 }
 
 std::optional<unsigned>
 KernelTable::findTransform(Operation *layer, const Routine &routine) const {
-  return find(transformKey(layer, routine));
+  return find(transformText(layer, routine));
 }
 
 std::optional<unsigned> KernelTable::findPack(RankedTensorType type) const {
   PackLayer pack(type);
-  return find(kernelKey(pack.layer(), packRoutine(pack)));
+  return find(kernelText(pack.layer(), packRoutine(pack)));
 }
 
 void KernelTable::describe(unsigned index, Operation *layer,
@@ -91,7 +91,7 @@ void KernelTable::describe(unsigned index, Operation *layer,
 }
 
 unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
-  auto [index, isNew] = find(executeKey(layer, routine), routine.name(),
+  auto [index, isNew] = find(executeText(layer, routine), routine.name(),
                              layer->getNumResults() + layer->getNumOperands(),
                              layer->getNumResults());
   if (!isNew)
@@ -105,18 +105,22 @@ unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
     memories.push_back(memoryOf(type));
   if (auto form = routine.weightForm(layer))
     memories[layer->getNumResults() + form->operand].bytes = form->bytes;
+  kernels_[index].key = kernelKey(layer, routine, builder.target.name);
+  kernels_[index].work = routine.work(layer);
   describe(index, layer, std::move(memories));
   return index;
 }
 
 unsigned KernelTable::transform(Operation *layer, const Routine &routine) {
   auto [index, isNew] =
-      find(transformKey(layer, routine),
+      find(transformText(layer, routine),
            ("transform." + routine.weightForm(layer)->name), 2, 1);
   if (!isNew)
     return index;
   kernels_[index].info = CpuRoutine::of(routine).emitTransform(
       builder, layer, kernels_[index].symbol);
+  kernels_[index].key = transformKey(layer, routine, builder.target.name);
+  kernels_[index].work = routine.transformWork(layer);
   WeightForm form = *routine.weightForm(layer);
   Memory packed = memoryOf(layer->getOperand(form.operand).getType());
   describe(index, layer, {{form.bytes, packed.element}, packed});
@@ -147,11 +151,13 @@ unsigned KernelTable::copy() {
 unsigned KernelTable::pack(RankedTensorType type) {
   PackLayer pack(type);
   const CpuRoutine &routine = packRoutine(pack);
-  auto [index, isNew] = find(kernelKey(pack.layer(), routine), "pack", 2, 1);
+  auto [index, isNew] = find(kernelText(pack.layer(), routine), "pack", 2, 1);
   if (!isNew)
     return index;
   kernels_[index].info =
       routine.emit(builder, pack.layer(), kernels_[index].symbol);
+  kernels_[index].key = kernelKey(pack.layer(), routine, builder.target.name);
+  kernels_[index].work = routine.work(pack.layer());
   describe(index, pack.layer(),
            {memoryOf(type), memoryOf(pack.layer()->getOperand(0).getType())});
   return index;

@@ -24,6 +24,10 @@ public:
     unsigned operands;
     unsigned outputs;
     codegen::KernelInfo info;
+    /// Key of measured times (KernelKey.h), and what the whole grid does; none
+    /// of copy().
+    std::string key;
+    Work work;
     /// By operand, results first; empty for copy(), which knows no size.
     llvm::SmallVector<Memory> memories;
   };
@@ -63,9 +67,9 @@ private:
                                  unsigned operands, unsigned outputs);
   /// What distinguishes the layer's kernels from those of equal layers.
   std::string ownerOf(mlir::Operation *layer) const;
-  std::string executeKey(mlir::Operation *layer, const Routine &routine) const;
-  std::string transformKey(mlir::Operation *layer,
-                           const Routine &routine) const;
+  std::string executeText(mlir::Operation *layer, const Routine &routine) const;
+  std::string transformText(mlir::Operation *layer,
+                            const Routine &routine) const;
   /// Notes what the kernel's operands are once it is emitted.
   void describe(unsigned index, mlir::Operation *layer,
                 llvm::SmallVector<Memory> memories);

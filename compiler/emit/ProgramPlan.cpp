@@ -2,6 +2,7 @@
 
 #include "compiler/emit/ProgramPlan.h"
 
+#include "compiler/emit/LastReaders.h"
 #include "compiler/layers/ArenaPlan.h"
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/layers/LayerName.h"
@@ -32,7 +33,7 @@ struct Step {
 struct Done {
   /// Where it stands in its list: in several parts where threads can share it,
   /// nowhere where there was nothing to do.
-  SmallVector<artifact::LaneEntry, 1> entries;
+  SmallVector<artifact::OperationId, 1> entries;
   /// The layer's main weights, as far as they have come.
   artifact::Operand weights = {};
 };
@@ -52,6 +53,7 @@ public:
     program.arenaSize = arena.size;
     for (auto [index, step] : llvm::enumerate(steps))
       emit(index, step);
+    markLastReaders(program);
     if (!plan)
       return success();
     for (auto lane : plan.getBody().getOps<plan::LaneOp>())
@@ -131,6 +133,7 @@ private:
     for (const Step &step : steps)
       reuseOperand(step, lifetimes);
     arena = planArena(lifetimes);
+    liveBytes = sumLiveBytes(lifetimes, order.layers().size());
   }
 
   void reuseOperand(const Step &step, std::vector<Lifetime> &lifetimes) {
@@ -207,8 +210,7 @@ private:
     addDependency(operation, done[after]);
   }
   static void addDependency(artifact::Operation &operation, const Done &after) {
-    for (artifact::LaneEntry entry : after.entries)
-      operation.after.push_back(entry.index);
+    llvm::append_range(operation.after, after.entries);
   }
 
   Done read(Operation *layer, plan::ReadOp op) {
@@ -284,10 +286,12 @@ private:
   // Executes and lanes
   //===--------------------------------------------------------------------===//
 
-  /// An execute of the layer by a kernel, with what `after` prepared.
-  artifact::Operation execute(Operation *layer, unsigned kernel,
+  /// An execute of the step's layer by a kernel, with what `after` prepared.
+  artifact::Operation execute(const Step &step, unsigned kernel,
                               const Routine &routine, ValueRange after) {
+    Operation *layer = step.layer;
     artifact::Operation result;
+    result.liveArena = liveBytes[step.number];
     result.layer = layerName(layer->getLoc());
     result.kernel = kernel;
     result.tiles = kernels[kernel].info.tiles;
@@ -345,14 +349,14 @@ private:
           .Case([&](plan::ExecuteOp op) {
             isPlanned = true;
             program.operations.push_back(
-                execute(layer, step.kernel,
+                execute(step, step.kernel,
                         *codegen::cpuRoutines().chosen(layer), op.getAfter()));
             done[op.getDone()].entries = {
                 {artifact::LaneKind::Execute, number}};
           })
           .Case([&](plan::SwitchOp op) {
             program.switches.push_back(
-                {number, execute(layer, replacement(layer, op),
+                {number, execute(step, replacement(layer, op),
                                  *codegen::cpuRoutines().named(op.getRoutine()),
                                  op.getAfter())});
           });
@@ -361,11 +365,11 @@ private:
         expect(stage, done[stage->getResult(0)].entries);
     if (!isPlanned)
       program.operations.push_back(execute(
-          layer, step.kernel, *codegen::cpuRoutines().chosen(layer), {}));
+          step, step.kernel, *codegen::cpuRoutines().chosen(layer), {}));
   }
 
   /// Notes when the plan expects a stage to run.
-  void expect(Operation *stage, ArrayRef<artifact::LaneEntry> entries) {
+  void expect(Operation *stage, ArrayRef<artifact::OperationId> entries) {
     auto start = stage->getAttrOfType<IntegerAttr>("start");
     auto end = stage->getAttrOfType<IntegerAttr>("end");
     if (!start || !end)
@@ -389,8 +393,7 @@ private:
     for (Value token : op.getQueue())
       llvm::append_range(lane.queue, done[token].entries);
     for (Value token : op.getBackground())
-      for (artifact::LaneEntry entry : done[token].entries)
-        lane.background.push_back(entry.index);
+      llvm::append_range(lane.background, done[token].entries);
     program.lanes.push_back(std::move(lane));
   }
 
@@ -404,6 +407,8 @@ private:
   /// By tensor of the order: the buffer of the arena that it lies in.
   std::vector<unsigned> bufferOf;
   ArenaPlan arena;
+  /// Of the arena, by number of the layer in the order.
+  std::vector<uint64_t> liveBytes;
   /// By the plan's values.
   llvm::DenseMap<Value, Done> done;
   /// The operand that a layer's read calls the main one, and its place in the

@@ -11,7 +11,6 @@
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -32,7 +31,7 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
   std::vector<TuningKernel> kernels;
   llvm::StringSet<> known;
   auto add = [&](TuningKernel kernel) {
-    if (known.insert(kernel.fingerprint).second)
+    if (known.insert(kernel.key).second)
       kernels.push_back(std::move(kernel));
   };
   const RoutineSet &routines = codegen::cpuRoutines();
@@ -41,7 +40,7 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
     std::string layer = firstName(op->getLoc());
     for (const Routine *routine : routines.agreeing(op)) {
       add({TuningKernel::Stage::Execute,
-           kernelFingerprint(op, *routine, target.name),
+           kernelKey(op, *routine, target.name),
            routine->name().str(),
            layer,
            op,
@@ -50,7 +49,7 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
            routine->work(op)});
       if (auto form = routine->weightForm(op))
         add({TuningKernel::Stage::Transform,
-             transformFingerprint(op, *routine, target.name),
+             transformKey(op, *routine, target.name),
              "transform." + form->name,
              layer,
              op,
@@ -67,7 +66,7 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
       PackLayer pack(type);
       const Routine &routine = *routines.chosen(pack.layer());
       add({TuningKernel::Stage::Pack,
-           kernelFingerprint(pack.layer(), routine, target.name), "pack", layer,
+           kernelKey(pack.layer(), routine, target.name), "pack", layer,
            nullptr, nullptr, type, routine.work(pack.layer())});
     }
   }
@@ -133,7 +132,7 @@ private:
 };
 } // namespace
 
-static unsigned emit(const TuningKernel &kernel, KernelTable &table) {
+unsigned nnv12::emitKernel(const TuningKernel &kernel, KernelTable &table) {
   switch (kernel.stage) {
   case TuningKernel::Stage::Execute:
     return table.execute(kernel.op, *kernel.routine);
@@ -208,14 +207,15 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
     codegen::KernelBuilder kernelBuilder(*main.getContext(), tuned.target);
     OwningOpRef<ModuleOp> owned(kernelBuilder.module);
     artifact::Program program;
+    program.revision = tuned.revision;
     KernelTable table(kernelBuilder);
     for (const TuningKernel &kernel : tuned.kernels) {
       artifact::Operation operation;
-      operation.kernel = emit(kernel, table);
+      operation.kernel = emitKernel(kernel, table);
       operation.tiles = table[operation.kernel].info.tiles;
-      operation.layer = llvm::formatv(
-          "{0} {1} {2:f0} {3:f0} {4}", kernel.fingerprint, kernel.name,
-          kernel.work.multiplyAdds, kernel.work.bytes, kernel.layer);
+      operation.layer = kernel.layer;
+      assert(table[operation.kernel].key == kernel.key &&
+             "the bundle's kernels have the keys that were asked for");
       place(kernel, places, operation.operands);
       if (places.freshBytes())
         program.operations.push_back(makeFresh(places.freshBytes(), table));
@@ -229,6 +229,7 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
   }
   uint64_t activations =
       llvm::alignTo(places.activationsSize, KernelTable::copyTile);
+  builder.bundle.kind = artifact::BundleKind::Tuning;
   using artifact::ElementType;
   auto tensor = [](const char *name, ElementType type, uint64_t bytes) {
     return artifact::Tensor{

@@ -2,14 +2,15 @@
 //
 // NNV12, section 3.1, profiles every kernel of every operator on the device
 // before it plans. Here the runtime itself does so: a tuning bundle is an
-// ordinary bundle in which each operation is one candidate, and nnv12-tune runs
-// it with the profile on.
+// ordinary bundle, of a kind of its own, in which each operation is one
+// candidate, and nnv12-tune runs it with the profile on.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_EMIT_TUNINGBUNDLE_H
 #define NNV12_COMPILER_EMIT_TUNINGBUNDLE_H
 
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/emit/KernelTable.h"
 #include "compiler/routines/Routine.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -26,7 +27,7 @@ struct TuningKernel {
     Pack       ///< makes packed weights of raw ones
   };
   Stage stage;
-  std::string fingerprint;          ///< key of DeviceProfile::kernels
+  std::string key;                  ///< of DeviceProfile::kernels
   std::string name;                 ///< the routine; "transform.FORM"; "pack"
   std::string layer;                ///< a layer that wants it, for people
   mlir::Operation *op = nullptr;    ///< Pack: null
@@ -35,17 +36,21 @@ struct TuningKernel {
   Work work;
 };
 
-/// Every kernel that a plan for `main` can consist of, each fingerprint once,
+/// Every kernel that a plan for `main` can consist of, each key once,
 /// in the order of the layers: all candidates that agree with the layers'
 /// layouts, the transforms of their weight forms, and the packing of raw
 /// weights.
 std::vector<TuningKernel> tuningKernels(mlir::func::FuncOp main,
                                         const codegen::Target &target);
 
+/// Emits its code; returns its number in the table.
+unsigned emitKernel(const TuningKernel &kernel, KernelTable &table);
+
 /// What is measured on one target.
 struct TuningProgram {
   codegen::Target target;
   std::vector<TuningKernel> kernels;
+  std::string revision; ///< of the code generator
 };
 
 /// Writes the bundle: one operation a kernel, and before each that reads
@@ -60,8 +65,8 @@ struct TuningProgram {
 ///   sink         f32, an output: results
 ///   fresh        f32, an output: activations, written just before they are
 ///                read, always from the start
-/// Operation.layer is "FINGERPRINT NAME MULTIPLYADDS BYTES LAYER", or
-/// "activations" for what writes these. On failure a diagnostic has been
+/// Kernels of operations that are measured have a key; that of what writes
+/// activations has none. On failure a diagnostic has been
 /// emitted and nothing was written.
 mlir::LogicalResult writeTuningBundle(mlir::func::FuncOp main,
                                       llvm::ArrayRef<TuningProgram> programs,

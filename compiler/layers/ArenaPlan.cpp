@@ -50,3 +50,19 @@ ArenaPlan nnv12::planArena(const std::vector<Lifetime> &buffers,
   }
   return plan;
 }
+
+std::vector<uint64_t> nnv12::sumLiveBytes(const std::vector<Lifetime> &buffers,
+                                          size_t operations) {
+  // What comes and goes with each, summed up. Differences may wrap around: the
+  // sums do not.
+  std::vector<uint64_t> bytes(operations + 1);
+  for (const Lifetime &buffer : buffers) {
+    assert(buffer.first >= 0 && size_t(buffer.last) < operations);
+    bytes[buffer.first] += buffer.size;
+    bytes[buffer.last + 1] -= buffer.size;
+  }
+  bytes.pop_back();
+  for (size_t i = 1; i < bytes.size(); ++i)
+    bytes[i] += bytes[i - 1];
+  return bytes;
+}

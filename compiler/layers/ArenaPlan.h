@@ -6,6 +6,7 @@
 #ifndef NNV12_COMPILER_LAYERS_ARENAPLAN_H
 #define NNV12_COMPILER_LAYERS_ARENAPLAN_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -29,6 +30,10 @@ struct ArenaPlan {
 /// Deterministic. O(n^2) for n buffers.
 ArenaPlan planArena(const std::vector<Lifetime> &buffers,
                     uint64_t alignment = 64);
+
+/// Bytes of all buffers that are needed, for each of so many operations.
+std::vector<uint64_t> sumLiveBytes(const std::vector<Lifetime> &buffers,
+                                   size_t operations);
 
 } // namespace nnv12
 

@@ -43,7 +43,7 @@ static void describe(Operation *op, llvm::DenseMap<Value, unsigned> &numbers,
     }
 }
 
-std::string nnv12::kernelKey(Operation *layer, const Routine &routine) {
+std::string nnv12::kernelText(Operation *layer, const Routine &routine) {
   std::string key = routine.name().str() + ":";
   llvm::raw_string_ostream os(key);
   llvm::DenseMap<Value, unsigned> numbers;
@@ -51,21 +51,20 @@ std::string nnv12::kernelKey(Operation *layer, const Routine &routine) {
   return key;
 }
 
-static std::string fingerprint(const std::string &text) {
+static std::string digits(const std::string &text) {
   artifact::Digest digest = artifact::digestOf(text.data(), text.size());
   return llvm::toHex(llvm::ArrayRef(digest.bytes, 16), /*LowerCase=*/true);
 }
 
-std::string nnv12::kernelFingerprint(Operation *layer, const Routine &routine,
-                                     llvm::StringRef target) {
-  return fingerprint(target.str() + "\n" + kernelKey(layer, routine));
+std::string nnv12::kernelKey(Operation *layer, const Routine &routine,
+                             llvm::StringRef target) {
+  return digits(target.str() + "\n" + kernelText(layer, routine));
 }
 
-std::string nnv12::transformFingerprint(Operation *layer,
-                                        const Routine &routine,
-                                        llvm::StringRef target) {
-  return fingerprint("transform\n" + target.str() + "\n" +
-                     kernelKey(layer, routine));
+std::string nnv12::transformKey(Operation *layer, const Routine &routine,
+                                llvm::StringRef target) {
+  return digits("transform\n" + target.str() + "\n" +
+                kernelText(layer, routine));
 }
 
 PackLayer::PackLayer(RankedTensorType packed) {

@@ -11,18 +11,19 @@
 namespace nnv12 {
 
 /// The routine and everything that it may look at, as text: layers of equal
-/// keys share a kernel. What a plan notes on layers, attributes `nn.*`, does
+/// texts share a kernel. What a plan notes on layers, attributes `nn.*`, does
 /// not count.
-std::string kernelKey(mlir::Operation *layer, const Routine &routine);
+std::string kernelText(mlir::Operation *layer, const Routine &routine);
 
 /// Names the kernel across models, compiles and machines, 32 hexadecimal
-/// digits: kernels of equal fingerprints are the same code. Key of measured
-/// times. `target` is the name of what code is generated for.
-std::string kernelFingerprint(mlir::Operation *layer, const Routine &routine,
-                              llvm::StringRef target);
+/// digits: kernels of equal keys are the same code as long as the code
+/// generator is. What profiles know measured times by. `target` is the name of
+/// what code is generated for.
+std::string kernelKey(mlir::Operation *layer, const Routine &routine,
+                      llvm::StringRef target);
 /// Of the kernel that makes the routine's weight form.
-std::string transformFingerprint(mlir::Operation *layer, const Routine &routine,
-                                 llvm::StringRef target);
+std::string transformKey(mlir::Operation *layer, const Routine &routine,
+                         llvm::StringRef target);
 
 /// The layer that makes packed weights of raw ones, on its own: an nn.adapt
 /// from dense to the layout that `packed` names. A session runs it where a plan

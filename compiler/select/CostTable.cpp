@@ -99,11 +99,10 @@ Estimate CostTable::estimate(Value constant) {
 }
 
 static device::KernelFeatures features(std::string routine, const Work &work,
-                                       std::string fingerprint,
-                                       unsigned threads) {
+                                       std::string key, unsigned threads) {
   device::KernelFeatures kernel;
   kernel.routine = std::move(routine);
-  kernel.fingerprint = std::move(fingerprint);
+  kernel.key = std::move(key);
   kernel.multiplyAdds = work.multiplyAdds;
   kernel.bytes = work.bytes;
   kernel.tiles = threads; // grids are made for several threads
@@ -113,8 +112,7 @@ static device::KernelFeatures features(std::string routine, const Work &work,
 device::KernelFeatures CostTable::executeKernel(Operation *layer,
                                                 const Routine &routine) {
   kernels_.push_back(features(routine.name().str(), routine.work(layer),
-                              kernelFingerprint(layer, routine, target.name),
-                              threads));
+                              kernelKey(layer, routine, target.name), threads));
   return kernels_.back();
 }
 
@@ -132,9 +130,9 @@ CostTable::Time CostTable::oneCore(device::KernelFeatures kernel) {
 
 CostTable::Time CostTable::transformTime(Operation *layer,
                                          const Routine &routine) {
-  return oneCore(features(
-      "transform." + formName(layer, routine), routine.transformWork(layer),
-      transformFingerprint(layer, routine, target.name), 1));
+  return oneCore(features("transform." + formName(layer, routine),
+                          routine.transformWork(layer),
+                          transformKey(layer, routine, target.name), 1));
 }
 
 double CostTable::transform(Operation *layer, const Routine &routine) {
@@ -147,8 +145,7 @@ CostTable::Time CostTable::pack(RankedTensorType packed) {
   PackLayer pack(packed);
   const Routine &routine = *codegen::cpuRoutines().chosen(pack.layer());
   return oneCore(features("pack", routine.work(pack.layer()),
-                          kernelFingerprint(pack.layer(), routine, target.name),
-                          1));
+                          kernelKey(pack.layer(), routine, target.name), 1));
 }
 
 CostedCandidate CostTable::cost(const ExecutedLayer &layer,

@@ -189,11 +189,15 @@ private:
   }
 
   LogicalResult checkAfter(const Subject &subject) {
-    for (uint32_t before : subject.operation.after)
-      if (before >= program.preparations.size())
+    for (artifact::OperationId before : subject.operation.after)
+      if (before.kind != artifact::LaneKind::Prepare ||
+          before.index >= program.preparations.size())
         return fault(subject)
-               << "after: found preparation " << before << ", expected one of "
-               << program.preparations.size();
+               << "after: found "
+               << (before.kind == artifact::LaneKind::Prepare ? "preparation "
+                                                              : "execute ")
+               << before.index << ", expected one of "
+               << program.preparations.size() << " preparations";
     return success();
   }
 
@@ -208,8 +212,8 @@ private:
       if (failed(checkAfter(preparation(i))))
         return failure();
       pending[i] = program.preparations[i].after.size();
-      for (uint32_t first : program.preparations[i].after)
-        users[first].push_back(i);
+      for (artifact::OperationId first : program.preparations[i].after)
+        users[first.index].push_back(i);
       if (pending[i] == 0)
         order.push_back(i);
     }
@@ -246,9 +250,9 @@ private:
   }
 
   void waitFor(const artifact::Operation &operation, llvm::BitVector &done) {
-    for (uint32_t first : operation.after) {
-      done |= before[first];
-      done.set(first);
+    for (artifact::OperationId first : operation.after) {
+      done |= before[first.index];
+      done.set(first.index);
     }
   }
 

@@ -211,6 +211,13 @@ nnv12_bundle_input(const nnv12_bundle *bundle, uint32_t index);
 NNV12_API const nnv12_tensor_info *
 nnv12_bundle_output(const nnv12_bundle *bundle, uint32_t index);
 
+/** What a bundle is for. */
+typedef enum nnv12_bundle_kind {
+  NNV12_BUNDLE_MODEL = 0, /**< inputs and outputs are a model's */
+  NNV12_BUNDLE_TUNING = 1 /**< its operations are kernels to be measured
+                               (nnv12-tune) */
+} nnv12_bundle_kind;
+
 /** What the bundle is and which program of it was chosen. */
 typedef struct nnv12_bundle_info {
   size_t struct_size;      /**< set by the caller: sizeof(nnv12_bundle_info) */
@@ -235,6 +242,11 @@ typedef struct nnv12_bundle_info {
   uint64_t predicted_cold_ns; /**< what the compiler expects of a first run; 0:
                                    unknown */
   uint64_t predicted_warm_ns; /**< and of a later one */
+  nnv12_bundle_kind kind;
+  const char *revision; /**< of the code generator, for device profiles; "":
+                             not said */
+  const char *tune;     /**< the processor that code is scheduled for, LLVM's
+                             name; "": not said */
 } nnv12_bundle_info;
 
 NNV12_API void nnv12_bundle_get_info(const nnv12_bundle *bundle,
@@ -242,10 +254,17 @@ NNV12_API void nnv12_bundle_get_info(const nnv12_bundle *bundle,
 
 /** One step of the chosen program. */
 typedef struct nnv12_operation_info {
-  size_t struct_size; /**< set by the caller */
-  const char *layer;  /**< the layer's name in the model */
-  const char *kernel; /**< the kernel's name */
-  uint64_t tiles;     /**< independent pieces that threads share */
+  size_t struct_size;     /**< set by the caller */
+  const char *layer;      /**< the layer's name in the model */
+  const char *kernel;     /**< the kernel's name */
+  uint64_t tiles;         /**< independent pieces that threads share */
+  const char *routine;    /**< what computes the layer; "": not said */
+  const char *key;        /**< names layer and kernel for device profiles, 32
+                               hexadecimal digits; "": not said */
+  uint64_t multiply_adds; /**< of the kernel's whole grid */
+  uint64_t bytes;         /**< read and written at least, of the grid */
+  const uint8_t *fingerprint; /**< 32 bytes: digest of the kernel's code; NULL:
+                                   not said */
 } nnv12_operation_info;
 
 /** NNV12_INVALID_ARGUMENT when there is no operation `index`. */

@@ -25,12 +25,16 @@ inline void describeAll(const nnv12_bundle *bundle) {
   nnv12_bundle_info info;
   info.struct_size = sizeof info;
   nnv12_bundle_get_info(bundle, &info);
-  sum += strlen(info.model) + strlen(info.producer) + strlen(info.target);
+  sum += strlen(info.model) + strlen(info.producer) + strlen(info.target) +
+         strlen(info.revision) + size_t(info.kind);
   for (uint32_t i = 0; i < info.num_operations; ++i) {
     nnv12_operation_info operation;
     operation.struct_size = sizeof operation;
     nnv12_bundle_get_operation(bundle, i, &operation);
-    sum += strlen(operation.layer) + strlen(operation.kernel);
+    sum += strlen(operation.layer) + strlen(operation.kernel) +
+           strlen(operation.routine) + strlen(operation.key);
+    for (int k = 0; operation.fingerprint && k < 32; ++k)
+      sum += operation.fingerprint[k];
   }
   for (uint32_t i = 0; i < info.num_preparations; ++i) {
     nnv12_preparation_info preparation;

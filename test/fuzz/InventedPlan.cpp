@@ -33,10 +33,12 @@ public:
     for (unsigned i = choices.below(40); i-- > 0;)
       addPreparation();
     for (unsigned i = choices.below(12); i-- > 0;)
-      program().operations.push_back(execute());
+      program().operations.push_back(execute(numOperations()));
     program().preparedSize = prepared + choices.below(2) * choices.below(9999);
     if (!program().preparations.empty() || !choices.oneIn(4))
       addLanes();
+    if (choices.oneIn(8))
+      addNewer();
   }
 
 private:
@@ -45,6 +47,9 @@ private:
   static constexpr uint64_t arenaSize = 64 << 10;
 
   Program &program() { return bundle.programs.back(); }
+  uint32_t numOperations() {
+    return static_cast<uint32_t>(program().operations.size());
+  }
   uint32_t numPreparations() {
     return static_cast<uint32_t>(program().preparations.size());
   }
@@ -57,14 +62,49 @@ private:
   }
 
   void addKernels() {
-    for (uint32_t i = 0; i < numKernels; ++i)
-      program().kernels.push_back(
-          {"kernel", uint32_t(choices.below(codeSize / 4) * 4), i,
-           uint32_t(i > 0), choices.below(2) * choices.below(100000)});
+    for (uint32_t i = 0; i < numKernels; ++i) {
+      Kernel kernel{"kernel", uint32_t(choices.below(codeSize / 4) * 4), i,
+                    uint32_t(i > 0), choices.below(2) * choices.below(100000)};
+      if (choices.oneIn(2))
+        kernel.tiles = choices.from(1, choices.oneIn(8) ? mostTiles : 100);
+      if (choices.oneIn(3)) {
+        kernel.routine = "routine";
+        kernel.key.assign(32, '7');
+        kernel.fingerprint.assign(32, uint8_t(i));
+        kernel.multiplyAdds = kernel.bytes = choices.number();
+      }
+      if (kernel.outputs && choices.oneIn(2))
+        kernel.maps = {tileMap(kernel.tiles)};
+      program().kernels.push_back(std::move(kernel));
+    }
   }
 
-  uint64_t tiles() {
-    return choices.below(choices.oneIn(8) ? maxTilesInvented : 100);
+  /// Rows, each a part, and the tiles of a row along another axis; what is left
+  /// is one more part.
+  TileMap tileMap(uint64_t tiles) {
+    uint64_t rows = choices.from(1, 4), size = choices.from(1, 20);
+    uint64_t columns = tiles / rows, rest = tiles % rows;
+    uint64_t width = std::max(columns, rest) * size;
+    TileMap map{{{rows + 1, width}, {std::max<uint64_t>(width, 1), 1}}, {}};
+    for (uint64_t row = 0; columns && row < rows; ++row)
+      map.parts.push_back(
+          {{row, 0}, {row + 1, columns * size}, {{1, columns, size}}});
+    if (rest)
+      map.parts.push_back(
+          {{rows, 0}, {rows + 1, rest * size}, {{0, 1, 1}, {1, rest, size}}});
+    return map;
+  }
+
+  /// All tiles of the kernel, or some.
+  void setTiles(Operation &operation) {
+    uint64_t most = program().kernels[operation.kernel].tiles;
+    if (most == 0)
+      most = choices.below(choices.oneIn(8) ? mostTiles : 100);
+    operation.tiles = most;
+    if (most && choices.oneIn(3)) {
+      operation.tileBegin = choices.below(most);
+      operation.tiles = choices.below(most - operation.tileBegin + 1);
+    }
   }
 
   /// Some of the weights, of `size` bytes at most.
@@ -83,12 +123,12 @@ private:
 
   /// What an earlier preparation wrote, which goes to `after`; weights where
   /// there is none.
-  Operand source(std::vector<uint32_t> &after, uint64_t size) {
+  Operand source(std::vector<OperationId> &after, uint64_t size) {
     uint32_t writer = uint32_t(choices.below(numPreparations() + 1));
     if (writer == numPreparations() ||
         program().preparations[writer].kind == OperationKind::Read)
       return someWeights(size);
-    after.push_back(writer);
+    after.push_back({LaneKind::Prepare, writer});
     return program().preparations[writer].operands[0];
   }
 
@@ -97,7 +137,8 @@ private:
     result.layer = "layer";
     result.kind = OperationKind(choices.from(1, 3));
     for (unsigned i = choices.below(3); numPreparations() && i-- > 0;)
-      result.after.push_back(uint32_t(choices.below(numPreparations())));
+      result.after.push_back(
+          {LaneKind::Prepare, uint32_t(choices.below(numPreparations()))});
     uint64_t size = choices.below(64) * (choices.oneIn(4) ? 8192 : 8);
     if (result.kind == OperationKind::Read) {
       result.operands = {someWeights(size)};
@@ -119,11 +160,15 @@ private:
       }
     } else {
       result.kernel = uint32_t(choices.from(1, numKernels - 1));
-      result.tiles = tiles();
+      setTiles(result);
       result.operands = {fresh(size)};
       while (result.operands.size() < result.kernel)
         result.operands.push_back(source(result.after, size));
     }
+    // Where others read them too, they are read from the file again.
+    result.lastReader = result.operands.size() > 1 &&
+                        result.operands[1].space == Space::Weights &&
+                        choices.oneIn(2);
     program().preparations.push_back(std::move(result));
   }
 
@@ -135,11 +180,16 @@ private:
     return {Space::Arena, 0, choices.below(512) * 64, 64};
   }
 
-  Operation execute() {
+  /// One that runs behind the first `number` ones.
+  Operation execute(uint32_t number) {
     Operation result;
     result.layer = "layer";
     result.kernel = uint32_t(choices.below(numKernels));
-    result.tiles = tiles();
+    result.liveArena = choices.below(arenaSize);
+    setTiles(result);
+    while (number && choices.oneIn(4))
+      result.after.push_back(
+          {LaneKind::Execute, uint32_t(choices.below(number))});
     if (result.kernel)
       result.operands = {written()};
     while (result.operands.size() < result.kernel) {
@@ -162,12 +212,13 @@ private:
     }
     std::vector<bool> isNeeded(numPreparations());
     for (const Operation &operation : program().operations)
-      for (uint32_t before : operation.after)
-        isNeeded[before] = true;
+      for (OperationId before : operation.after)
+        if (before.kind == LaneKind::Prepare)
+          isNeeded[before.index] = true;
     for (uint32_t i = numPreparations(); i-- > 0;)
-      for (uint32_t before : program().preparations[i].after)
+      for (OperationId before : program().preparations[i].after)
         if (isNeeded[i] || !choices.oneIn(2))
-          isNeeded[before] = true;
+          isNeeded[before.index] = true;
     uint32_t executes = 0;
     for (uint32_t i = 0; i < numPreparations(); ++i) {
       while (executes < program().operations.size() && choices.oneIn(4) &&
@@ -175,32 +226,49 @@ private:
         program().lanes[0].queue.push_back({LaneKind::Execute, executes++});
       Lane &lane = choices.of(program().lanes);
       if (!isNeeded[i] && mayWait(i) && choices.oneIn(2))
-        lane.background.push_back(i);
+        lane.background.push_back({LaneKind::Prepare, i});
       else
         lane.queue.push_back({LaneKind::Prepare, i});
     }
     while (executes < program().operations.size())
       program().lanes[0].queue.push_back({LaneKind::Execute, executes++});
-    uint32_t operations = uint32_t(program().operations.size());
-    for (uint32_t i = 0; i < operations && choices.oneIn(2); ++i)
-      program().switches.push_back({i, execute()});
+    for (uint32_t i = 0; i < numOperations() && choices.oneIn(2); ++i)
+      program().switches.push_back({i, execute(i)});
   }
 
   /// Whether all that it waits for comes before preparation `next`.
   static bool isReady(const Operation &operation, uint32_t next) {
     return std::all_of(operation.after.begin(), operation.after.end(),
-                       [&](uint32_t before) { return before < next; });
+                       [&](OperationId before) {
+                         return before.kind == LaneKind::Execute ||
+                                before.index < next;
+                       });
   }
 
   /// Whether nothing that must be in a queue waits for preparation `index`.
   bool mayWait(uint32_t index) {
+    OperationId id = {LaneKind::Prepare, index};
     for (const Operation &other : program().preparations)
-      if (std::count(other.after.begin(), other.after.end(), index))
+      if (std::count(other.after.begin(), other.after.end(), id))
         return false;
     return true;
   }
 
-  static constexpr uint64_t maxTilesInvented = 1 << 20;
+  /// A program in front that only newer readers understand.
+  void addNewer() {
+    Program newer = program();
+    newer.target = "newer";
+    Operation upload;
+    upload.layer = "layer";
+    upload.kind = OperationKind(choices.from(4, 255));
+    newer.operations.insert(
+        newer.operations.begin() +
+            std::ptrdiff_t(choices.below(newer.operations.size() + 1)),
+        std::move(upload));
+    bundle.programs.insert(bundle.programs.begin(), std::move(newer));
+  }
+
+  static constexpr uint64_t mostTiles = 1 << 20;
 
   Choices &choices;
   const InventedWeights &weights;
@@ -266,7 +334,7 @@ static void damageOperand(Choices &choices, Operand &operand) {
 }
 
 static void damageOperation(Choices &choices, Operation &operation) {
-  switch (choices.below(9)) {
+  switch (choices.below(12)) {
   case 0:
     changeNumber(choices, operation.kernel);
     break;
@@ -290,11 +358,21 @@ static void damageOperation(Choices &choices, Operation &operation) {
     break;
   case 7:
     operation.after.push_back(
-        uint32_t(choices.oneIn(4) ? choices.number() : choices.below(40)));
+        {choices.oneIn(2) ? LaneKind::Execute : LaneKind::Prepare,
+         uint32_t(choices.oneIn(4) ? choices.number() : choices.below(40))});
     break;
   case 8:
     if (!operation.operands.empty())
       damageOperand(choices, choices.of(operation.operands));
+    break;
+  case 9:
+    changeNumber(choices, operation.tileBegin);
+    break;
+  case 10:
+    operation.lastReader = !operation.lastReader;
+    break;
+  case 11:
+    changeNumber(choices, operation.liveArena);
   }
 }
 
@@ -318,12 +396,56 @@ static void damageLane(Choices &choices, Lane &lane) {
     break;
   case 5:
     if (!lane.background.empty())
-      changeNumber(choices, choices.of(lane.background));
+      changeNumber(choices, choices.of(lane.background).index);
+  }
+}
+
+static void damageMap(Choices &choices, TileMap &map) {
+  switch (choices.below(6)) {
+  case 0:
+    return changeList(choices, map.axes);
+  case 1:
+    return changeList(choices, map.parts);
+  case 2:
+    if (map.axes.empty())
+      return;
+    if (choices.oneIn(2))
+      changeNumber(choices, choices.of(map.axes).extent);
+    else
+      changeNumber(choices, choices.of(map.axes).stride);
+    return;
+  }
+  if (map.parts.empty())
+    return;
+  TilePart &part = choices.of(map.parts);
+  switch (choices.below(3)) {
+  case 0: {
+    std::vector<uint64_t> &corner = choices.oneIn(2) ? part.lo : part.hi;
+    if (corner.empty() || choices.oneIn(4))
+      corner.push_back(choices.number());
+    else
+      changeNumber(choices, choices.of(corner));
+    return;
+  }
+  case 1:
+    return changeList(choices, part.cuts);
+  case 2:
+    if (part.cuts.empty())
+      return;
+    TileCut &cut = choices.of(part.cuts);
+    switch (choices.below(3)) {
+    case 0:
+      return changeNumber(choices, cut.axis);
+    case 1:
+      return changeNumber(choices, cut.count);
+    case 2:
+      return changeNumber(choices, cut.size);
+    }
   }
 }
 
 static void damageKernel(Choices &choices, Kernel &kernel) {
-  switch (choices.below(4)) {
+  switch (choices.below(9)) {
   case 0:
     changeNumber(choices, kernel.entry);
     break;
@@ -335,6 +457,22 @@ static void damageKernel(Choices &choices, Kernel &kernel) {
     break;
   case 3:
     changeNumber(choices, kernel.scratch);
+    break;
+  case 4:
+    changeNumber(choices, kernel.tiles);
+    break;
+  case 5:
+    kernel.fingerprint.resize(choices.below(70));
+    break;
+  case 6:
+    kernel.key = kernel.routine = std::string(choices.below(2000), '%');
+    break;
+  case 7:
+    kernel.maps.resize(choices.below(4));
+    break;
+  case 8:
+    if (!kernel.maps.empty())
+      damageMap(choices, choices.of(kernel.maps));
   }
 }
 
@@ -355,7 +493,7 @@ static void damageTensor(Choices &choices, Tensor &tensor) {
 }
 
 static void damageProgram(Choices &choices, Program &program) {
-  switch (choices.below(8)) {
+  switch (choices.below(9)) {
   case 0:
     changeNumber(choices, program.code);
     break;
@@ -381,6 +519,9 @@ static void damageProgram(Choices &choices, Program &program) {
   case 7:
     program.lanes.resize(choices.below(70),
                          Lane{LaneKind::Prepare, {}, {}, {}});
+    break;
+  case 8:
+    program.revision.assign(choices.below(2000), '%');
   }
 }
 
@@ -390,7 +531,7 @@ void damagePlan(Choices &choices, Bundle &bundle) {
     if (!list.empty())
       damage(choices, choices.of(list));
   };
-  switch (choices.below(12)) {
+  switch (choices.below(13)) {
   case 0:
   case 1:
     return any(program.operations, damageOperation);
@@ -427,6 +568,9 @@ void damagePlan(Choices &choices, Bundle &bundle) {
     return;
   case 11:
     changeNumber(choices, bundle.threads);
+    return;
+  case 12:
+    bundle.kind = BundleKind(choices.below(4));
   }
 }
 

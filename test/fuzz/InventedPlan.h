@@ -17,8 +17,9 @@ struct InventedWeights {
   uint64_t contentSize; ///< decoded
 };
 
-/// A bundle for this CPU whose plan is right: lanes, dependencies, memory that
-/// is used again and switches as the choices have it. Segments are left out.
+/// A bundle for this CPU whose plan is right: lanes, dependencies, parts of
+/// grids, memory that is used again and switches as the choices have it; in
+/// front of it there may be a program for newer readers. Segments are left out.
 artifact::Bundle inventPlan(Choices &choices, const InventedWeights &weights,
                             uint64_t codeSize);
 

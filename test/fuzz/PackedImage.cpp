@@ -75,46 +75,6 @@ public:
 
   fb::FlatBufferBuilder builder;
 
-  fb::Offset<bundle::Operation> add(const Operation &operation) {
-    std::vector<bundle::Operand> operands;
-    for (const Operand &operand : operation.operands)
-      operands.emplace_back(static_cast<bundle::Space>(operand.space),
-                            operand.index, operand.offset, operand.size);
-    repeat(operands);
-    std::vector<uint32_t> after = operation.after;
-    repeat(after);
-    return bundle::CreateOperationDirect(
-        builder, operation.layer.c_str(), operation.kernel, &operands,
-        operation.tiles, static_cast<bundle::OperationKind>(operation.kind),
-        &after, static_cast<bundle::Codec>(operation.codec), operation.planes);
-  }
-  fb::Offset<bundle::Kernel> add(const Kernel &kernel) {
-    return bundle::CreateKernelDirect(builder, kernel.name.c_str(),
-                                      kernel.entry, kernel.operands,
-                                      kernel.outputs, kernel.scratch);
-  }
-  fb::Offset<bundle::Tensor> add(const Tensor &tensor) {
-    return bundle::CreateTensorDirect(
-        builder, tensor.name.c_str(),
-        static_cast<bundle::ElementType>(tensor.type), &tensor.shape);
-  }
-  fb::Offset<bundle::Lane> add(const Lane &lane) {
-    std::vector<bundle::LaneEntry> queue;
-    for (const LaneEntry &entry : lane.queue)
-      queue.emplace_back(static_cast<bundle::LaneKind>(entry.kind),
-                         entry.index);
-    repeat(queue);
-    return bundle::CreateLaneDirect(
-        builder, static_cast<bundle::LaneKind>(lane.kind),
-        static_cast<bundle::CoreKind>(lane.core), &queue, &lane.background);
-  }
-  fb::Offset<bundle::Switch> add(const Switch &change) {
-    auto replacement = add(change.replacement);
-    return bundle::CreateSwitch(builder, change.operation, replacement);
-  }
-  fb::Offset<fb::String> add(const std::string &text) {
-    return builder.CreateString(text);
-  }
   /// A table each, or one that is there already.
   template <typename T> auto list(const std::vector<T> &items) {
     std::vector<decltype(add(items[0]))> offsets;
@@ -126,17 +86,93 @@ public:
     return offsets;
   }
 
+  /// The arena and prepared memory are memories of the program, by `places`.
+  fb::Offset<bundle::Operand> add(const Operand &operand) {
+    switch (operand.space) {
+    case Space::Arena:
+      return bundle::CreateOperand(builder, bundle::Space_Memory,
+                                   places[0] + operand.index, operand.offset,
+                                   operand.size);
+    case Space::Prepared:
+      return bundle::CreateOperand(builder, bundle::Space_Memory,
+                                   places[1] + operand.index, operand.offset,
+                                   operand.size);
+    default:
+      // Others have the same numbers; what nobody knows stays unknown.
+      return bundle::CreateOperand(builder,
+                                   static_cast<bundle::Space>(operand.space),
+                                   operand.index, operand.offset, operand.size);
+    }
+  }
+  fb::Offset<bundle::Operation> add(const Operation &operation) {
+    auto operands = list(operation.operands);
+    std::vector<uint32_t> after = numbers(operation.after);
+    return bundle::CreateOperationDirect(
+        builder, static_cast<bundle::OperationKind>(operation.kind),
+        operation.layer.c_str(), operation.kernel, &operands,
+        operation.tileBegin, operation.tileBegin + operation.tiles, &after,
+        static_cast<bundle::Codec>(operation.codec), operation.planes,
+        operation.lastReader, operation.predictedStart, operation.predictedEnd,
+        operation.liveArena);
+  }
+  fb::Offset<bundle::TilePart> add(const TilePart &part) {
+    std::vector<bundle::TileCut> cuts;
+    for (const TileCut &cut : part.cuts)
+      cuts.emplace_back(cut.axis, cut.count, cut.size);
+    repeat(cuts);
+    return bundle::CreateTilePartDirect(builder, &part.lo, &part.hi, &cuts);
+  }
+  fb::Offset<bundle::TileMap> add(const TileMap &map) {
+    std::vector<bundle::TileAxis> axes;
+    for (const TileAxis &axis : map.axes)
+      axes.emplace_back(axis.extent, axis.stride);
+    repeat(axes);
+    auto parts = list(map.parts);
+    return bundle::CreateTileMapDirect(builder, &axes, &parts);
+  }
+  fb::Offset<bundle::Kernel> add(const Kernel &kernel) {
+    auto maps = list(kernel.maps);
+    return bundle::CreateKernelDirect(
+        builder, kernel.name.c_str(), processor(), kernel.entry,
+        kernel.operands, kernel.outputs, kernel.scratch, kernel.tiles,
+        kernel.routine.c_str(), kernel.multiplyAdds, kernel.bytes,
+        kernel.key.c_str(),
+        kernel.fingerprint.empty() ? nullptr : &kernel.fingerprint,
+        maps.empty() ? nullptr : &maps);
+  }
+  fb::Offset<bundle::Tensor> add(const Tensor &tensor) {
+    return bundle::CreateTensorDirect(
+        builder, tensor.name.c_str(),
+        static_cast<bundle::ElementType>(tensor.type), &tensor.shape);
+  }
+  fb::Offset<bundle::Lane> add(const Lane &lane) {
+    std::vector<uint32_t> queue = numbers(lane.queue);
+    std::vector<uint32_t> background = numbers(lane.background);
+    return bundle::CreateLaneDirect(
+        builder, static_cast<bundle::LaneKind>(lane.kind), processor(),
+        static_cast<bundle::CoreKind>(lane.core), &queue, &background);
+  }
+  fb::Offset<bundle::Switch> add(const Switch &change) {
+    auto replacement = add(change.replacement);
+    return bundle::CreateSwitch(builder, change.operation, replacement);
+  }
+  fb::Offset<fb::String> add(const std::string &text) {
+    return builder.CreateString(text);
+  }
   fb::Offset<bundle::Program> add(const Program &program) {
-    auto features = list(program.features);
+    auto processors = addProcessors(program);
+    auto memories = addMemories(program);
+    executes = static_cast<uint32_t>(program.operations.size());
     auto kernels = list(program.kernels);
-    auto operations = list(program.operations);
-    auto preparations = list(program.preparations);
+    std::vector<Operation> all = program.operations;
+    all.insert(all.end(), program.preparations.begin(),
+               program.preparations.end());
+    auto operations = list(all);
     auto lanes = list(program.lanes);
     auto switches = list(program.switches);
     return bundle::CreateProgramDirect(
-        builder, program.target.c_str(), program.architecture.c_str(),
-        &features, program.code, &kernels, &operations, program.arenaSize,
-        &preparations, &lanes, &switches, program.preparedSize);
+        builder, program.target.c_str(), program.revision.c_str(), &processors,
+        &memories, &kernels, &operations, &lanes, &switches);
   }
 
   fb::Offset<bundle::Segment> segment(bundle::SegmentKind kind, uint64_t offset,
@@ -150,6 +186,68 @@ public:
   }
 
 private:
+  using Processors = std::vector<fb::Offset<bundle::Processor>>;
+  using Memories = std::vector<fb::Offset<bundle::Memory>>;
+
+  /// Mostly the CPU alone.
+  Processors addProcessors(const Program &program) {
+    auto features = list(program.features);
+    auto kind = bundle::ProcessorKind_Cpu;
+    if (choices.oneIn(64))
+      kind = static_cast<bundle::ProcessorKind>(choices.below(3));
+    auto cpu = bundle::CreateProcessorDirect(
+        builder, kind, program.architecture.c_str(), &features, program.code);
+    return Processors(choices.oneIn(64) ? choices.below(3) : 1, cpu);
+  }
+
+  /// In any order; what is not used may be left out.
+  Memories addMemories(const Program &program) {
+    struct Source {
+      bundle::MemoryKind kind;
+      uint64_t size;
+    };
+    std::vector<Source> sources = {
+        {bundle::MemoryKind_Arena, program.arenaSize},
+        {bundle::MemoryKind_Prepared, program.preparedSize}};
+    places[0] = 0;
+    places[1] = 1;
+    if (program.preparedSize == 0 && choices.oneIn(2)) {
+      sources.pop_back();
+    } else if (choices.oneIn(4)) {
+      std::swap(sources[0], sources[1]);
+      std::swap(places[0], places[1]);
+    }
+    if (choices.oneIn(32))
+      sources.push_back({static_cast<bundle::MemoryKind>(choices.below(4)),
+                         choices.below(4096)});
+    Memories memories;
+    for (Source source : sources)
+      memories.push_back(bundle::CreateMemory(builder, source.kind, processor(),
+                                              source.size, alignment()));
+    return memories;
+  }
+
+  uint64_t alignment() {
+    if (!choices.oneIn(8))
+      return 64;
+    return choices.oneIn(4) ? choices.number()
+                            : uint64_t(1) << choices.below(23);
+  }
+
+  uint32_t processor() {
+    return choices.oneIn(128) ? uint32_t(choices.number()) : 0;
+  }
+
+  /// Executes and preparations are numbered together.
+  std::vector<uint32_t> numbers(const std::vector<OperationId> &ids) {
+    std::vector<uint32_t> result;
+    for (OperationId id : ids)
+      result.push_back(id.kind == LaneKind::Execute ? id.index
+                                                    : executes + id.index);
+    repeat(result);
+    return result;
+  }
+
   /// The last element up to thousands of times more.
   template <typename T> void repeat(std::vector<T> &list) {
     if (!shares || list.empty() || !choices.oneIn(16))
@@ -160,6 +258,8 @@ private:
 
   Choices &choices;
   bool shares;
+  uint32_t executes = 0;       ///< of the program
+  uint32_t places[2] = {0, 1}; ///< of its arena and of prepared memory
 };
 
 } // namespace
@@ -176,9 +276,10 @@ bool PackedImage::pack(Choices &choices, const artifact::Bundle &source) {
                      weightsDigest)};
   fb::FlatBufferBuilder &builder = packer.builder;
   bundle::FinishBundleBuffer(
-      builder, bundle::CreateBundleDirect(builder, source.model.c_str(), "",
-                                          &inputs, &outputs, &segments,
-                                          &programs, source.threads));
+      builder, bundle::CreateBundleDirect(
+                   builder, static_cast<bundle::BundleKind>(source.kind),
+                   source.model.c_str(), "", &inputs, &outputs, &segments,
+                   &programs, source.threads));
   packedSize = builder.GetSize();
   if (packedSize > codeOffset - sizeof(Header))
     return false;

@@ -169,9 +169,10 @@ def kernels_of(tools, bundle):
     )["programs"][0]
     first = [(o["layer"], o["kernel"]) for o in program["operations"]]
     later = list(first)
+    place = {o["id"]: i for i, o in enumerate(program["operations"])}
     for switch in program.get("switches", ()):
-        later[switch["operation"]] = (
-            later[switch["operation"]][0],
+        later[place[switch["operation"]]] = (
+            later[place[switch["operation"]]][0],
             switch["kernel"],
         )
     return first, later

@@ -1,6 +1,8 @@
 //===- Plan.cpp - A bundle's plan, flattened for showing ------------------===//
 #include "tools/nnv12-inspect/Plan.h"
 
+#include "artifact/ProgramView.h"
+
 #include <cstdio>
 #include <iterator>
 
@@ -32,19 +34,40 @@ const char *laneName(bundle::LaneKind kind) {
   return names[kind];
 }
 
-static uint64_t sumOf(const bundle::Operation *operation, bundle::Space space) {
-  uint64_t sum = 0;
-  for (const bundle::Operand *operand : *operation->operands())
-    if (operand->space() == space)
-      sum += operand->size();
-  return sum;
+const char *memoryName(bundle::MemoryKind kind) {
+  static constexpr const char *names[] = {"arena", "prepared"};
+  static_assert(std::size(names) == bundle::MemoryKind_MAX + 1);
+  return names[kind];
+}
+
+std::string operationName(const bundle::Program *program, uint32_t number) {
+  uint32_t executes = artifact::numExecutes(program);
+  return number < executes ? "e" + std::to_string(number)
+                           : "p" + std::to_string(number - executes);
+}
+
+std::vector<std::string>
+operationNames(const bundle::Program *program,
+               const flatbuffers::Vector<uint32_t> *numbers) {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; numbers && i < numbers->size(); ++i)
+    names.push_back(operationName(program, numbers->Get(i)));
+  return names;
+}
+
+bool hasKernel(const bundle::Operation *operation) {
+  return operation->kind() == bundle::OperationKind_Execute ||
+         operation->kind() == bundle::OperationKind_Transform;
 }
 
 uint64_t PlannedOperation::bytesIn() const {
-  uint64_t weights = sumOf(operation, bundle::Space_Weights);
-  if (!kernel)
-    return weights;
-  return weights + sumOf(operation, bundle::Space_Prepared) - bytesPrepared();
+  uint64_t weights = 0, prepared = 0;
+  for (const bundle::Operand *operand : *operation->operands())
+    if (operand->space() == bundle::Space_Weights)
+      weights += operand->size();
+    else if (artifact::isIn(program, operand, bundle::MemoryKind_Prepared))
+      prepared += operand->size();
+  return kernel ? weights + prepared - bytesPrepared() : weights;
 }
 
 uint64_t PlannedOperation::bytesPrepared() const {
@@ -58,54 +81,45 @@ uint64_t PlannedOperation::bytesPrepared() const {
   return sum;
 }
 
-static bool hasKernel(const bundle::Operation *operation) {
-  return operation->kind() == bundle::OperationKind_Execute ||
-         operation->kind() == bundle::OperationKind_Transform;
-}
-
 static PlannedOperation describe(const bundle::Program *program,
-                                 bool isPreparation, uint32_t index) {
-  const bundle::Operation *operation =
-      (isPreparation ? program->preparations() : program->operations())
-          ->Get(index);
-  return {operation,
+                                 uint32_t executes, uint32_t number) {
+  const bundle::Operation *operation = program->operations()->Get(number);
+  bool isPreparation = number >= executes;
+  return {program, operation,
           hasKernel(operation) ? program->kernels()->Get(operation->kernel())
                                : nullptr,
-          isPreparation, index};
+          isPreparation, isPreparation ? number - executes : number};
 }
 
-Plan::Plan(const bundle::Program *program) {
-  auto add = [&](bool isPreparation, uint32_t index, uint32_t lane,
-                 bool background) {
-    PlannedOperation entry = describe(program, isPreparation, index);
+Plan::Plan(const bundle::Program *program)
+    : places(program->operations()->size()) {
+  uint32_t executes = artifact::numExecutes(program);
+  auto add = [&](uint32_t number, uint32_t lane, bool background) {
+    PlannedOperation entry = describe(program, executes, number);
     entry.lane = lane;
     entry.background = background;
     isPredicted |= entry.isPredicted();
+    places[number] = uint32_t(operations.size());
     operations.push_back(entry);
   };
-  if (!program->lanes() || program->lanes()->size() == 0) {
+  if (artifact::numLanes(program) == 0) {
     lanes.push_back({bundle::LaneKind_Execute, bundle::CoreKind_Any});
-    for (uint32_t i = 0; i < program->operations()->size(); ++i)
-      add(false, i, 0, false);
-  } else {
-    for (uint32_t n = 0; n < program->lanes()->size(); ++n) {
-      const bundle::Lane *lane = program->lanes()->Get(n);
-      lanes.push_back({lane->kind(), lane->core()});
-      for (const bundle::LaneEntry *entry : *lane->queue())
-        add(entry->kind() == bundle::LaneKind_Prepare, entry->index(), n,
-            false);
-      if (lane->background())
-        for (uint32_t index : *lane->background())
-          add(true, index, n, true);
-    }
+    for (uint32_t i = 0; i < executes; ++i)
+      add(i, 0, false);
   }
-  if (!program->switches())
-    return;
-  for (uint32_t i = 0; i < program->switches()->size(); ++i)
-    for (PlannedOperation &entry : operations)
-      if (!entry.isPreparation &&
-          entry.index == program->switches()->Get(i)->operation())
-        entry.switchedTo = i;
+  for (uint32_t n = 0; n < artifact::numLanes(program); ++n) {
+    const bundle::Lane *lane = program->lanes()->Get(n);
+    lanes.push_back({lane->kind(), lane->core()});
+    for (uint32_t number : *lane->queue())
+      add(number, n, false);
+    if (lane->background())
+      for (uint32_t number : *lane->background())
+        add(number, n, true);
+  }
+  for (uint32_t i = 0; i < artifact::numSwitches(program); ++i) {
+    uint32_t replaced = program->switches()->Get(i)->operation();
+    operations[places[replaced]].switchedTo = i;
+  }
 }
 
 std::string bytesText(uint64_t bytes) {

@@ -16,16 +16,33 @@ const char *stageName(bundle::OperationKind kind);
 const char *codecName(bundle::Codec codec);
 const char *coreName(bundle::CoreKind core);
 const char *laneName(bundle::LaneKind kind);
+const char *memoryName(bundle::MemoryKind kind);
+
+/// "e5" for execute 5, "p3" for preparation 3: what people and scripts call
+/// operation `number` of the program.
+std::string operationName(const bundle::Program *program, uint32_t number);
+
+/// Those of a list; none where there is no list.
+std::vector<std::string>
+operationNames(const bundle::Program *program,
+               const flatbuffers::Vector<uint32_t> *numbers);
+
+/// Whether a kernel computes it; reads and decodes have none.
+bool hasKernel(const bundle::Operation *operation);
 
 struct PlannedOperation {
+  const bundle::Program *program;
   const bundle::Operation *operation;
   const bundle::Kernel *kernel; ///< null: the stage has none
   bool isPreparation;
-  uint32_t index; ///< counts the program's preparations or operations
+  uint32_t index; ///< counts the program's preparations or executes
   uint32_t lane = 0;
   bool background = false; ///< done after the lane's queue, for a switch
   uint32_t switchedTo = UINT32_MAX; ///< index of the switch that replaces it
 
+  std::string name() const {
+    return (isPreparation ? "p" : "e") + std::to_string(index);
+  }
   /// Bytes that it brings in: of the file for a read, compressed ones for a
   /// decode, all that a kernel reads as weights for the others.
   uint64_t bytesIn() const;
@@ -38,8 +55,9 @@ struct PlannedOperation {
   }
 };
 
-/// Operations lane by lane, each lane in the order of its queue, backgrounds
-/// last. A program without lanes is shown as one execute lane.
+/// Of a program that this version understands. Operations lane by lane, each
+/// lane in the order of its queue, backgrounds last. A program without lanes is
+/// shown as one execute lane.
 struct Plan {
   explicit Plan(const bundle::Program *program);
 
@@ -49,6 +67,8 @@ struct Plan {
   };
   std::vector<Lane> lanes;
   std::vector<PlannedOperation> operations;
+  /// By the program's number: where in `operations` it is.
+  std::vector<uint32_t> places;
   bool isPredicted = false; ///< some operation has predicted times
 };
 

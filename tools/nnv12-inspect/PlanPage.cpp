@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tools/nnv12-inspect/PlanPage.h"
 
+#include "artifact/ProgramView.h"
 #include "tools/common/Json.h"
 
 #include <cassert>
@@ -60,8 +61,7 @@ static void addOperation(Json &json, const PlanPage &page,
                          const PlannedOperation &entry) {
   const bundle::Operation *operation = entry.operation;
   json.beginObject();
-  json.member("id",
-              (entry.isPreparation ? "p" : "e") + std::to_string(entry.index));
+  json.member("id", entry.name());
   json.member("layer", operation->layer()->str());
   json.member("stage", stageName(operation->kind()));
   if (entry.kernel)
@@ -74,11 +74,12 @@ static void addOperation(Json &json, const PlanPage &page,
     json.member("planes", uint32_t(operation->planes()));
   }
   if (entry.kernel)
-    json.member("tiles", operation->tiles());
+    json.member("tiles", artifact::numTiles(operation));
   if (operation->after() && operation->after()->size()) {
     json.key("after").beginArray();
-    for (uint32_t number : *operation->after())
-      json.value("p" + std::to_string(number));
+    for (const std::string &name :
+         operationNames(page.program, operation->after()))
+      json.value(name);
     json.endArray();
   }
   if (entry.background)
@@ -116,7 +117,8 @@ static std::string makeData(const PlanPage &page) {
   json.beginObject().member("file", page.bundlePath);
   json.member("file_size", page.bundleSize).member("model", page.model);
   json.member("target", page.program->target()->str());
-  json.member("prepared_size", page.program->prepared_size());
+  json.member("prepared_size",
+              artifact::memorySize(page.program, bundle::MemoryKind_Prepared));
   json.member("predicted_cold", double(page.program->predicted_cold()) * 1e-3);
   json.member("predicted_warm", double(page.program->predicted_warm()) * 1e-3);
   json.key("lanes").beginArray();

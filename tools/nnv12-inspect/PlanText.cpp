@@ -1,6 +1,8 @@
 //===- PlanText.cpp - A bundle's plan as text and as JSON -----------------===//
 #include "tools/nnv12-inspect/PlanText.h"
 
+#include "artifact/ProgramView.h"
+
 #include <cinttypes>
 #include <cstdio>
 
@@ -30,15 +32,11 @@ static uint32_t countOf(const flatbuffers::Vector<uint32_t> *list) {
   return list ? list->size() : 0;
 }
 
-static uint32_t numSwitches(const bundle::Program *program) {
-  return program->switches() ? program->switches()->size() : 0;
-}
-
-static std::string afterText(const bundle::Operation *operation) {
+static std::string afterText(const bundle::Program *program,
+                             const bundle::Operation *operation) {
   std::string text;
-  for (uint32_t i = 0; i < countOf(operation->after()); ++i)
-    text +=
-        (i ? ", p" : " after p") + std::to_string(operation->after()->Get(i));
+  for (const std::string &name : operationNames(program, operation->after()))
+    text += (text.empty() ? " after " : ", ") + name;
   return text;
 }
 
@@ -53,8 +51,9 @@ static void printTotals(const bundle::Program *program, const Plan &plan) {
   printf("  plan: cold %s, warm %s; prepared %" PRIu64 " bytes, %zu lanes, "
          "%u switches\n",
          predicted(program->predicted_cold()).c_str(),
-         predicted(program->predicted_warm()).c_str(), program->prepared_size(),
-         plan.lanes.size(), numSwitches(program));
+         predicted(program->predicted_warm()).c_str(),
+         artifact::memorySize(program, bundle::MemoryKind_Prepared),
+         plan.lanes.size(), artifact::numSwitches(program));
   for (auto kind : {bundle::OperationKind_Read, bundle::OperationKind_Decode,
                     bundle::OperationKind_Transform}) {
     StageSum sum = sumOf(plan, kind);
@@ -75,8 +74,8 @@ static void printEntry(const PlannedOperation &entry) {
            double(operation->predicted_end()) * 1e-6);
   else
     printf("      %9s %9s", "-", "-");
-  printf("  %s%-5u %-9s %s", entry.isPreparation ? "p" : "e", entry.index,
-         stageName(operation->kind()), operation->layer()->c_str());
+  printf("  %-6s %-9s %s", entry.name().c_str(), stageName(operation->kind()),
+         operation->layer()->c_str());
   if (entry.kernel)
     printf(", %s", entry.kernel->name()->c_str());
   if (entry.isPreparation)
@@ -88,7 +87,7 @@ static void printEntry(const PlannedOperation &entry) {
     if (operation->planes() > 1)
       printf(" of %u planes", operation->planes());
   }
-  printf("%s%s%s\n", afterText(operation).c_str(),
+  printf("%s%s%s\n", afterText(entry.program, operation).c_str(),
          entry.background ? " (background)" : "",
          entry.switchedTo != UINT32_MAX ? " (switched)" : "");
 }
@@ -97,15 +96,16 @@ static void printSwitches(const bundle::Program *program) {
   printf("    switches\n");
   for (const bundle::Switch *change : *program->switches()) {
     const bundle::Operation *replacement = change->replacement();
-    printf("      e%-5u %s: to %s%s\n", change->operation(),
+    printf("      %-6s %s: to %s%s\n",
+           operationName(program, change->operation()).c_str(),
            replacement->layer()->c_str(),
            program->kernels()->Get(replacement->kernel())->name()->c_str(),
-           afterText(replacement).c_str());
+           afterText(program, replacement).c_str());
   }
 }
 
 void printPlan(const bundle::Program *program, bool summary) {
-  if (!program->lanes() || program->lanes()->size() == 0)
+  if (artifact::numLanes(program) == 0)
     return;
   Plan plan(program);
   printTotals(program, plan);
@@ -122,16 +122,27 @@ void printPlan(const bundle::Program *program, bool summary) {
       if (entry.lane == n)
         printEntry(entry);
   }
-  if (!summary && numSwitches(program))
+  if (!summary && artifact::numSwitches(program))
     printSwitches(program);
 }
 
-void addSchedule(Json &json, const bundle::Operation *operation) {
-  json.member("stage", stageName(operation->kind()));
-  json.key("after").beginArray();
-  for (uint32_t i = 0; i < countOf(operation->after()); ++i)
-    json.value(operation->after()->Get(i));
+static void addNames(Json &json, const char *name,
+                     const bundle::Program *program,
+                     const flatbuffers::Vector<uint32_t> *numbers) {
+  json.key(name).beginArray();
+  for (const std::string &operation : operationNames(program, numbers))
+    json.value(operation);
   json.endArray();
+}
+
+void addSchedule(Json &json, const bundle::Program *program,
+                 const bundle::Operation *operation) {
+  if (hasKernel(operation)) {
+    json.member("tile_begin", operation->tile_begin());
+    json.member("tiles", artifact::numTiles(operation));
+  }
+  json.member("stage", stageName(operation->kind()));
+  addNames(json, "after", program, operation->after());
   json.member("predicted_start", operation->predicted_start());
   json.member("predicted_end", operation->predicted_end());
 }
@@ -140,28 +151,53 @@ static void addLanes(Json &json, const bundle::Program *program) {
   json.key("lanes").beginArray();
   for (const bundle::Lane *lane : *program->lanes()) {
     json.beginObject().member("kind", laneName(lane->kind()));
-    json.member("core", coreName(lane->core())).key("queue").beginArray();
-    for (const bundle::LaneEntry *entry : *lane->queue()) {
-      bool isPreparation = entry->kind() == bundle::LaneKind_Prepare;
-      json.beginObject();
-      json.member(isPreparation ? "preparation" : "operation", entry->index());
-      json.endObject();
-    }
-    json.endArray().key("background").beginArray();
-    for (uint32_t i = 0; i < countOf(lane->background()); ++i)
-      json.value(lane->background()->Get(i));
-    json.endArray().endObject();
+    json.member("core", coreName(lane->core()));
+    addNames(json, "queue", program, lane->queue());
+    addNames(json, "background", program, lane->background());
+    json.endObject();
+  }
+  json.endArray();
+}
+
+static void addPreparation(Json &json, const PlannedOperation &entry) {
+  const bundle::Operation *operation = entry.operation;
+  json.beginObject().member("id", entry.name());
+  json.member("layer", operation->layer()->str());
+  if (entry.kernel)
+    json.member("kernel", entry.kernel->name()->str());
+  json.member("lane", entry.lane).member("background", entry.background);
+  json.member("bytes", entry.bytesIn());
+  json.member("prepared_bytes", entry.bytesPrepared());
+  json.member("codec", codecName(operation->codec()));
+  json.member("planes", uint32_t(operation->planes()));
+  json.member("last_reader", operation->last_reader());
+  addSchedule(json, entry.program, operation);
+  json.endObject();
+}
+
+static void addSwitches(Json &json, const bundle::Program *program) {
+  json.key("switches").beginArray();
+  for (uint32_t i = 0; i < artifact::numSwitches(program); ++i) {
+    const bundle::Switch *change = program->switches()->Get(i);
+    const bundle::Operation *replacement = change->replacement();
+    json.beginObject();
+    json.member("operation", operationName(program, change->operation()));
+    json.member("kernel",
+                program->kernels()->Get(replacement->kernel())->name()->str());
+    addSchedule(json, program, replacement);
+    json.endObject();
   }
   json.endArray();
 }
 
 void addPlan(Json &json, const bundle::Program *program, bool summary) {
   Plan plan(program);
-  json.member("prepared_size", program->prepared_size());
+  json.member("prepared_size",
+              artifact::memorySize(program, bundle::MemoryKind_Prepared));
   json.member("predicted_cold", program->predicted_cold());
   json.member("predicted_warm", program->predicted_warm());
-  json.member("num_switches", numSwitches(program));
-  json.member("num_lanes", program->lanes() ? program->lanes()->size() : 0);
+  json.member("num_switches", artifact::numSwitches(program));
+  json.member("num_lanes", artifact::numLanes(program));
   json.key("stages").beginObject();
   for (bundle::OperationKind kind : bundle::EnumValuesOperationKind()) {
     StageSum sum = sumOf(plan, kind);
@@ -173,36 +209,12 @@ void addPlan(Json &json, const bundle::Program *program, bool summary) {
   if (summary || !program->lanes())
     return;
   json.key("preparations").beginArray();
-  if (program->preparations())
-    for (uint32_t i = 0; i < program->preparations()->size(); ++i)
-      for (const PlannedOperation &entry : plan.operations) {
-        if (!entry.isPreparation || entry.index != i)
-          continue;
-        json.beginObject().member("layer", entry.operation->layer()->str());
-        if (entry.kernel)
-          json.member("kernel", entry.kernel->name()->str());
-        json.member("lane", entry.lane).member("background", entry.background);
-        json.member("bytes", entry.bytesIn());
-        json.member("prepared_bytes", entry.bytesPrepared());
-        json.member("codec", codecName(entry.operation->codec()));
-        json.member("planes", uint32_t(entry.operation->planes()));
-        addSchedule(json, entry.operation);
-        json.endObject();
-      }
+  for (uint32_t number = artifact::numExecutes(program);
+       number < program->operations()->size(); ++number)
+    addPreparation(json, plan.operations[plan.places[number]]);
   json.endArray();
   addLanes(json, program);
-  json.key("switches").beginArray();
-  for (uint32_t i = 0; i < numSwitches(program); ++i) {
-    const bundle::Switch *change = program->switches()->Get(i);
-    json.beginObject().member("operation", change->operation());
-    json.member("kernel", program->kernels()
-                              ->Get(change->replacement()->kernel())
-                              ->name()
-                              ->str());
-    addSchedule(json, change->replacement());
-    json.endObject();
-  }
-  json.endArray();
+  addSwitches(json, program);
 }
 
 } // namespace nnv12::tools

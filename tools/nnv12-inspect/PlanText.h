@@ -15,8 +15,10 @@ void printPlan(const bundle::Program *program, bool summary);
 /// printPlan() gives to the object that is open. Times are nanoseconds.
 void addPlan(Json &json, const bundle::Program *program, bool summary);
 
-/// Adds an operation's members that say when it runs: stage, after, predicted.
-void addSchedule(Json &json, const bundle::Operation *operation);
+/// Adds an operation's members that say what of its grid runs and when: tiles,
+/// stage, after, predicted.
+void addSchedule(Json &json, const bundle::Program *program,
+                 const bundle::Operation *operation);
 
 } // namespace nnv12::tools
 

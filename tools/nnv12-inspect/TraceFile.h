@@ -24,7 +24,7 @@ struct TraceEvent {
 
 /// Reads the Chrome trace `path` (an object with `traceEvents`, or their array
 /// alone) and finds each event's operation in the plan: by `args.index` (of the
-/// program's operations for an execute, else of its preparations); without it
+/// program's executes for an execute, else of its preparations); without it
 /// by layer and stage, the first event of a pair to the plan's first, and so
 /// on. An operation may have several events, as when threads share it. Events
 /// of other phases than "X" are passed over. Ends the process with one line

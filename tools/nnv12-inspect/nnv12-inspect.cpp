@@ -1,6 +1,8 @@
 //===- nnv12-inspect.cpp - Shows what is in a bundle ----------------------===//
+#include "artifact/Compatibility.h"
 #include "artifact/CpuFeatures.h"
 #include "artifact/KeyFile.h"
+#include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
 #include "tools/common/Files.h"
 #include "tools/common/Json.h"
@@ -55,6 +57,14 @@ struct Image {
   const bundle::Bundle *bundle = nullptr;
   artifact::Header header = {};
 };
+
+/// A program that is to be shown.
+struct Selected {
+  const bundle::Program *program;
+  /// Why this version does not understand it, and nothing of it but its target
+  /// may be looked at; empty: it does.
+  std::string newer;
+};
 } // namespace
 
 static InspectOptions parseOptions(int argc, char **argv) {
@@ -76,8 +86,9 @@ static InspectOptions parseOptions(int argc, char **argv) {
   options.text(
       "html", "FILE", result.html,
       "Write a page to FILE that draws the plan of one program, the "
-      "first or that of --target: lanes over time, as predicted. The "
-      "page needs no other file and no network. - is standard output.");
+      "first that is not for newer readers, or that of --target: lanes over "
+      "time, as predicted. The page needs no other file and no network. - is "
+      "standard output.");
   options.text("trace", "FILE", result.trace,
                "For --html: draw beside it, on the same time axis, what "
                "nnv12-run --trace FILE measured.");
@@ -119,10 +130,11 @@ static void load(const InspectOptions &options, Image &image) {
 }
 
 static bool runsHere(const bundle::Program *program) {
-  if (program->architecture()->str() != artifact::hostArchitecture())
+  const bundle::Processor *processor = artifact::cpuOf(program);
+  if (processor->architecture()->str() != artifact::hostArchitecture())
     return false;
   artifact::CpuFeatures cpu;
-  for (const flatbuffers::String *feature : *program->features())
+  for (const flatbuffers::String *feature : *processor->features())
     if (!cpu.has(feature->c_str(), feature->size()))
       return false;
   return true;
@@ -146,19 +158,43 @@ static std::string textOf(const flatbuffers::String *string) {
   return string ? string->str() : "";
 }
 
-/// Names of spaces as people and scripts read them.
-static const char *spaceName(bundle::Space space) {
-  static constexpr const char *names[] = {"arena", "weights", "input", "output",
-                                          "prepared"};
+static const char *kindName(bundle::BundleKind kind) {
+  static constexpr const char *names[] = {"model", "tuning"};
+  static_assert(std::size(names) == bundle::BundleKind_MAX + 1);
+  return names[kind];
+}
+
+static const char *kindName(bundle::ProcessorKind kind) {
+  static constexpr const char *names[] = {"cpu"};
+  static_assert(std::size(names) == bundle::ProcessorKind_MAX + 1);
+  return names[kind];
+}
+
+/// Segments of kinds that this version does not know are no fault.
+static std::string kindName(bundle::SegmentKind kind) {
+  static constexpr const char *names[] = {"code", "weights"};
+  static_assert(std::size(names) == bundle::SegmentKind_MAX + 1);
+  return kind <= bundle::SegmentKind_MAX
+             ? names[kind]
+             : "kind " + std::to_string(unsigned(kind));
+}
+
+/// Names of spaces as people and scripts read them: a memory by its kind, of
+/// which a program has one each.
+static const char *spaceName(const bundle::Program *program,
+                             const bundle::Operand *operand) {
+  static constexpr const char *names[] = {"", "weights", "input", "output"};
   static_assert(std::size(names) == bundle::Space_MAX + 1);
-  return names[space];
+  return operand->space() == bundle::Space_Memory
+             ? memoryName(program->memories()->Get(operand->index())->kind())
+             : names[operand->space()];
 }
 
 /// "arena[0, 4096)" or "weights2[64, 128)".
-static std::string rangeText(const bundle::Operand *operand) {
-  std::string text = spaceName(operand->space());
-  if (operand->space() != bundle::Space_Arena &&
-      operand->space() != bundle::Space_Prepared)
+static std::string rangeText(const bundle::Program *program,
+                             const bundle::Operand *operand) {
+  std::string text = spaceName(program, operand);
+  if (operand->space() != bundle::Space_Memory)
     text += std::to_string(operand->index());
   return text + "[" + std::to_string(operand->offset()) + ", " +
          std::to_string(operand->offset() + operand->size()) + ")";
@@ -171,14 +207,28 @@ static uint64_t scratchOf(const bundle::Program *program) {
   return largest;
 }
 
-static std::vector<const bundle::Program *>
-selectPrograms(const InspectOptions &options, const bundle::Bundle *bundle) {
-  std::vector<const bundle::Program *> selected;
+/// Why this version does not understand a program of the bundle; empty: it
+/// does. The line that says so stands behind the program's name.
+static std::string findNewer(const bundle::Program *program, unsigned number) {
+  Fault why;
+  if (artifact::isUnderstood(program, number, why))
+    return {};
+  std::string text = why.text;
+  std::string start = "program " + std::to_string(number) + ": ";
+  if (text.compare(0, start.size(), start) == 0)
+    text.erase(0, start.size());
+  return text.substr(0, text.find(" (the program is for newer readers)"));
+}
+
+static std::vector<Selected> selectPrograms(const InspectOptions &options,
+                                            const bundle::Bundle *bundle) {
+  std::vector<Selected> selected;
   std::string known;
-  for (const bundle::Program *program : *bundle->programs()) {
+  for (unsigned i = 0; i < bundle->programs()->size(); ++i) {
+    const bundle::Program *program = bundle->programs()->Get(i);
     known += (known.empty() ? "" : ", ") + program->target()->str();
     if (options.target.empty() || program->target()->str() == options.target)
-      selected.push_back(program);
+      selected.push_back({program, findNewer(program, i)});
   }
   if (selected.empty())
     fail(options.bundle + ": target: found no " + options.target +
@@ -207,31 +257,29 @@ static void printTensors(const char *title, const TensorList *tensors) {
 static std::vector<uint32_t> countUses(const bundle::Program *program) {
   std::vector<uint32_t> uses(program->kernels()->size());
   for (const bundle::Operation *operation : *program->operations())
-    ++uses[operation->kernel()];
-  if (program->preparations())
-    for (const bundle::Operation *operation : *program->preparations())
-      if (operation->kind() == bundle::OperationKind_Transform)
-        ++uses[operation->kernel()];
-  if (program->switches())
-    for (const bundle::Switch *change : *program->switches())
-      ++uses[change->replacement()->kernel()];
+    if (hasKernel(operation))
+      ++uses[operation->kernel()];
+  for (uint32_t i = 0; i < artifact::numSwitches(program); ++i)
+    ++uses[program->switches()->Get(i)->replacement()->kernel()];
   return uses;
 }
 
 static void printProgram(const bundle::Bundle *bundle,
                          const bundle::Program *program, bool summary) {
   std::string features;
-  for (const flatbuffers::String *feature : *program->features())
+  const bundle::Processor *processor = artifact::cpuOf(program);
+  for (const flatbuffers::String *feature : *processor->features())
     features += " " + feature->str();
   printf("\nprogram %s: %s,%s%s\n", program->target()->c_str(),
-         program->architecture()->c_str(),
+         processor->architecture()->c_str(),
          features.empty() ? " no special features" : features.c_str(),
          runsHere(program) ? "" : " (does not run on this CPU)");
   printf("  code %" PRIu64 " bytes, arena %" PRIu64 " bytes, scratch %" PRIu64
          " bytes a thread, %u kernels, %u operations\n",
-         bundle->segments()->Get(program->code())->size(),
-         program->arena_size(), scratchOf(program), program->kernels()->size(),
-         program->operations()->size());
+         bundle->segments()->Get(processor->code())->size(),
+         artifact::memorySize(program, bundle::MemoryKind_Arena),
+         scratchOf(program), program->kernels()->size(),
+         artifact::numExecutes(program));
   printPlan(program, summary);
   if (summary)
     return;
@@ -244,22 +292,27 @@ static void printProgram(const bundle::Bundle *bundle,
            kernel->scratch(), uses[i], kernel->name()->c_str());
   }
   printf("\n  layers, in execution order\n");
-  for (uint32_t i = 0; i < program->operations()->size(); ++i) {
+  for (uint32_t i = 0; i < artifact::numExecutes(program); ++i) {
     const bundle::Operation *operation = program->operations()->Get(i);
     const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
     std::string reads, writes;
     for (uint32_t k = 0; k < operation->operands()->size(); ++k)
       (k < kernel->outputs() ? writes : reads) +=
-          " " + rangeText(operation->operands()->Get(k));
-    printf("    %u  %s\n         %s, %" PRIu64 " tiles:%s <-%s\n", i,
+          " " + rangeText(program, operation->operands()->Get(k));
+    std::string from = operation->tile_begin()
+                           ? " from " + std::to_string(operation->tile_begin())
+                           : "";
+    printf("    %u  %s\n         %s, %" PRIu64 " tiles%s:%s <-%s\n", i,
            operation->layer()->c_str(), kernel->name()->c_str(),
-           operation->tiles(), writes.c_str(), reads.c_str());
+           artifact::numTiles(operation), from.c_str(), writes.c_str(),
+           reads.c_str());
   }
 }
 
 static void printText(const InspectOptions &options, const Image &image) {
   const bundle::Bundle *bundle = image.bundle;
-  printf("%s: bundle of format %u, %zu bytes, %s\n", options.bundle.c_str(),
+  printf("%s: %sbundle of format %u, %zu bytes, %s\n", options.bundle.c_str(),
+         bundle->kind() == bundle::BundleKind_Model ? "" : "tuning ",
          image.header.version, image.file.size(),
          image.header.isSigned ? "signed by" : "not signed");
   if (image.header.isSigned)
@@ -277,17 +330,36 @@ static void printText(const InspectOptions &options, const Image &image) {
   for (uint32_t i = 0; i < bundle->segments()->size(); ++i) {
     const bundle::Segment *segment = bundle->segments()->Get(i);
     printf("  %u  %-8s %12" PRIu64 " %12" PRIu64 "  %s\n", i,
-           segment->kind() == bundle::SegmentKind_Code ? "code" : "weights",
-           segment->offset(), segment->size(),
-           hex(segment->digest()->data(), 32).c_str());
+           kindName(segment->kind()).c_str(), segment->offset(),
+           segment->size(), hex(segment->digest()->data(), 32).c_str());
   }
-  for (const bundle::Program *program : selectPrograms(options, bundle))
-    printProgram(bundle, program, options.summary);
+  for (const auto &[program, newer] : selectPrograms(options, bundle))
+    if (newer.empty())
+      printProgram(bundle, program, options.summary);
+    else
+      printf("\nprogram %s: for newer readers: %s\n",
+             program->target()->c_str(), newer.c_str());
 }
 
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//
+
+template <typename Strings>
+static void addStrings(Json &json, const char *name, const Strings &strings) {
+  json.key(name).beginArray();
+  for (const flatbuffers::String *string : strings)
+    json.value(string->str());
+  json.endArray();
+}
+
+template <typename Numbers>
+static void addNumbers(Json &json, const char *name, const Numbers &numbers) {
+  json.key(name).beginArray();
+  for (auto number : numbers)
+    json.value(number);
+  json.endArray();
+}
 
 static void addTensors(Json &json, const char *name,
                        const TensorList *tensors) {
@@ -295,26 +367,89 @@ static void addTensors(Json &json, const char *name,
   for (const bundle::Tensor *tensor : *tensors) {
     json.beginObject();
     json.member("name", tensor->name()->str()).member("type", typeName(tensor));
-    json.key("shape").beginArray();
-    for (int64_t extent : *tensor->shape())
-      json.value(extent);
-    json.endArray().member("bytes", artifact::byteSize(tensor)).endObject();
+    addNumbers(json, "shape", *tensor->shape());
+    json.member("bytes", artifact::byteSize(tensor)).endObject();
   }
   json.endArray();
 }
 
-static void addOperation(Json &json, const bundle::Program *program,
-                         const bundle::Operation *operation) {
+static void addProcessors(Json &json, const bundle::Program *program) {
+  json.key("processors").beginArray();
+  for (const bundle::Processor *processor : *program->processors()) {
+    json.beginObject().member("kind", kindName(processor->kind()));
+    json.member("architecture", processor->architecture()->str());
+    json.member("tune", textOf(processor->tune()));
+    addStrings(json, "features", *processor->features());
+    json.member("code_segment", processor->code()).endObject();
+  }
+  json.endArray();
+}
+
+static void addMemories(Json &json, const bundle::Program *program) {
+  json.key("memories").beginArray();
+  for (const bundle::Memory *memory : *program->memories()) {
+    json.beginObject().member("kind", memoryName(memory->kind()));
+    json.member("size", memory->size());
+    json.member("alignment", memory->alignment()).endObject();
+  }
+  json.endArray();
+}
+
+/// Which box of a result each tile computes.
+static void addTileMap(Json &json, const bundle::TileMap *map) {
+  json.beginObject().key("axes").beginArray();
+  for (const bundle::TileAxis *axis : *map->axes()) {
+    json.beginObject().member("extent", axis->extent());
+    json.member("stride", axis->stride()).endObject();
+  }
+  json.endArray().key("parts").beginArray();
+  for (const bundle::TilePart *part : *map->parts()) {
+    json.beginObject();
+    addNumbers(json, "lo", *part->lo());
+    addNumbers(json, "hi", *part->hi());
+    json.key("cuts").beginArray();
+    for (const bundle::TileCut *cut : *part->cuts()) {
+      json.beginObject().member("axis", cut->axis());
+      json.member("count", cut->count()).member("size", cut->size());
+      json.endObject();
+    }
+    json.endArray().endObject();
+  }
+  json.endArray().endObject();
+}
+
+static void addKernel(Json &json, const bundle::Kernel *kernel) {
+  json.beginObject().member("name", kernel->name()->str());
+  json.member("entry", kernel->entry()).member("operands", kernel->operands());
+  json.member("outputs", kernel->outputs());
+  json.member("scratch", kernel->scratch()).member("tiles", kernel->tiles());
+  json.member("routine", textOf(kernel->routine()));
+  json.member("multiply_adds", kernel->multiply_adds());
+  json.member("bytes", kernel->bytes()).member("key", textOf(kernel->key()));
+  const auto *fingerprint = kernel->fingerprint();
+  json.member("fingerprint",
+              fingerprint ? hex(fingerprint->data(), fingerprint->size()) : "");
+  json.key("maps").beginArray();
+  for (uint32_t i = 0; kernel->maps() && i < kernel->maps()->size(); ++i)
+    addTileMap(json, kernel->maps()->Get(i));
+  json.endArray().endObject();
+}
+
+static void addExecute(Json &json, const bundle::Program *program,
+                       uint32_t number) {
+  const bundle::Operation *operation = program->operations()->Get(number);
   const bundle::Kernel *kernel = program->kernels()->Get(operation->kernel());
-  json.beginObject().member("layer", operation->layer()->str());
-  json.member("kernel", kernel->name()->str());
-  json.member("tiles", operation->tiles());
-  addSchedule(json, operation);
+  json.beginObject().member("id", operationName(program, number));
+  json.member("layer", operation->layer()->str());
+  json.member("kernel", kernel->name()->str())
+      .member("kernel_index", operation->kernel());
+  addSchedule(json, program, operation);
+  json.member("live_arena", operation->live_arena());
   json.key("operands").beginArray();
   for (uint32_t k = 0; k < operation->operands()->size(); ++k) {
     const bundle::Operand *operand = operation->operands()->Get(k);
     json.beginObject().member("written", k < kernel->outputs());
-    json.member("space", spaceName(operand->space()));
+    json.member("space", spaceName(program, operand));
     json.member("index", operand->index()).member("offset", operand->offset());
     json.member("size", operand->size()).endObject();
   }
@@ -324,30 +459,28 @@ static void addOperation(Json &json, const bundle::Program *program,
 static void addProgram(Json &json, const bundle::Bundle *bundle,
                        const bundle::Program *program, bool summary) {
   json.beginObject().member("target", program->target()->str());
-  json.member("architecture", program->architecture()->str());
-  json.key("features").beginArray();
-  for (const flatbuffers::String *feature : *program->features())
-    json.value(feature->str());
-  json.endArray().member("runs_here", runsHere(program));
-  json.member("code_segment", program->code());
-  json.member("code_size", bundle->segments()->Get(program->code())->size());
-  json.member("arena_size", program->arena_size());
+  json.member("revision", textOf(program->revision()));
+  const bundle::Processor *processor = artifact::cpuOf(program);
+  json.member("architecture", processor->architecture()->str());
+  addStrings(json, "features", *processor->features());
+  json.member("runs_here", runsHere(program));
+  addProcessors(json, program);
+  addMemories(json, program);
+  json.member("code_segment", processor->code());
+  json.member("code_size", bundle->segments()->Get(processor->code())->size());
+  json.member("arena_size",
+              artifact::memorySize(program, bundle::MemoryKind_Arena));
   json.member("scratch_size", scratchOf(program));
   json.member("num_kernels", program->kernels()->size());
-  json.member("num_operations", program->operations()->size());
+  json.member("num_operations", artifact::numExecutes(program));
   addPlan(json, program, summary);
   if (!summary) {
     json.key("kernels").beginArray();
-    for (const bundle::Kernel *kernel : *program->kernels()) {
-      json.beginObject().member("name", kernel->name()->str());
-      json.member("entry", kernel->entry())
-          .member("operands", kernel->operands());
-      json.member("outputs", kernel->outputs());
-      json.member("scratch", kernel->scratch()).endObject();
-    }
+    for (const bundle::Kernel *kernel : *program->kernels())
+      addKernel(json, kernel);
     json.endArray().key("operations").beginArray();
-    for (const bundle::Operation *operation : *program->operations())
-      addOperation(json, program, operation);
+    for (uint32_t i = 0; i < artifact::numExecutes(program); ++i)
+      addExecute(json, program, i);
     json.endArray();
   }
   json.endObject();
@@ -358,6 +491,7 @@ static void printJson(const InspectOptions &options, const Image &image) {
   Json json;
   json.beginObject().member("file", options.bundle);
   json.member("format_version", image.header.version);
+  json.member("kind", kindName(bundle->kind()));
   json.member("file_size", uint64_t(image.file.size()));
   json.member("signed", image.header.isSigned != 0);
   if (image.header.isSigned)
@@ -370,22 +504,38 @@ static void printJson(const InspectOptions &options, const Image &image) {
   addTensors(json, "outputs", bundle->outputs());
   json.key("segments").beginArray();
   for (const bundle::Segment *segment : *bundle->segments()) {
-    bool isCode = segment->kind() == bundle::SegmentKind_Code;
-    json.beginObject().member("kind", isCode ? "code" : "weights");
+    json.beginObject().member("kind", kindName(segment->kind()));
     json.member("offset", segment->offset()).member("size", segment->size());
     json.member("digest", hex(segment->digest()->data(), 32)).endObject();
   }
+  std::vector<Selected> selected = selectPrograms(options, bundle);
   json.endArray().key("programs").beginArray();
-  for (const bundle::Program *program : selectPrograms(options, bundle))
-    addProgram(json, bundle, program, options.summary);
+  for (const auto &[program, newer] : selected)
+    if (newer.empty())
+      addProgram(json, bundle, program, options.summary);
+  json.endArray().key("newer_programs").beginArray();
+  for (const auto &[program, newer] : selected)
+    if (!newer.empty())
+      json.value(program->target()->str());
   json.endArray().endObject();
   writeText("-", json.text());
+}
+
+/// The first of those that are selected and understood.
+static const bundle::Program *selectProgram(const InspectOptions &options,
+                                            const bundle::Bundle *bundle) {
+  std::vector<Selected> selected = selectPrograms(options, bundle);
+  for (const auto &[program, newer] : selected)
+    if (newer.empty())
+      return program;
+  fail(options.bundle + ": target: " + options.target +
+       " is for newer readers: " + selected[0].newer);
 }
 
 static void writePage(const InspectOptions &options, const Image &image) {
   noteInput(options.trace);
   checkOutput(options.html);
-  const bundle::Program *program = selectPrograms(options, image.bundle)[0];
+  const bundle::Program *program = selectProgram(options, image.bundle);
   Plan plan(program);
   PlanPage page = {options.bundle,
                    image.file.size(),

@@ -1,6 +1,7 @@
 //===- Kernels.cpp - Times of the kernels of a tuning bundle --------------===//
 #include "tools/nnv12-tune/Kernels.h"
 
+#include "artifact/Hexadecimal.h"
 #include "runtime/Policy.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Loading.h"
@@ -71,23 +72,10 @@ static void fillIntegers(Memory &memory) {
     words[i] = (i * 7 / 3) & 1;
 }
 
-static bool isTuningBundle(const Bundle &bundle) {
-  static constexpr const char *inputs[] = {"weights", "activations",
-                                           "integers"};
-  if (strncmp(bundle.info().model, "tuning", 6) != 0 ||
-      bundle.numInputs() != 3 || bundle.numOutputs() != 2 ||
-      strcmp(bundle.output(0).name, "sink") != 0 ||
-      strcmp(bundle.output(1).name, "fresh") != 0)
-    return false;
-  for (uint32_t i = 0; i < 3; ++i)
-    if (strcmp(bundle.input(i).name, inputs[i]) != 0)
-      return false;
-  return true;
-}
-
 static Bundle openTuningBundle(const std::string &path) {
   Bundle bundle = tools::openBundle(path, {});
-  if (!isTuningBundle(bundle))
+  if (bundle.info().kind != NNV12_BUNDLE_TUNING || bundle.numInputs() != 3 ||
+      bundle.numOutputs() != 2)
     fail(path + ": found the bundle of a model, expected one made by nnv12c "
                 "--emit tuning");
   return bundle;
@@ -101,20 +89,17 @@ Kernels::Kernels(const std::string &path)
       fresh(bundle.output(1).byte_size) {
   for (uint32_t i = 0; i < bundle.info().num_operations; ++i) {
     nnv12_operation_info operation = bundle.operation(i);
-    char fingerprint[33], routine[200];
-    device::KernelFeatures kernel;
-    if (strcmp(operation.layer, "activations") == 0)
+    // What makes activations for the next one has no key.
+    if (!*operation.key)
       continue;
-    if (sscanf(operation.layer, "%32[0-9a-f] %199s %lf %lf", fingerprint,
-               routine, &kernel.multiplyAdds, &kernel.bytes) != 4 ||
-        strlen(fingerprint) != 32)
-      fail(
-          path + ": operation " + std::to_string(i) + ": layer: found '" +
-          operation.layer +
-          "', expected fingerprint, name, multiply-adds and bytes of a kernel");
-    kernel.fingerprint = fingerprint;
-    kernel.routine = routine;
+    device::KernelFeatures kernel;
+    kernel.key = operation.key;
+    kernel.routine = operation.routine;
+    kernel.multiplyAdds = double(operation.multiply_adds);
+    kernel.bytes = double(operation.bytes);
     kernel.tiles = static_cast<int64_t>(operation.tiles);
+    if (operation.fingerprint)
+      kernel.code = artifact::hexadecimal(operation.fingerprint, 32);
     features_.push_back(std::move(kernel));
     operations.push_back(i);
   }

@@ -44,6 +44,9 @@ public:
     return features_;
   }
   std::string target() const { return bundle.info().target; }
+  /// Of the code generator.
+  std::string revision() const { return bundle.info().revision; }
+  std::string tune() const { return bundle.info().tune; }
   const std::string &path() const { return path_; }
 
   /// A session on the CPUs that the caller may use.

@@ -161,7 +161,8 @@ static void measureKernels(Kernels &kernels, const TuneOptions &options,
     time.big = interpolate(counts, times);
     if (!little.empty())
       time.little = little[k];
-    profile.kernels[kernels.features()[k].fingerprint] = std::move(time);
+    time.code = kernels.features()[k].code;
+    profile.kernels[kernels.features()[k].key] = std::move(time);
   }
 }
 
@@ -172,9 +173,9 @@ deriveFromKernels(const std::vector<device::KernelFeatures> &features,
   double big = 0, little = 0, one = 0, most = 0;
   size_t threads = 0;
   for (const device::KernelFeatures &kernel : features)
-    threads = std::max(threads, profile.kernels[kernel.fingerprint].big.size());
+    threads = std::max(threads, profile.kernels[kernel.key].big.size());
   for (const device::KernelFeatures &kernel : features) {
-    const device::KernelTime &time = profile.kernels[kernel.fingerprint];
+    const device::KernelTime &time = profile.kernels[kernel.key];
     double gflop = 2 * kernel.multiplyAdds * 1e-6; // over milliseconds
     big = std::max(big, gflop / time.big[0]);
     if (time.little > 0)
@@ -283,6 +284,15 @@ int main(int argc, char **argv) {
       fail(path + ": found kernels for " + bundles.back().target() +
            ", expected " + target + " as in " + options.bundles[0]);
   }
+  for (const Kernels &kernels : bundles)
+    if (kernels.revision() != bundles[0].revision())
+      fail(kernels.path() + ": found code of revision '" + kernels.revision() +
+           "', expected '" + bundles[0].revision() + "' as in " +
+           options.bundles[0]);
+    else if (kernels.tune() != bundles[0].tune())
+      fail(kernels.path() + ": found code tuned for '" + kernels.tune() +
+           "', expected '" + bundles[0].tune() + "' as in " +
+           options.bundles[0]);
   checkOutput(options.output);
   device::DeviceProfile profile;
   if (!options.base.empty()) {
@@ -295,6 +305,12 @@ int main(int argc, char **argv) {
       error = "found a profile that was not measured";
     if (error.empty() && base->target != target)
       error = "target: found '" + base->target + "', expected '" + target + "'";
+    if (error.empty() && base->revision != bundles[0].revision())
+      error = "revision: found '" + base->revision + "', expected '" +
+              bundles[0].revision() + "' as in " + options.bundles[0];
+    if (error.empty() && base->tune != bundles[0].tune())
+      error = "tune: found '" + base->tune + "', expected '" +
+              bundles[0].tune() + "' as in " + options.bundles[0];
     if (!error.empty())
       fail(options.base + ": " + error);
     profile = std::move(*base);
@@ -307,6 +323,8 @@ int main(int argc, char **argv) {
   std::vector<unsigned> counts = threadCounts(options, cores);
   profile.identity = device::hostIdentity();
   profile.measured = true;
+  profile.revision = bundles[0].revision();
+  profile.tune = bundles[0].tune();
   if (!options.name.empty())
     profile.name = options.name;
   else if (options.base.empty())

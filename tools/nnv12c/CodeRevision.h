@@ -6,9 +6,9 @@
 
 namespace nnv12 {
 
-/// A digest of the sources that kernels and their measuring depend on, and
-/// LLVM's version. Times measured by another revision are of other code. Made
-/// at build time (CodeRevision.cmake).
+/// A digest of the sources that kernels depend on, and LLVM's version. Made at
+/// build time (CodeRevision.cmake). Of equal ones, kernels of equal keys are
+/// the same code, for targets that are tuned for the same.
 std::string codeRevision();
 
 } // namespace nnv12

@@ -26,6 +26,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines.h"
+#include "tools/nnv12c/CodeRevision.h"
 #include "tools/nnv12c/CostSource.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -297,7 +298,7 @@ LogicalResult Compilation::writeTuning() {
   Stage stage(options, "tuning");
   std::vector<TuningProgram> programs;
   for (const codegen::Target &target : targets)
-    programs.push_back({target, tuningKernels(main, target)});
+    programs.push_back({target, tuningKernels(main, target), codeRevision()});
   return writeTuningBundle(main, programs, options.output, options.signingKey);
 }
 
@@ -318,6 +319,7 @@ LogicalResult Compilation::addProgram(const codegen::Target &target,
   KernelTable kernels(kernelBuilder, options.checkBounds);
   const uint32_t weightsSegment = targets.size(); // after the code
   artifact::Program program;
+  program.revision = codeRevision();
   std::vector<Operation *> layers;
   {
     Stage stage(options, "kernels");

@@ -2,6 +2,7 @@
 
 #include "tools/nnv12c/CostSource.h"
 
+#include "tools/nnv12c/StaleTimes.h"
 #include "llvm/Support/Threading.h"
 
 using namespace mlir;
@@ -21,6 +22,12 @@ nnv12::targetsOf(const CompileOptions &options,
       return emitError(UnknownLoc::get(&context))
              << "--target: found '" << name << "', expected one of "
              << codegen::Target::names();
+    // What was measured is scheduled for the device's processor.
+    if (profile && profile->measured && profile->target == target->name &&
+        name != "host" && !target->tuneFor(profile->tune))
+      return emitError(UnknownLoc::get(&context))
+             << "--profile " << options.profile << ": tune: found '"
+             << profile->tune << "', expected a processor that LLVM knows";
     if (llvm::none_of(targets, [&](auto &t) { return t.name == target->name; }))
       targets.push_back(std::move(*target));
   }
@@ -55,12 +62,31 @@ FailureOr<SharedProfile> nnv12::readProfileOption(const CompileOptions &options,
       std::make_shared<device::DeviceProfile>(std::move(*profile)));
 }
 
+/// Those of --profile. Times of other code than is generated now are left out,
+/// which is said.
+static FailureOr<Costs> givenCosts(const CompileOptions &options,
+                                   const codegen::Target &target,
+                                   const device::DeviceProfile &given,
+                                   func::FuncOp main) {
+  auto profile = std::make_shared<device::DeviceProfile>(given);
+  auto stale = dropStaleTimes(main, target, *profile);
+  if (failed(stale))
+    return failure();
+  if (*stale)
+    llvm::errs() << "nnv12c: warning: " << options.profile << ": found "
+                 << *stale
+                 << " times of kernels that have changed since they were "
+                    "measured; these are predicted (measure again with "
+                    "nnv12-tune)\n";
+  return Costs{profile, /*mayLack=*/*stale != 0};
+}
+
 /// Without --storage-mbps.
 static FailureOr<Costs> storedCosts(const CompileOptions &options,
                                     const codegen::Target &target,
                                     SharedProfile given, func::FuncOp main) {
   if (given && given->architecture == target.architecture)
-    return Costs{given};
+    return givenCosts(options, target, *given, main);
   auto host = codegen::Target::byName("host");
   if (options.tuneHost && !given && host && host->name == target.name) {
     auto tuned = tuneHost(main, target, options.tuning);

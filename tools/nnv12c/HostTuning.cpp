@@ -6,6 +6,7 @@
 #include "compiler/device/ProfileCache.h"
 #include "compiler/emit/TuningBundle.h"
 #include "tools/nnv12c/CodeRevision.h"
+#include "tools/nnv12c/StaleTimes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -117,14 +118,19 @@ FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
   if (options.useCache && folder.empty())
     warn("found neither XDG_CACHE_HOME nor HOME: what is measured is forgotten "
          "(see --cache-dir)");
-  device::ProfileCache cache(folder, device::hostIdentity(), target.name,
-                             codeRevision());
+  device::ProfileCache cache(folder, device::hostIdentity(), target.name);
   std::optional<device::DeviceProfile> known;
+  std::string error;
   if (useCache)
-    known = cache.read();
-  TuningProgram missing{target, tuningKernels(main, target)};
+    known = cache.read(error);
+  if (!error.empty())
+    warn(error + "; this machine is measured anew");
+  // What has changed since is measured again.
+  if (known && failed(dropStaleTimes(main, target, *known)))
+    return failure();
+  TuningProgram missing{target, tuningKernels(main, target), codeRevision()};
   llvm::erase_if(missing.kernels, [&](const TuningKernel &kernel) {
-    return known && known->kernels.count(kernel.fingerprint);
+    return known && known->kernels.count(kernel.key);
   });
   auto withoutMeasuring = [&] {
     return known ? std::move(*known)
@@ -143,7 +149,7 @@ FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
   if (!*measured)
     return withoutMeasuring();
   if (useCache)
-    if (std::string error = cache.add(**measured); !error.empty())
+    if (error = cache.add(**measured); !error.empty())
       warn(error + "; what was measured is forgotten (see --cache-dir)");
   return std::move(**measured);
 }

@@ -22,6 +22,7 @@ using mlir::failure;
 using mlir::FailureOr;
 using mlir::LogicalResult;
 using mlir::ModuleOp;
+using mlir::succeeded;
 using mlir::success;
 
 namespace {
@@ -163,15 +164,35 @@ FailureOr<CodeBlob> nnv12::codegen::compileModule(ModuleOp module,
   if (!machine)
     return module.emitError(error), failure();
   llvm::LLVMContext context;
+  // A label's name would tell in which kernel it was before inlining.
+  context.setDiscardValueNames(true);
   auto code = toLLVM(module, target, *machine, effort, context);
   if (!code)
     return failure();
+  Fingerprints fingerprints = digestCode(*code, *machine);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream os(object);
   if (failed(emitFile(module, *code, *machine,
                       llvm::CodeGenFileType::ObjectFile, os)))
     return failure();
-  return linkFlat(module, target, object);
+  auto blob = linkFlat(module, target, object);
+  if (succeeded(blob))
+    blob->fingerprints = std::move(fingerprints);
+  return blob;
+}
+
+FailureOr<Fingerprints>
+nnv12::codegen::fingerprintModule(ModuleOp module, const Target &target) {
+  std::string error;
+  auto machine = createMachine(target, Effort::Full, error);
+  if (!machine)
+    return module.emitError(error), failure();
+  llvm::LLVMContext context;
+  context.setDiscardValueNames(true);
+  auto code = toLLVM(module, target, *machine, Effort::Full, context);
+  if (!code)
+    return failure();
+  return digestCode(*code, *machine);
 }
 
 LogicalResult nnv12::codegen::printModule(ModuleOp module, const Target &target,

@@ -2,6 +2,8 @@
 #ifndef NNV12_COMPILER_CODEGEN_CPU_CODEBLOB_H
 #define NNV12_COMPILER_CODEGEN_CPU_CODEBLOB_H
 
+#include "compiler/codegen/cpu/CodeDigest.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,6 +16,7 @@ struct CodeBlob {
   std::vector<char> bytes;
   /// Offset of each entry point by its symbol.
   std::map<std::string, uint32_t> entries;
+  Fingerprints fingerprints;
 };
 
 } // namespace nnv12::codegen

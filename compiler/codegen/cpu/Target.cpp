@@ -5,8 +5,10 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/AArch64TargetParser.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 
 using namespace nnv12::codegen;
 
@@ -76,6 +78,16 @@ std::optional<Target> Target::byName(llvm::StringRef name) {
     if (target.name == name)
       return target;
   return std::nullopt;
+}
+
+bool Target::tuneFor(llvm::StringRef processor) {
+  bool isKnown = processor.empty() ||
+                 (architecture == "x86-64"
+                      ? llvm::X86::parseTuneCPU(processor) != llvm::X86::CK_None
+                      : llvm::AArch64::parseCpu(processor).has_value());
+  if (isKnown)
+    tuneCpu = processor.str();
+  return isKnown;
 }
 
 std::string Target::names() {

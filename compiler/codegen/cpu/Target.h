@@ -27,6 +27,10 @@ struct Target {
   /// Masked loads and stores are cheap.
   bool hasMasks;
 
+  /// Takes LLVM's name of a processor to schedule instructions for; false,
+  /// changing nothing, where LLVM knows no such one.
+  bool tuneFor(llvm::StringRef processor);
+
   /// nullopt for an unknown name. "host" is the best that this machine has.
   static std::optional<Target> byName(llvm::StringRef name);
   /// Names that byName takes, for messages.

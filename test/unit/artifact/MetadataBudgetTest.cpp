@@ -20,28 +20,60 @@ struct Shared {
   fb::FlatBufferBuilder builder;
   std::vector<fb::Offset<bundle::Program>> programs;
   std::vector<fb::Offset<bundle::Tensor>> inputs;
-  std::vector<bundle::Operand> operands = {{bundle::Space_Arena, 0, 0, 64}};
   std::vector<uint32_t> after;
-  size_t numOperations = 1, numFeatures = 0, numPrograms = 1;
+  std::string routine = "x", revision = "x";
+  std::vector<uint64_t> box = {0};
+  size_t numOperations = 1, numOperands = 1, numFeatures = 0, numPrograms = 1;
+  size_t numKernels = 1, numMemories = 1, numParts = 0;
   uint32_t numSegments = 1;
+
+  fb::Offset<bundle::TileMap> buildMap() {
+    auto axes =
+        builder.CreateVectorOfStructs(std::vector<bundle::TileAxis>{{1, 1}});
+    auto corner = builder.CreateVector(box);
+    auto cuts = builder.CreateVectorOfStructs(std::vector<bundle::TileCut>());
+    auto part = bundle::CreateTilePart(builder, corner, corner, cuts);
+    auto parts = builder.CreateVector(std::vector(numParts, part));
+    return bundle::CreateTileMap(builder, axes, parts);
+  }
+
+  /// Kernels of their own that share all that they are made of.
+  auto buildKernels(fb::Offset<fb::String> name) {
+    auto routineName = builder.CreateString(routine);
+    auto digest = builder.CreateVector(std::vector<uint8_t>(sizeof(Digest)));
+    auto maps = builder.CreateVector(std::vector(1, buildMap()));
+    std::vector<fb::Offset<bundle::Kernel>> kernels;
+    for (size_t i = 0; i < numKernels; ++i)
+      kernels.push_back(bundle::CreateKernel(
+          builder, name, 0, 0, uint32_t(numOperands), 1, 0, /*tiles=*/0,
+          routineName, 0, 0, routineName, digest, maps));
+    return builder.CreateVector(kernels);
+  }
 
   std::vector<uint8_t> build() {
     auto name = builder.CreateString("x");
-    auto operandVector = builder.CreateVectorOfStructs(operands);
+    auto operand =
+        bundle::CreateOperand(builder, bundle::Space_Memory, 0, 0, 64);
+    auto operandVector =
+        builder.CreateVector(std::vector(numOperands, operand));
     auto afterVector = builder.CreateVector(after);
-    auto operation =
-        bundle::CreateOperation(builder, name, 0, operandVector, 1,
-                                bundle::OperationKind_Execute, afterVector);
+    auto operation = bundle::CreateOperation(
+        builder, bundle::OperationKind_Execute, name, 0, operandVector,
+        /*tile_begin=*/0, /*tile_end=*/1, afterVector);
     auto operations =
         builder.CreateVector(std::vector(numOperations, operation));
-    auto kernel =
-        bundle::CreateKernel(builder, name, 0, uint32_t(operands.size()), 1, 0);
-    auto kernels = builder.CreateVector(std::vector(1, kernel));
+    auto kernels = buildKernels(name);
     auto features = builder.CreateVector(std::vector(numFeatures, name));
     auto architecture = builder.CreateString("x86-64");
+    auto processor = bundle::CreateProcessor(builder, bundle::ProcessorKind_Cpu,
+                                             architecture, features);
+    auto processors = builder.CreateVector(std::vector(1, processor));
+    auto memory = bundle::CreateMemory(builder, bundle::MemoryKind_Arena,
+                                       /*processor=*/0, /*size=*/64);
+    auto memories = builder.CreateVector(std::vector(numMemories, memory));
     auto program =
-        bundle::CreateProgram(builder, name, architecture, features, 0, kernels,
-                              operations, /*arena_size=*/64);
+        bundle::CreateProgram(builder, name, builder.CreateString(revision),
+                              processors, memories, kernels, operations);
     auto programVector =
         builder.CreateVector(std::vector(numPrograms, program));
     auto digest = builder.CreateVector(std::vector<uint8_t>(sizeof(Digest)));
@@ -50,8 +82,9 @@ struct Shared {
     auto segments = builder.CreateVector(std::vector(numSegments, segment));
     auto inputVector = builder.CreateVector(inputs);
     bundle::FinishBundleBuffer(
-        builder, bundle::CreateBundle(builder, 0, 0, inputVector, inputVector,
-                                      segments, programVector));
+        builder, bundle::CreateBundle(builder, bundle::BundleKind_Model, 0, 0,
+                                      inputVector, inputVector, segments,
+                                      programVector));
     return {builder.GetBufferPointer(),
             builder.GetBufferPointer() + builder.GetSize()};
   }
@@ -69,6 +102,9 @@ struct Shared {
 
 const char tooOften[] = "metadata: found parts of it used so often that they "
                         "come to more than 4 times its ";
+const char tooManyTables[] = "metadata: not a well-formed FlatBuffer of "
+                             "bundle.fbs, or one whose tables are used too "
+                             "often";
 
 } // namespace
 
@@ -87,21 +123,29 @@ TEST(MetadataBudget, SharedVectors) {
   dependencies.numOperations = 20000;
   dependencies.after.assign(20000, 0);
   EXPECT_EQ(dependencies.verify().find(tooOften), 0u);
-  Shared operands;
-  operands.numOperations = 20000;
-  operands.operands.assign(4000, operands.operands[0]);
-  EXPECT_EQ(operands.verify().find(tooOften), 0u);
+  Shared boxes;
+  boxes.numParts = 1000;
+  boxes.box.assign(10000, 0);
+  EXPECT_EQ(boxes.verify().find(tooOften), 0u);
 }
 
 TEST(MetadataBudget, SharedTables) {
   Shared operations;
   operations.numOperations = 20000;
   operations.numPrograms = 40;
-  EXPECT_EQ(
-      operations.verify().find("metadata: not a well-formed FlatBuffer of "
-                               "bundle.fbs, or one whose tables are used "
-                               "too often"),
-      0u);
+  EXPECT_EQ(operations.verify(), tooManyTables);
+  Shared operands;
+  operands.numOperations = 20000;
+  operands.numOperands = 4000;
+  EXPECT_EQ(operands.verify(), tooManyTables);
+  Shared memories;
+  memories.numMemories = 20000;
+  memories.numPrograms = 64;
+  EXPECT_EQ(memories.verify(), tooManyTables);
+  Shared parts;
+  parts.numParts = 20000;
+  parts.numKernels = 1000;
+  EXPECT_EQ(parts.verify(), tooManyTables);
   Shared programs;
   programs.numPrograms = 20000;
   EXPECT_EQ(programs.verify(), "programs: found 20000, expected at most 64");
@@ -112,6 +156,14 @@ TEST(MetadataBudget, SharedStrings) {
   features.numFeatures = 50000;
   features.numPrograms = 64;
   EXPECT_EQ(features.verify().find(tooOften), 0u);
+  Shared routines;
+  routines.numKernels = 20000;
+  routines.routine.assign(10000, 'x');
+  EXPECT_EQ(routines.verify().find(tooOften), 0u);
+  Shared revisions;
+  revisions.numPrograms = 64;
+  revisions.revision.assign(100000, 'x');
+  EXPECT_EQ(revisions.verify().find(tooOften), 0u);
 }
 
 TEST(MetadataBudget, SegmentsLieBesideEachOther) {
@@ -130,6 +182,8 @@ TEST(MetadataBudget, TheWorstIsRefusedAtOnce) {
   worst.numOperations = 1 << 20;
   worst.after.assign(1 << 20, 0);
   worst.numFeatures = 1 << 20;
+  worst.numParts = worst.numMemories = 1 << 20;
+  worst.box.assign(1 << 20, 0);
   worst.numPrograms = 64;
   AlignedCopy metadata(worst.build());
   clock_t start = clock();

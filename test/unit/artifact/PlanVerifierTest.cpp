@@ -16,7 +16,8 @@ namespace {
 // Of the sample's first round: preparations 0 to 3 are the read, decode,
 // transform, and the decode for the switch; operations 0 and 1 add and
 // multiply. Lanes 0 to 2 have preparations 0, 1 and 2 at the head of their
-// queues.
+// queues. Messages count on behind the 5 executes: preparation 0 is
+// operation 5, the last one operation 12.
 
 struct Case {
   const char *message;
@@ -27,57 +28,63 @@ const LaneKind prepare = LaneKind::Prepare, execute = LaneKind::Execute;
 
 const Case cases[] = {
     // Single operations.
-    {"preparation 0: kind: found 0, expected Read, Decode or Transform",
-     [](Program &p) { p.preparations[0].kind = OperationKind::Execute; }},
-    {"preparation 0: kind: found 9",
-     [](Program &p) { p.preparations[0].kind = OperationKind(9); }},
-    {"operation 0: kind: found 1, expected 0 (Execute)",
-     [](Program &p) { p.operations[0].kind = OperationKind::Read; }},
-    {"preparation 0: operands: found 0, expected the stage's 1",
+    {"operation 8: kind: found an Execute behind a Transform, expected "
+     "executes first",
+     [](Program &p) { p.preparations[3].kind = OperationKind::Execute; }},
+    {"operation 2: kind: found an Execute behind a Decode",
+     [](Program &p) {
+       p.operations[1] = p.preparations[1];
+       p.operations[1].after.clear();
+     }},
+    {"operation 4: operands: found 2, expected the stage's 1",
+     [](Program &p) { p.operations[4].kind = OperationKind::Read; }},
+    {"operation 5: operands: found 0, expected the stage's 1",
      [](Program &p) { p.preparations[0].operands.clear(); }},
-    {"preparation 0: operand 0: found a read of Prepared, expected Weights",
+    {"operation 5: operand 0: found a read of Prepared, expected Weights",
      [](Program &p) { p.preparations[0].operands[0].space = Space::Prepared; }},
-    {"preparation 0: operand 0: found 64 bytes at 999999",
+    {"operation 5: operand 0: found 64 bytes at 999999",
      [](Program &p) {
        p.preparations[0].operands[0] = {Space::Weights, 2, 999999, 64};
      }},
-    {"preparation 0: tiles: found 3, expected at most 0",
+    {"operation 5: tiles: found 0 to 3, expected a range of at most 0",
      [](Program &p) { p.preparations[0].tiles = 3; }},
-    {"preparation 1: operand 0: found a write to Arena, expected Prepared",
-     [](Program &p) { p.preparations[1].operands[0].space = Space::Arena; }},
-    {"preparation 1: operand 1: found a read of Prepared, expected Weights",
+    {"operation 6: operand 0: found a write to Arena, expected Prepared",
+     [](Program &p) {
+       p.preparations[1].operands[0] = {Space::Arena, 0, 0, 64};
+     }},
+    {"operation 6: operand 1: found a read of Prepared, expected Weights",
      [](Program &p) { p.preparations[1].operands[1].space = Space::Prepared; }},
-    {"preparation 1: codec: found 7",
-     [](Program &p) { p.preparations[1].codec = Codec(7); }},
-    {"preparation 1: planes: found 3",
+    {"operation 6: planes: found 3",
      [](Program &p) { p.preparations[1].planes = 3; }},
-    {"preparation 1: planes: found 0",
+    {"operation 6: planes: found 0",
      [](Program &p) { p.preparations[1].planes = 0; }},
-    {"preparation 1: planes: found 4 for 190 bytes",
+    {"operation 6: planes: found 4 for 190 bytes",
      [](Program &p) { p.preparations[1].operands[0].size = 190; }},
-    {"preparation 3: found 128 stored bytes, expected the 192",
+    {"operation 8: found 128 stored bytes, expected the 192",
      [](Program &p) { p.preparations[3].operands[1].size = 128; }},
-    {"preparation 1: found 0 stored bytes, expected a frame of 192",
+    {"operation 6: found 0 stored bytes, expected a frame of 192",
      [](Program &p) { p.preparations[1].operands[1].size = 0; }},
-    {"preparation 2: operand 0: found a write to Output, expected Prepared",
+    {"operation 7: operand 0: found a write to Output, expected Prepared",
      [](Program &p) {
        p.preparations[2].operands[0] = {Space::Output, 0, 0, 192};
      }},
-    {"preparation 2: operand 1: found a read of Arena, expected Weights or "
+    {"operation 7: operand 1: found a read of Arena, expected Weights or "
      "Prepared",
      [](Program &p) { p.preparations[2].operands[1].space = Space::Arena; }},
-    {"preparation 2: kernel: found 9",
+    {"operation 7: kernel: found 9",
      [](Program &p) { p.preparations[2].kernel = 9; }},
-    {"expected them inside the 192 of Prepared 0",
+    {"expected them inside the 192 of Prepared 1",
      [](Program &p) { p.preparedSize = 192; }},
-    {"prepared memory: found",
+    {"memory 1 (Prepared): found",
      [](Program &p) { p.preparedSize = ~uint64_t(0); }},
     {"operation 0: operand 0: found a write to Prepared, expected Arena or "
      "Output",
      [](Program &p) { p.operations[0].operands[0].space = Space::Prepared; }},
-    {"switch 0: operation: found 99",
+    {"switch 0: operation: found 99, expected an execute, less than 5",
      [](Program &p) { p.switches[0].operation = 99; }},
-    {"switch 0: kind: found 3",
+    {"switch 0: operation: found 5, expected an execute, less than 5",
+     [](Program &p) { p.switches[0].operation = 5; }},
+    {"switch 0: kind: found 3, expected 0 (Execute)",
      [](Program &p) {
        p.switches[0].replacement.kind = OperationKind::Transform;
      }},
@@ -87,20 +94,59 @@ const Case cases[] = {
      [](Program &p) {
        p.switches[0].replacement.operands[0].space = Space::Prepared;
      }},
+    {"switch 0: tiles: found 1 to 4, expected a range of at most 3",
+     [](Program &p) { p.switches[0].replacement.tileBegin = 1; }},
     {"switch 1: operation: found 1, which an earlier switch replaces",
      [](Program &p) { p.switches[1].operation = 1; }},
+    {"operation 7: tiles: found 1 to 4, expected a range of at most 3",
+     [](Program &p) { p.preparations[2].tileBegin = 1; }},
+    {"operation 5: tiles: found 1 to 1, expected a range of at most 0",
+     [](Program &p) { p.preparations[0].tileBegin = 1; }},
+
+    // Last readers.
+    {"operation 0: last_reader: found it set, expected it of a decode or "
+     "transform of Weights alone",
+     [](Program &p) { p.operations[0].lastReader = true; }},
+    {"operation 5: last_reader: found it set",
+     [](Program &p) { p.preparations[0].lastReader = true; }},
+    {"operation 7: last_reader: found it set",
+     [](Program &p) { p.preparations[2].lastReader = true; }},
+    {"operation 7: last_reader: found it set",
+     [](Program &p) {
+       p.kernels[2].operands = 1;
+       p.operations[4].operands.pop_back();
+       for (uint32_t i : {2, 6})
+         p.preparations[i].operands.pop_back();
+       p.preparations[2].lastReader = true;
+     }},
+    {"switch 0: last_reader: found it set",
+     [](Program &p) { p.switches[0].replacement.lastReader = true; }},
 
     // Dependencies.
-    {"operation 1: after: found preparation 99, expected less than 8",
-     [](Program &p) { p.operations[1].after = {99}; }},
-    {"preparation 1: after: found preparation 8",
-     [](Program &p) { p.preparations[1].after = {8}; }},
-    {"switch 0: after: found preparation 8",
-     [](Program &p) { p.switches[0].replacement.after = {8}; }},
-    {"preparation 1: after: found itself",
-     [](Program &p) { p.preparations[1].after = {0, 1}; }},
-    {"preparation 0: after: found a cycle",
-     [](Program &p) { p.preparations[0].after = {2}; }},
+    {"operation 1: after: found operation 104, expected less than 13",
+     [](Program &p) { p.operations[1].after = {{prepare, 99}}; }},
+    {"operation 6: after: found operation 13",
+     [](Program &p) { p.preparations[1].after = {{prepare, 8}}; }},
+    {"switch 0: after: found operation 13",
+     [](Program &p) { p.switches[0].replacement.after = {{prepare, 8}}; }},
+    {"operation 6: after: found itself",
+     [](Program &p) {
+       p.preparations[1].after = {{prepare, 0}, {prepare, 1}};
+     }},
+    {"operation 5: after: found a cycle",
+     [](Program &p) { p.preparations[0].after = {{prepare, 2}}; }},
+    {"operation 1: after: found execute 1, which does not run before it",
+     [](Program &p) { p.operations[1].after.push_back({execute, 1}); }},
+    {"operation 1: after: found execute 4, which does not run before it",
+     [](Program &p) { p.operations[1].after.push_back({execute, 4}); }},
+    {"switch 0: after: found execute 1, which does not run before it",
+     [](Program &p) {
+       p.switches[0].replacement.after.push_back({execute, 1});
+     }},
+    {"switch 0: after: found execute 2, which does not run before it",
+     [](Program &p) {
+       p.switches[0].replacement.after.push_back({execute, 2});
+     }},
 
     // Lanes.
     {"lanes: found none, expected at least one for 8 preparations and 2 "
@@ -108,19 +154,17 @@ const Case cases[] = {
      [](Program &p) { p.lanes.clear(); }},
     {"lanes: found 65, expected at most 64",
      [](Program &p) { p.lanes.resize(65, {prepare, CoreKind::Any, {}, {}}); }},
-    {"lane 1: kind: found 5",
-     [](Program &p) { p.lanes[1].kind = LaneKind(5); }},
     {"lane 1: kind: found Execute, expected Execute for lane 0 and for no "
      "other",
      [](Program &p) { p.lanes[1].kind = execute; }},
     {"lane 0: kind: found Prepare",
      [](Program &p) { p.lanes[0].kind = prepare; }},
-    {"lane 2: core: found 3",
-     [](Program &p) { p.lanes[2].core = CoreKind(3); }},
-    {"lane 1: entry 0: kind: found 4",
-     [](Program &p) { p.lanes[1].queue[0].kind = LaneKind(4); }},
-    {"lane 1: found preparation 77",
+    {"lane 1: found operation 82, expected a preparation, 5 to 12",
      [](Program &p) { p.lanes[1].queue[0].index = 77; }},
+    {"lane 1: found operation 3, expected a preparation, 5 to 12",
+     [](Program &p) { p.lanes[1].background.push_back({execute, 3}); }},
+    {"lane 1: found operation 13, expected a preparation, 5 to 12",
+     [](Program &p) { p.lanes[1].background.push_back({prepare, 8}); }},
     {"lane 1: entry 0: found an execute",
      [](Program &p) { p.lanes[1].queue[0].kind = execute; }},
     {"lane 0: entry 1: found operation 1, expected 0",
@@ -129,16 +173,18 @@ const Case cases[] = {
      [](Program &p) { p.lanes[0].queue.push_back({execute, 4}); }},
     {"lane 0: found 4 executes, expected all 5",
      [](Program &p) { p.lanes[0].queue.pop_back(); }},
-    {"lane 2: found preparation 1, which is in lane 1 already",
+    {"lane 2: found operation 6, which is in lane 1 already",
      [](Program &p) { p.lanes[2].queue.push_back({prepare, 1}); }},
-    {"lane 0: found preparation 3, which is in lane 0 already",
-     [](Program &p) { p.lanes[0].background.push_back(3); }},
-    {"preparation 1: found it in no lane",
+    {"lane 0: found operation 8, which is in lane 0 already",
+     [](Program &p) { p.lanes[0].background.push_back({prepare, 3}); }},
+    {"operation 6: found it in no lane",
      [](Program &p) { p.lanes[1].queue.erase(p.lanes[1].queue.begin()); }},
-    {"operation 1: after: found preparation 3 of a background",
-     [](Program &p) { p.operations[1].after = {2, 3}; }},
-    {"preparation 2: after: found preparation 3 of a background",
-     [](Program &p) { p.preparations[2].after = {1, 3}; }},
+    {"operation 1: after: found operation 8 of a background",
+     [](Program &p) { p.operations[1].after = {{prepare, 2}, {prepare, 3}}; }},
+    {"operation 7: after: found operation 8 of a background",
+     [](Program &p) {
+       p.preparations[2].after = {{prepare, 1}, {prepare, 3}};
+     }},
     {"never starts: the order of the lanes and `after` form a cycle",
      [](Program &p) {
        // The transform before what it waits for, in one lane.
@@ -153,10 +199,13 @@ const Case cases[] = {
      }},
 
     // Bytes of Prepared.
-    {"operation 1: operand 2: found Prepared bytes that preparation 2 writes, "
-     "expected it in `after` (operation before its weights)",
-     [](Program &p) { p.operations[1].after = {1}; }},
-    {"operation 1: operand 2: found Prepared bytes at 0 that no preparation",
+    {"operation 1: operand 2: found Prepared bytes that operation 7 writes, "
+     "expected it in `after` (it starts before its weights)",
+     [](Program &p) { p.operations[1].after = {{prepare, 1}}; }},
+    {"operation 1: operand 2: found Prepared bytes that operation 7 writes",
+     [](Program &p) { p.operations[1].after = {{execute, 0}}; }},
+    {"operation 1: operand 2: found Prepared bytes at 0 that nothing that it "
+     "waits for writes (it starts before its weights)",
      [](Program &p) {
        p.preparedSize += 192;
        for (Operation &o : p.preparations)
@@ -165,44 +214,47 @@ const Case cases[] = {
              operand.offset += 192;
        p.operations[1].operands[2].offset = 0;
      }},
-    {"operation 1: operand 2: found Prepared bytes at 352 that no preparation",
+    {"operation 1: operand 2: found Prepared bytes at 352 that nothing that it",
      [](Program &p) {
        p.preparations[2].operands[0].size = 160;
        p.preparations[2].operands[1].size = 160;
      }},
-    {"preparation 2: operand 1: found Prepared bytes that preparation 1 "
-     "writes, expected it in `after`",
-     [](Program &p) { p.preparations[2].after = {0}; }},
-    {"preparation 2: operand 1: found Prepared bytes at 96 that no preparation "
+    {"operation 7: operand 1: found Prepared bytes that operation 6 writes, "
+     "expected it in `after`",
+     [](Program &p) { p.preparations[2].after = {{prepare, 0}}; }},
+    {"operation 7: operand 1: found Prepared bytes at 96 that no operation "
      "before it writes",
      [](Program &p) { p.preparations[1].operands[0].size = 96; }},
-    {"preparation 2: operand 1: found Prepared bytes that preparation 2 writes",
+    {"operation 7: operand 1: found Prepared bytes that operation 7 writes",
      [](Program &p) {
        p.preparations[2].operands[0].offset = 64;
        p.preparations[1].operands[0].size = 64;
      }},
-    {"preparations 1 and 5: found both writing Prepared bytes at 0",
+    {"operations 6 and 10: found both writing Prepared bytes at 0",
      [](Program &p) { p.preparations[5].operands[0].offset = 0; }},
-    {"switch 0: operand 2: found Prepared bytes that preparation 3 writes",
+    {"switch 0: operand 2: found Prepared bytes that operation 8 writes",
      [](Program &p) { p.switches[0].replacement.after = {}; }},
     // A background writes what an execute reads.
-    {"operation 1: operand 2: found Prepared bytes that preparation 3 writes",
+    {"operation 1: operand 2: found Prepared bytes that operation 8 writes",
      [](Program &p) {
        p.preparations[3].operands[0].offset = 192;
-       p.preparations[3].after = {2};
+       p.preparations[3].after = {{prepare, 2}};
        p.switches[0].replacement.operands[2].offset = 192;
      }},
 };
 
-std::string errorOf(std::function<void(Program &)> change) {
-  PlannedSample sample(3, 3, 2);
-  change(sample.bundle.programs[0]);
-  // The writer runs the verifier.
-  std::string error = writeBundle(sample.bundle, "/nonexistent/a.nnv");
+/// The writer runs the verifier, and then finds no folder.
+std::string withoutFile(const std::string &error) {
   return error.find("cannot") == std::string::npos &&
                  error.find("No such file") == std::string::npos
              ? error
              : "";
+}
+
+std::string errorOf(const std::function<void(Program &)> &change) {
+  PlannedSample sample(3, 3, 2);
+  change(sample.bundle.programs[0]);
+  return withoutFile(writeBundle(sample.bundle, "/nonexistent/a.nnv"));
 }
 
 } // namespace
@@ -225,17 +277,17 @@ TEST(PlanVerifier, TakesMemoryThatIsUsedAgain) {
   EXPECT_EQ(errorOf([](Program &p) {
               // The second round decodes into the place of the first's.
               p.preparations[5].operands[0].offset = 0;
-              p.preparations[5].after.push_back(2);
+              p.preparations[5].after.push_back({prepare, 2});
               p.preparations[6].operands[1].offset = 0;
             }),
             "");
   EXPECT_NE(errorOf([](Program &p) {
               p.preparations[5].operands[0].offset = 0;
-              p.preparations[5].after.push_back(1);
+              p.preparations[5].after.push_back({prepare, 1});
               p.preparations[6].operands[1].offset = 0;
             })
-                .find("preparation 2: operand 1: found Prepared bytes that "
-                      "preparation 5 writes"),
+                .find("operation 7: operand 1: found Prepared bytes that "
+                      "operation 10 writes"),
             std::string::npos);
 }
 
@@ -248,8 +300,8 @@ TEST(PlanVerifier, TakesWeightsInParts) {
               half.operands[0].offset += 96;
               half.operands[1].offset += 96;
               p.preparations.push_back(half);
-              p.lanes[1].background.push_back(8);
-              p.switches[0].replacement.after = {3, 8};
+              p.lanes[1].background.push_back({prepare, 8});
+              p.switches[0].replacement.after = {{prepare, 3}, {prepare, 8}};
             }),
             "");
 }
@@ -257,8 +309,64 @@ TEST(PlanVerifier, TakesWeightsInParts) {
 /// What an earlier execute waited for is there for later ones.
 TEST(PlanVerifier, TakesWhatEarlierExecutesWaitedFor) {
   EXPECT_EQ(errorOf([](Program &p) {
-              p.operations[0].after = {2};
+              p.operations[0].after = {{prepare, 2}};
               p.operations[1].after = {};
+            }),
+            "");
+}
+
+/// Executes run in order, so that naming earlier ones changes nothing.
+TEST(PlanVerifier, TakesExecutesThatOthersWaitFor) {
+  EXPECT_EQ(errorOf([](Program &p) {
+              p.operations[1].after.push_back({execute, 0});
+              p.operations[4].after = {{execute, 3}, {execute, 1}};
+              p.switches[0].replacement.after.push_back({execute, 0});
+            }),
+            "");
+}
+
+/// Without lanes too, where the caller runs them.
+TEST(PlanVerifier, ChecksWhatExecutesWaitForWithoutLanes) {
+  auto error = [](std::vector<OperationId> after) {
+    Sample sample;
+    sample.bundle.programs[0].operations[1].after = std::move(after);
+    return withoutFile(writeBundle(sample.bundle, "/nonexistent/a.nnv"));
+  };
+  EXPECT_EQ(error({{execute, 0}}), "");
+  EXPECT_NE(error({{execute, 1}})
+                .find("program 0: operation 1: after: found "
+                      "execute 1, which does not run before "
+                      "it"),
+            std::string::npos);
+  EXPECT_NE(error({{execute, 2}}).find("found execute 2, which does not run"),
+            std::string::npos);
+  EXPECT_NE(error({{execute, 3}})
+                .find("found operation 3, expected less than "
+                      "3"),
+            std::string::npos);
+}
+
+/// A layer or a transform may be several operations that share out its tiles.
+TEST(PlanVerifier, TakesPartsOfTheTiles) {
+  EXPECT_EQ(errorOf([](Program &p) {
+              p.operations[0].tileBegin = 1;
+              p.operations[0].tiles = 2;
+              p.operations[1].tileBegin = 3;
+              p.operations[1].tiles = 0;
+              p.preparations[2].tileBegin = 2;
+              p.preparations[2].tiles = 1;
+              p.switches[0].replacement.tileBegin = 2;
+              p.switches[0].replacement.tiles = 0;
+            }),
+            "");
+}
+
+TEST(PlanVerifier, TakesLastReaders) {
+  EXPECT_EQ(errorOf([](Program &p) {
+              for (uint32_t i : {1, 3, 5, 7})
+                p.preparations[i].lastReader = true;
+              p.preparations[2].operands[1] = {Space::Weights, 2, 0, 192};
+              p.preparations[2].lastReader = true;
             }),
             "");
 }
@@ -276,7 +384,7 @@ TEST(PlanVerifier, ManyPreparationsAreCheckedQuickly) {
                 p.preparations.push_back(p.preparations[0]);
                 uint32_t last = uint32_t(p.preparations.size()) - 1;
                 if (i)
-                  p.preparations[last].after = {last - 1};
+                  p.preparations[last].after = {{prepare, last - 1}};
                 p.lanes[1].queue.push_back({prepare, last});
               }
             }),
@@ -295,8 +403,8 @@ TEST(PlanVerifier, TakesOneTransformOfManyParts) {
           part.operands[0] = {Space::Prepared, 0, p.preparedSize, bytes};
           part.operands[1].size = bytes;
           p.preparedSize += bytes;
-          whole.after.push_back(uint32_t(p.preparations.size()));
-          p.lanes[1].queue.push_back({prepare, whole.after.back()});
+          whole.after.push_back({prepare, uint32_t(p.preparations.size())});
+          p.lanes[1].queue.push_back(whole.after.back());
           p.preparations.push_back(part);
         }
         whole.operands[0] = {Space::Prepared, 0, p.preparedSize, 192};
@@ -314,7 +422,8 @@ TEST(PlanVerifier, TakesALongChainOfTransforms) {
                 uint64_t before = i ? p.preparedSize - 192 : 0;
                 link.operands[0] = {Space::Prepared, 0, p.preparedSize, 192};
                 link.operands[1] = {Space::Prepared, 0, before, 192};
-                link.after = {i ? uint32_t(p.preparations.size()) - 1 : 1};
+                link.after = {
+                    {prepare, i ? uint32_t(p.preparations.size()) - 1 : 1}};
                 p.preparedSize += 192;
                 p.lanes[1].queue.push_back(
                     {prepare, uint32_t(p.preparations.size())});
@@ -332,7 +441,8 @@ TEST(PlanVerifier, RefusesWhatTakesTooLongToCheck) {
                 // All write the same bytes, one after another.
                 link.operands[0] = {Space::Prepared, 0, p.preparedSize, 192};
                 link.operands[1] = {Space::Prepared, 0, 0, 192};
-                link.after = {i ? uint32_t(p.preparations.size()) - 1 : 1};
+                link.after = {
+                    {prepare, i ? uint32_t(p.preparations.size()) - 1 : 1}};
                 p.lanes[1].queue.push_back(
                     {prepare, uint32_t(p.preparations.size())});
                 p.preparations.push_back(link);

@@ -3,6 +3,8 @@
 
 #include "artifact/Writer.h"
 #include "test/unit/artifact/BitFlips.h"
+#include "test/unit/artifact/PatchedMetadata.h"
+#include "test/unit/sample/PlannedSample.h"
 
 #include <functional>
 #include <gtest/gtest.h>
@@ -39,7 +41,8 @@ TEST(Verifier, CodeLiesAtItsArchitecturesPages) {
   EXPECT_NE(good->segments()->Get(0)->offset() % largestPage, 0u) << "x86-64";
   EXPECT_EQ(good->segments()->Get(1)->offset() % largestPage, 0u) << "aarch64";
   // One that nobody knows may have large pages.
-  const char *name = good->programs()->Get(0)->architecture()->c_str();
+  const char *name =
+      good->programs()->Get(0)->processors()->Get(0)->architecture()->c_str();
   ASSERT_STREQ(name, "x86-64");
   *const_cast<char *>(name) = 'y'; // of the copy, which is ours
   Header header = headerOf(image);
@@ -93,11 +96,11 @@ TEST(Verifier, HeaderFields) {
     std::function<void(Header &)> change;
   };
   const Case cases[] = {
-      {"format version: found 4, expected 3 (the bundle is newer than this "
+      {"format version: found 5, expected 4 (the bundle is newer than this "
        "reader)",
-       Fault::Unsupported, [](Header &h) { h.version = 4; }},
-      {"format version: found 2, expected 3 (compile the model again)",
-       Fault::Unsupported, [](Header &h) { h.version = 2; }},
+       Fault::Unsupported, [](Header &h) { h.version = 5; }},
+      {"format version: found 3, expected 4 (compile the model again)",
+       Fault::Unsupported, [](Header &h) { h.version = 3; }},
       {"magic", Fault::BadBundle, [](Header &h) { h.magic[0] = 'P'; }},
       {"file size", Fault::BadBundle, [](Header &h) { h.fileSize += 1; }},
       {"file size", Fault::BadBundle, [](Header &h) { h.fileSize = ~0ull; }},
@@ -128,11 +131,25 @@ TEST(Verifier, HeaderFields) {
   }
 }
 
+namespace {
+struct Case {
+  const char *message;
+  std::function<void(Bundle &)> change;
+};
+} // namespace
+
+template <typename Cases> static void expectRefused(const Cases &cases) {
+  for (const Case &c : cases) {
+    Sample sample;
+    c.change(sample.bundle);
+    // The writer runs the verifier.
+    std::string error = writeBundle(sample.bundle, "/nonexistent/a.nnv");
+    EXPECT_NE(error.find(c.message), std::string::npos) << c.message << "\n"
+                                                        << error;
+  }
+}
+
 TEST(Verifier, Fields) {
-  struct Case {
-    const char *message;
-    std::function<void(Bundle &)> change;
-  };
   auto operand = [](Bundle &b) -> Operand & {
     return b.programs[0].operations[0].operands[0];
   };
@@ -141,7 +158,8 @@ TEST(Verifier, Fields) {
       {"programs: found none", [](Bundle &b) { b.programs.clear(); }},
       {"program 0: code", [](Bundle &b) { b.programs[0].code = 9; }},
       {"program 0: code", [](Bundle &b) { b.programs[0].code = 2; }},
-      {"program 0: arena", [&](Bundle &b) { b.programs[0].arenaSize = huge; }},
+      {"program 0: memory 0 (Arena): found",
+       [&](Bundle &b) { b.programs[0].arenaSize = huge; }},
       {"kernel 0: entry",
        [](Bundle &b) { b.programs[0].kernels[0].entry = 192; }},
       {"program 2: kernel 0: entry",
@@ -154,15 +172,19 @@ TEST(Verifier, Fields) {
        [](Bundle &b) { b.programs[0].operations[0].kernel = 3; }},
       {"operation 0: operands: found 2",
        [](Bundle &b) { b.programs[0].operations[0].operands.pop_back(); }},
-      {"operation 0: tiles",
+      {"operation 0: tiles: found 0 to 18446744073709551615, expected a range "
+       "of at most 3",
        [&](Bundle &b) { b.programs[0].operations[0].tiles = huge; }},
       {"found a write to Input",
        [&](Bundle &b) { operand(b).space = Space::Input; }},
       {"found a write to Weights",
+       [&](Bundle &b) { operand(b) = {Space::Weights, 2, 0, 4}; }},
+      {"operation 0: operand 0: found Weights 0, which does not exist",
        [&](Bundle &b) { operand(b).space = Space::Weights; }},
-      {"space: found 7", [&](Bundle &b) { operand(b).space = Space(7); }},
-      {"Arena 1, which does not exist",
-       [&](Bundle &b) { operand(b).index = 1; }},
+      {"found a write to Prepared, expected Arena or Output",
+       [&](Bundle &b) { operand(b).space = Space::Prepared; }},
+      {"Memory 2, which does not exist",
+       [&](Bundle &b) { operand(b).index = 2; }},
       {"Output 1, which does not exist",
        [&](Bundle &b) { operand(b) = {Space::Output, 1, 0, 4}; }},
       {"Input 1, which does not exist",
@@ -185,17 +207,248 @@ TEST(Verifier, Fields) {
       {"output 0: type",
        [](Bundle &b) { b.outputs[0].type = ElementType(200); }},
       {"output 0: rank", [](Bundle &b) { b.outputs[0].shape.assign(65, 1); }},
-      {"segment 2: kind",
+      {"operation 0: operand 2: found Weights 2, which does not exist",
        [](Bundle &b) { b.segments[2].kind = SegmentKind(5); }},
   };
-  for (const Case &c : cases) {
+  expectRefused(cases);
+}
+
+TEST(Verifier, Kernels) {
+  auto kernel = [](Bundle &b) -> Kernel & { return b.programs[0].kernels[0]; };
+  const Case cases[] = {
+      {"program 0: kernel 0: tiles: found 2147483649, expected at most 2^31",
+       [&](Bundle &b) { kernel(b).tiles = (uint64_t(1) << 31) + 1; }},
+      {"program 0: kernel 0: fingerprint: found 31 bytes, expected none or 32",
+       [&](Bundle &b) { kernel(b).fingerprint.pop_back(); }},
+      {"kernel 0: fingerprint: found 64 bytes",
+       [&](Bundle &b) { kernel(b).fingerprint.resize(64); }},
+      {"program 0: kernel 0: maps: found 2, expected none or one for each of 1 "
+       "outputs",
+       [&](Bundle &b) { kernel(b).maps.push_back(kernel(b).maps[0]); }},
+      {"kernel 0: maps: found 1, expected none or one for each of 2 outputs",
+       [&](Bundle &b) { kernel(b).outputs = 2; }},
+      {"kernel 0: tile map 0: cuts: found another number of tiles than the "
+       "kernel has",
+       [&](Bundle &b) { kernel(b).tiles = 0; }},
+      {"operation 0: tiles: found 0 to 3, expected a range of at most 2",
+       [&](Bundle &b) {
+         kernel(b).tiles = 2;
+         kernel(b).maps.clear();
+       }},
+      {"operation 0: tiles: found 2 to 5, expected a range of at most 3",
+       [](Bundle &b) { b.programs[0].operations[0].tileBegin = 2; }},
+      {"operation 0: tiles: found 3 to 2, expected a range",
+       [](Bundle &b) {
+         b.programs[0].operations[0].tileBegin = 3;
+         b.programs[0].operations[0].tiles = ~uint64_t(0);
+       }},
+      {"operation 0: tiles: found 4 to 4, expected a range of at most 3",
+       [](Bundle &b) {
+         b.programs[0].operations[0].tileBegin = 4;
+         b.programs[0].operations[0].tiles = 0;
+       }},
+      {"operation 0: last_reader: found it set",
+       [](Bundle &b) { b.programs[0].operations[0].lastReader = true; }},
+  };
+  expectRefused(cases);
+}
+
+/// Of a map everything else may be followed without further checks.
+TEST(Verifier, TileMaps) {
+  const uint64_t most = uint64_t(1) << 46, manyTiles = uint64_t(1) << 31;
+  struct MapCase {
+    const char *message;
+    std::function<void(TileMap &)> change;
+  };
+  const MapCase cases[] = {
+      {"found more than 64 axes",
+       [](TileMap &m) { m.axes.assign(65, {1, 1}); }},
+      {"axes: found an extent or a stride out of range",
+       [](TileMap &m) { m.axes[0].extent = 0; }},
+      {"axes: found an extent or a stride out of range",
+       [&](TileMap &m) { m.axes[0].extent = most + 1; }},
+      {"axes: found an extent or a stride out of range",
+       [&](TileMap &m) { m.axes[0].stride = most / 48 + 1; }},
+      {"axes: found an extent or a stride out of range",
+       [](TileMap &m) { m.axes[0].stride = ~uint64_t(0); }},
+      {"axes: found more than 2^46 elements",
+       [&](TileMap &m) { m.axes.assign(3, {2, most / 2}); }},
+      {"parts: found a box of another rank than the axes have",
+       [](TileMap &m) { m.axes.push_back({1, 1}); }},
+      {"parts: found a box of another rank than the axes have",
+       [](TileMap &m) { m.parts[0].lo.clear(); }},
+      {"parts: found a box of another rank than the axes have",
+       [](TileMap &m) { m.parts[0].hi.push_back(1); }},
+      {"parts: found an empty box, or one that leaves the axes",
+       [](TileMap &m) { m.parts[0].lo[0] = 48; }},
+      {"parts: found an empty box, or one that leaves the axes",
+       [](TileMap &m) { m.parts[0].hi[0] = 49; }},
+      {"parts: found an empty box, or one that leaves the axes",
+       [](TileMap &m) { m.parts[0].lo[0] = ~uint64_t(0); }},
+      {"cuts: found one that does not share out its axis",
+       [](TileMap &m) { m.parts[0].cuts[0].axis = 1; }},
+      {"cuts: found one that does not share out its axis",
+       [](TileMap &m) { m.parts[0].cuts[0].axis = ~0u; }},
+      {"cuts: found one that does not share out its axis",
+       [](TileMap &m) { m.parts[0].cuts.push_back({0, 1, 48}); }},
+      {"cuts: found one that does not share out its axis",
+       [](TileMap &m) { m.parts[0].cuts[0].count = 0; }},
+      {"cuts: found one that does not share out its axis",
+       [](TileMap &m) { m.parts[0].cuts[0].size = 0; }},
+      {"cuts: found one that does not share out its axis", // the last is empty
+       [](TileMap &m) { m.parts[0].cuts[0] = {0, 4, 16}; }},
+      {"cuts: found one that does not share out its axis", // some are left
+       [](TileMap &m) { m.parts[0].cuts[0] = {0, 3, 15}; }},
+      {"cuts: found one that does not share out its axis",
+       [](TileMap &m) { m.parts[0].cuts[0] = {0, 1, 47}; }},
+      {"cuts: found one that does not share out its axis",
+       [](TileMap &m) { m.parts[0].cuts[0] = {0, 3, ~uint64_t(0)}; }},
+      {"cuts: found one that does not share out its axis",
+       [](TileMap &m) { m.parts[0].cuts[0] = {0, ~uint64_t(0), 16}; }},
+      {"cuts: found more than 2^31 tiles",
+       [](TileMap &m) {
+         m.axes.assign(2, {1 << 20, 1});
+         m.parts = {
+             {{0, 0}, {1 << 20, 1 << 20}, {{0, 1 << 20, 1}, {1, 1 << 20, 1}}}};
+       }},
+      {"cuts: found more than 2^31 tiles",
+       [&](TileMap &m) {
+         m.axes[0].extent = manyTiles;
+         m.parts.assign(2, {{0}, {manyTiles}, {{0, manyTiles, 1}}});
+       }},
+      {"cuts: found another number of tiles than the kernel has",
+       [](TileMap &m) { m.parts[0].cuts[0] = {0, 2, 24}; }},
+      {"cuts: found another number of tiles than the kernel has",
+       [](TileMap &m) { m.parts[0].cuts.clear(); }},
+      {"cuts: found another number of tiles than the kernel has",
+       [](TileMap &m) { m.parts.clear(); }},
+      {"cuts: found another number of tiles than the kernel has",
+       [](TileMap &m) { m.parts.push_back(m.parts[0]); }},
+  };
+  for (const MapCase &c : cases) {
     Sample sample;
-    c.change(sample.bundle);
-    // The writer runs the verifier.
-    std::string error = writeBundle(sample.bundle, "/nonexistent/a.nnv");
-    EXPECT_NE(error.find(c.message), std::string::npos) << c.message << "\n"
-                                                        << error;
+    c.change(sample.bundle.programs[0].kernels[1].maps[0]);
+    EXPECT_EQ(writeBundle(sample.bundle, "/nonexistent/a.nnv"),
+              "/nonexistent/a.nnv: program 0: kernel 1: tile map 0: " +
+                  std::string(c.message));
   }
+}
+
+TEST(Verifier, TakesTileMapsOfAllKinds) {
+  const std::function<void(Kernel &)> changes[] = {
+      [](Kernel &k) { k.maps.clear(); },
+      [](Kernel &k) { k.fingerprint.clear(); },
+      [](Kernel &k) { k.key = k.routine = ""; },
+      // Without maps a kernel has as many tiles as an operation asks for.
+      [](Kernel &k) {
+        k.maps.clear();
+        k.tiles = 0;
+      },
+      // The last tile has what is left.
+      [](Kernel &k) { k.maps[0].parts[0] = {{0}, {41}, {{0, 3, 16}}}; },
+      // Several parts, one of them a tile.
+      [](Kernel &k) {
+        k.maps[0].parts = {{{0}, {20}, {}}, {{20}, {48}, {{0, 2, 14}}}};
+      },
+      // A cut that cuts nothing.
+      [](Kernel &k) {
+        k.maps[0].axes.push_back({1, 1});
+        k.maps[0].parts[0] = {
+            {0, 0}, {48, 1}, {{0, 3, 16}, {1, 1, ~uint64_t(0)}}};
+      },
+      // Cuts along two axes, and one that is whole and lies closer together.
+      [](Kernel &k) {
+        k.maps[0].axes = {{3, 16}, {2, 8}, {8, 0}};
+        k.maps[0].parts = {{{0, 0, 0}, {1, 2, 8}, {{0, 1, 1}, {1, 1, 2}}},
+                           {{1, 0, 0}, {3, 2, 8}, {{1, 1, 2}, {0, 2, 1}}}};
+      },
+      // A scalar: no axes at all, and each part is one tile.
+      [](Kernel &k) {
+        k.maps[0].axes.clear();
+        k.maps[0].parts.assign(3, {});
+      },
+      [](Kernel &k) {
+        k.maps[0].axes.assign(64, {1, uint64_t(1) << 46});
+        std::vector<uint64_t> lo(64, 0), hi(64, 1);
+        k.maps[0].parts.assign(3, {lo, hi, {{63, 1, 1}}});
+      },
+  };
+  TemporaryFolder folder;
+  for (const auto &change : changes) {
+    Sample sample;
+    change(sample.bundle.programs[0].kernels[0]);
+    EXPECT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  }
+}
+
+/// What the writer never makes.
+TEST(Verifier, ProcessorsAndMemories) {
+  using Meta = PatchedMetadata;
+  struct PatchCase {
+    const char *message;
+    std::function<void(const bundle::Program *)> change;
+  };
+  const PatchCase cases[] = {
+      {"processors: found none, expected one",
+       [](const bundle::Program *p) { Meta::shorten(p->processors(), 0); }},
+      {"memory 0: processor: found 1, expected less than 1",
+       [](const bundle::Program *p) {
+         Meta::patch<uint32_t>(p->memories()->Get(0),
+                               bundle::Memory::VT_PROCESSOR, 1);
+       }},
+      {"memory 1 (Prepared): alignment: found 0, expected a power of two",
+       [](const bundle::Program *p) {
+         Meta::patch<uint64_t>(p->memories()->Get(1),
+                               bundle::Memory::VT_ALIGNMENT, 0);
+       }},
+      {"memory 0 (Arena): alignment: found 96, expected a power of two",
+       [](const bundle::Program *p) {
+         Meta::patch<uint64_t>(p->memories()->Get(0),
+                               bundle::Memory::VT_ALIGNMENT, 96);
+       }},
+      {"memory 0 (Arena): found 70368744177665 bytes, expected at most 2^46",
+       [](const bundle::Program *p) {
+         Meta::patch<uint64_t>(p->memories()->Get(0), bundle::Memory::VT_SIZE,
+                               (uint64_t(1) << 46) + 1);
+       }},
+      {"operation 0: operand 0: found Memory 0, which does not exist",
+       [](const bundle::Program *p) { Meta::shorten(p->memories(), 0); }},
+      {"operation 1: operand 2: found Memory 1, which does not exist",
+       [](const bundle::Program *p) { Meta::shorten(p->memories(), 1); }},
+      {"kernel 2: processor: found 7, expected less than 1",
+       [](const bundle::Program *p) {
+         Meta::patch<uint32_t>(p->kernels()->Get(2),
+                               bundle::Kernel::VT_PROCESSOR, 7);
+       }},
+      {"lane 1: processor: found 1, expected less than 1",
+       [](const bundle::Program *p) {
+         Meta::patch<uint32_t>(p->lanes()->Get(1), bundle::Lane::VT_PROCESSOR,
+                               1);
+       }},
+  };
+  PlannedSample sample(3, 3, 2);
+  for (const PatchCase &c : cases) {
+    PatchedMetadata metadata(sample.bundle);
+    c.change(metadata.program(1));
+    Fault fault;
+    EXPECT_FALSE(metadata.verify(fault));
+    EXPECT_EQ(std::string(fault.text), "program 1: " + std::string(c.message));
+    EXPECT_EQ(fault.code, Fault::BadBundle) << fault.text;
+  }
+}
+
+TEST(Verifier, MemoriesMayBeAnyAsLongAsTheyAreUsedRight) {
+  Sample sample;
+  PatchedMetadata metadata(sample.bundle);
+  for (uint32_t i = 0; i < 3; ++i) {
+    // Nothing is prepared: a program without that memory is complete.
+    PatchedMetadata::shorten(metadata.program(i)->memories(), 1);
+    PatchedMetadata::patch<uint64_t>(metadata.program(i)->memories()->Get(0),
+                                     bundle::Memory::VT_ALIGNMENT,
+                                     i == 0 ? 1 : uint64_t(2) << 20);
+  }
+  Fault fault;
+  EXPECT_TRUE(metadata.verify(fault)) << fault.text;
 }
 
 TEST(Verifier, ZeroSizedTensorsAreFine) {

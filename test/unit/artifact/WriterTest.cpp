@@ -4,9 +4,10 @@
 #include "artifact/AtomicFile.h"
 #include "artifact/Header.h"
 #include "artifact/KeyFile.h"
+#include "artifact/ProgramView.h"
 #include "artifact/Sodium.h"
 #include "artifact/Verifier.h"
-#include "test/unit/sample/SampleBundle.h"
+#include "test/unit/sample/PlannedSample.h"
 
 #include <csignal>
 #include <filesystem>
@@ -43,6 +44,11 @@ TEST(Writer, RoundTrip) {
   EXPECT_EQ(read->programs()->size(), 3u);
   const bundle::Program *program = read->programs()->Get(1);
   EXPECT_EQ(program->target()->str(), "x86-64");
+  EXPECT_EQ(program->revision()->str(), "sample 1");
+  EXPECT_EQ(program->processors()->Get(0)->architecture()->str(), "x86-64");
+  EXPECT_EQ(program->processors()->Get(0)->features()->Get(0)->str(), "sse2");
+  EXPECT_EQ(program->memories()->Get(0)->size(), 2 * 3 * tileSize * 4);
+  EXPECT_EQ(program->memories()->Get(1)->kind(), bundle::MemoryKind_Prepared);
   EXPECT_EQ(program->kernels()->Get(2)->scratch(), 64u);
   EXPECT_EQ(program->operations()->Get(1)->operands()->Get(2)->space(),
             bundle::Space_Weights);
@@ -50,6 +56,78 @@ TEST(Writer, RoundTrip) {
     EXPECT_TRUE(verifySegment(
         read, i, image.data + read->segments()->Get(i)->offset(), fault))
         << fault.text;
+}
+
+TEST(Writer, FactsOfKernels) {
+  TemporaryFolder folder;
+  Sample sample;
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Fault fault;
+  const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
+  ASSERT_TRUE(read) << fault.text;
+  for (uint32_t i = 0; i < 3; ++i)
+    for (uint32_t k = 0; k < 3; ++k) {
+      const Kernel &source = sample.bundle.programs[i].kernels[k];
+      const bundle::Kernel *kernel =
+          read->programs()->Get(i)->kernels()->Get(k);
+      EXPECT_EQ(kernel->tiles(), 3u);
+      EXPECT_EQ(kernel->routine()->str(), source.routine);
+      EXPECT_EQ(kernel->multiply_adds(), source.multiplyAdds);
+      EXPECT_EQ(kernel->bytes(), source.bytes);
+      EXPECT_EQ(kernel->key()->str(), source.key);
+      EXPECT_EQ(kernel->key()->size(), 32u);
+      EXPECT_EQ(std::vector<uint8_t>(kernel->fingerprint()->begin(),
+                                     kernel->fingerprint()->end()),
+                source.fingerprint);
+      ASSERT_EQ(kernel->maps()->size(), 1u);
+      const bundle::TileMap *map = kernel->maps()->Get(0);
+      EXPECT_EQ(map->axes()->Get(0)->extent(), 3 * tileSize);
+      EXPECT_EQ(map->axes()->Get(0)->stride(), 1u);
+      const bundle::TilePart *part = map->parts()->Get(0);
+      EXPECT_EQ(part->lo()->Get(0), 0u);
+      EXPECT_EQ(part->hi()->Get(0), 3 * tileSize);
+      EXPECT_EQ(part->cuts()->Get(0)->axis(), 0u);
+      EXPECT_EQ(part->cuts()->Get(0)->count(), 3u);
+      EXPECT_EQ(part->cuts()->Get(0)->size(), tileSize);
+    }
+}
+
+/// In the file executes and preparations are numbered together.
+TEST(Writer, NumbersOperationsInOneGo) {
+  TemporaryFolder folder;
+  PlannedSample sample(3, 3, 2);
+  Program &source = sample.bundle.programs[0];
+  source.operations[1].after.push_back({LaneKind::Execute, 0});
+  source.operations[0].tileBegin = 1;
+  source.operations[0].tiles = 2;
+  source.preparations[3].lastReader = true;
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Fault fault;
+  const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
+  ASSERT_TRUE(read) << fault.text;
+  const bundle::Program *program = read->programs()->Get(0);
+  auto numbers = [](const flatbuffers::Vector<uint32_t> *list) {
+    return std::vector<uint32_t>(list->begin(), list->end());
+  };
+  using Numbers = std::vector<uint32_t>;
+  const auto *operations = program->operations();
+  EXPECT_EQ(numExecutes(program), 5u);
+  EXPECT_EQ(operations->size(), 13u);
+  EXPECT_EQ(operations->Get(0)->tile_begin(), 1u);
+  EXPECT_EQ(operations->Get(0)->tile_end(), 3u);
+  EXPECT_EQ(operations->Get(1)->live_arena(), 2 * 3 * tileSize * 4);
+  EXPECT_EQ(numbers(operations->Get(1)->after()), (Numbers{7, 0}));
+  EXPECT_EQ(numbers(operations->Get(7)->after()), (Numbers{6}));
+  EXPECT_FALSE(operations->Get(6)->last_reader());
+  EXPECT_TRUE(operations->Get(8)->last_reader());
+  EXPECT_EQ(program->switches()->Get(0)->operation(), 1u);
+  EXPECT_EQ(numbers(program->switches()->Get(0)->replacement()->after()),
+            (Numbers{8}));
+  EXPECT_EQ(numbers(program->lanes()->Get(0)->queue()),
+            (Numbers{5, 0, 1, 10, 2, 3, 4}));
+  EXPECT_EQ(numbers(program->lanes()->Get(0)->background()), (Numbers{8}));
 }
 
 TEST(Writer, SameBytesEachTime) {

@@ -447,19 +447,6 @@ TEST_F(LanesTest, WrongOptions) {
   EXPECT_THROW(Session(bundle, traced), Error);
 }
 
-/// The file is kept as the first writer of its format wrote it:
-/// test/data/README.md.
-TEST_F(LanesTest, BundlesStayReadable) {
-  sample = std::make_unique<PlannedSample>(2, 3, 2);
-  OpenOptions whole;
-  whole.verifyWeights = true;
-  Bundle bundle(NNV12_TEST_DATA "/format-3.nnv", whole);
-  Session session(bundle, options(1));
-  EXPECT_TRUE(runs(session, 1, false));
-  prepareAll(session);
-  EXPECT_TRUE(runs(session, 2, true));
-}
-
 /// A plan runs without the threads that it was made for.
 TEST_F(LanesTest, TheSystemRefusesThreads) {
   Bundle bundle(path);

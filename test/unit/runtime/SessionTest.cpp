@@ -81,9 +81,42 @@ TEST_F(SessionTest, Describes) {
   EXPECT_FALSE(info.is_signed);
   EXPECT_STREQ(bundle.operation(1).layer, "layer1");
   EXPECT_STREQ(bundle.operation(1).kernel, "mul");
-  nnv12_operation_info operation = {sizeof operation, nullptr, nullptr, 0};
+  nnv12_operation_info operation = bundle.operation(1);
+  EXPECT_EQ(operation.tiles, 3u);
+  EXPECT_STREQ(operation.routine, "sample.mul");
+  EXPECT_EQ(operation.multiply_adds, 3 * tileSize);
+  EXPECT_EQ(operation.bytes, 3 * 3 * tileSize * 4);
+  unsigned own = artifact::hostArchitecture()[0] == 'x' ? 1 : 2;
+  const artifact::Kernel &kernel = sample->bundle.programs[own].kernels[1];
+  EXPECT_EQ(operation.key, kernel.key);
+  ASSERT_NE(operation.fingerprint, nullptr);
+  EXPECT_EQ(memcmp(operation.fingerprint, kernel.fingerprint.data(), 32), 0);
+  EXPECT_EQ(info.kind, NNV12_BUNDLE_MODEL);
+  EXPECT_STREQ(info.revision, "sample 1");
   EXPECT_EQ(nnv12_bundle_get_operation(bundle.get(), 3, &operation),
             NNV12_INVALID_ARGUMENT);
+}
+
+/// As bundles of other writers may be.
+TEST_F(SessionTest, DescribesWithoutFacts) {
+  sample->bundle.kind = artifact::BundleKind::Tuning;
+  for (artifact::Program &program : sample->bundle.programs)
+    for (artifact::Kernel &kernel : program.kernels) {
+      kernel.routine = kernel.key = "";
+      kernel.fingerprint.clear();
+      kernel.maps.clear();
+      kernel.tiles = 0;
+    }
+  ASSERT_EQ(artifact::writeBundle(sample->bundle, path), "");
+  Bundle bundle(path);
+  EXPECT_EQ(bundle.info().kind, NNV12_BUNDLE_TUNING);
+  nnv12_operation_info operation = bundle.operation(0);
+  EXPECT_STREQ(operation.routine, "");
+  EXPECT_STREQ(operation.key, "");
+  EXPECT_EQ(operation.fingerprint, nullptr);
+  EXPECT_EQ(operation.tiles, 3u);
+  Session session(bundle, threads(2));
+  EXPECT_TRUE(runs(session, 1));
 }
 
 TEST_F(SessionTest, RunsAtAnyThreadCount) {

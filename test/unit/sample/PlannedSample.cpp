@@ -71,48 +71,55 @@ void PlannedSample::plan(artifact::Program &program, unsigned lanes,
       return Operand{Space::Prepared, 0, (3 * r + part) * bytes, bytes};
     };
     auto add = [&](Operation operation, OperationKind kind,
-                   std::vector<uint32_t> after) -> uint32_t {
+                   std::vector<OperationId> after) -> OperationId {
       operation.kind = kind;
       operation.after = std::move(after);
+      // Every round decodes the same bytes.
+      operation.lastReader = kind == OperationKind::Decode && rounds == 1;
       program.preparations.push_back(std::move(operation));
-      return uint32_t(program.preparations.size() - 1);
+      return {LaneKind::Prepare, uint32_t(program.preparations.size() - 1)};
     };
-    uint32_t read = add({layer, 0, {frameOperand}, 0}, OperationKind::Read, {});
-    uint32_t decode = add({layer, 0, {prepared(0), frameOperand}, 0},
-                          OperationKind::Decode, {read});
-    program.preparations[decode].codec = Codec::Zstd;
-    program.preparations[decode].planes = 4;
-    uint32_t transform = add({layer, 2, {prepared(1), prepared(0)}, tiles},
-                             OperationKind::Transform, {decode});
-    uint32_t later = add({layer, 0, {prepared(2), splitOperand}, 0},
-                         OperationKind::Decode, {});
-    program.preparations[later].planes = 2;
-    for (uint32_t i : {read, decode, transform})
-      program.lanes[(r + i) % lanes].queue.push_back({LaneKind::Prepare, i});
+    OperationId read =
+        add({layer, 0, {frameOperand}, 0}, OperationKind::Read, {});
+    OperationId decode = add({layer, 0, {prepared(0), frameOperand}, 0},
+                             OperationKind::Decode, {read});
+    program.preparations[decode.index].codec = Codec::Zstd;
+    program.preparations[decode.index].planes = 4;
+    OperationId transform = add({layer, 2, {prepared(1), prepared(0)}, tiles},
+                                OperationKind::Transform, {decode});
+    OperationId later = add({layer, 0, {prepared(2), splitOperand}, 0},
+                            OperationKind::Decode, {});
+    program.preparations[later.index].planes = 2;
+    for (OperationId id : {read, decode, transform})
+      program.lanes[(r + id.index) % lanes].queue.push_back(id);
     program.lanes[r % lanes].background.push_back(later);
 
     uint32_t execute = uint32_t(program.operations.size());
     program.operations.push_back(
         {layer, 0, {sum, r ? product : x, aOperand}, tiles});
+    program.operations.back().liveArena = r ? 2 * bytes : bytes;
     program.operations.push_back(
         {layer, 1, {product, sum, prepared(1)}, tiles});
     program.operations.back().after = {transform};
+    program.operations.back().liveArena = 2 * bytes;
     for (uint32_t i : {execute, execute + 1})
       program.lanes[0].queue.push_back({LaneKind::Execute, i});
     Operation replacement{layer, 1, {product, sum, prepared(2)}, tiles};
     replacement.after = {later};
+    replacement.liveArena = 2 * bytes;
     program.switches.push_back({execute + 1, std::move(replacement)});
   }
   program.lanes[0].queue.push_back(
       {LaneKind::Execute, uint32_t(program.operations.size())});
   program.operations.push_back({"last", 2, {y, product}, tiles});
+  program.operations.back().liveArena = bytes;
   program.preparedSize = 3 * rounds * bytes;
   program.predictedCold = 2000;
   program.predictedWarm = 1000;
   // Times for tools that show them: on each lane, one after another.
   for (const Lane &lane : program.lanes) {
     uint64_t time = 0;
-    for (const LaneEntry &entry : lane.queue) {
+    for (OperationId entry : lane.queue) {
       Operation &operation = entry.kind == LaneKind::Execute
                                  ? program.operations[entry.index]
                                  : program.preparations[entry.index];
@@ -135,6 +142,7 @@ void PlannedSample::damage(unsigned round, Decode which) {
     Operation &decode =
         program.preparations[4 * round + (which == Decode::First ? 1 : 3)];
     decode.codec = Codec::Zstd;
+    decode.lastReader = true;
     decode.operands[1] = {Space::Weights, 2, begin, damagedFrame.size()};
   }
 }

@@ -1,6 +1,9 @@
 //===- SampleBundle.cpp - A small bundle that runs on any host ------------===//
 #include "test/unit/sample/SampleBundle.h"
 
+#include "artifact/Digest.h"
+#include "artifact/Hexadecimal.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -66,6 +69,38 @@ Sample::Sample(size_t tiles) {
   addProgram("aarch64", "aarch64", {"neon"}, 1, armEntries, tiles);
 }
 
+/// Tiles of 16 floats, one behind another.
+static artifact::TileMap mapOf(uint64_t tiles) {
+  uint64_t elements = tiles * tileSize;
+  return {{{elements, 1}}, {{{0}, {elements}, {{0, tiles, tileSize}}}}};
+}
+
+/// 32 hexadecimal digits that name the routine and the size of its layer.
+static std::string keyOf(const std::string &routine, uint64_t tiles) {
+  std::string text = routine + " " + std::to_string(tiles);
+  artifact::Digest digest = artifact::digestOf(text.data(), text.size());
+  return artifact::hexadecimal(digest.bytes, 16);
+}
+
+/// Kernel `name`, whose code lies at [begin, end) of `code`.
+static artifact::Kernel kernelOf(const char *name,
+                                 const artifact::Segment::Piece &code,
+                                 uint32_t begin, uint64_t end, size_t tiles) {
+  bool isCopy = strcmp(name, "copy") == 0;
+  uint64_t elements = tiles * tileSize;
+  artifact::Kernel kernel{name, begin, isCopy ? 2u : 3u, 1, isCopy ? 64u : 0u};
+  kernel.tiles = tiles;
+  kernel.routine = std::string("sample.") + name;
+  kernel.multiplyAdds = isCopy ? 0 : elements;
+  kernel.bytes = kernel.operands * elements * sizeof(float);
+  kernel.key = keyOf(kernel.routine, tiles);
+  artifact::Digest digest = artifact::digestOf(
+      static_cast<const unsigned char *>(code.data) + begin, end - begin);
+  kernel.fingerprint.assign(std::begin(digest.bytes), std::end(digest.bytes));
+  kernel.maps = {mapOf(tiles)};
+  return kernel;
+}
+
 void Sample::addProgram(const char *target, const char *architecture,
                         std::vector<std::string> features, uint32_t code,
                         const uint32_t (&entries)[3], size_t tiles) {
@@ -78,15 +113,21 @@ void Sample::addProgram(const char *target, const char *architecture,
   Operand bOperand{Space::Weights, 2, bytes, bytes};
   Program program;
   program.target = target;
+  program.revision = "sample 1";
   program.architecture = architecture;
   program.features = std::move(features);
   program.code = code;
-  program.kernels = {{"add", entries[0], 3, 1, 0},
-                     {"mul", entries[1], 3, 1, 0},
-                     {"copy", entries[2], 2, 1, 64}};
+  const Segment::Piece &bytesOfCode = bundle.segments[code].pieces[0];
+  program.kernels = {
+      kernelOf("add", bytesOfCode, entries[0], entries[1], tiles),
+      kernelOf("mul", bytesOfCode, entries[1], entries[2], tiles),
+      kernelOf("copy", bytesOfCode, entries[2], bytesOfCode.size, tiles)};
   program.operations = {{"layer0", 0, {sum, x, aOperand}, tiles},
                         {"layer1", 1, {product, sum, bOperand}, tiles},
                         {"layer2", 2, {y, product}, tiles}};
+  program.operations[0].liveArena = bytes;
+  program.operations[1].liveArena = 2 * bytes;
+  program.operations[2].liveArena = bytes;
   program.arenaSize = 2 * bytes;
   bundle.programs.push_back(std::move(program));
 }

@@ -55,7 +55,7 @@ TEST(Cost, measured) {
   p.kernels["f"] = {{8, 5}, 30};
   p.kernels["g"] = {{8}, 0};
   KernelFeatures f = {"conv", "f", 25e6, 0, 3000}, g = f;
-  g.fingerprint = "g";
+  g.key = "g";
   EXPECT_EQ(cost(p, f, 1).milliseconds, 8);
   EXPECT_TRUE(cost(p, f, 1).measured);
   EXPECT_EQ(cost(p, f, 2).milliseconds, 5);
@@ -129,7 +129,7 @@ struct Synthetic {
                           std::pow(10, between(5, 9)),
                           std::pow(10, between(4, 7.5)), 64};
       features.push_back(f);
-      truth.kernels[f.fingerprint] = {
+      truth.kernels[f.key] = {
           {cost(truth, {f.routine, "", f.multiplyAdds, f.bytes, f.tiles}, 1)
                .milliseconds *
            std::exp(between(-noise, noise))},
@@ -155,9 +155,8 @@ TEST(Fit, predictsWhatWasNotMeasured) {
     const KernelFeatures &f = device.features[i];
     Cost predicted = cost(p, f, 1);
     EXPECT_FALSE(predicted.measured);
-    errors.push_back(std::abs(predicted.milliseconds /
-                                  device.truth.kernels[f.fingerprint].big[0] -
-                              1));
+    errors.push_back(std::abs(
+        predicted.milliseconds / device.truth.kernels[f.key].big[0] - 1));
   }
   std::sort(errors.begin(), errors.end());
   printf("median relative error: %.3f before, %.3f after, %.3f of kernels that "

@@ -25,14 +25,20 @@ protected:
     std::filesystem::remove_all(std::filesystem::path(folder).parent_path());
   }
   ProfileCache cache(const std::string &identity = "CPU x 2",
-                     const std::string &target = "x86-64-v4",
-                     const std::string &revision = "1") {
-    return ProfileCache(folder, identity, target, revision);
+                     const std::string &target = "x86-64-v4") {
+    return ProfileCache(folder, identity, target);
   }
+  /// What is remembered; `error` holds why there is nothing.
+  std::optional<DeviceProfile> read(const ProfileCache &cache) {
+    error.clear();
+    return cache.read(error);
+  }
+  std::optional<DeviceProfile> read() { return read(cache()); }
   static DeviceProfile profile(const std::string &kernel, double time) {
     DeviceProfile p = builtinProfile("x86-64", "x86-64-v4");
     p.measured = true;
     p.identity = "CPU x 2";
+    p.revision = "1";
     p.kernels.clear();
     p.kernels[kernel].big = {time, time / 3};
     return p;
@@ -45,15 +51,18 @@ protected:
   void overwrite(const std::string &bytes) {
     std::ofstream(cache().path()) << bytes;
   }
-  std::string folder;
+  std::string folder, error;
 };
 
-TEST_F(ProfileCacheTest, EmptyFolderIsAMiss) { EXPECT_FALSE(cache().read()); }
+TEST_F(ProfileCacheTest, EmptyFolderIsAMiss) {
+  EXPECT_FALSE(read());
+  EXPECT_EQ(error, "");
+}
 
 TEST_F(ProfileCacheTest, ReadsBackWhatWasAddedToTheLastDigit) {
   DeviceProfile first = profile("a", 0.1);
   EXPECT_EQ(cache().add(first), "");
-  auto found = cache().read();
+  auto found = read();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->kernels["a"].big, (std::vector<double>{0.1, 0.1 / 3}));
   EXPECT_EQ(printProfile(*found), printProfile(first));
@@ -68,7 +77,7 @@ TEST_F(ProfileCacheTest, AddsKernelsAndKeepsThoseThatAreThere) {
   // Both compiles end with the same numbers.
   EXPECT_EQ(second.kernels["a"].big[0], 1);
   EXPECT_EQ(second.readMBps, first.readMBps);
-  auto found = cache().read();
+  auto found = read();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->kernels.size(), 2u);
   EXPECT_EQ(found->kernels["a"].big[0], 1);
@@ -85,37 +94,62 @@ TEST_F(ProfileCacheTest, CorruptFilesAreMissesAndReplaced) {
         std::string(100, '\0'), whole.substr(0, whole.size() / 2), "x" + whole,
         negative}) {
     overwrite(bytes);
-    EXPECT_FALSE(cache().read()) << bytes.substr(0, 40);
+    EXPECT_FALSE(read()) << bytes.substr(0, 40);
+    EXPECT_EQ(error.rfind(cache().path() + ": ", 0), 0u) << error;
     DeviceProfile again = profile("b", 2);
     EXPECT_EQ(cache().add(again), "");
-    auto found = cache().read();
+    auto found = read();
     ASSERT_TRUE(found);
     EXPECT_EQ(found->kernels.size(), 1u);
   }
 }
 
-TEST_F(ProfileCacheTest, OtherDevicesTargetsAndRevisionsAreMisses) {
+TEST_F(ProfileCacheTest, OtherDevicesAndTargetsAreMisses) {
   DeviceProfile first = profile("a", 1);
   ASSERT_EQ(cache().add(first), "");
-  EXPECT_FALSE(cache("CPU x 4").read());
-  EXPECT_FALSE(cache("CPU x 2", "x86-64-v3").read());
-  EXPECT_FALSE(cache("CPU x 2", "x86-64-v4", "2").read());
+  EXPECT_FALSE(read(cache("CPU x 4")));
+  EXPECT_FALSE(read(cache("CPU x 2", "x86-64-v3")));
+  EXPECT_EQ(error, "");
   // Even when their file stands where ours is looked for.
   for (const ProfileCache &other :
-       {cache("CPU x 4"), cache("CPU x 2", "x86-64-v3"),
-        cache("CPU x 2", "x86-64-v4", "2")}) {
+       {cache("CPU x 4"), cache("CPU x 2", "x86-64-v3")}) {
     std::filesystem::copy_file(cache().path(), other.path());
-    EXPECT_FALSE(other.read());
+    EXPECT_FALSE(read(other));
+    EXPECT_NE(error.find("another device or target"), std::string::npos);
   }
+}
+
+TEST_F(ProfileCacheTest, KernelsOfAnotherRevisionAreForgotten) {
+  DeviceProfile first = profile("a", 1), second = profile("b", 2);
+  first.kernels["a"].code = "12ab";
+  ASSERT_EQ(cache().add(first), "");
+  second.revision = "2";
+  ASSERT_EQ(cache().add(second), "");
+  auto found = read();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->revision, "2");
+  EXPECT_EQ(found->kernels.size(), 1u);
+  EXPECT_EQ(found->kernels.count("b"), 1u);
+}
+
+TEST_F(ProfileCacheTest, FilesOfAnotherVersionSayWhatToDo) {
+  DeviceProfile first = profile("a", 1);
+  ASSERT_EQ(cache().add(first), "");
+  std::string old = text(cache().path());
+  old.replace(old.find("\"version\": 2"), 12, "\"version\": 1");
+  overwrite(old);
+  EXPECT_FALSE(read());
+  EXPECT_EQ(error, cache().path() + ": version: found 1, expected 2 (measure "
+                                    "again with nnv12-tune)");
 }
 
 TEST_F(ProfileCacheTest, FolderThatCannotBeMadeIsALineAndNoLoss) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/file") << "in the way";
-  ProfileCache blocked(folder + "/file/below", "CPU x 2", "x86-64-v4", "1");
-  EXPECT_FALSE(blocked.read());
+  ProfileCache blocked(folder + "/file/below", "CPU x 2", "x86-64-v4");
+  EXPECT_FALSE(read(blocked));
   DeviceProfile first = profile("a", 1);
-  std::string error = blocked.add(first);
+  error = blocked.add(first);
   EXPECT_NE(error.find("/file/below: "), std::string::npos) << error;
   EXPECT_EQ(first.kernels.size(), 1u);
 }
@@ -131,7 +165,7 @@ TEST_F(ProfileCacheTest, ProcessesThatAddAtOnceLoseNothing) {
       for (int i = 0; i < each; ++i) {
         DeviceProfile one =
             profile(std::to_string(p) + "." + std::to_string(i), 1 + p);
-        good = good && cache().add(one).empty() && cache().read();
+        good = good && cache().add(one).empty() && read();
       }
       _exit(good ? 0 : 1);
     }
@@ -142,7 +176,7 @@ TEST_F(ProfileCacheTest, ProcessesThatAddAtOnceLoseNothing) {
     EXPECT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
   }
-  auto found = cache().read();
+  auto found = read();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->kernels.size(), size_t(processes * each));
 }

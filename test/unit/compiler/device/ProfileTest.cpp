@@ -97,10 +97,12 @@ TEST(Profile, refused) {
                               "soon, expected a device profile");
   EXPECT_EQ(faultOf("{}"),
             "p.json: version: is missing (is this a device profile?)");
-  EXPECT_EQ(faultWith("\"version\": 1", "\"version\": 2"),
-            "p.json: version: found 2, expected 1");
-  EXPECT_EQ(faultWith("\"version\": 1", "\"version\": \"1\""),
-            "p.json: version: found \"1\", expected 1");
+  EXPECT_EQ(faultWith("\"version\": 2", "\"version\": 1"),
+            "p.json: version: found 1, expected 2 (measure again with "
+            "nnv12-tune)");
+  EXPECT_EQ(faultWith("\"version\": 2", "\"version\": \"2\""),
+            "p.json: version: found \"2\", expected 2 (measure again with "
+            "nnv12-tune)");
   EXPECT_EQ(
       faultWith("\"architecture\": \"x86-64\"", "\"architecture\": \"riscv\""),
       "p.json: architecture: found \"riscv\", expected 'x86-64' or 'aarch64'");

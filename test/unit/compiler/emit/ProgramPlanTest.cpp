@@ -10,6 +10,7 @@
 using namespace mlir;
 using namespace nnv12;
 using artifact::LaneKind;
+using artifact::OperationId;
 using artifact::OperationKind;
 using artifact::Space;
 
@@ -94,6 +95,13 @@ protected:
 
 constexpr uint64_t weightBytes = 16 * 16 * 9 * 4;
 
+std::vector<OperationId> preparations(std::initializer_list<uint32_t> numbers) {
+  std::vector<OperationId> result;
+  for (uint32_t number : numbers)
+    result.push_back({LaneKind::Prepare, number});
+  return result;
+}
+
 TEST_F(ProgramPlan, WithoutAPlanWeightsAreStoredAsTheyAreRead) {
   emit("conv.direct.nChw16c", "conv.winograd4.nChw16c", "");
   EXPECT_TRUE(program.preparations.empty());
@@ -105,6 +113,15 @@ TEST_F(ProgramPlan, WithoutAPlanWeightsAreStoredAsTheyAreRead) {
   EXPECT_EQ(operand(program.operations[1], 2).space, Space::Weights);
   EXPECT_EQ(operand(program.operations[1], 2).size, weightBytes * 4)
       << "36 taps instead of 9";
+}
+
+TEST_F(ProgramPlan, LiveBytesOfTheArena) {
+  emit("conv.direct.nChw16c", "conv.direct.nChw16c", "");
+  constexpr uint64_t tensor = 16 * 20 * 20 * 4;
+  ASSERT_EQ(program.operations.size(), 3u);
+  EXPECT_EQ(program.operations[0].liveArena, tensor);
+  EXPECT_EQ(program.operations[1].liveArena, 2 * tensor);
+  EXPECT_EQ(program.operations[2].liveArena, tensor);
 }
 
 TEST_F(ProgramPlan, RawWeightsArePackedByATransform) {
@@ -126,11 +143,13 @@ TEST_F(ProgramPlan, RawWeightsArePackedByATransform) {
   const artifact::Operation &pack = program.preparations[1];
   EXPECT_EQ(pack.kind, OperationKind::Transform);
   EXPECT_EQ(names[pack.kernel], "pack");
-  EXPECT_EQ(pack.after, std::vector<uint32_t>{0});
+  EXPECT_EQ(pack.after, preparations({0}));
   EXPECT_EQ(operand(pack, 0).space, Space::Prepared);
   EXPECT_EQ(operand(pack, 1).space, Space::Weights);
+  EXPECT_TRUE(pack.lastReader);
+  EXPECT_FALSE(read.lastReader);
   const artifact::Operation &first = program.operations[0];
-  EXPECT_EQ(first.after, std::vector<uint32_t>{1});
+  EXPECT_EQ(first.after, preparations({1}));
   EXPECT_EQ(operand(first, 2).space, Space::Prepared);
   EXPECT_EQ(operand(first, 2).offset, operand(pack, 0).offset);
   EXPECT_EQ(operand(first, 3).space, Space::Weights) << "the bias";
@@ -173,7 +192,7 @@ TEST_F(ProgramPlan, LargeWeightsAreDecodedInPartsOfAMegabyte) {
     EXPECT_EQ(decode.predictedEnd, 100u * (i + 1));
     position += operand(decode, 0).size;
   }
-  EXPECT_EQ(program.operations[0].after, (std::vector<uint32_t>{1, 2, 3}));
+  EXPECT_EQ(program.operations[0].after, preparations({1, 2, 3}));
   EXPECT_EQ(operand(program.operations[0], 2).size, total);
   EXPECT_EQ(program.lanes[1].queue.size(), 5u);
 }
@@ -193,14 +212,16 @@ TEST_F(ProgramPlan, SwitchesComputeTheirWeightsFromWhatIsInTheFile) {
   const artifact::Switch &change = program.switches[0];
   EXPECT_EQ(change.operation, 0u);
   EXPECT_EQ(names[change.replacement.kernel], "conv.winograd4.nChw16c");
-  EXPECT_EQ(change.replacement.after, std::vector<uint32_t>{1});
+  EXPECT_EQ(change.replacement.after, preparations({1}));
   EXPECT_EQ(operand(change.replacement, 2).space, Space::Prepared);
   EXPECT_EQ(operand(change.replacement, 2).size, weightBytes * 4);
   EXPECT_EQ(operand(program.operations[0], 2).space, Space::Weights);
   EXPECT_EQ(operand(change.replacement, 0).offset,
             operand(program.operations[0], 0).offset);
   ASSERT_EQ(program.lanes.size(), 2u);
-  EXPECT_EQ(program.lanes[1].background, std::vector<uint32_t>{1});
+  EXPECT_EQ(program.lanes[1].background, preparations({1}));
+  EXPECT_FALSE(program.preparations[1].lastReader)
+      << "the execute that is switched reads them too";
   EXPECT_EQ(weights.size(), 2 * weightBytes + 64) << "only what the plan needs";
 }
 

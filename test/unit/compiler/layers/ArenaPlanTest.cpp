@@ -95,3 +95,26 @@ TEST(ArenaPlan, randomAgainstBruteForce) {
   }
   EXPECT_LE(worst, 1.5);
 }
+
+TEST(ArenaPlan, liveBytesAgainstBruteForce) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 100; ++round) {
+    size_t operations = 1 + random() % 9;
+    std::vector<Lifetime> buffers(random() % 12);
+    for (Lifetime &buffer : buffers) {
+      buffer.first = int64_t(random() % operations);
+      buffer.last =
+          buffer.first + int64_t(random() % (operations - buffer.first));
+      buffer.size = random() % 1000;
+    }
+    std::vector<uint64_t> found = sumLiveBytes(buffers, operations);
+    ASSERT_EQ(found.size(), operations);
+    for (size_t i = 0; i < operations; ++i) {
+      uint64_t expected = 0;
+      for (const Lifetime &buffer : buffers)
+        if (buffer.first <= int64_t(i) && int64_t(i) <= buffer.last)
+          expected += buffer.size;
+      EXPECT_EQ(found[i], expected);
+    }
+  }
+}

@@ -228,7 +228,7 @@ TEST_F(CostTableTest, MeasuredTimesComeFirst) {
   CostTable predicted(profile, target, 2);
   EXPECT_FALSE(predicted.cost(layers[0], candidate).measured);
   ASSERT_EQ(predicted.kernels().size(), 1u);
-  profile.kernels[predicted.kernels()[0].fingerprint] = {{5.0, 3.0}, 0};
+  profile.kernels[predicted.kernels()[0].key] = {{5.0, 3.0}, 0};
   CostTable measured(profile, target, 2);
   EXPECT_TRUE(measured.cost(layers[0], candidate).measured);
   EXPECT_EQ(measured.cost(layers[0], candidate).costs.execute, 3.0);

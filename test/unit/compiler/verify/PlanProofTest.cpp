@@ -372,12 +372,12 @@ TEST_F(PlanProof, ATransformThatDoesNotWait) {
 TEST_F(PlanProof, NoWaitMayBeMissing) {
   unsigned tried = 0;
   auto tryAll = [&](artifact::Operation &operation) {
-    const std::vector<uint32_t> good = operation.after;
+    const std::vector<artifact::OperationId> good = operation.after;
     for (size_t i = 0; i < good.size(); ++i) {
-      if (program.preparations[good[i]].kind == OperationKind::Read)
+      if (program.preparations[good[i].index].kind == OperationKind::Read)
         continue; // weights are where they are, read ahead or not
       operation.after.erase(operation.after.begin() + i);
-      EXPECT_NE(prove(), "") << operation.layer << " after " << good[i];
+      EXPECT_NE(prove(), "") << operation.layer << " after " << good[i].index;
       operation.after = good;
       ++tried;
     }
@@ -421,12 +421,13 @@ TEST_F(PlanProof, TwoPreparationsOfTheSameBytes) {
 }
 
 TEST_F(PlanProof, PreparationsThatWaitForEachOther) {
-  preparation(OperationKind::Decode).after.push_back(2);
+  preparation(OperationKind::Decode)
+      .after.push_back({artifact::LaneKind::Prepare, 2});
   expectFault("found it waiting for itself");
 }
 
 TEST_F(PlanProof, WaitingForWhatIsNotThere) {
-  program.operations[In].after = {99};
+  program.operations[In].after = {{artifact::LaneKind::Prepare, 99}};
   expectFault("found preparation 99");
 }
 

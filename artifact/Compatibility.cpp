@@ -1,0 +1,156 @@
+//===- Compatibility.cpp - Whether a program is for this reader -----------===//
+#include "artifact/Compatibility.h"
+
+#include "artifact/Limits.h"
+
+#include <cinttypes>
+
+namespace nnv12::artifact {
+
+namespace {
+
+/// Looks for what is not known. Each check returns false, and has set the
+/// fault, at the first such thing.
+class Reader {
+public:
+  Reader(const bundle::Program *program, unsigned number, Fault &why)
+      : program(program), number(number), why(why) {}
+
+  bool understands() {
+    return processors() && memories() && operations() && lanes() && switches();
+  }
+
+private:
+  bool known(const char *part, unsigned index, const char *field,
+             unsigned found, unsigned most) {
+    return found <= most ||
+           why.set(Fault::Unsupported,
+                   "program %u: %s %u: %s: found %u, expected at most %u (the "
+                   "program is for newer readers)",
+                   number, part, index, field, found, most);
+  }
+
+  bool processors() {
+    const auto *list = program->processors();
+    for (uint32_t i = 0; i < list->size(); ++i)
+      if (!known("processor", i, "kind", list->Get(i)->kind(),
+                 bundle::ProcessorKind_MAX))
+        return false;
+    return list->size() < 2 ||
+           why.set(Fault::Unsupported,
+                   "program %u: processors: found %u, expected 1 (the program "
+                   "is for newer readers)",
+                   number, list->size());
+  }
+
+  bool memories() {
+    const auto *list = program->memories();
+    unsigned kinds = 0;
+    for (uint32_t i = 0; i < list->size(); ++i) {
+      const bundle::Memory *memory = list->Get(i);
+      if (!known("memory", i, "kind", memory->kind(), bundle::MemoryKind_MAX))
+        return false;
+      if (kinds & 1u << memory->kind())
+        return why.set(Fault::Unsupported,
+                       "program %u: memory %u: found a second %s, expected one "
+                       "(the program is for newer readers)",
+                       number, i, bundle::EnumNameMemoryKind(memory->kind()));
+      kinds |= 1u << memory->kind();
+      if (memory->alignment() > mostAlignment)
+        return why.set(Fault::Unsupported,
+                       "program %u: memory %u: alignment: found %" PRIu64
+                       ", expected at most %" PRIu64,
+                       number, i, memory->alignment(), mostAlignment);
+    }
+    return true;
+  }
+
+  bool operation(const char *what, unsigned index,
+                 const bundle::Operation *operation) {
+    if (!known(what, index, "kind", operation->kind(),
+               bundle::OperationKind_MAX) ||
+        !known(what, index, "codec", operation->codec(), bundle::Codec_MAX))
+      return false;
+    for (const bundle::Operand *operand : *operation->operands())
+      if (!known(what, index, "space of an operand", operand->space(),
+                 bundle::Space_MAX))
+        return false;
+    return true;
+  }
+
+  /// A preparation may wait for preparations alone: with the executes it
+  /// takes no turns here.
+  bool operations() {
+    const auto *list = program->operations();
+    uint32_t executes = 0;
+    while (executes < list->size() &&
+           list->Get(executes)->kind() == bundle::OperationKind_Execute)
+      ++executes;
+    for (uint32_t i = 0; i < list->size(); ++i) {
+      if (!operation("operation", i, list->Get(i)))
+        return false;
+      const auto *after = list->Get(i)->after();
+      for (uint32_t k = 0; i >= executes && after && k < after->size(); ++k)
+        if (after->Get(k) < executes)
+          return why.set(Fault::Unsupported,
+                         "program %u: operation %u: after: found execute %u, "
+                         "expected preparations (the program is for newer "
+                         "readers)",
+                         number, i, after->Get(k));
+    }
+    return true;
+  }
+
+  bool lanes() {
+    const auto *list = program->lanes();
+    for (uint32_t i = 0; list && i < list->size(); ++i)
+      if (!known("lane", i, "kind", list->Get(i)->kind(),
+                 bundle::LaneKind_MAX) ||
+          !known("lane", i, "core", list->Get(i)->core(), bundle::CoreKind_MAX))
+        return false;
+    return true;
+  }
+
+  bool switches() {
+    const auto *list = program->switches();
+    for (uint32_t i = 0; list && i < list->size(); ++i)
+      if (!operation("switch", i, list->Get(i)->replacement()))
+        return false;
+    return true;
+  }
+
+  const bundle::Program *program;
+  unsigned number;
+  Fault &why;
+};
+
+} // namespace
+
+bool isUnderstood(const bundle::Program *program, unsigned number, Fault &why) {
+  return Reader(program, number, why).understands();
+}
+
+using TensorList = flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>>;
+
+static bool areUnderstood(const TensorList *tensors, const char *what,
+                          Fault &why) {
+  for (uint32_t i = 0; i < tensors->size(); ++i)
+    if (tensors->Get(i)->type() > bundle::ElementType_MAX)
+      return why.set(Fault::Unsupported,
+                     "%s %u: type: found %u, expected at most %u (the bundle "
+                     "is newer than this reader)",
+                     what, i, tensors->Get(i)->type(), bundle::ElementType_MAX);
+  return true;
+}
+
+bool isUnderstood(const bundle::Bundle *bundle, Fault &why) {
+  if (bundle->kind() > bundle::BundleKind_MAX)
+    return why.set(Fault::Unsupported,
+                   "kind: found %u, expected at most %u (the bundle is newer "
+                   "than this reader)",
+                   bundle->kind(), bundle::BundleKind_MAX);
+  return areUnderstood(bundle->inputs(), "input", why) &&
+         areUnderstood(bundle->outputs(), "output", why);
+}
+
+} // namespace nnv12::artifact

@@ -1,0 +1,28 @@
+//===- Compatibility.h - Whether a program is for this reader ---*- C++ -*-===//
+//
+// The format grows by addition (artifact/bundle.fbs). A table that has got new
+// fields is read as before; an enumerator that this reader does not know is not
+// an error of the file either, but makes the program that uses it one for newer
+// readers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_ARTIFACT_COMPATIBILITY_H
+#define NNV12_ARTIFACT_COMPATIBILITY_H
+
+#include "artifact/Fault.h"
+#include "bundle_generated.h"
+
+namespace nnv12::artifact {
+
+/// Whether this reader knows all that the program, number `number` of a
+/// well-formed bundle, makes use of. Where not, nothing else of it may be
+/// looked at but its target, and `why` (Fault::Unsupported) names the first
+/// thing. Takes time in proportion to the program's size.
+bool isUnderstood(const bundle::Program *program, unsigned number, Fault &why);
+
+/// The same of what the bundle has besides programs.
+bool isUnderstood(const bundle::Bundle *bundle, Fault &why);
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_COMPATIBILITY_H

@@ -1,0 +1,69 @@
+//===- ProgramView.h - What a program's tables come to ----------*- C++ -*-===//
+#ifndef NNV12_ARTIFACT_PROGRAMVIEW_H
+#define NNV12_ARTIFACT_PROGRAMVIEW_H
+
+#include "bundle_generated.h"
+
+#include <cstdint>
+
+namespace nnv12::artifact {
+
+/// How many of a program's operations are executes. These come first, so an
+/// execute's number counts executes too, and a preparation's number less this
+/// counts preparations.
+inline uint32_t numExecutes(const bundle::Program *program) {
+  uint32_t low = 0, high = program->operations()->size();
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (program->operations()->Get(middle)->kind() ==
+        bundle::OperationKind_Execute)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+inline uint32_t numLanes(const bundle::Program *program) {
+  return program->lanes() ? program->lanes()->size() : 0;
+}
+
+inline uint32_t numSwitches(const bundle::Program *program) {
+  return program->switches() ? program->switches()->size() : 0;
+}
+
+/// The memory of this kind; null where the program has none.
+inline const bundle::Memory *memoryOf(const bundle::Program *program,
+                                      bundle::MemoryKind kind) {
+  for (const bundle::Memory *memory : *program->memories())
+    if (memory->kind() == kind)
+      return memory;
+  return nullptr;
+}
+
+/// Its bytes; 0 where the program has none.
+inline uint64_t memorySize(const bundle::Program *program,
+                           bundle::MemoryKind kind) {
+  const bundle::Memory *memory = memoryOf(program, kind);
+  return memory ? memory->size() : 0;
+}
+
+/// Whether a verified operand lies in memory of this kind.
+inline bool isIn(const bundle::Program *program, const bundle::Operand *operand,
+                 bundle::MemoryKind kind) {
+  return operand->space() == bundle::Space_Memory &&
+         program->memories()->Get(operand->index())->kind() == kind;
+}
+
+/// What runs the program's code: the CPU of the process.
+inline const bundle::Processor *cpuOf(const bundle::Program *program) {
+  return program->processors()->Get(0);
+}
+
+inline uint64_t numTiles(const bundle::Operation *operation) {
+  return operation->tile_end() - operation->tile_begin();
+}
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_PROGRAMVIEW_H

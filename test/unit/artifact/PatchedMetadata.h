@@ -1,0 +1,67 @@
+//===- PatchedMetadata.h - Metadata that no writer makes --------*- C++ -*-===//
+#ifndef NNV12_TEST_UNIT_ARTIFACT_PATCHEDMETADATA_H
+#define NNV12_TEST_UNIT_ARTIFACT_PATCHEDMETADATA_H
+
+#include "artifact/Verifier.h"
+#include "artifact/Writer.h"
+#include "test/unit/sample/SampleBundle.h"
+
+#include <gtest/gtest.h>
+#include <memory>
+
+namespace nnv12::test {
+
+/// The metadata of a bundle in memory, where every scalar can be made another
+/// one: the writer stores all of them.
+class PatchedMetadata {
+public:
+  explicit PatchedMetadata(const artifact::Bundle &source) {
+    TemporaryFolder folder;
+    std::string path = folder.file("a.nnv");
+    EXPECT_EQ(artifact::writeBundle(source, path), "");
+    std::vector<unsigned char> image = readFile(path);
+    artifact::Header header;
+    memcpy(&header, image.data(), sizeof header);
+    fileSize = image.size();
+    bytes = std::make_unique<AlignedCopy>(image.data() + header.metadataOffset,
+                                          header.metadataSize);
+  }
+
+  const bundle::Bundle *bundle() const {
+    return bundle::GetBundle(bytes->data);
+  }
+  const bundle::Program *program(uint32_t index = 0) const {
+    return bundle()->programs()->Get(index);
+  }
+
+  bool verify(artifact::Fault &fault) const {
+    return artifact::verifyMetadata(bytes->data, bytes->size, fileSize,
+                                    fault) != nullptr;
+  }
+
+  /// patch<uint32_t>(lane, bundle::Lane::VT_PROCESSOR, 1)
+  template <typename Value, typename Table>
+  static void patch(const Table *table, flatbuffers::voffset_t field,
+                    Value value) {
+    auto *generic = const_cast<flatbuffers::Table *>(
+        reinterpret_cast<const flatbuffers::Table *>(table));
+    ASSERT_NE(generic->GetOptionalFieldOffset(field), 0);
+    generic->SetField<Value>(field, value, Value());
+  }
+
+  /// Leaves the first `size` elements.
+  template <typename Vector>
+  static void shorten(const Vector *vector, uint32_t size) {
+    ASSERT_LE(size, vector->size());
+    flatbuffers::WriteScalar(
+        const_cast<uint8_t *>(reinterpret_cast<const uint8_t *>(vector)), size);
+  }
+
+private:
+  uint64_t fileSize;
+  std::unique_ptr<AlignedCopy> bytes;
+};
+
+} // namespace nnv12::test
+
+#endif // NNV12_TEST_UNIT_ARTIFACT_PATCHEDMETADATA_H

@@ -1,0 +1,134 @@
+//===- EvolutionTest.cpp - Bundles of other versions ----------------------===//
+//
+// Files that are kept: test/data/README.md says what is in them.
+//
+//===----------------------------------------------------------------------===//
+#include "artifact/CpuFeatures.h"
+#include "artifact/Fault.h"
+#include "runtime/Decoder.h"
+#include "runtime/include/nnv12.hpp"
+#include "test/unit/sample/PlannedSample.h"
+
+#include <gtest/gtest.h>
+#include <thread>
+
+using namespace nnv12;
+using namespace nnv12::test;
+
+namespace {
+
+class EvolutionTest : public testing::Test {
+protected:
+  void SetUp() override {
+    // The weights are compressed, and cross builds may have no library for
+    // that.
+    artifact::Fault fault;
+    if (!runtime::Zstd::load(fault))
+      GTEST_SKIP() << fault.text;
+  }
+
+  static std::string fileNamed(const char *name) {
+    return std::string(NNV12_TEST_DATA "/") + name;
+  }
+
+  /// Runs once and checks every element; `switched`: as after all switches.
+  testing::AssertionResult runs(Session &session, int seed, bool switched) {
+    size_t n = sample.elements();
+    std::vector<float> x(n), y(n, -1);
+    for (size_t i = 0; i < n; ++i)
+      x[i] = float((i * 31 + seed) % 97);
+    session.run({{x.data(), n * 4}}, {{y.data(), n * 4}});
+    for (size_t i = 0; i < n; ++i) {
+      float expected = sample.expectedRun(i, x[i], switched);
+      if (y[i] != expected)
+        return testing::AssertionFailure() << "element " << i << ": found "
+                                           << y[i] << ", expected " << expected;
+    }
+    return testing::AssertionSuccess();
+  }
+
+  /// Until every kernel can be switched.
+  void prepareAll(Session &session) {
+    std::vector<float> x(sample.elements()), y(x.size());
+    for (int i = 0; i < 100000; ++i) {
+      nnv12_session_info info = session.info();
+      if (info.switches_ready == info.num_switches)
+        return;
+      if (info.preparation_threads == 0)
+        session.run({{x.data(), x.size() * 4}}, {{y.data(), y.size() * 4}});
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    FAIL() << "not prepared";
+  }
+
+  void expectRuns(const char *name) {
+    OpenOptions whole;
+    whole.verifyWeights = true;
+    Bundle bundle(fileNamed(name), whole);
+    EXPECT_STREQ(bundle.info().target, artifact::hostArchitecture());
+    EXPECT_EQ(bundle.info().num_switches, 2u);
+    EXPECT_STREQ(bundle.operation(0).routine, "sample.add");
+    for (uint32_t threads : {1, 2}) {
+      SessionOptions options;
+      options.threads = threads;
+      options.mode = NNV12_MODE_PLAN;
+      Session session(bundle, options);
+      EXPECT_TRUE(runs(session, 1, false));
+      prepareAll(session);
+      EXPECT_TRUE(runs(session, 2, true));
+    }
+  }
+
+  /// The message, without the path.
+  std::string refusal(const char *name, const char *target = nullptr) {
+    nnv12_open_options options = NNV12_OPEN_OPTIONS_INIT;
+    options.target = target;
+    nnv12_bundle *bundle = nullptr;
+    nnv12_error error = {};
+    std::string path = fileNamed(name);
+    EXPECT_EQ(nnv12_bundle_open(path.c_str(), &options, &bundle, &error),
+              NNV12_UNSUPPORTED);
+    EXPECT_EQ(bundle, nullptr);
+    nnv12_bundle_close(bundle);
+    std::string message = error.message;
+    EXPECT_EQ(message.find(path + ": "), 0u) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    return message.substr(std::min(path.size() + 2, message.size()));
+  }
+
+  PlannedSample sample{2, 3, 2};
+};
+
+} // namespace
+
+TEST_F(EvolutionTest, BundlesStayReadable) { expectRuns("format-4.nnv"); }
+
+TEST_F(EvolutionTest, FormatsOfThePastAreRefused) {
+  EXPECT_EQ(refusal("format-3.nnv"),
+            "format version: found 3, expected 4 (compile the model again)");
+}
+
+/// New fields and tables, and a segment of a new kind, which do not change what
+/// the program does.
+TEST_F(EvolutionTest, WhatIsAddedIsLeftAlone) {
+  expectRuns("later-overlay.nnv");
+}
+
+TEST_F(EvolutionTest, ProgramsForNewerReadersArePassedOver) {
+  expectRuns("later-program.nnv");
+  EXPECT_EQ(refusal("later-program.nnv", "newer"),
+            std::string("target: none of the bundle's runs on this ") +
+                artifact::hostArchitecture() +
+                " CPU; newer is for newer readers");
+  EXPECT_EQ(refusal("later-program.nnv", "older"),
+            "target: found no older, expected one of newer, future, x86-64, "
+            "aarch64");
+}
+
+TEST_F(EvolutionTest, NothingIsLeftForThisReader) {
+  EXPECT_EQ(refusal("later-programs-only.nnv"),
+            "programs: found none of 3 that this reader knows all of: program "
+            "0: processor 1: kind: found 1, expected at most 0 (the program is "
+            "for newer readers)");
+}
