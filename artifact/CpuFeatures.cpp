@@ -41,7 +41,7 @@ enum State : uint32_t {
 enum LeafIndex : uint8_t { Basic, Seven, SevenOne, Extended };
 
 struct Feature {
-  const char *name;
+  char name[20]; ///< here, so that nothing is relocated when it is loaded
   LeafIndex leaf;
   Register reg;
   uint8_t bit;
