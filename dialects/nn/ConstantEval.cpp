@@ -149,8 +149,10 @@ ElementsAttr nn::evalConcat(int64_t axis, ArrayRef<ConstantOperand> inputs,
   bool equal = type.getNumElements() > 0;
   for (const ConstantOperand &input : inputs) {
     pointers.push_back(&input);
-    equal &= input.isSplat() &&
-             std::memcmp(input.bytes(), inputs.front().bytes(), size) == 0;
+    // Not even looked at behind one that is no splat: it may be empty, with no
+    // bytes at all.
+    equal = equal && input.isSplat() &&
+            std::memcmp(input.bytes(), inputs.front().bytes(), size) == 0;
   }
   if (equal)
     return makeSplatOf(type, inputs.front().bytes());

@@ -237,6 +237,28 @@ TEST_F(ConstantEval, SplatsAndLimits) {
 }
 
 // Large constants are shared by their reshapes.
+TEST_F(ConstantEval, ConcatWithNothing) {
+  ElementsAttr empty = iota({0}), two = iota({2});
+  ElementsAttr splat = DenseElementsAttr::get(type({3}), 7.0f);
+  for (auto [parts, count] :
+       {std::pair(SmallVector<ElementsAttr>{empty, splat}, 3),
+        std::pair(SmallVector<ElementsAttr>{splat, empty, splat}, 6),
+        std::pair(SmallVector<ElementsAttr>{empty, two, splat, empty}, 5)}) {
+    SmallVector<ConstantOperand> operands;
+    SmallVector<double> expected;
+    for (ElementsAttr part : parts) {
+      operands.push_back(operand(part));
+      for (int64_t i = 0; i < part.getNumElements(); ++i)
+        expected.push_back(operands.back().doubleAt(i));
+    }
+    ElementsAttr result = evalConcat(0, operands, type({count}));
+    ASSERT_TRUE(result);
+    ConstantOperand found = operand(result);
+    for (int64_t i = 0; i < count; ++i)
+      EXPECT_EQ(found.doubleAt(i), expected[i]) << i;
+  }
+}
+
 TEST_F(ConstantEval, ReshapeSharesElements) {
   ElementsAttr value = iota({64, 64});
   ElementsAttr flat = evalReshape(value, type({4096}));
