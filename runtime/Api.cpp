@@ -362,9 +362,4 @@ nnv12_status nnv12_session_run(nnv12_session *session,
   return NNV12_OK;
 }
 
-void nnv12_session_set_profile(nnv12_session *session, uint64_t *nanoseconds) {
-  if (session)
-    session->setProfile(nanoseconds);
-}
-
 } // extern "C"

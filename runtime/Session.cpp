@@ -37,6 +37,11 @@ bool nnv12_session::create(nnv12_bundle &source,
     return fault.set(Fault::InvalidArgument,
                      "mode: found %d, expected at most %d", int(options.mode),
                      int(NNV12_MODE_CONTINUOUS));
+  if (options.trace && !Trace::knows(*options.trace))
+    return fault.set(Fault::InvalidArgument,
+                     "trace: struct_size and event_size: found %zu and %zu, "
+                     "expected what NNV12_TRACE_INIT sets",
+                     options.trace->struct_size, options.trace->event_size);
   if (options.trace && options.trace->capacity && !options.trace->events)
     return fault.set(Fault::InvalidArgument,
                      "trace: events: found NULL, expected room for %u",
@@ -185,6 +190,24 @@ nnv12_session_info nnv12_session::info() const {
   return result;
 }
 
+/// An element of an array of structs as large as the caller knows them.
+template <typename Buffer>
+static const Buffer &at(const Buffer *array, uint32_t i) {
+  return *reinterpret_cast<const Buffer *>(
+      reinterpret_cast<const char *>(array) + i * array->struct_size);
+}
+
+template <typename Buffer>
+static bool checkStride(const Buffer *array, uint32_t count, const char *what,
+                        Fault &fault) {
+  if (count == 0 || (array->struct_size >= sizeof(Buffer) &&
+                     array->struct_size % alignof(Buffer) == 0))
+    return true;
+  return fault.set(Fault::InvalidArgument,
+                   "%s: struct_size: found %zu, expected %zu", what,
+                   array->struct_size, sizeof(Buffer));
+}
+
 static bool checkBuffer(const nnv12_tensor_info &tensor, const void *data,
                         size_t size, const char *what, Fault &fault) {
   if (size != tensor.byte_size)
@@ -214,13 +237,16 @@ bool nnv12_session::checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
   if (numOutputs != bundle->outputs().size() || (numOutputs && !outputs))
     return fault.set(Fault::InvalidArgument, "outputs: found %u, expected %zu",
                      outputs ? numOutputs : 0, bundle->outputs().size());
+  if (!checkStride(inputs, numInputs, "inputs", fault) ||
+      !checkStride(outputs, numOutputs, "outputs", fault))
+    return false;
   for (uint32_t i = 0; i < numInputs; ++i)
-    if (!checkBuffer(bundle->inputs()[i], inputs[i].data, inputs[i].size,
-                     "input", fault))
+    if (!checkBuffer(bundle->inputs()[i], at(inputs, i).data,
+                     at(inputs, i).size, "input", fault))
       return false;
   for (uint32_t i = 0; i < numOutputs; ++i)
-    if (!checkBuffer(bundle->outputs()[i], outputs[i].data, outputs[i].size,
-                     "output", fault))
+    if (!checkBuffer(bundle->outputs()[i], at(outputs, i).data,
+                     at(outputs, i).size, "output", fault))
       return false;
   return true;
 }
@@ -230,8 +256,6 @@ void nnv12_session::runObserved(uint32_t index) {
   const Step &step = steps[index];
   uint64_t start = now();
   workers.run(step.kernel, step.operands, step.begin, step.end);
-  if (profile)
-    profile[index] = now() - start;
   trace.add({start, 0, index, NNV12_EXECUTE, 0, 0,
              step.switched ? NNV12_TRACE_SWITCHED : 0});
 }
@@ -259,7 +283,7 @@ bool nnv12_session::runPlan() {
 
 void nnv12_session::runSteps() {
   uint32_t count = static_cast<uint32_t>(steps.size());
-  if (profile || trace) {
+  if (trace) {
     for (uint32_t i = 0; i < count; ++i)
       runObserved(i);
     return;
@@ -308,13 +332,13 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
     return fault.set(Fault::Busy, "the session runs already");
   for (const Patch &patch : patches) {
     auto *base = static_cast<uint8_t *>(
-        patch.isOutput ? outputs[patch.index].data
-                       : const_cast<void *>(inputs[patch.index].data));
+        patch.isOutput ? at(outputs, patch.index).data
+                       : const_cast<void *>(at(inputs, patch.index).data));
     *patch.place = base ? base + patch.offset : nullptr;
   }
   if (!planDone)
     for (uint32_t i = 0; i < numOutputs; ++i)
-      firstTouch.add(outputs[i].data, outputs[i].size);
+      firstTouch.add(at(outputs, i).data, at(outputs, i).size);
   bool mayPrepare = lanes.mayPrepareInBackground();
   uint64_t start = mayPrepare ? now() : 0;
   bool good = runOnce(fault);

@@ -21,7 +21,6 @@ public:
            nnv12::artifact::Fault &fault);
 
   uint32_t threads() const { return workers.threads(); }
-  void setProfile(uint64_t *nanoseconds) { profile = nanoseconds; }
   nnv12_session_info info() const;
 
 private:
@@ -71,7 +70,6 @@ private:
   nnv12::runtime::Array<Step> steps;
   nnv12::runtime::Array<Change> changes;
   nnv12::runtime::Array<Patch> patches;
-  uint64_t *profile = nullptr;
   nnv12::runtime::Trace trace;
   std::atomic<bool> running{false};
   /// A run has been through the plan: all that executes wait for is done.

@@ -10,6 +10,13 @@ namespace nnv12::runtime {
 /// Writes events into the caller's array, from any thread, without locks.
 class Trace {
 public:
+  /// Whether the caller's struct has all that is needed here.
+  static bool knows(const nnv12_trace &trace) {
+    return trace.struct_size >= sizeof(nnv12_trace) &&
+           trace.event_size >= sizeof(nnv12_trace_event) &&
+           trace.event_size % alignof(nnv12_trace_event) == 0;
+  }
+
   void start(nnv12_trace *trace) { target = trace; }
   explicit operator bool() const { return target != nullptr; }
   /// The time, where somebody wants to know it.
@@ -29,7 +36,9 @@ public:
     } while (!__atomic_compare_exchange_n(&target->count, &index, index + 1,
                                           true, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
-    target->events[index] = event;
+    memcpy(reinterpret_cast<char *>(target->events) +
+               index * target->event_size,
+           &event, sizeof event);
   }
 
 private:

@@ -193,7 +193,8 @@ typedef enum nnv12_type {
 /** "f32", "i64", "bool", "f8e4m3fn", "i4"... */
 NNV12_API const char *nnv12_type_name(nnv12_type type);
 
-/** An input or output. The library alone makes these. */
+/** An input or output. The library alone makes these, and hands out pointers to
+ *  single ones, so that it may grow. */
 typedef struct nnv12_tensor_info {
   const char *name; /**< as in the ONNX model, UTF-8 */
   nnv12_type type;
@@ -329,7 +330,8 @@ typedef enum nnv12_mode {
 /** For nnv12_session_options.preparation_threads. */
 #define NNV12_NO_PREPARATION_THREADS 0xffffffffu
 
-/** One thing that a thread did without a break. */
+/** One thing that a thread did without a break. Grows at its end: see
+ *  nnv12_trace.event_size. */
 typedef struct nnv12_trace_event {
   uint64_t start_ns; /**< CLOCK_MONOTONIC */
   uint64_t end_ns;
@@ -346,14 +348,25 @@ typedef struct nnv12_trace_event {
 #define NNV12_TRACE_SWITCHED 2u /**< with the kernel of its switch */
 
 /** Memory of the caller for the events of a session, in the order in which they
- *  ended, nearly. Must stay until the session is closed. While the session
- *  lives, threads of it may add events at any time: close it before reading. */
+ *  ended, nearly. Start from NNV12_TRACE_INIT. Must stay until the session is
+ *  closed. While threads prepare weights they may add events at any time: close
+ *  the session before reading. Where all is prepared
+ *  (nnv12_session_info.preparations_done is num_preparations), runs alone add
+ *  events: between two of them events may be read, and count and dropped be set
+ *  to 0. */
 typedef struct nnv12_trace {
+  size_t struct_size;
+  size_t event_size; /**< bytes from one event to the next, of which the library
+                          fills as many as it knows */
   nnv12_trace_event *events;
   uint32_t capacity;
   uint32_t count;   /**< set to 0 by the caller; events written */
   uint32_t dropped; /**< set to 0 by the caller; events without room */
 } nnv12_trace;
+
+/** For an array of `capacity` events. */
+#define NNV12_TRACE_INIT(events, capacity)                                     \
+  {sizeof(nnv12_trace), sizeof(nnv12_trace_event), (events), (capacity), 0, 0}
 
 /** Start from NNV12_SESSION_OPTIONS_INIT. */
 typedef struct nnv12_session_options {
@@ -402,16 +415,22 @@ NNV12_API void nnv12_session_close(nnv12_session *session);
 NNV12_API uint32_t nnv12_session_threads(const nnv12_session *session);
 
 /** Buffers of the caller. `size` must be the tensor's byte_size, `data` aligned
- *  to its element; `data` may be NULL when `size` is 0. */
+ *  to its element; `data` may be NULL when `size` is 0. In an array, all have
+ *  the struct_size of the first. Start from NNV12_INPUT and NNV12_OUTPUT. */
 typedef struct nnv12_input {
+  size_t struct_size;
   const void *data;
   size_t size;
 } nnv12_input;
 
 typedef struct nnv12_output {
+  size_t struct_size;
   void *data;
   size_t size;
 } nnv12_output;
+
+#define NNV12_INPUT(data, size) {sizeof(nnv12_input), (data), (size)}
+#define NNV12_OUTPUT(data, size) {sizeof(nnv12_output), (data), (size)}
 
 /** What has happened so far. */
 typedef struct nnv12_session_info {
@@ -447,14 +466,6 @@ NNV12_API void nnv12_session_get_info(const nnv12_session *session,
 NNV12_API nnv12_status nnv12_session_run(
     nnv12_session *session, const nnv12_input *inputs, uint32_t num_inputs,
     const nnv12_output *outputs, uint32_t num_outputs, nnv12_error *error);
-
-/** From now on each run writes how long each operation took, in nanoseconds, to
- *  `nanoseconds[0 .. num_operations)`, memory of the caller that must stay
- *  until the session is closed or this is called again; NULL turns it off,
- *  which is how a session starts, and costs nothing then. Not to be called
- *  while the session runs. */
-NNV12_API void nnv12_session_set_profile(nnv12_session *session,
-                                         uint64_t *nanoseconds);
 
 #ifdef __cplusplus
 }

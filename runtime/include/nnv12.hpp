@@ -142,6 +142,17 @@ private:
   std::unique_ptr<nnv12_bundle, detail::CloseBundle> handle;
 };
 
+/// Buffers of the caller: nnv12_input and nnv12_output, and nothing else, so
+/// that arrays of them are arrays of those.
+struct Input : nnv12_input {
+  Input(const void *data, size_t size) : nnv12_input NNV12_INPUT(data, size) {}
+};
+struct Output : nnv12_output {
+  Output(void *data, size_t size) : nnv12_output NNV12_OUTPUT(data, size) {}
+};
+static_assert(sizeof(Input) == sizeof(nnv12_input));
+static_assert(sizeof(Output) == sizeof(nnv12_output));
+
 /// Options of Session; the fields are those of nnv12_session_options.
 struct SessionOptions {
   uint32_t threads = 0;
@@ -177,13 +188,13 @@ public:
                                     numOutputs, &error),
                   error);
   }
-  void run(std::initializer_list<nnv12_input> inputs,
-           std::initializer_list<nnv12_output> outputs) {
+  void run(std::initializer_list<Input> inputs,
+           std::initializer_list<Output> outputs) {
     run(inputs.begin(), static_cast<uint32_t>(inputs.size()), outputs.begin(),
         static_cast<uint32_t>(outputs.size()));
   }
-  void run(const std::vector<nnv12_input> &inputs,
-           const std::vector<nnv12_output> &outputs) {
+  void run(const std::vector<Input> &inputs,
+           const std::vector<Output> &outputs) {
     run(inputs.data(), static_cast<uint32_t>(inputs.size()), outputs.data(),
         static_cast<uint32_t>(outputs.size()));
   }
@@ -194,10 +205,6 @@ public:
     info.struct_size = sizeof info;
     nnv12_session_get_info(get(), &info);
     return info;
-  }
-  /// See nnv12_session_set_profile.
-  void setProfile(uint64_t *nanoseconds) {
-    nnv12_session_set_profile(get(), nanoseconds);
   }
 
   nnv12_session *get() const { return handle.get(); }

@@ -56,11 +56,11 @@ struct Buffers {
   explicit Buffers(const nnv12_bundle *bundle) {
     for (uint32_t i = 0; i < nnv12_bundle_num_inputs(bundle); ++i) {
       size_t size = nnv12_bundle_input(bundle, i)->byte_size;
-      inputs.push_back({calloc(1, size ? size : 1), size});
+      inputs.push_back(NNV12_INPUT(calloc(1, size ? size : 1), size));
     }
     for (uint32_t i = 0; i < nnv12_bundle_num_outputs(bundle); ++i) {
       size_t size = nnv12_bundle_output(bundle, i)->byte_size;
-      outputs.push_back({calloc(1, size ? size : 1), size});
+      outputs.push_back(NNV12_OUTPUT(calloc(1, size ? size : 1), size));
     }
   }
   Buffers(const Buffers &) = delete;
@@ -78,7 +78,7 @@ struct Buffers {
 static void runSession(Choices &choices, nnv12_bundle *bundle) {
   nnv12_session_options options = sessionOptions(choices);
   nnv12_trace_event events[50];
-  nnv12_trace trace = {events, 50, 0, 0};
+  nnv12_trace trace = NNV12_TRACE_INIT(events, 50);
   if (choices.oneIn(4))
     options.trace = &trace;
   nnv12_session *session;

@@ -146,7 +146,7 @@ unsigned handInputs(const std::vector<Tensor> &inputs) {
   return static_cast<unsigned>(descriptor);
 }
 
-std::vector<nnv12_input> takeInputs(unsigned descriptor) {
+std::vector<Input> takeInputs(unsigned descriptor) {
   struct stat info;
   if (fstat(static_cast<int>(descriptor), &info) != 0)
     fail(std::string("cannot take inputs: ") + strerror(errno));
@@ -158,7 +158,7 @@ std::vector<nnv12_input> takeInputs(unsigned descriptor) {
   auto *bytes = static_cast<const uint8_t *>(mapping);
   auto *head = static_cast<const uint64_t *>(mapping);
   size_t offset = inputsBegin(head[0]);
-  std::vector<nnv12_input> inputs;
+  std::vector<Input> inputs;
   for (uint64_t i = 0; i < head[0]; ++i) {
     inputs.push_back({bytes + offset, head[i + 1]});
     offset += alignTo64(head[i + 1]);

@@ -2,6 +2,7 @@
 #ifndef NNV12_TOOLS_COMMON_COLDRUN_H
 #define NNV12_TOOLS_COMMON_COLDRUN_H
 
+#include "runtime/include/nnv12.hpp"
 #include "tools/common/Tensor.h"
 
 #include <cstdint>
@@ -44,7 +45,7 @@ ColdReport runFresh(char **argv, const std::string &option, double &process);
 unsigned handInputs(const std::vector<Tensor> &inputs);
 /// In the fresh process: those bytes in shared memory, as a camera hands over
 /// its pictures, in the same order. They stay until the process ends.
-std::vector<nnv12_input> takeInputs(unsigned descriptor);
+std::vector<Input> takeInputs(unsigned descriptor);
 
 /// The least that a cold run must do: milliseconds for mapping the bundle and
 /// touching each page of its weights, in order. Evicts the file once it knows

@@ -74,8 +74,7 @@ Session openSession(const std::string &path, const Bundle &bundle,
 }
 
 void runSession(const std::string &path, Session &session,
-                const std::vector<nnv12_input> &in,
-                const std::vector<nnv12_output> &out) {
+                const std::vector<Input> &in, const std::vector<Output> &out) {
   try {
     session.run(in, out);
   } catch (const Error &error) {
@@ -229,8 +228,8 @@ std::vector<Tensor> loadInputs(const std::string &bundlePath,
   return tensors;
 }
 
-std::vector<nnv12_input> asInputs(const std::vector<Tensor> &tensors) {
-  std::vector<nnv12_input> inputs;
+std::vector<Input> asInputs(const std::vector<Tensor> &tensors) {
+  std::vector<Input> inputs;
   for (const Tensor &tensor : tensors)
     inputs.push_back({tensor.data.data(), tensor.data.size()});
   return inputs;
@@ -247,8 +246,8 @@ std::vector<Tensor> makeOutputs(const Bundle &bundle) {
   return tensors;
 }
 
-std::vector<nnv12_output> asOutputs(std::vector<Tensor> &tensors) {
-  std::vector<nnv12_output> outputs;
+std::vector<Output> asOutputs(std::vector<Tensor> &tensors) {
+  std::vector<Output> outputs;
   for (Tensor &tensor : tensors)
     outputs.push_back({tensor.data.data(), tensor.data.size()});
   return outputs;

@@ -28,8 +28,7 @@ Session openSession(const std::string &path, const Bundle &bundle,
                     const SessionOptions &options);
 /// Ends the process when the run fails.
 void runSession(const std::string &path, Session &session,
-                const std::vector<nnv12_input> &in,
-                const std::vector<nnv12_output> &out);
+                const std::vector<Input> &in, const std::vector<Output> &out);
 
 /// The options that tools have for a session.
 struct RunOptions {
@@ -65,9 +64,9 @@ std::vector<Tensor> loadInputs(const std::string &bundlePath,
                                const std::string &caseDir);
 
 /// The buffers as the runtime takes them.
-std::vector<nnv12_input> asInputs(const std::vector<Tensor> &tensors);
+std::vector<Input> asInputs(const std::vector<Tensor> &tensors);
 std::vector<Tensor> makeOutputs(const Bundle &bundle);
-std::vector<nnv12_output> asOutputs(std::vector<Tensor> &tensors);
+std::vector<Output> asOutputs(std::vector<Tensor> &tensors);
 
 } // namespace nnv12::tools
 

@@ -19,9 +19,24 @@ static size_t mostEvents(const Bundle &bundle, unsigned runs) {
 }
 
 TraceRecorder::TraceRecorder(const Bundle &bundle, unsigned runs)
-    : events(mostEvents(bundle, runs)) {
-  header.events = events.data();
-  header.capacity = static_cast<uint32_t>(events.size());
+    : events(mostEvents(bundle, runs)),
+      header NNV12_TRACE_INIT(events.data(),
+                              static_cast<uint32_t>(events.size())) {}
+
+std::vector<std::vector<uint64_t>>
+TraceRecorder::runs(uint32_t numOperations) const {
+  std::vector<std::vector<uint64_t>> result;
+  for (uint32_t i = 0; i < header.count; ++i) {
+    const nnv12_trace_event &event = events[i];
+    if (event.stage != NNV12_EXECUTE)
+      continue;
+    if (event.index == 0)
+      result.emplace_back(numOperations);
+    assert(!result.empty() && event.index < numOperations &&
+           "each run begins with the first operation");
+    result.back()[event.index] = event.end_ns - event.start_ns;
+  }
+  return result;
 }
 
 static void beginEvent(Json &json, const std::string &name,

@@ -26,6 +26,11 @@ public:
   /// complete events whose thread is the lane. Times are microseconds since the
   /// first event. After the session was closed.
   std::string json(const Bundle &bundle) const;
+  /// Nanoseconds of each of so many operations, by run, the first one first.
+  /// After the session was closed, or between runs where all is prepared.
+  std::vector<std::vector<uint64_t>> runs(uint32_t numOperations) const;
+  /// Forgets events. When runs() may be called.
+  void clear() { header.count = header.dropped = 0; }
   uint32_t dropped() const { return header.dropped; }
 
 private:
@@ -35,7 +40,7 @@ private:
   };
 
   std::vector<nnv12_trace_event> events;
-  nnv12_trace header = {};
+  nnv12_trace header;
   std::vector<Stage> stages;
 };
 

@@ -97,7 +97,11 @@ class _SessionInfo(c.Structure):
 
 
 class _Buffer(c.Structure):
-    _fields_ = [("data", c.c_void_p), ("size", c.c_size_t)]
+    _fields_ = [
+        ("struct_size", c.c_size_t),
+        ("data", c.c_void_p),
+        ("size", c.c_size_t),
+    ]
 
 
 def _empty(info):
@@ -153,7 +157,10 @@ class Session:
         self._arguments = [self.session]
         for arrays in (self.inputs, self.outputs):
             buffers = (_Buffer * max(len(arrays), 1))(
-                *(_Buffer(a.ctypes.data, a.nbytes) for a in arrays)
+                *(
+                    _Buffer(c.sizeof(_Buffer), a.ctypes.data, a.nbytes)
+                    for a in arrays
+                )
             )
             self._arguments += [buffers, c.c_uint32(len(arrays))]
         self._arguments.append(c.byref(self.error))

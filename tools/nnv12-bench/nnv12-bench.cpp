@@ -8,6 +8,7 @@
 #include "tools/common/Profile.h"
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
+#include "tools/common/TraceWriter.h"
 
 #include <cassert>
 #include <cinttypes>
@@ -112,12 +113,12 @@ static int coldMain(const BenchOptions &options) {
   }
   // Before all else: what is read ahead would use the time, which does not
   // count.
-  std::vector<nnv12_input> in = takeInputs(options.inputsFrom);
+  std::vector<Input> in = takeInputs(options.inputsFrom);
   double start = milliseconds();
   Bundle bundle = openBundle(options.bundle, options.load);
   report.open = milliseconds() - start;
   std::vector<Tensor> outputs = makeOutputs(bundle);
-  std::vector<nnv12_output> out = asOutputs(outputs);
+  std::vector<Output> out = asOutputs(outputs);
   start = milliseconds();
   Session session =
       openSession(options.bundle, bundle, options.session.session());
@@ -168,9 +169,8 @@ static void measureCold(const BenchOptions &options, char **argv,
 /// Runs until every switch is taken, if the session has any; reports the second
 /// run, which goes on beside the preparing.
 static void runUntilSwitched(const BenchOptions &options, Session &session,
-                             const std::vector<nnv12_input> &in,
-                             const std::vector<nnv12_output> &out,
-                             Results &results) {
+                             const std::vector<Input> &in,
+                             const std::vector<Output> &out, Results &results) {
   // A session with no thread to spare prepares a piece a run.
   static constexpr uint32_t mostRuns = 100000;
   nnv12_session_info info = session.info();
@@ -189,14 +189,40 @@ static void runUntilSwitched(const BenchOptions &options, Session &session,
   results.warm.push_back({"second run", second});
 }
 
+/// Medians of each operation's time in later runs, nanoseconds.
+static std::vector<uint64_t> profileOf(const BenchOptions &options,
+                                       const Bundle &bundle,
+                                       const std::vector<Input> &in,
+                                       const std::vector<Output> &out) {
+  TraceRecorder recorder(bundle, 1);
+  Session session = openSession(options.bundle, bundle,
+                                options.session.session(recorder.trace()));
+  runSession(options.bundle, session, in, out);
+  Results ignored;
+  runUntilSwitched(options, session, in, out, ignored);
+  uint32_t operations = bundle.info().num_operations;
+  std::vector<std::vector<double>> samples(operations);
+  for (unsigned i = 0; i < options.warm; ++i) {
+    recorder.clear();
+    runSession(options.bundle, session, in, out);
+    std::vector<uint64_t> times = recorder.runs(operations).back();
+    for (uint32_t k = 0; k < operations; ++k)
+      samples[k].push_back(double(times[k]));
+  }
+  std::vector<uint64_t> medians;
+  for (const std::vector<double> &layer : samples)
+    medians.push_back(static_cast<uint64_t>(Statistics(layer).median));
+  return medians;
+}
+
 static void measureWarm(const BenchOptions &options, const Bundle &bundle,
                         double open, Results &results) {
   forgetPeakMemory(); // that of backMemory()
   std::vector<Tensor> inputs =
       loadInputs(options.bundle, bundle, options.input, "");
   std::vector<Tensor> outputs = makeOutputs(bundle);
-  std::vector<nnv12_input> in = asInputs(inputs);
-  std::vector<nnv12_output> out = asOutputs(outputs);
+  std::vector<Input> in = asInputs(inputs);
+  std::vector<Output> out = asOutputs(outputs);
   double start = milliseconds();
   Session session =
       openSession(options.bundle, bundle, options.session.session());
@@ -208,23 +234,14 @@ static void measureWarm(const BenchOptions &options, const Bundle &bundle,
       {"open", {open}}, {"session", {created}}, {"first run", {first}}};
   runUntilSwitched(options, session, in, out, results);
   results.warm.push_back({"run", {}});
-  uint32_t operations = bundle.info().num_operations;
-  std::vector<uint64_t> times(operations);
-  std::vector<std::vector<double>> samples(operations);
-  if (options.profile)
-    session.setProfile(times.data());
   for (unsigned i = 0; i < options.warm; ++i) {
     start = milliseconds();
     runSession(options.bundle, session, in, out);
     results.warm.back().samples.push_back(milliseconds() - start);
-    for (uint32_t k = 0; options.profile && k < operations; ++k)
-      samples[k].push_back(double(times[k]));
   }
   results.warmPeak = peakMemory();
   if (options.profile && options.warm)
-    for (const std::vector<double> &layer : samples)
-      results.profile.push_back(
-          static_cast<uint64_t>(Statistics(layer).median));
+    results.profile = profileOf(options, bundle, in, out);
 }
 
 static void printStages(const std::vector<Stage> &stages) {

@@ -230,8 +230,8 @@ static void printClasses(const CommandLine &options, const Bundle &bundle,
 
 /// Each run of a session prepares a piece at least of what is for later ones.
 static void settle(const CommandLine &options, Session &session,
-                   const std::vector<nnv12_input> &in,
-                   const std::vector<nnv12_output> &out) {
+                   const std::vector<Input> &in,
+                   const std::vector<Output> &out) {
   static constexpr unsigned mostRuns = 100000;
   for (unsigned i = 0; i < mostRuns; ++i) {
     nnv12_session_info info = session.info();
@@ -266,8 +266,8 @@ int main(int argc, char **argv) {
       loadInputs(options.bundle, bundle, options.input, options.expect);
   checkOutputs(options, bundle);
   std::vector<Tensor> outputs = makeOutputs(bundle);
-  std::vector<nnv12_input> in = asInputs(inputs);
-  std::vector<nnv12_output> out = asOutputs(outputs);
+  std::vector<Input> in = asInputs(inputs);
+  std::vector<Output> out = asOutputs(outputs);
   if (!options.labels.empty() && outputs.empty())
     fail(options.bundle + ": outputs: found none, expected one for --labels");
   uint64_t loaded = nanoseconds(), ran = 0;
@@ -303,15 +303,14 @@ int main(int argc, char **argv) {
     writeText(options.trace, recorder->json(bundle));
   }
   if (options.profile) {
-    if (!session)
-      session = std::make_unique<Session>(
-          openSession(options.bundle, bundle, options.session.session()));
-    std::vector<uint64_t> times(bundle.info().num_operations);
+    // Of the second run, which does not wait for weights.
+    TraceRecorder runs(bundle, 2);
+    session = std::make_unique<Session>(openSession(
+        options.bundle, bundle, options.session.session(runs.trace())));
     session->run(in, out);
-    session->setProfile(times.data());
     session->run(in, out);
-    session->setProfile(nullptr);
-    printProfile(bundle, times);
+    session.reset();
+    printProfile(bundle, runs.runs(bundle.info().num_operations).back());
   }
   finishOutput();
   return good ? 0 : 1;

@@ -111,17 +111,18 @@ Kernels::Kernels(const std::string &path)
 }
 
 static Session makeSession(const std::string &path, const Bundle &bundle,
-                           unsigned threads) {
-  return tools::openSession(path, bundle, threads);
+                           unsigned threads, nnv12_trace *trace) {
+  SessionOptions options;
+  options.threads = threads;
+  options.trace = trace;
+  return tools::openSession(path, bundle, options);
 }
 
 Kernels::Runner::Runner(Kernels &kernels, unsigned threads)
-    : kernels(kernels),
-      session(makeSession(kernels.path_, kernels.bundle, threads)),
-      nanoseconds(kernels.bundle.info().num_operations),
-      times(kernels.features_.size()) {
-  session.setProfile(nanoseconds.data());
-}
+    : kernels(kernels), recorder(kernels.bundle, 1),
+      session(makeSession(kernels.path_, kernels.bundle, threads,
+                          recorder.trace())),
+      times(kernels.features_.size()) {}
 
 const std::vector<double> &Kernels::Runner::run() {
   // A bundle of few kernels would find its weights where it left them in the
@@ -130,17 +131,19 @@ const std::vector<double> &Kernels::Runner::run() {
   for (size_t i = 0; i < kernels.weights.size(); i += 64)
     sum += *reinterpret_cast<volatile uint8_t *>(kernels.weights.data() + i);
   (void)sum;
-  const nnv12_input in[] = {
-      {kernels.weights.data(), kernels.weights.size()},
-      {kernels.activations.data(), kernels.activations.size()},
-      {kernels.integers.data(), kernels.integers.size()}};
-  const nnv12_output out[] = {{kernels.sink.data(), kernels.sink.size()},
-                              {kernels.fresh.data(), kernels.fresh.size()}};
+  const Input in[] = {{kernels.weights.data(), kernels.weights.size()},
+                      {kernels.activations.data(), kernels.activations.size()},
+                      {kernels.integers.data(), kernels.integers.size()}};
+  const Output out[] = {{kernels.sink.data(), kernels.sink.size()},
+                        {kernels.fresh.data(), kernels.fresh.size()}};
+  recorder.clear();
   try {
     session.run(in, 3, out, 2);
   } catch (const Error &error) {
     fail(kernels.path_ + ": " + error.what());
   }
+  std::vector<uint64_t> nanoseconds =
+      recorder.runs(kernels.bundle.info().num_operations).back();
   for (size_t i = 0; i < times.size(); ++i)
     times[i] = double(nanoseconds[kernels.operations[i]]) * 1e-6;
   return times;

@@ -4,6 +4,7 @@
 
 #include "compiler/device/CostModel.h"
 #include "runtime/include/nnv12.hpp"
+#include "tools/common/TraceWriter.h"
 
 #include <functional>
 #include <memory>
@@ -58,8 +59,8 @@ public:
 
   private:
     Kernels &kernels;
+    tools::TraceRecorder recorder;
     Session session;
-    std::vector<uint64_t> nanoseconds;
     std::vector<double> times;
   };
 

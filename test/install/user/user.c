@@ -3,8 +3,8 @@
 
 int main(int argc, char **argv) {
   float x[48] = {1}, y[48] = {0};
-  nnv12_input in = {x, sizeof x};
-  nnv12_output out = {y, sizeof y};
+  nnv12_input in = NNV12_INPUT(x, sizeof x);
+  nnv12_output out = NNV12_OUTPUT(y, sizeof y);
   nnv12_bundle *bundle;
   nnv12_session *session;
   nnv12_error error;

@@ -90,8 +90,8 @@ protected:
 
   nnv12_status run(Session &session, nnv12_error &error) {
     std::vector<float> x(sample->elements()), y(sample->elements());
-    nnv12_input in = {x.data(), x.size() * 4};
-    nnv12_output out = {y.data(), y.size() * 4};
+    nnv12_input in = NNV12_INPUT(x.data(), x.size() * 4);
+    nnv12_output out = NNV12_OUTPUT(y.data(), y.size() * 4);
     return nnv12_session_run(session.get(), &in, 1, &out, 1, &error);
   }
 

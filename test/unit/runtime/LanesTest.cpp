@@ -95,8 +95,8 @@ protected:
   nnv12_error runError(Session &session) {
     size_t n = sample->elements();
     std::vector<float> x(n), y(n);
-    nnv12_input in = {x.data(), n * 4};
-    nnv12_output out = {y.data(), n * 4};
+    nnv12_input in = NNV12_INPUT(x.data(), n * 4);
+    nnv12_output out = NNV12_OUTPUT(y.data(), n * 4);
     nnv12_error error = {};
     EXPECT_NE(nnv12_session_run(session.get(), &in, 1, &out, 1, &error),
               NNV12_OK);
@@ -316,7 +316,8 @@ TEST_F(LanesTest, WithoutStealing) {
     Bundle bundle(path);
     for (uint32_t preparing : {0u, 1u, none}) {
       std::vector<nnv12_trace_event> events(1000);
-      nnv12_trace trace = {events.data(), uint32_t(events.size()), 0, 0};
+      nnv12_trace trace =
+          NNV12_TRACE_INIT(events.data(), uint32_t(events.size()));
       SessionOptions own = options(1, preparing);
       own.noStealing = true;
       own.trace = &trace;
@@ -376,20 +377,10 @@ TEST_F(LanesTest, DamagedFrame) {
   }
 }
 
-TEST_F(LanesTest, Profile) {
-  Bundle bundle(path);
-  Session session(bundle, options(1));
-  std::vector<uint64_t> times(bundle.info().num_operations, ~0ull);
-  session.setProfile(times.data());
-  EXPECT_TRUE(runs(session, 1, false));
-  for (uint64_t time : times)
-    EXPECT_NE(time, ~0ull);
-}
-
 TEST_F(LanesTest, Trace) {
   Bundle bundle(path);
   std::vector<nnv12_trace_event> events(1000);
-  nnv12_trace trace = {events.data(), uint32_t(events.size()), 0, 0};
+  nnv12_trace trace = NNV12_TRACE_INIT(events.data(), uint32_t(events.size()));
   {
     SessionOptions traced = options(1);
     traced.trace = &trace;
@@ -427,7 +418,7 @@ TEST_F(LanesTest, Trace) {
 TEST_F(LanesTest, TraceWithoutRoom) {
   Bundle bundle(path);
   nnv12_trace_event event;
-  nnv12_trace trace = {&event, 1, 0, 0};
+  nnv12_trace trace = NNV12_TRACE_INIT(&event, 1);
   {
     SessionOptions traced = options(2);
     traced.trace = &trace;
@@ -441,10 +432,51 @@ TEST_F(LanesTest, TraceWithoutRoom) {
 TEST_F(LanesTest, WrongOptions) {
   Bundle bundle(path);
   EXPECT_THROW(Session(bundle, options(1, 0, nnv12_mode(3))), Error);
-  nnv12_trace trace = {nullptr, 5, 0, 0};
+  nnv12_trace trace = NNV12_TRACE_INIT(nullptr, 5);
   SessionOptions traced = options(1);
   traced.trace = &trace;
   EXPECT_THROW(Session(bundle, traced), Error);
+  nnv12_trace_event event;
+  trace = NNV12_TRACE_INIT(&event, 1);
+  trace.struct_size = 0;
+  EXPECT_THROW(Session(bundle, traced), Error);
+  trace = NNV12_TRACE_INIT(&event, 1);
+  trace.event_size = 8;
+  EXPECT_THROW(Session(bundle, traced), Error);
+}
+
+/// What a newer header has at the end of its structs is left alone, and stepped
+/// over.
+TEST_F(LanesTest, NewerCallersKnowMoreOfAStruct) {
+  struct NewerEvent {
+    nnv12_trace_event known;
+    uint64_t added;
+  };
+  struct NewerTrace {
+    nnv12_trace known;
+    uint64_t added;
+  };
+  std::vector<NewerEvent> events(1000);
+  for (NewerEvent &event : events)
+    event.added = 7;
+  NewerTrace trace = {};
+  trace.known.struct_size = sizeof trace;
+  trace.known.event_size = sizeof(NewerEvent);
+  trace.known.events = &events[0].known;
+  trace.known.capacity = 1000;
+  Bundle bundle(path);
+  {
+    SessionOptions traced = options(1);
+    traced.trace = &trace.known;
+    Session session(bundle, traced);
+    EXPECT_TRUE(runs(session, 1, false));
+  }
+  ASSERT_GT(trace.known.count, 5u);
+  for (uint32_t i = 0; i < trace.known.count; ++i) {
+    EXPECT_LE(events[i].known.start_ns, events[i].known.end_ns);
+    EXPECT_NE(events[i].known.start_ns, 0u);
+    EXPECT_EQ(events[i].added, 7u);
+  }
 }
 
 /// A plan runs without the threads that it was made for.

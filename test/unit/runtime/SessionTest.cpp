@@ -197,8 +197,8 @@ TEST_F(SessionTest, OneSessionRunsOneAtATime) {
   for (int t = 0; t < 3; ++t)
     users.emplace_back([&] {
       std::vector<float> x(sample->elements()), y(x.size());
-      nnv12_input in = {x.data(), x.size() * 4};
-      nnv12_output out = {y.data(), y.size() * 4};
+      nnv12_input in = NNV12_INPUT(x.data(), x.size() * 4);
+      nnv12_output out = NNV12_OUTPUT(y.data(), y.size() * 4);
       for (int i = 0; i < 100; ++i) {
         nnv12_status status =
             nnv12_session_run(session.get(), &in, 1, &out, 1, nullptr);
@@ -212,18 +212,58 @@ TEST_F(SessionTest, OneSessionRunsOneAtATime) {
   EXPECT_GT(ok, 0);
 }
 
-TEST_F(SessionTest, Profile) {
+/// Of a session with nothing to prepare, events may be read and forgotten
+/// between runs.
+TEST_F(SessionTest, TraceBetweenRuns) {
+  Bundle bundle(path);
+  std::vector<nnv12_trace_event> events(3);
+  nnv12_trace trace = NNV12_TRACE_INIT(events.data(), 3);
+  SessionOptions options = threads(2);
+  options.trace = &trace;
+  Session session(bundle, options);
+  for (int run = 0; run < 3; ++run) {
+    EXPECT_TRUE(runs(session, 1));
+    ASSERT_EQ(trace.count, 3u);
+    for (uint32_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(events[i].index, i);
+      EXPECT_EQ(events[i].stage, uint32_t(NNV12_EXECUTE));
+      EXPECT_LE(events[i].start_ns, events[i].end_ns);
+    }
+    EXPECT_EQ(trace.dropped, 0u);
+    trace.count = 0;
+  }
+  trace.count = 3;
+  EXPECT_TRUE(runs(session, 1));
+  EXPECT_EQ(trace.dropped, 3u);
+}
+
+/// A newer header's buffers have more behind what is known here.
+TEST_F(SessionTest, NewerCallersKnowMoreOfABuffer) {
+  struct NewerInput {
+    nnv12_input known;
+    uint64_t added;
+  };
   Bundle bundle(path);
   Session session(bundle, threads(1));
-  std::vector<uint64_t> times(3, ~0ull);
-  session.setProfile(times.data());
-  EXPECT_TRUE(runs(session, 1));
-  for (uint64_t time : times)
-    EXPECT_NE(time, ~0ull);
-  session.setProfile(nullptr);
-  times.assign(3, 7);
-  EXPECT_TRUE(runs(session, 1));
-  EXPECT_EQ(times[0], 7u);
+  size_t n = sample->elements();
+  std::vector<float> x(n, 2), y(n);
+  NewerInput in = {NNV12_INPUT(x.data(), n * 4), ~0ull};
+  in.known.struct_size = sizeof in;
+  nnv12_output out = NNV12_OUTPUT(y.data(), n * 4);
+  EXPECT_EQ(nnv12_session_run(session.get(), &in.known, 1, &out, 1, nullptr),
+            NNV12_OK);
+  for (size_t i = 0; i < n; ++i)
+    EXPECT_EQ(y[i], sample->expected(i, 2));
+  nnv12_error error;
+  in.known.struct_size = 0;
+  EXPECT_EQ(nnv12_session_run(session.get(), &in.known, 1, &out, 1, &error),
+            NNV12_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message, "inputs: struct_size: found 0, expected 24");
+  in.known.struct_size = sizeof in;
+  out.struct_size = 25;
+  EXPECT_EQ(nnv12_session_run(session.get(), &in.known, 1, &out, 1, &error),
+            NNV12_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message, "outputs: struct_size: found 25, expected 24");
 }
 
 #if defined(__x86_64__)
@@ -245,8 +285,7 @@ TEST_F(SessionTest, WrongBuffers) {
   Session session(bundle, threads(1));
   std::vector<float> x(sample->elements() + 1), y(sample->elements());
   size_t size = sample->elements() * 4;
-  auto message = [&](nnv12_input in, uint32_t numIn, nnv12_output out,
-                     uint32_t numOut) {
+  auto message = [&](Input in, uint32_t numIn, Output out, uint32_t numOut) {
     nnv12_error error = {};
     EXPECT_EQ(
         nnv12_session_run(session.get(), &in, numIn, &out, numOut, &error),

@@ -220,5 +220,4 @@ TEST_F(TrustTest, AskingNothingOfNothing) {
             NNV12_INVALID_ARGUMENT);
   EXPECT_EQ(nnv12_session_threads(nullptr), 0u);
   nnv12_session_get_info(nullptr, &session);
-  nnv12_session_set_profile(nullptr, nullptr);
 }
