@@ -9,6 +9,7 @@
 
 /// glibc 2.33's: four registers of a leaf of cpuid, and more. Weak: null in
 /// other C libraries and in static programs.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the C library's own name
 extern "C" const unsigned *__x86_get_cpuid_feature_leaf(unsigned index)
     __attribute__((weak));
 #elif defined(__aarch64__)

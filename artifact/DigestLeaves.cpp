@@ -31,8 +31,8 @@ static constexpr uint8_t sigma[12][16] = {
 #define BY_SHIFTS(x, n) ((x) >> (n) | (x) << (64 - (n)))
 #define BYTE(i, n) ((i) / 8 * 8 + ((i) + (n) / 8) % 8)
 #define WORD(i, n)                                                             \
-  BYTE(i, n), BYTE(i + 1, n), BYTE(i + 2, n), BYTE(i + 3, n), BYTE(i + 4, n),  \
-      BYTE(i + 5, n), BYTE(i + 6, n), BYTE(i + 7, n)
+  BYTE(i, n), BYTE((i) + 1, n), BYTE((i) + 2, n), BYTE((i) + 3, n),            \
+      BYTE((i) + 4, n), BYTE((i) + 5, n), BYTE((i) + 6, n), BYTE((i) + 7, n)
 #define SHUFFLE(x, ...)                                                        \
   ((Vector)__builtin_shufflevector((Bytes)(x), (Bytes)(x), __VA_ARGS__))
 

@@ -46,7 +46,7 @@ void nnv12::buildLayoutPipeline(OpPassManager &pm) {
 
 void nnv12::buildPlanPipeline(OpPassManager &pm,
                               const PlanPipelineOptions &options,
-                              SharedProfile costs) {
+                              const SharedProfile &costs) {
   SelectRoutinesOptions select;
   select.target = options.target;
   select.profile = options.profile;

@@ -36,7 +36,7 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
 /// `costs`, if not null, stand in for option `profile`.
 void buildPlanPipeline(mlir::OpPassManager &pm,
                        const PlanPipelineOptions &options,
-                       SharedProfile costs = nullptr);
+                       const SharedProfile &costs = nullptr);
 
 /// Registers the pipelines with mlir-opt style tools.
 void registerPipelines();

@@ -36,7 +36,7 @@ static bool loadFunctions() {
       continue;
     auto find = [&](const char *symbol, auto &function) {
       void *address = dlsym(library, symbol);
-      memcpy(&function, &address, sizeof function);
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(address);
       return address != nullptr;
     };
     if (find("ZSTD_createDCtx", zstd.createContext) &&

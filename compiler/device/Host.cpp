@@ -30,7 +30,7 @@ std::string hostIdentity() {
       parts.insert(implementer + "/" + value);
   }
   for (const std::string &part : parts)
-    model += (model.empty() ? "" : " + ") + part;
+    model.append(model.empty() ? "" : " + ").append(part);
   if (model.empty())
     model = "unknown CPU";
   return model + " x " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN));

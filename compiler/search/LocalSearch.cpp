@@ -262,7 +262,7 @@ void LocalSearch::improve(const std::vector<std::vector<unsigned>> &usable,
     case 4:
       newPlace(a, i);
       break;
-    case 5:
+    default:
       std::swap(a.lane[i], a.lane[j]);
       a.key[i] = i;
       a.key[j] = j;

@@ -198,7 +198,7 @@ void nnv12::printSummary(func::FuncOp main, plan::ProgramOp program,
   os << "\n";
   SmallVector<plan::LaneOp> lanes = program.lanes();
   if (!lanes.empty()) {
-    std::string stages, places;
+    std::string stages;
     auto ops = [&](auto kind) {
       return llvm::range_size(program.getBody().getOps<decltype(kind)>());
     };

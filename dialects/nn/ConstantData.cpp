@@ -196,7 +196,7 @@ std::optional<double> ConstantData::splat() const {
   size_t elementSize = storageElementSize(type_.getElementType());
   for (int64_t i = 1; i < size_ && !isSplat_; ++i)
     if (std::memcmp(bytes_.data(), bytes_.data() + i * elementSize,
-                    elementSize))
+                    elementSize) != 0)
       return std::nullopt;
   return asDouble(0);
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <spawn.h>
@@ -213,10 +214,11 @@ uint64_t peakMemory() {
   if (!file)
     return 0;
   char line[256];
+  static constexpr char field[] = "VmHWM:";
   unsigned long long kilobytes = 0;
-  while (fgets(line, sizeof line, file))
-    if (sscanf(line, "VmHWM: %llu", &kilobytes) == 1)
-      break;
+  while (kilobytes == 0 && fgets(line, sizeof line, file))
+    if (strncmp(line, field, sizeof field - 1) == 0)
+      kilobytes = strtoull(line + sizeof field - 1, nullptr, 10);
   fclose(file);
   return kilobytes * 1024;
 }

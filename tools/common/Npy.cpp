@@ -110,8 +110,9 @@ static std::string parseType(const std::string &header, nnv12_type expected,
 static std::string parseShape(const std::string &header,
                               std::vector<int64_t> &shape) {
   const char *value = valueOf(header, "shape");
-  if (!value || *value++ != '(')
+  if (!value || *value != '(')
     return "shape: not found";
+  ++value;
   uint64_t elements = 1;
   for (;;) {
     value += strspn(value, " ,");
@@ -160,9 +161,8 @@ static std::string checkRange(const Tensor &tensor, const std::string &code) {
   if (!small.bits || code == "V1")
     return {};
   for (size_t i = 0; i < tensor.data.size(); ++i) {
-    int value = tensor.data.data()[i];
-    if (code == "i1")
-      value = static_cast<int8_t>(value);
+    uint8_t byte = tensor.data.data()[i];
+    int value = code == "i1" && byte >= 128 ? byte - 256 : byte;
     if (value < small.low || value > small.high)
       return "data: found " + std::to_string(value) + ", expected " +
              std::to_string(small.low) + " to " + std::to_string(small.high) +
@@ -208,7 +208,8 @@ static std::string readTensor(Reader file, nnv12_type expected,
   if (!error.empty())
     return error;
   const char *order = valueOf(header, "fortran_order");
-  if (!order || (strncmp(order, "True", 4) && strncmp(order, "False", 5)))
+  if (!order ||
+      (strncmp(order, "True", 4) != 0 && strncmp(order, "False", 5) != 0))
     return "fortran_order: not found";
 
   // Ask how much there is before allocating what the header claims.

@@ -40,7 +40,7 @@ void Options::add(const char *name, std::string meta, std::string help,
   std::string flag = dashed(name);
   parser->app
       .add_option(flag,
-                  [flag, set](const CLI::results_t &values) {
+                  [flag, set = std::move(set)](const CLI::results_t &values) {
                     for (const std::string &value : values) {
                       std::string expected = set(value);
                       if (!expected.empty())
@@ -125,7 +125,7 @@ void Options::reals(const char *name, const char *meta,
   });
 }
 
-void Options::choice(const char *name, std::vector<const char *> choices,
+void Options::choice(const char *name, const std::vector<const char *> &choices,
                      std::string &value, const char *help) {
   assert(std::any_of(choices.begin(), choices.end(),
                      [&](const char *choice) { return value == choice; }) &&

@@ -38,7 +38,7 @@ public:
   void reals(const char *name, const char *meta, std::vector<double> &value,
              const char *help);
   /// One of `choices`.
-  void choice(const char *name, std::vector<const char *> choices,
+  void choice(const char *name, const std::vector<const char *> &choices,
               std::string &value, const char *help);
   /// The one argument without a dash. Required.
   void positional(const char *meta, std::string &value);

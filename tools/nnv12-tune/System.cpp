@@ -346,7 +346,7 @@ static std::vector<uint8_t> compress(const std::vector<uint8_t> &bytes) {
   void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
   auto find = [&](const char *name, auto &function) {
     void *address = library ? dlsym(library, name) : nullptr;
-    memcpy(&function, &address, sizeof function);
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(address);
     return address != nullptr;
   };
   std::vector<uint8_t> frame;

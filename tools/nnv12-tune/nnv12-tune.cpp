@@ -284,15 +284,16 @@ int main(int argc, char **argv) {
       fail(path + ": found kernels for " + bundles.back().target() +
            ", expected " + target + " as in " + options.bundles[0]);
   }
-  for (const Kernels &kernels : bundles)
-    if (kernels.revision() != bundles[0].revision())
-      fail(kernels.path() + ": found code of revision '" + kernels.revision() +
-           "', expected '" + bundles[0].revision() + "' as in " +
-           options.bundles[0]);
-    else if (kernels.tune() != bundles[0].tune())
-      fail(kernels.path() + ": found code tuned for '" + kernels.tune() +
-           "', expected '" + bundles[0].tune() + "' as in " +
-           options.bundles[0]);
+  for (const Kernels &kernels : bundles) {
+    auto expectSame = [&](const char *what, const std::string &found,
+                          const std::string &expected) {
+      if (found != expected)
+        fail(kernels.path() + ": found code " + what + " '" + found +
+             "', expected '" + expected + "' as in " + options.bundles[0]);
+    };
+    expectSame("of revision", kernels.revision(), bundles[0].revision());
+    expectSame("tuned for", kernels.tune(), bundles[0].tune());
+  }
   checkOutput(options.output);
   device::DeviceProfile profile;
   if (!options.base.empty()) {

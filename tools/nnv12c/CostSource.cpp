@@ -84,7 +84,8 @@ static FailureOr<Costs> givenCosts(const CompileOptions &options,
 /// Without --storage-mbps.
 static FailureOr<Costs> storedCosts(const CompileOptions &options,
                                     const codegen::Target &target,
-                                    SharedProfile given, func::FuncOp main) {
+                                    const SharedProfile &given,
+                                    func::FuncOp main) {
   if (given && given->architecture == target.architecture)
     return givenCosts(options, target, *given, main);
   auto host = codegen::Target::byName("host");
@@ -107,8 +108,9 @@ static FailureOr<Costs> storedCosts(const CompileOptions &options,
 
 FailureOr<Costs> nnv12::resolveCosts(const CompileOptions &options,
                                      const codegen::Target &target,
-                                     SharedProfile given, func::FuncOp main) {
-  auto costs = storedCosts(options, target, std::move(given), main);
+                                     const SharedProfile &given,
+                                     func::FuncOp main) {
+  auto costs = storedCosts(options, target, given, main);
   if (failed(costs) || options.storageMBps <= 0)
     return costs;
   auto profile = std::make_shared<device::DeviceProfile>(*costs->profile);

@@ -35,7 +35,7 @@ struct Costs {
 /// the built-in ones. Fails with a diagnostic.
 mlir::FailureOr<Costs>
 resolveCosts(const CompileOptions &options, const codegen::Target &target,
-             std::shared_ptr<const device::DeviceProfile> given,
+             const std::shared_ptr<const device::DeviceProfile> &given,
              mlir::func::FuncOp main);
 
 } // namespace nnv12

@@ -62,9 +62,11 @@ void nnv12::handleOutOfMemory(llvm::StringRef model) {
 // process. Sanitizers have their own.
 #if defined(__GLIBC__) && !defined(NNV12_SANITIZED)
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier): the C library's own names
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
+// NOLINTEND(bugprone-reserved-identifier)
 
 static void *checked(void *memory, bool isEmpty) {
   if (!memory && !isEmpty && isInstalled)

@@ -187,7 +187,7 @@ Value BuilderBase::fma(Value x, Value y, Value z) {
 // Control
 //===----------------------------------------------------------------------===//
 
-Values BuilderBase::loop(Index lo, Index hi, Index step, Values init,
+Values BuilderBase::loop(Index lo, Index hi, Index step, const Values &init,
                          llvm::function_ref<Values(Value, ValueRange)> body) {
   assert((!step.isConstant() || step.constant > 0) && "the loop ends");
   auto op = scf::ForOp::create(b, val(lo), val(hi), val(step), init);

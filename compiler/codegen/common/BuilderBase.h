@@ -64,7 +64,7 @@ public:
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
 
   /// for (i = lo; i < hi; i += step) with carried values; returns their last.
-  Values loop(Index lo, Index hi, Index step, Values init,
+  Values loop(Index lo, Index hi, Index step, const Values &init,
               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
   void loop(Index lo, Index hi, Index step,
             llvm::function_ref<void(mlir::Value)> body);

@@ -177,7 +177,7 @@ Value ElementEmitter::choose(Value condition, Type type,
 }
 
 Values
-ElementEmitter::loop(Index lo, Index hi, Index step, Values init,
+ElementEmitter::loop(Index lo, Index hi, Index step, const Values &init,
                      llvm::function_ref<Values(Value, ValueRange)> body) {
   double times = 8;
   if (lo.isConstant() && hi.isConstant() && step.isConstant())
@@ -188,7 +188,7 @@ ElementEmitter::loop(Index lo, Index hi, Index step, Values init,
 }
 
 Values ElementEmitter::accumulate(
-    ArrayRef<int64_t> extents, Values init,
+    ArrayRef<int64_t> extents, const Values &init,
     llvm::function_ref<Values(ArrayRef<Coord>, ValueRange)> body) {
   Coords index;
   std::function<Values(size_t, Values)> nest = [&](size_t depth,

@@ -69,10 +69,10 @@ public:
                      llvm::function_ref<mlir::Value()> otherwise);
   /// A nest of loops over `extents`, outermost first, with carried values.
   Values accumulate(
-      llvm::ArrayRef<int64_t> extents, Values init,
+      llvm::ArrayRef<int64_t> extents, const Values &init,
       llvm::function_ref<Values(llvm::ArrayRef<Coord>, mlir::ValueRange)> body);
   /// One loop from lo to hi with carried values.
-  Values loop(Index lo, Index hi, Index step, Values init,
+  Values loop(Index lo, Index hi, Index step, const Values &init,
               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
   /// A vector of all lanes folded to a scalar, pairwise.
   mlir::Value

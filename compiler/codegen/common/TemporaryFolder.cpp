@@ -30,7 +30,7 @@ TemporaryFolder::~TemporaryFolder() {
       next->previous = previous;
   }
   if (!error)
-    llvm::sys::fs::remove_directories(path);
+    (void)llvm::sys::fs::remove_directories(path);
 }
 
 std::string TemporaryFolder::file(llvm::StringRef name) const {
@@ -43,5 +43,5 @@ void TemporaryFolder::removeAll() {
   std::lock_guard lock(mutex);
   for (TemporaryFolder *folder = first; folder; folder = folder->next)
     if (!folder->error)
-      llvm::sys::fs::remove_directories(folder->path);
+      (void)llvm::sys::fs::remove_directories(folder->path);
 }

@@ -96,8 +96,8 @@ Value titleAddress(ImplicitLocOpBuilder &b, ModuleOp module,
     memref::GlobalOp::create(b, symbol, b.getStringAttr("private"), type, data,
                              /*constant=*/true, b.getI64IntegerAttr(1));
   }
-  Value text_ = memref::GetGlobalOp::create(b, type, symbol);
-  return memref::ExtractAlignedPointerAsIndexOp::create(b, text_);
+  Value global = memref::GetGlobalOp::create(b, type, symbol);
+  return memref::ExtractAlignedPointerAsIndexOp::create(b, global);
 }
 
 /// A kernel's own operands: their sizes are constants.

@@ -13,6 +13,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -268,7 +269,7 @@ KernelEmitter::Shape KernelEmitter::shapeOf(const Box &box) const {
   s.grid = UnitGrid(rowExtents, rowWork);
   if (rowWork > tileWork) {
     s.chunks =
-        std::min<int64_t>(s.innerSteps, int64_t(rowWork / tileWork + 0.5));
+        std::min<int64_t>(s.innerSteps, std::llround(rowWork / tileWork));
     s.chunks = std::max<int64_t>(s.chunks, 1);
     s.chunk = (s.innerSteps + s.chunks - 1) / s.chunks;
     s.chunks = (s.innerSteps + s.chunk - 1) / s.chunk;

@@ -170,7 +170,7 @@ std::string Table::cell(const Sample &sample) {
   for (const Routine *routine : matching) {
     std::string name = shortName(*routine);
     if (routine == preferred)
-      name = "**" + name + "**";
+      name.insert(0, "**").append("**");
     (llvm::is_contained(agreeing, routine) ? candidates : others)
         .push_back(name);
   }

@@ -86,7 +86,7 @@ static void recurrent(Node &n, const Cell &cell) {
     x = n.transpose(x, {1, 0, 2});
   int64_t steps = n.dim(x, 0), batch = n.dim(x, 1), inputs = n.dim(x, 2);
   int64_t hidden = n.dim(r, 2), gates = cell.gates;
-  auto expect = [&](Value v, const char *what, Ints shape) {
+  auto expect = [&](Value v, const char *what, const Ints &shape) {
     if (v && n.shape(v) != shape)
       n.fail(Twine(what) + " " + str(n.shape(v)), str(shape));
   };
