@@ -47,24 +47,6 @@ Encoded nnv12::encode(const void *data, uint64_t size, unsigned elementSize) {
   return planes.bytes.size() < plain.bytes.size() ? planes : plain;
 }
 
-bool nnv12::decode(const Encoded &encoded, void *data, uint64_t size) {
-  std::vector<char> joined(size);
-  if (ZSTD_getFrameContentSize(encoded.bytes.data(), encoded.bytes.size()) !=
-      size)
-    return false;
-  size_t got = ZSTD_decompress(joined.data(), size, encoded.bytes.data(),
-                               encoded.bytes.size());
-  if (ZSTD_isError(got) || got != size || !encoded.planes ||
-      size % encoded.planes)
-    return false;
-  char *target = static_cast<char *>(data);
-  uint64_t count = size / encoded.planes;
-  for (unsigned b = 0; b < encoded.planes; ++b)
-    for (uint64_t i = 0; i < count; ++i)
-      target[i * encoded.planes + b] = joined[b * count + i];
-  return true;
-}
-
 Estimate nnv12::estimate(const void *data, uint64_t size,
                          unsigned elementSize) {
   if (!size)

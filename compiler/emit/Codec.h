@@ -27,10 +27,6 @@ struct Encoded {
 /// out.
 Encoded encode(const void *data, uint64_t size, unsigned elementSize);
 
-/// The inverse, for tests and tools: false if `encoded` is no frame of `size`
-/// bytes.
-bool decode(const Encoded &encoded, void *data, uint64_t size);
-
 /// estimate() looks at so many pieces, each half as large as one of zstd's
 /// blocks: its tables weigh little more than in the whole. Larger ones, or
 /// more, take as much longer.

@@ -113,10 +113,6 @@ std::optional<Schedule> scheduleAt(const Problem &problem, const Choice &choice,
 /// schedules them; then, if asked for, local search over everything.
 Plan plan(const Problem &problem, const Options &options = {});
 
-/// The best plan there is, by trying all. For problems with few layers: the
-/// tests' oracle.
-Plan exactPlan(const Problem &problem);
-
 /// A time before which no plan can finish. Bound.cpp derives it.
 double lowerBound(const Problem &problem);
 

@@ -16,7 +16,7 @@
 // which the verifier holds against the rules.
 // CHECK: plan.program "x86-64-v4" threads(2) cold({{[1-9][0-9]*}}) warm({{[1-9][0-9]*}})
 // One layer is compressed: libzstd is loaded before, and a lane has its thread started.
-// CHECK: %[[E0:.*]] = plan.execute 0 {{.*}}end = {{[1-9][0-9]*}} : i64, start = 752000 : i64
+// CHECK: %[[E0:.*]] = plan.execute 0 {{.*}}end = {{[1-9][0-9]*}} : i64, start = {{[1-9][0-9]*}} : i64
 // CHECK: %[[E1:.*]] = plan.execute 1
 // CHECK: %[[E2:.*]] = plan.execute 2
 // CHECK: %[[T2:.*]] = plan.transform 2

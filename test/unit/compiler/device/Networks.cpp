@@ -80,10 +80,26 @@ const NcnnKernel kernels[] = {
      false},
     {"general", [](const Conv &) { return true; }, false, false},
 };
+
+/// What NNV12's Table 2 says of ncnn's kernels, on four threads with a speed-up
+/// of 3.7. docs/phones.md derives each figure.
+const std::pair<const char *, Efficiency> efficiencies[] = {
+    {"ncnn.winograd-pack4", {0.3531, 0.8, 2}},
+    {"ncnn.sgemm-pack4", {0.5701, 0.8, 2}},
+    {"ncnn.pack4", {0.2491, 0.8, 2}},
+    {"ncnn.winograd", {0.3122, 0.8, 2}},
+    {"ncnn.3x3s1", {0.5793, 0.8, 2}},
+    {"ncnn.general", {0.0533, 0.8, 2}},
+    {"ncnn-transform.winograd-pack4", {1, 0.0357, 2}},
+    {"ncnn-transform.sgemm-pack4", {1, 0.1522, 2}},
+    {"ncnn-transform.pack4", {1, 0.1515, 2}},
+    {"ncnn-transform.winograd", {1, 0.0208, 2}},
+};
 } // namespace
 
 search::Problem ncnnProblem(const std::vector<Conv> &network,
-                            const DeviceProfile &profile, unsigned threads) {
+                            DeviceProfile profile, unsigned threads) {
+  profile.efficiency.insert(std::begin(efficiencies), std::end(efficiencies));
   search::Problem problem;
   problem.device = searchDevice(profile, threads);
   double activations = 0;

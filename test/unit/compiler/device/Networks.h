@@ -23,10 +23,9 @@ std::vector<Conv> googlenet();
 std::vector<Conv> table2Layer();
 
 /// The layers with ncnn's kernels as candidates, as in NNV12's Table 2, each
-/// with its weights raw and, where it has a transform, transformed. Costs by
-/// the profile's efficiencies "ncnn.*" and "ncnn-transform.*".
+/// with its weights raw and, where it has a transform, transformed.
 search::Problem ncnnProblem(const std::vector<Conv> &network,
-                            const DeviceProfile &profile, unsigned threads);
+                            DeviceProfile profile, unsigned threads);
 
 } // namespace nnv12::device
 

@@ -23,23 +23,6 @@ TEST(Phone, shippedProfilesAreValid) {
   }
 }
 
-TEST(Phone, figure6Ratios) {
-  DeviceProfile p = shippedProfile("meizu-16t");
-  KernelFeatures execute = {"ncnn.sgemm-pack4", "", 1e9, 1e5, 1000};
-  EXPECT_NEAR(littleCost(p, execute).milliseconds /
-                  cost(p, execute, 1).milliseconds,
-              6, 0.02);
-  KernelFeatures transform = {"ncnn-transform.winograd-pack4", "", 0, 1e7,
-                              1000};
-  EXPECT_NEAR(littleCost(p, transform).milliseconds /
-                  cost(p, transform, 1).milliseconds,
-              3.8, 0.02);
-  double storage = 1e3 / p.readMBps; // ms a MB
-  EXPECT_NEAR((storage + p.mapLittleUsPerMB * 1e-3) /
-                  (storage + p.mapUsPerMB * 1e-3),
-              2, 0.02);
-}
-
 TEST(Phone, eachPartHelps) {
   for (const auto &[name, text] : shippedProfiles())
     for (const char *model : {"ResNet-50", "GoogLeNet"}) {

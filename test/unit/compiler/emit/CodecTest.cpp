@@ -10,6 +10,7 @@
 #include <random>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <zstd.h>
 
 using namespace nnv12;
 
@@ -22,6 +23,25 @@ std::vector<float> weights(size_t count) {
   for (float &v : values)
     v = normal(random);
   return values;
+}
+
+/// The inverse of encode(): false if `encoded` is no frame of `size` bytes.
+bool decode(const Encoded &encoded, void *data, uint64_t size) {
+  std::vector<char> joined(size);
+  if (ZSTD_getFrameContentSize(encoded.bytes.data(), encoded.bytes.size()) !=
+      size)
+    return false;
+  size_t got = ZSTD_decompress(joined.data(), size, encoded.bytes.data(),
+                               encoded.bytes.size());
+  if (ZSTD_isError(got) || got != size || !encoded.planes ||
+      size % encoded.planes)
+    return false;
+  char *target = static_cast<char *>(data);
+  uint64_t count = size / encoded.planes;
+  for (unsigned b = 0; b < encoded.planes; ++b)
+    for (uint64_t i = 0; i < count; ++i)
+      target[i * encoded.planes + b] = joined[b * count + i];
+  return true;
 }
 
 bool comesBack(const void *data, uint64_t size, unsigned elementSize) {

@@ -1,5 +1,6 @@
 //===- PlanTest.cpp - Plans against the best there are --------------------===//
 
+#include "Exact.h"
 #include "RandomProblem.h"
 #include "compiler/search/Algorithm1.h"
 #include "compiler/search/Candidates.h"

@@ -1,7 +1,8 @@
 //===- Exact.cpp - The best plan by trying all ----------------------------===//
 
+#include "Exact.h"
+
 #include "compiler/search/Assignment.h"
-#include "compiler/search/Search.h"
 
 #include <algorithm>
 
