@@ -6,8 +6,8 @@
 
 namespace nnv12::search {
 
-/// The best plan there is, by trying all: the search's oracle. For problems with
-/// few layers.
+/// The best plan there is, by trying all: the search's oracle. For problems
+/// with few layers.
 Plan exactPlan(const Problem &problem);
 
 } // namespace nnv12::search
