@@ -12,8 +12,8 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 /// Tensors may share elements, but not so that a small file fills the memory.
-static constexpr uint64_t kSharedBytes = 64 << 20;
-static constexpr uint64_t kUsesOfAByte = 4;
+static constexpr uint64_t sharedBytes = 64 << 20;
+static constexpr uint64_t usesOfAByte = 4;
 
 std::unique_ptr<artifact::MappedFile>
 ExternalData::open(const std::string &location, LayerBuilder &b) {
@@ -81,7 +81,7 @@ ExternalData::Slice ExternalData::find(const onnx::TensorProto &tensor,
   // Each slice lies inside of the file: no sum overflows before it is refused.
   uint64_t &used = used_[location];
   used += bytes;
-  uint64_t limit = std::max(kSharedBytes, kUsesOfAByte * size);
+  uint64_t limit = std::max(sharedBytes, usesOfAByte * size);
   if (used > limit)
     return refuse(" for more than " + Twine(limit) + " bytes of tensors",
                   "tensors that share less of it");

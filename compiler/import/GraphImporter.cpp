@@ -15,7 +15,7 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 /// How deep control flow and functions may be nested.
-static constexpr unsigned kMaxDepth = 64;
+static constexpr unsigned maxDepth = 64;
 
 GraphImporter::GraphImporter(onnx::ModelProto &model, StringRef path,
                              const ImportOptions &options, MLIRContext &context)
@@ -66,9 +66,9 @@ LayerBuilder GraphImporter::reportNode(const onnx::NodeProto &proto,
 //===----------------------------------------------------------------------===//
 
 /// FunctionProto.attribute_proto (attributes with defaults, IR version 9).
-static constexpr int kAttributeProtoField = 11;
+static constexpr int attributeProtoField = 11;
 /// Which function of one name is meant (IR version 10).
-static constexpr int kFunctionOverloadField = 13, kNodeOverloadField = 8;
+static constexpr int functionOverloadField = 13, nodeOverloadField = 8;
 
 /// The bytes of each field with this number.
 template <typename Message>
@@ -117,9 +117,9 @@ bool GraphImporter::checkModel() {
     modelFrame_.opsets[canonicalDomain(set.domain())] = set.version();
   auto it = modelFrame_.opsets.find("");
   if (it != modelFrame_.opsets.end() &&
-      (it->second < 1 || it->second > kLatestOpset))
+      (it->second < 1 || it->second > latestOpset))
     return report().fail("operator set " + Twine(it->second) + " of ai.onnx",
-                         "1 to " + Twine(kLatestOpset)),
+                         "1 to " + Twine(latestOpset)),
            false;
   return true;
 }
@@ -309,7 +309,7 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
     auto fault = reportNode(proto, index);
     if (domain.empty())
       fault.fail("no operator set of ai.onnx imported",
-                 "one, up to " + Twine(kLatestOpset));
+                 "one, up to " + Twine(latestOpset));
     else
       fault.fail("domain '" + domain + "', which the model does not import",
                  "an imported one");
@@ -349,8 +349,8 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
             opset->second, nodeLoc(proto, index), nodePrefix(proto, index));
   llvm::SaveAndRestore scopeHere(current_, const_cast<const Scope *>(&scope));
   llvm::SaveAndRestore frameHere(currentFrame_, &frame);
-  std::string key = functionKey(domain, proto.op_type(),
-                                textField(proto, kNodeOverloadField));
+  std::string key =
+      functionKey(domain, proto.op_type(), textField(proto, nodeOverloadField));
   bool ok = functions_.count(key)
                 ? importCall(node, *functions_.lookup(key), attributes)
                 : importOperator(node, domain);
@@ -412,8 +412,8 @@ GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
                               ArrayRef<ImportValue> inputs) {
   assert(current_ && currentFrame_ && "a node is being imported");
   llvm::SaveAndRestore deeper(depth_, depth_ + 1);
-  if (depth_ > kMaxDepth) {
-    node.fail("nesting deeper than " + Twine(kMaxDepth), "less");
+  if (depth_ > maxDepth) {
+    node.fail("nesting deeper than " + Twine(maxDepth), "less");
     return {};
   }
   if (graph.input_size() != int(inputs.size())) {
@@ -452,7 +452,7 @@ GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
 bool GraphImporter::importFunctions() {
   for (const onnx::FunctionProto &f : model_.functions()) {
     std::string key = functionKey(canonicalDomain(f.domain()), f.name(),
-                                  textField(f, kFunctionOverloadField));
+                                  textField(f, functionOverloadField));
     if (!functions_.try_emplace(key, &f).second)
       return report("function '" + f.name() + "': ")
                  .fail("it twice", "each function once"),
@@ -464,8 +464,8 @@ bool GraphImporter::importFunctions() {
 bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
                                const Attributes &attributes) {
   llvm::SaveAndRestore deeper(depth_, depth_ + 1);
-  if (depth_ > kMaxDepth) {
-    node.fail("nesting deeper than " + Twine(kMaxDepth), "less");
+  if (depth_ > maxDepth) {
+    node.fail("nesting deeper than " + Twine(maxDepth), "less");
     return false;
   }
   if (int(node.inputs()) > function.input_size() ||
@@ -482,7 +482,7 @@ bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
     frame.opsets[canonicalDomain(set.domain())] = set.version();
   if (frame.opsets.empty())
     frame.opsets = modelFrame_.opsets;
-  for (StringRef bytes : fieldsOf(function, kAttributeProtoField)) {
+  for (StringRef bytes : fieldsOf(function, attributeProtoField)) {
     auto attribute = std::make_unique<onnx::AttributeProto>();
     if (attribute->ParseFromArray(bytes.data(), int(bytes.size())) &&
         frame.attributes.try_emplace(attribute->name(), attribute.get()).second)

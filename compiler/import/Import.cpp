@@ -15,7 +15,7 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 /// What protobuf, which parses by recursion, is sure to have the stack for.
-static constexpr int kMaxNesting = 2000;
+static constexpr int maxNesting = 2000;
 
 static OwningOpRef<ModuleOp> refuse(StringRef path, MLIRContext &context,
                                     const Twine &message) {
@@ -47,14 +47,14 @@ static std::unique_ptr<onnx::ModelProto> parse(StringRef bytes, StringRef path,
     // the importer's limit is one of graphs and comes with a node.
     google::protobuf::io::CodedInputStream stream(
         reinterpret_cast<const uint8_t *>(bytes.data()), size);
-    stream.SetRecursionLimit(kMaxNesting);
+    stream.SetRecursionLimit(maxNesting);
     parsed = model->ParseFromCodedStream(&stream);
   }
   if (!parsed || (!model->has_graph() && !model->has_ir_version())) {
     refuse(path, context,
            "found a file that is truncated, no ONNX model, or one with more "
            "than " +
-               Twine(kMaxNesting) +
+               Twine(maxNesting) +
                " messages inside of each other, expected a serialised "
                "ModelProto");
     return nullptr;

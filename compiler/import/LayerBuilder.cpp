@@ -23,7 +23,7 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 /// Far beyond any model, and small enough for what is quadratic in it.
-static constexpr size_t kMaxRank = 64;
+static constexpr size_t maxRank = 64;
 
 //===----------------------------------------------------------------------===//
 // Free helpers
@@ -121,9 +121,9 @@ bool LayerBuilder::isConstant(Value v) const {
 RankedTensorType LayerBuilder::type(ArrayRef<int64_t> shape, Type element) {
   if (failed_)
     return {};
-  if (shape.size() > kMaxRank) {
+  if (shape.size() > maxRank) {
     fail("a tensor of rank " + Twine(shape.size()),
-         "at most " + Twine(kMaxRank));
+         "at most " + Twine(maxRank));
     return {};
   }
   uint64_t bytes = nn::storageElementSize(element);

@@ -93,7 +93,7 @@ void Node::failNotConstant(Value value, const Twine &what) {
 }
 
 /// Handlers look at every element of such an input, and a splat has any number.
-static constexpr int64_t kMaxConstantInput = int64_t(1) << 26;
+static constexpr int64_t maxConstantInput = int64_t(1) << 26;
 
 std::optional<nn::ConstantData> Node::constantInput(unsigned i,
                                                     const char *what) {
@@ -103,10 +103,10 @@ std::optional<nn::ConstantData> Node::constantInput(unsigned i,
   auto constant = data(v);
   if (!constant)
     failNotConstant(v, "input '" + inputName(i) + "' (" + what + ")");
-  if (constant && constant->size() > kMaxConstantInput) {
+  if (constant && constant->size() > maxConstantInput) {
     fail("input '" + inputName(i) + "' (" + what + ") of " +
              Twine(constant->size()) + " elements",
-         "at most " + Twine(kMaxConstantInput));
+         "at most " + Twine(maxConstantInput));
     return std::nullopt;
   }
   assert((constant || failed()) && "none is a fault");

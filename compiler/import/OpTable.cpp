@@ -89,7 +89,7 @@ void importer::printOpsTable(llvm::raw_ostream &os) {
         "Written by `nnv12c --list-ops`; do not edit. Domain `ai.onnx`, "
         "operator "
         "sets 7 to "
-     << kLatestOpset
+     << latestOpset
      << " (older ones where they mean the same); other domains are named, "
         "with\n"
         "their own versions.\n"

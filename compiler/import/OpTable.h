@@ -15,7 +15,7 @@
 namespace nnv12::importer {
 
 /// Newest operator set that is known.
-inline constexpr int kLatestOpset = 28;
+inline constexpr int latestOpset = 28;
 
 struct OpRow {
   const char *name;

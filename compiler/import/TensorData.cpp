@@ -219,10 +219,10 @@ static Type numpyType(StringRef descr, MLIRContext *context) {
     return Type();
   if (!descr.consume_front("<"))
     descr.consume_front("|");
-  static constexpr std::pair<const char *, int32_t> kTypes[] = {
+  static constexpr std::pair<const char *, int32_t> typeNames[] = {
       {"f4", 1}, {"u1", 2}, {"i1", 3},  {"u2", 4},  {"i2", 5},  {"i4", 6},
       {"i8", 7}, {"b1", 9}, {"f2", 10}, {"f8", 11}, {"u4", 12}, {"u8", 13}};
-  for (auto [name, dataType] : kTypes)
+  for (auto [name, dataType] : typeNames)
     if (descr == name)
       return elementType(dataType, context);
   return Type();

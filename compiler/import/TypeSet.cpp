@@ -11,7 +11,7 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 // Indexed by TensorProto.DataType.
-static constexpr const char *kDataTypeNames[] = {
+static constexpr const char *dataTypeNames[] = {
     "undefined",      "float",      "uint8",
     "int8",           "uint16",     "int16",
     "int32",          "int64",      "string",
@@ -22,7 +22,7 @@ static constexpr const char *kDataTypeNames[] = {
     "uint4",          "int4",       "float4e2m1",
     "float8e8m0",     "uint2",      "int2"};
 
-static_assert(TypeSet(1) << (std::size(kDataTypeNames) - 1) == kInt2,
+static_assert(TypeSet(1) << (std::size(dataTypeNames) - 1) == kInt2,
               "the last one");
 
 Type importer::elementType(int32_t dataType, MLIRContext *context) {
@@ -88,15 +88,15 @@ Type importer::elementType(int32_t dataType, MLIRContext *context) {
 TypeSet importer::typeSetOf(Type type) {
   if (!type)
     return 0;
-  for (int i = 0; i < int(std::size(kDataTypeNames)); ++i)
+  for (int i = 0; i < int(std::size(dataTypeNames)); ++i)
     if (elementType(i, type.getContext()) == type)
       return TypeSet(1) << i;
   return 0;
 }
 
 std::string importer::dataTypeName(int32_t dataType) {
-  if (dataType >= 0 && dataType < int32_t(std::size(kDataTypeNames)))
-    return kDataTypeNames[dataType];
+  if (dataType >= 0 && dataType < int32_t(std::size(dataTypeNames)))
+    return dataTypeNames[dataType];
   return "type " + std::to_string(dataType);
 }
 
@@ -106,12 +106,12 @@ std::string importer::typeName(Type type) {
 
 std::string importer::typeSetNames(TypeSet types) {
   std::string names;
-  for (int i = 0; i < int(std::size(kDataTypeNames)); ++i) {
+  for (int i = 0; i < int(std::size(dataTypeNames)); ++i) {
     if (!(types >> i & 1))
       continue;
     if (!names.empty())
       names += ", ";
-    names += kDataTypeNames[i];
+    names += dataTypeNames[i];
   }
   return names;
 }

@@ -5,9 +5,9 @@
 
 using namespace nnv12::nn;
 
-static constexpr uint64_t kSmallBytes = 1024;
-static constexpr uint64_t kMadeBytes = 512 << 20;
-static constexpr uint64_t kMadePerGiven = 8;
+static constexpr uint64_t smallBytes = 1024;
+static constexpr uint64_t madeBytes = 512 << 20;
+static constexpr uint64_t madePerGiven = 8;
 
 ConstantBudget &ConstantBudget::of(mlir::MLIRContext *context) {
   return *context->getLoadedDialect("nn")
@@ -15,9 +15,9 @@ ConstantBudget &ConstantBudget::of(mlir::MLIRContext *context) {
 }
 
 bool ConstantBudget::take(uint64_t bytes) {
-  if (bytes <= kSmallBytes)
+  if (bytes <= smallBytes)
     return true;
-  uint64_t limit = kMadeBytes + kMadePerGiven * given;
+  uint64_t limit = madeBytes + madePerGiven * given;
   uint64_t before = made.fetch_add(bytes);
   if (bytes <= limit && before <= limit - bytes)
     return true;

@@ -18,7 +18,7 @@ using namespace nnv12;
 using namespace nnv12::nn;
 
 /// Constants above this many bytes are resources.
-static constexpr int64_t kLargeBytes = 1024;
+static constexpr int64_t largeBytes = 1024;
 
 static int64_t elementCount(RankedTensorType type) {
   int64_t n = 1;
@@ -53,7 +53,7 @@ nn::makeConstant(RankedTensorType type,
   int64_t bytes =
       elementCount(type) * storageElementSize(type.getElementType());
   // Bools stay dense (as bits); everything else that is large is a blob.
-  if (bytes <= kLargeBytes || type.getElementType().isInteger(1)) {
+  if (bytes <= largeBytes || type.getElementType().isInteger(1)) {
     SmallVector<char> small(bytes);
     fill(small);
     return makeSmall(type, small);

@@ -15,7 +15,7 @@ using namespace nnv12::nn;
 
 /// What a fold may add to the bundle without asking: shape arithmetic, masks
 /// and small tables.
-static constexpr int64_t kFreeBytes = 256 << 10;
+static constexpr int64_t freeBytes = 256 << 10;
 
 std::optional<ConstantOperand> ConstantOperand::get(Attribute attr) {
   auto elements = dyn_cast_or_null<ElementsAttr>(attr);
@@ -78,7 +78,7 @@ bool nn::reserveResult(RankedTensorType type,
   int64_t stored = 0, size = storageSize(withLayout(type, ""));
   for (const ConstantOperand *operand : operands)
     stored += operand->storedBytes();
-  return size <= std::max(kFreeBytes, 2 * stored) &&
+  return size <= std::max(freeBytes, 2 * stored) &&
          ConstantBudget::of(type.getContext()).take(size);
 }
 

@@ -17,12 +17,12 @@ using namespace nnv12::nn;
 
 namespace {
 /// Elements computed at a time: small enough to stay in the first cache level.
-constexpr int64_t kBlock = 512;
+constexpr int64_t blockElements = 512;
 
 /// 64-bit values of one block of one operand.
 union ElementBlock {
-  std::array<double, kBlock> floats;
-  std::array<int64_t, kBlock> ints;
+  std::array<double, blockElements> floats;
+  std::array<int64_t, blockElements> ints;
 };
 
 /// Walks the result in blocks: loads every operand's elements as doubles or
@@ -57,8 +57,9 @@ ElementsAttr evalBlocks(ArrayRef<const ConstantOperand *> operands,
   SmallVector<ElementBlock, 3> blocks(operands.size());
   auto fill = [&](MutableArrayRef<char> result) {
     loop.forEachRow([&](ArrayRef<int64_t> offsets) {
-      for (int64_t begin = 0; begin < loop.rowLength(); begin += kBlock) {
-        int64_t n = std::min(kBlock, loop.rowLength() - begin);
+      for (int64_t begin = 0; begin < loop.rowLength();
+           begin += blockElements) {
+        int64_t n = std::min(blockElements, loop.rowLength() - begin);
         for (auto [i, operand] : llvm::enumerate(operands)) {
           const ElementCodec &from = operand->codec();
           int64_t stride = loop.rowStride(i);
@@ -115,8 +116,8 @@ struct UnaryEntry {
   FloatUnary compute;
 };
 
-constexpr double kSqrt2 = 1.41421356237309504880;
-constexpr double kSqrt2OverPi = 0.79788456080286535588;
+constexpr double sqrt2 = 1.41421356237309504880;
+constexpr double sqrt2OverPi = 0.79788456080286535588;
 
 const UnaryEntry unaryTable[] = {
     {UnaryKind::identity, 0, [](double x, Params) { return x; }},
@@ -167,11 +168,11 @@ const UnaryEntry unaryTable[] = {
     {UnaryKind::swish, 1,
      [](double x, Params p) { return x * sigmoid(p[0] * x); }},
     {UnaryKind::gelu, 0,
-     [](double x, Params) { return 0.5 * x * (1 + std::erf(x / kSqrt2)); }},
+     [](double x, Params) { return 0.5 * x * (1 + std::erf(x / sqrt2)); }},
     {UnaryKind::gelu_tanh, 0,
      [](double x, Params) {
        return 0.5 * x *
-              (1 + std::tanh(kSqrt2OverPi * (x + 0.044715 * x * x * x)));
+              (1 + std::tanh(sqrt2OverPi * (x + 0.044715 * x * x * x)));
      }},
     {UnaryKind::mish, 0,
      [](double x, Params) { return x * std::tanh(softplus(x)); }},
@@ -548,18 +549,18 @@ struct ReduceEntry {
   BinaryKind combine;
   double initial; // saturates for integers
 };
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double infinity = std::numeric_limits<double>::infinity();
 const ReduceEntry reduceTable[] = {
     {ReduceKind::sum, BinaryKind::add, 0},
     {ReduceKind::mean, BinaryKind::add, 0},
     {ReduceKind::prod, BinaryKind::mul, 1},
-    {ReduceKind::max, BinaryKind::max, -kInfinity},
-    {ReduceKind::min, BinaryKind::min, kInfinity},
+    {ReduceKind::max, BinaryKind::max, -infinity},
+    {ReduceKind::min, BinaryKind::min, infinity},
 };
 } // namespace
 
 /// A splat may have any number of elements, each of which is visited.
-static constexpr int64_t kMostReduced = int64_t(1) << 28;
+static constexpr int64_t mostReduced = int64_t(1) << 28;
 
 ElementsAttr nn::evalReduce(ReduceKind kind, ArrayRef<int64_t> axes,
                             const ConstantOperand &input,
@@ -569,7 +570,7 @@ ElementsAttr nn::evalReduce(ReduceKind kind, ArrayRef<int64_t> axes,
   int64_t results = type.getNumElements();
   int64_t elements = input.type().getNumElements();
   if (!entry || type.getElementType() != input.type().getElementType() ||
-      elements == 0 || results == 0 || elements > kMostReduced)
+      elements == 0 || results == 0 || elements > mostReduced)
     return {};
   const ElementCodec &codec = input.codec();
   bool asFloat = codec.domain == ElementCodec::Float;

@@ -19,7 +19,7 @@ using namespace nnv12;
 using namespace nnv12::nn;
 
 /// Weights of at most this many bytes are copied even if others use them.
-static constexpr int64_t kSmallWeights = 64 << 10;
+static constexpr int64_t smallWeights = 64 << 10;
 
 namespace {
 using Numbers = SmallVector<double>;
@@ -134,7 +134,7 @@ static ElementsAttr scaledWeights(const LinearLayer &layer,
   auto weights = constantOf(layer.weights());
   if (!weights || !isFloatTensor(layer.weights()))
     return {};
-  if (!layer.weights().hasOneUse() && weights->storedBytes() > kSmallWeights)
+  if (!layer.weights().hasOneUse() && weights->storedBytes() > smallWeights)
     return {};
   Type element = weights->type().getElementType();
   double largest = largestOf(*weights);
@@ -289,7 +289,7 @@ struct FoldBefore : RewritePattern {
     if (hasShift && !constantOf(layer.weights()))
       return failure();
     if (llvm::any_of(s.shift,
-                     [](double v) { return std::fabs(v) > kLargestShift; }))
+                     [](double v) { return std::fabs(v) > largestShift; }))
       return failure();
     ElementsAttr weights;
     if (s.hasScale()) {

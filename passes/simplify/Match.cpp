@@ -167,7 +167,7 @@ std::optional<Affine> nnv12::compose(const Affine &outer, const Affine &inner,
   if (exactness == Exactness::asSpelled && !isProductAndSum)
     return std::nullopt;
   if (cancel(outer.scale * inner.shift, outer.shift) ||
-      std::fabs(outer.scale * inner.shift) > kLargestShift)
+      std::fabs(outer.scale * inner.shift) > largestShift)
     return std::nullopt;
   return Affine{inner.input, scale, shift};
 }

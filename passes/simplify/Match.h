@@ -67,7 +67,7 @@ bool cancel(double first, double second);
 /// Beyond this a shift is left where it is: (x - 1e6) * 0.1 is exact where x is
 /// close to 1e6, 0.1 * x - 1e5 is not, nor are sums of products with x and 1e6.
 /// Means of pictures and of normalised values are smaller.
-constexpr double kLargestShift = 16;
+constexpr double largestShift = 16;
 
 /// Whether a float type has a normal number close to `number`, or it is zero.
 bool isRepresentable(double number, mlir::Type element);

@@ -15,9 +15,9 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-static constexpr double kSqrtHalf = 0.70710678118654752440;
-static constexpr double kSqrt2OverPi = 0.79788456080286535588;
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+static constexpr double sqrtHalf = 0.70710678118654752440;
+static constexpr double sqrt2OverPi = 0.79788456080286535588;
 
 static FunctionAttr function(MLIRContext *context, UnaryKind kind,
                              ArrayRef<double> params = {}) {
@@ -41,7 +41,7 @@ static std::optional<Clip> clipOf(Operation *op) {
   if (auto unary = dyn_cast_or_null<UnaryOp>(op)) {
     ArrayRef<double> params = unary.getFunction().getParams();
     if (unary.getFunction().getKind() == UnaryKind::relu)
-      return Clip{unary.getInput(), 0, kInfinity};
+      return Clip{unary.getInput(), 0, infinity};
     // Where the bounds cross, the upper one wins.
     if (unary.getFunction().getKind() == UnaryKind::clip && params.size() == 2)
       return Clip{unary.getInput(), std::min(params[0], params[1]), params[1]};
@@ -60,13 +60,13 @@ static std::optional<Clip> clipOf(Operation *op) {
   if (std::isnan(bound))
     return std::nullopt;
   if (binary.getKind() == BinaryKind::min)
-    return Clip{input, -kInfinity, bound};
-  return Clip{input, bound, kInfinity};
+    return Clip{input, -infinity, bound};
+  return Clip{input, bound, infinity};
 }
 
 static FunctionAttr clipFunction(MLIRContext *context, double low,
                                  double high) {
-  if (low == 0 && high == kInfinity)
+  if (low == 0 && high == infinity)
     return function(context, UnaryKind::relu);
   return function(context, UnaryKind::clip, {low, high});
 }
@@ -287,7 +287,7 @@ bool isGeluPolynomial(Value value, Value x, double scale) {
       return false;
     Affine cube = affineChainOf(xFirst ? add.getRhs() : add.getLhs());
     return cube.shift == 0 && isClose(cube.scale, 0.044715) &&
-           isClose(scale, kSqrt2OverPi) && isCube(cube.input, x);
+           isClose(scale, sqrt2OverPi) && isCube(cube.input, x);
   }
   Product product;
   if (!collect(value, true, product) || product.factors.size() != 2)
@@ -299,8 +299,8 @@ bool isGeluPolynomial(Value value, Value x, double scale) {
   auto square = definingBinary(affine.input, BinaryKind::mul);
   double whole = scale * product.scale;
   return square && square.getLhs() == x && square.getRhs() == x &&
-         isClose(whole * affine.shift, kSqrt2OverPi) &&
-         isClose(whole * affine.scale, kSqrt2OverPi * 0.044715);
+         isClose(whole * affine.shift, sqrt2OverPi) &&
+         isClose(whole * affine.scale, sqrt2OverPi * 0.044715);
 }
 
 /// `value` as scale * x + shift; with another input if it is none such.
@@ -342,7 +342,7 @@ FunctionAttr nameOf(Value x, Value f, double scale) {
     return {};
   case UnaryKind::erf:
     if (isHalf && inner.input == x && inner.shift == 0 &&
-        isClose(inner.scale, kSqrtHalf))
+        isClose(inner.scale, sqrtHalf))
       return function(context, UnaryKind::gelu);
     return {};
   case UnaryKind::tanh:

@@ -11,7 +11,8 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 /// Added to the score of a key that a query must not see.
-static constexpr double kForbidden = -std::numeric_limits<double>::infinity();
+static constexpr double forbiddenScore =
+    -std::numeric_limits<double>::infinity();
 
 /// [batch, length, heads * size] as [batch, heads, length, size]; values of
 /// rank four have that shape already.
@@ -122,7 +123,7 @@ static Value lengthenMask(Node &n, Value mask, int64_t keys) {
     return mask;
   Ints low(last + 1, 0), high(last + 1, 0);
   high[last] = keys - given;
-  double forbidden = n.elem(mask).isInteger(1) ? 0 : kForbidden;
+  double forbidden = n.elem(mask).isInteger(1) ? 0 : forbiddenScore;
   return n.pad(mask, low, high, nn::PadMode::constant,
                n.scalar(n.elem(mask), forbidden));
 }
@@ -144,7 +145,8 @@ static Value scoreBias(Node &n, Value visible, Value mask, int64_t keys,
   }
   if (!visible)
     return mask;
-  Value bias = n.select(visible, n.scalar(type, 0), n.scalar(type, kForbidden));
+  Value bias =
+      n.select(visible, n.scalar(type, 0), n.scalar(type, forbiddenScore));
   return mask ? n.add(mask, bias) : bias;
 }
 
@@ -152,7 +154,7 @@ static Value scoreBias(Node &n, Value visible, Value mask, int64_t keys,
 static Value zeroBlindQueries(Node &n, Value weights, Value bias) {
   Value best = n.reduce(ReduceKind::max, bias, {n.rank(bias) - 1}, true);
   Value blind =
-      n.binary(BinaryKind::equal, best, n.scalar(n.elem(bias), kForbidden));
+      n.binary(BinaryKind::equal, best, n.scalar(n.elem(bias), forbiddenScore));
   if (n.failed())
     return {};
   auto known = n.data(blind);
@@ -334,7 +336,7 @@ static void rotaryEmbedding(Node &n) {
 }
 
 OpRows importer::attentionOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"Attention", 23, L, kFloats, attention},
       {"FlexAttention", 1, 1, kFloats, flexAttention, "", "ai.onnx.preview"},

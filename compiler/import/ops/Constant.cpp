@@ -102,7 +102,7 @@ static void eyeLike(Node &n) {
 }
 
 OpRows importer::constantOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"Constant", 1, L, 0, constant, "no strings"},
       {"ConstantOfShape", 9, L, kInt64, constantOfShape, "shape constant"},

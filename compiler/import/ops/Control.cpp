@@ -14,9 +14,9 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 /// More iterations are refused rather than unrolled.
-static constexpr int64_t kMaxIterations = 4096;
+static constexpr int64_t maxIterations = 4096;
 
-static const char *kUnrolled = "unrolled: trip count constant";
+static const char *unrolledNote = "unrolled: trip count constant";
 
 /// Layers have no side effects, so with a condition known only at run time both
 /// branches are computed and the result selected, if shapes agree.
@@ -92,8 +92,8 @@ static void loop(Node &n) {
     state.push_back(n.value(i + 2));
   SmallVector<Values> gathered(n.outputs() - carried);
   for (int64_t i = 0; running && i < trips; ++i) {
-    if (i == kMaxIterations)
-      return n.fail("more than " + Twine(kMaxIterations) + " iterations",
+    if (i == maxIterations)
+      return n.fail("more than " + Twine(maxIterations) + " iterations",
                     "few enough to unroll");
     SmallVector<ImportValue> inputs = {n.ints({}, {i}), n.scalar(n.i1(), 1)};
     inputs.append(state);
@@ -151,7 +151,7 @@ static Values runScan(Node &n, const ScanPlan &plan, Values state,
              Values();
     steps = d;
   }
-  if (steps > kMaxIterations)
+  if (steps > maxIterations)
     return n.fail(Twine(steps) + " steps", "few enough to unroll"), Values();
   SmallVector<Values> gathered(outputs);
   for (int64_t i = 0; i < steps; ++i) {
@@ -243,7 +243,7 @@ static void scan(Node &n) {
     if (!n.expectRank(v, 2, 64, "a scan input"))
       return;
   int64_t batches = n.dim(scanned[0], 0);
-  if (batches > kMaxIterations)
+  if (batches > maxIterations)
     return n.fail(Twine(batches) + " batches", "few enough to unroll");
   SmallVector<Values> results(n.outputs());
   auto at = [&](Value v, int64_t b) {
@@ -271,12 +271,12 @@ static void scan(Node &n) {
 }
 
 OpRows importer::controlOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"If", 1, L, kBool, conditional,
        "condition constant, or results of one shape"},
-      {"Loop", 1, L, 0, loop, kUnrolled},
-      {"Scan", 8, L, 0, scan, kUnrolled},
+      {"Loop", 1, L, 0, loop, unrolledNote},
+      {"Scan", 8, L, 0, scan, unrolledNote},
   };
   return rows;
 }

@@ -213,7 +213,7 @@ static void deformConv(Node &n) {
 }
 
 OpRows importer::convOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"Conv", 1, L, kFloats, conv, "1 to 3 spatial dimensions"},
       {"ConvTranspose", 1, L, kFloats, convTranspose,

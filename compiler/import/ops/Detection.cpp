@@ -95,7 +95,7 @@ static void nonMaxSuppression(Node &n) {
 }
 
 OpRows importer::detectionOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"NonMaxSuppression", 10, L, kFloat32, nonMaxSuppression,
        "inputs constant"},

@@ -114,10 +114,10 @@ static void clip(Node &n) {
 
 static void castTo(Node &n, Value x, Type element) {
   bool saturate = n.intAttr("saturate", 1) != 0;
-  static constexpr nn::Rounding kRoundings[] = {
+  static constexpr nn::Rounding roundings[] = {
       nn::Rounding::up, nn::Rounding::down, nn::Rounding::nearest};
   nn::Rounding rounding =
-      kRoundings[n.choice("round_mode", "up", {"up", "down", "nearest"})];
+      roundings[n.choice("round_mode", "up", {"up", "down", "nearest"})];
   if (n.failed())
     return;
   // Out of an integer's range anything goes; of a small one ONNX's reference,
@@ -279,7 +279,7 @@ static void where(Node &n) { n.out(n.select(n.in(0), n.in(1), n.in(2))); }
 OpRows importer::elementwiseOps() {
   using U = UnaryKind;
   using B = BinaryKind;
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"Abs", 1, L, kNumbers, unary<U::abs>},
       {"Acos", 7, L, kFloats, unary<U::acos>},

@@ -156,12 +156,12 @@ static void resize(Node &n) {
       emitResize(n, x, plan);
     return;
   }
-  static constexpr CoordinateMode kCoordinates[] = {
+  static constexpr CoordinateMode coordinateModes[] = {
       CoordinateMode::half_pixel,          CoordinateMode::pytorch_half_pixel,
       CoordinateMode::align_corners,       CoordinateMode::asymmetric,
       CoordinateMode::tf_crop_and_resize,  CoordinateMode::tf_half_pixel_for_nn,
       CoordinateMode::half_pixel_symmetric};
-  plan.coordinates = kCoordinates[n.choice(
+  plan.coordinates = coordinateModes[n.choice(
       "coordinate_transformation_mode", "half_pixel",
       {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
        "tf_crop_and_resize", "tf_half_pixel_for_nn", "half_pixel_symmetric"})];
@@ -228,15 +228,15 @@ static void resize(Node &n) {
 static void gridSample(Node &n) {
   Value x = n.in(0), grid = n.in(1);
   // Names changed with 20: linear, nearest, cubic.
-  static constexpr ResizeMode kModes[] = {
+  static constexpr ResizeMode resizeModes[] = {
       ResizeMode::linear, ResizeMode::nearest, ResizeMode::cubic,
       ResizeMode::linear, ResizeMode::cubic};
-  ResizeMode mode =
-      kModes[n.choice("mode", n.opset() < 20 ? "bilinear" : "linear",
-                      {"bilinear", "nearest", "bicubic", "linear", "cubic"})];
+  ResizeMode mode = resizeModes[n.choice(
+      "mode", n.opset() < 20 ? "bilinear" : "linear",
+      {"bilinear", "nearest", "bicubic", "linear", "cubic"})];
   unsigned padding =
       n.choice("padding_mode", "zeros", {"zeros", "border", "reflection"});
-  static constexpr const char *kPaddings[] = {"zeros", "border", "reflection"};
+  static constexpr const char *paddings[] = {"zeros", "border", "reflection"};
   int64_t rank = n.rank(x);
   if (!n.expectRank(x, 4, n.opset() < 20 ? 4 : 5, "an input") ||
       !n.expectRank(grid, rank, rank, "a grid"))
@@ -248,7 +248,7 @@ static void gridSample(Node &n) {
   n.out(n.create<nn::GridSampleOp>(
       {x, grid},
       {n.kind<nn::ResizeModeAttr>("mode", mode),
-       n.attr("padding", n.builder().getStringAttr(kPaddings[padding])),
+       n.attr("padding", n.builder().getStringAttr(paddings[padding])),
        n.flag("align_corners", n.intAttr("align_corners", 0) != 0)}));
 }
 
@@ -411,7 +411,7 @@ static void col2Im(Node &n) {
 }
 
 OpRows importer::imageOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"AffineGrid", 20, L, kFloats, affineGrid, "size constant"},
       {"CenterCropPad", 18, L, kAll, centerCropPad, "shape constant"},

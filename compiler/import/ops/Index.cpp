@@ -57,10 +57,10 @@ static void gatherND(Node &n) {
 
 static NamedAttribute reduction(Node &n) {
   using R = nn::ScatterReduction;
-  static constexpr R kReductions[] = {R::none, R::add, R::mul, R::min, R::max};
+  static constexpr R reductions[] = {R::none, R::add, R::mul, R::min, R::max};
   return n.kind<nn::ScatterReductionAttr>(
-      "reduction", kReductions[n.choice("reduction", "none",
-                                        {"none", "add", "mul", "min", "max"})]);
+      "reduction", reductions[n.choice("reduction", "none",
+                                       {"none", "add", "mul", "min", "max"})]);
 }
 
 static void scatterElements(Node &n) {
@@ -277,7 +277,7 @@ static void tensorScatter(Node &n) {
 }
 
 OpRows importer::indexOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"Compress", 9, L, kAll, compress, "condition constant"},
       {"Gather", 1, L, kAny, gather},

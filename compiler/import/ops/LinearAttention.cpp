@@ -13,7 +13,7 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 /// Longer sequences are refused rather than unrolled.
-static constexpr int64_t kMaxSteps = 4096;
+static constexpr int64_t maxSteps = 4096;
 
 //===----------------------------------------------------------------------===//
 // Linear attention
@@ -91,7 +91,7 @@ static void linearAttention(Node &n) {
                      {Ints{batch, steps, heads}, Ints{batch, steps, 1}}, heads);
   if (n.failed())
     return;
-  if (steps > kMaxSteps)
+  if (steps > maxSteps)
     return n.fail(Twine(steps) + " steps", "few enough to unroll");
 
   Ints stateShape{batch, heads, keySize, valueSize};
@@ -168,7 +168,7 @@ static void causalConvWithState(Node &n) {
 }
 
 OpRows importer::linearAttentionOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   constexpr TypeSet kTypes = kFloat32 | kFloat16 | kBFloat16;
   static const OpRow rows[] = {
       {"CausalConvWithState", 27, L, kTypes, causalConvWithState},

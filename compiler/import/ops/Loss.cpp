@@ -68,7 +68,7 @@ static void softmaxCrossEntropyLoss(Node &n) {
 }
 
 OpRows importer::lossOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"NegativeLogLikelihoodLoss", 12, L, kFloats, negativeLogLikelihoodLoss},
       {"SoftmaxCrossEntropyLoss", 12, L, kFloats, softmaxCrossEntropyLoss},

@@ -365,7 +365,7 @@ static void det(Node &n) {
 }
 
 OpRows importer::matrixOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   constexpr TypeSet kMatrix = kFloats | kInt32 | kInt64 | kUInt32 | kUInt64;
   static const OpRow rows[] = {
       {"Det", 11, L, kFloats, det, "at most 4x4"},

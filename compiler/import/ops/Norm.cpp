@@ -247,7 +247,7 @@ static void dropout(Node &n) {
 }
 
 OpRows importer::normOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"BatchNormalization", 1, L, kFloats, batchNormalization},
       {"Dropout", 1, L, kFloats, dropout, "inference only, or ratio 0"},

@@ -143,7 +143,7 @@ static void maxUnpool(Node &n) {
 }
 
 OpRows importer::poolOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   constexpr TypeSet kPooled = kFloats | kInt8 | kUInt8;
   static const OpRow rows[] = {
       {"AveragePool", 1, L, kFloats, averagePool},

@@ -269,7 +269,7 @@ static void qLinearConv(Node &n) {
 }
 
 OpRows importer::quantizeOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   constexpr TypeSet kBytes = kInt8 | kUInt8;
   static const OpRow rows[] = {
       {"ConvInteger", 10, L, kBytes, convInteger},

@@ -200,7 +200,7 @@ static void lstm(Node &n) {
 }
 
 OpRows importer::recurrentOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"GRU", 7, L, kFloats, gru},
       {"LSTM", 7, L, kFloats, lstm},

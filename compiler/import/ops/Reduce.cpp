@@ -222,7 +222,7 @@ static void hardmax(Node &n) {
 }
 
 OpRows importer::reduceOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   using K = ReduceKind;
   static const OpRow rows[] = {
       {"ArgMax", 1, L, kNumbers, argReduce<K::max>},

@@ -8,10 +8,12 @@
 using namespace nnv12;
 using namespace nnv12::importer;
 
-static constexpr const char *kRandom = "refused: results must be reproducible; "
-                                       "draw the numbers outside of the model";
-static constexpr const char *kString = "refused: strings have no tensor type";
-static constexpr const char *kUnsupported = "refused: not supported yet";
+static constexpr const char *randomNote =
+    "refused: results must be reproducible; "
+    "draw the numbers outside of the model";
+static constexpr const char *stringNote =
+    "refused: strings have no tensor type";
+static constexpr const char *unsupportedNote = "refused: not supported yet";
 
 static void refuse(Node &n) {
   for (const OpRow *row : findOp(n.op()))
@@ -20,20 +22,20 @@ static void refuse(Node &n) {
 }
 
 OpRows importer::refusedOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
-      {"Bernoulli", 15, L, 0, refuse, kRandom},
-      {"ImageDecoder", 20, L, 0, refuse, kUnsupported},
-      {"MaxRoiPool", 1, L, 0, refuse, kUnsupported},
-      {"Multinomial", 7, L, 0, refuse, kRandom},
-      {"RandomNormal", 1, L, 0, refuse, kRandom},
-      {"RandomNormalLike", 1, L, 0, refuse, kRandom},
-      {"RandomUniform", 1, L, 0, refuse, kRandom},
-      {"RandomUniformLike", 1, L, 0, refuse, kRandom},
-      {"RegexFullMatch", 20, L, 0, refuse, kString},
-      {"StringConcat", 20, L, 0, refuse, kString},
-      {"StringNormalizer", 10, L, 0, refuse, kString},
-      {"StringSplit", 20, L, 0, refuse, kString},
+      {"Bernoulli", 15, L, 0, refuse, randomNote},
+      {"ImageDecoder", 20, L, 0, refuse, unsupportedNote},
+      {"MaxRoiPool", 1, L, 0, refuse, unsupportedNote},
+      {"Multinomial", 7, L, 0, refuse, randomNote},
+      {"RandomNormal", 1, L, 0, refuse, randomNote},
+      {"RandomNormalLike", 1, L, 0, refuse, randomNote},
+      {"RandomUniform", 1, L, 0, refuse, randomNote},
+      {"RandomUniformLike", 1, L, 0, refuse, randomNote},
+      {"RegexFullMatch", 20, L, 0, refuse, stringNote},
+      {"StringConcat", 20, L, 0, refuse, stringNote},
+      {"StringNormalizer", 10, L, 0, refuse, stringNote},
+      {"StringSplit", 20, L, 0, refuse, stringNote},
   };
   return rows;
 }

@@ -14,7 +14,7 @@ using namespace nnv12::importer;
 using List = std::vector<ImportValue>;
 
 /// More parts are refused: each is a layer.
-static constexpr int64_t kMaxParts = 4096;
+static constexpr int64_t maxParts = 4096;
 
 /// The elements of input i, which must be a sequence.
 static List sequenceInput(Node &n, unsigned i) {
@@ -113,9 +113,9 @@ static void splitToSequence(Node &n) {
   if (!n.has(1) || n.rank(n.in(1)) == 0) {
     // Parts of one size, the last may be smaller.
     int64_t each = sizes[0];
-    if (each < 1 || total / each > kMaxParts)
+    if (each < 1 || total / each > maxParts)
       return n.fail("parts of " + Twine(each) + " of dimension " + Twine(total),
-                    "one to " + Twine(kMaxParts) + " parts");
+                    "one to " + Twine(maxParts) + " parts");
     sizes.clear();
     for (int64_t left = total; left > 0; left -= sizes.back())
       sizes.push_back(std::min(each, left));
@@ -201,21 +201,21 @@ static void optionalGetElement(Node &n) {
 }
 
 OpRows importer::sequenceOps() {
-  constexpr int L = kLatestOpset;
-  constexpr const char *kStatic = "resolved at compile time";
+  constexpr int L = latestOpset;
+  constexpr const char *resolvedNote = "resolved at compile time";
   static const OpRow rows[] = {
-      {"ConcatFromSequence", 11, L, 0, concatFromSequence, kStatic},
-      {"Optional", 15, L, 0, optional, kStatic},
-      {"OptionalGetElement", 15, L, 0, optionalGetElement, kStatic},
-      {"OptionalHasElement", 15, L, 0, optionalHasElement, kStatic},
-      {"SequenceAt", 11, L, 0, at, kStatic},
-      {"SequenceConstruct", 11, L, kAll, construct, kStatic},
-      {"SequenceEmpty", 11, L, 0, empty, kStatic},
-      {"SequenceErase", 11, L, 0, erase, kStatic},
-      {"SequenceInsert", 11, L, 0, insert, kStatic},
-      {"SequenceLength", 11, L, 0, length, kStatic},
-      {"SequenceMap", 17, L, 0, sequenceMap, kStatic},
-      {"SplitToSequence", 11, L, kAll, splitToSequence, kStatic},
+      {"ConcatFromSequence", 11, L, 0, concatFromSequence, resolvedNote},
+      {"Optional", 15, L, 0, optional, resolvedNote},
+      {"OptionalGetElement", 15, L, 0, optionalGetElement, resolvedNote},
+      {"OptionalHasElement", 15, L, 0, optionalHasElement, resolvedNote},
+      {"SequenceAt", 11, L, 0, at, resolvedNote},
+      {"SequenceConstruct", 11, L, kAll, construct, resolvedNote},
+      {"SequenceEmpty", 11, L, 0, empty, resolvedNote},
+      {"SequenceErase", 11, L, 0, erase, resolvedNote},
+      {"SequenceInsert", 11, L, 0, insert, resolvedNote},
+      {"SequenceLength", 11, L, 0, length, resolvedNote},
+      {"SequenceMap", 17, L, 0, sequenceMap, resolvedNote},
+      {"SplitToSequence", 11, L, kAll, splitToSequence, resolvedNote},
   };
   return rows;
 }

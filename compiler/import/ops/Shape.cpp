@@ -363,7 +363,7 @@ static void reverseSequence(Node &n) {
 }
 
 OpRows importer::shapeOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"Concat", 1, L, kAny, concat},
       {"DepthToSpace", 1, L, kAll, depthToSpace},

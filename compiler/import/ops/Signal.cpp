@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
 
-static constexpr double kPi = 3.14159265358979323846;
+static constexpr double pi = 3.14159265358979323846;
 
 //===----------------------------------------------------------------------===//
 // Windows
@@ -35,8 +35,8 @@ static void cosineWindow(Node &n, double a0, double a1, double a2) {
     return n.fail("size " + Twine(size), "a positive one");
   double period = std::max<double>(periodic ? size : size - 1, 1);
   n.out(n.generate({size}, type, [&](int64_t k) {
-    return a0 - a1 * std::cos(2 * kPi * k / period) +
-           a2 * std::cos(4 * kPi * k / period);
+    return a0 - a1 * std::cos(2 * pi * k / period) +
+           a2 * std::cos(4 * pi * k / period);
   }));
 }
 
@@ -97,7 +97,7 @@ static Value fourierMatrix(Node &n, Type type, int64_t length, int64_t parts,
     int64_t row = i / columns, column = i % columns;
     // The phase modulo one turn, exactly.
     uint64_t turns = uint64_t(row / parts) * uint64_t(column / 2) % length;
-    double angle = 2 * kPi * double(turns) / double(length);
+    double angle = 2 * pi * double(turns) / double(length);
     double c = std::cos(angle), s = sign * std::sin(angle);
     // (re + i im)(c + i s) = re c - im s + i (re s + im c)
     bool imaginaryIn = row % parts, imaginaryOut = column % 2;
@@ -132,7 +132,7 @@ static Value realSignal(Node &n, Value bins, int64_t length) {
     int64_t bin = i / length / 2, at = i % length;
     bool imaginary = i / length % 2, alone = bin == 0 || 2 * bin == length;
     uint64_t turns = uint64_t(bin) * uint64_t(at) % length;
-    double angle = 2 * kPi * double(turns) / double(length);
+    double angle = 2 * pi * double(turns) / double(length);
     double v = imaginary ? (alone ? 0 : -std::sin(angle)) : std::cos(angle);
     return v * (alone ? 1.0 : 2.0) / double(length);
   });
@@ -222,7 +222,7 @@ static void stft(Node &n) {
 }
 
 OpRows importer::signalOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"BlackmanWindow", 17, L, kInt32 | kInt64, blackman, "size constant"},
       {"DFT", 17, L, kFloats, dft, "dft_length and axis constant"},

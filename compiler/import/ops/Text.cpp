@@ -118,7 +118,7 @@ static void tfIdfVectorizer(Node &n) {
 }
 
 OpRows importer::textOps() {
-  constexpr int L = kLatestOpset;
+  constexpr int L = latestOpset;
   static const OpRow rows[] = {
       {"TfIdfVectorizer", 9, L, kInt32 | kInt64, tfIdfVectorizer, "no strings"},
   };

@@ -7,11 +7,11 @@ using namespace nnv12;
 using namespace nnv12::importer;
 
 /// Larger numbers are no windows, and would overflow.
-static constexpr int64_t kMaxWindow = int64_t(1) << 24;
+static constexpr int64_t maxWindow = int64_t(1) << 24;
 
 bool importer::windowNumbers(ArrayRef<int64_t> values, int64_t low) {
   return llvm::all_of(values,
-                      [&](int64_t v) { return v >= low && v < kMaxWindow; });
+                      [&](int64_t v) { return v >= low && v < maxWindow; });
 }
 
 Ints importer::kernelShape(Node &n, Value x) {
