@@ -61,7 +61,7 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
   Key key = {value.getAsOpaquePointer(),
              layoutOf(constant, form.storage).getAsOpaquePointer(), name,
              static_cast<unsigned>(form.codec)};
-  auto [it, isNew] = places_.try_emplace(key);
+  auto [it, isNew] = places.try_emplace(key);
   Place &place = it->second;
   if (!isNew)
     return place;
@@ -94,7 +94,7 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
 
 std::vector<WeightTable::Entry> WeightTable::entries() const {
   std::vector<Entry> result;
-  for (const auto &[key, place] : places_) {
+  for (const auto &[key, place] : places) {
     const auto &[elements, type, form, codec] = key;
     result.push_back({Attribute::getFromOpaquePointer(elements),
                       cast<RankedTensorType>(Type::getFromOpaquePointer(type)),
@@ -107,6 +107,6 @@ void WeightTable::append(std::shared_ptr<const void> owner, const void *data,
                          uint64_t size) {
   assert(size_ % alignment == 0 && "pieces lie at multiples of it");
   pieces_.push_back({data, size});
-  owned_.push_back(std::move(owner));
+  owned.push_back(std::move(owner));
   size_ += llvm::alignTo(size, alignment);
 }

@@ -70,9 +70,9 @@ private:
               uint64_t size);
 
   using Key = std::tuple<const void *, const void *, std::string, unsigned>;
-  std::map<Key, Place> places_;
+  std::map<Key, Place> places;
   std::vector<artifact::Segment::Piece> pieces_;
-  std::vector<std::shared_ptr<const void>> owned_;
+  std::vector<std::shared_ptr<const void>> owned;
   uint64_t size_ = 0;
 };
 

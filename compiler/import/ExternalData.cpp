@@ -29,7 +29,7 @@ ExternalData::open(const std::string &location, LayerBuilder &b) {
            "a relative path below the model's folder");
     return nullptr;
   }
-  SmallString<128> path(directory_);
+  SmallString<128> path(directory);
   llvm::sys::path::append(path, location);
   artifact::Fault fault;
   auto file = std::make_unique<artifact::MappedFile>();
@@ -38,8 +38,8 @@ ExternalData::open(const std::string &location, LayerBuilder &b) {
            "it beside the model");
     return nullptr;
   }
-  if (inputs_)
-    inputs_->add(path.str().str());
+  if (inputs)
+    inputs->add(path.str().str());
   return file;
 }
 
@@ -79,10 +79,10 @@ ExternalData::Slice ExternalData::find(const onnx::TensorProto &tensor,
   if (offset > size || bytes > size - offset)
     return refuse("", Twine(bytes) + " bytes at offset " + Twine(offset));
   // Each slice lies inside of the file: no sum overflows before it is refused.
-  uint64_t &used = used_[location];
-  used += bytes;
+  uint64_t &sum = used[location];
+  sum += bytes;
   uint64_t limit = std::max(sharedBytes, usesOfAByte * size);
-  if (used > limit)
+  if (sum > limit)
     return refuse(" for more than " + Twine(limit) + " bytes of tensors",
                   "tensors that share less of it");
   auto *data = reinterpret_cast<const char *>(file->data());

@@ -30,7 +30,7 @@ public:
 
   /// Notes in `inputs`, unless null, what it opens.
   ExternalData(llvm::StringRef directory, artifact::InputFiles *inputs)
-      : directory_(directory.str()), inputs_(inputs) {}
+      : directory(directory.str()), inputs(inputs) {}
 
   /// The tensor's `bytes` bytes; no file after a fault.
   Slice find(const onnx::TensorProto &tensor, uint64_t bytes, LayerBuilder &b);
@@ -39,9 +39,9 @@ private:
   std::unique_ptr<artifact::MappedFile> open(const std::string &location,
                                              LayerBuilder &b);
 
-  std::string directory_;
-  artifact::InputFiles *inputs_;
-  llvm::StringMap<uint64_t> used_; ///< sum of the slices of a file
+  std::string directory;
+  artifact::InputFiles *inputs;
+  llvm::StringMap<uint64_t> used; ///< sum of the slices of a file
 };
 
 } // namespace nnv12::importer

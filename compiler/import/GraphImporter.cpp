@@ -19,13 +19,13 @@ static constexpr unsigned maxDepth = 64;
 
 GraphImporter::GraphImporter(onnx::ModelProto &model, StringRef path,
                              const ImportOptions &options, MLIRContext &context)
-    : model_(model), path_(path.str()),
+    : model(model), path(path.str()),
       external_(llvm::sys::path::parent_path(path), options.inputs),
       options_(options), builder_(&context),
-      fileLoc_(FileLineColLoc::get(&context, path, 0, 0)) {
+      fileLoc(FileLineColLoc::get(&context, path, 0, 0)) {
   if (model.has_graph())
     for (onnx::TensorProto &t : *model.mutable_graph()->mutable_initializer())
-      weights_[&t] = &t;
+      weights[&t] = &t;
 }
 
 //===----------------------------------------------------------------------===//
@@ -42,16 +42,16 @@ static std::string nodeName(const onnx::NodeProto &proto, int index) {
 }
 
 LayerBuilder GraphImporter::report(const Twine &what) {
-  return LayerBuilder(builder_, fileLoc_, (path_ + ": " + what).str(),
+  return LayerBuilder(builder_, fileLoc, (path + ": " + what).str(),
                       options_.maxTensorBytes);
 }
 
 Location GraphImporter::nodeLoc(const onnx::NodeProto &proto, int index) {
-  return NameLoc::get(builder_.getStringAttr(nodeName(proto, index)), fileLoc_);
+  return NameLoc::get(builder_.getStringAttr(nodeName(proto, index)), fileLoc);
 }
 
 std::string GraphImporter::nodePrefix(const onnx::NodeProto &proto, int index) {
-  return path_ + ": node '" + nodeName(proto, index) + "' (" + proto.op_type() +
+  return path + ": node '" + nodeName(proto, index) + "' (" + proto.op_type() +
          "): ";
 }
 
@@ -107,16 +107,16 @@ static StringRef canonicalDomain(StringRef domain) {
 bool GraphImporter::checkModel() {
   // Newer versions add types and fields; a model that uses one that matters is
   // refused where it does.
-  if (model_.ir_version() < 3)
-    return report().fail("IR version " + Twine(model_.ir_version()),
+  if (model.ir_version() < 3)
+    return report().fail("IR version " + Twine(model.ir_version()),
                          "3 or later"),
            false;
-  if (!model_.has_graph())
+  if (!model.has_graph())
     return report().fail("no graph", "a model with one"), false;
-  for (const onnx::OperatorSetIdProto &set : model_.opset_import())
-    modelFrame_.opsets[canonicalDomain(set.domain())] = set.version();
-  auto it = modelFrame_.opsets.find("");
-  if (it != modelFrame_.opsets.end() &&
+  for (const onnx::OperatorSetIdProto &set : model.opset_import())
+    modelFrame.opsets[canonicalDomain(set.domain())] = set.version();
+  auto it = modelFrame.opsets.find("");
+  if (it != modelFrame.opsets.end() &&
       (it->second < 1 || it->second > latestOpset))
     return report().fail("operator set " + Twine(it->second) + " of ai.onnx",
                          "1 to " + Twine(latestOpset)),
@@ -125,27 +125,27 @@ bool GraphImporter::checkModel() {
 }
 
 OwningOpRef<ModuleOp> GraphImporter::run() {
-  assert(!main_ && "a model is imported once");
+  assert(!mainFunc && "a model is imported once");
   if (!checkModel() || !importFunctions())
     return {};
-  const onnx::GraphProto &graph = model_.graph();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(fileLoc_);
+  const onnx::GraphProto &graph = model.graph();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(fileLoc);
   (*module)->setAttr("nn.model", builder_.getStringAttr(graph.name()));
   builder_.setInsertionPointToEnd(module->getBody());
-  main_ = func::FuncOp::create(builder_, fileLoc_, "main",
-                               builder_.getFunctionType({}, {}));
-  block_ = main_.addEntryBlock();
-  builder_.setInsertionPointToEnd(block_);
+  mainFunc = func::FuncOp::create(builder_, fileLoc, "main",
+                                  builder_.getFunctionType({}, {}));
+  block = mainFunc.addEntryBlock();
+  builder_.setInsertionPointToEnd(block);
 
   Scope scope;
   if (!addInitializers(graph, scope) || !importInputs(scope))
     return {};
-  current_ = &scope;
-  if (!importNodes(graph.node(), scope, modelFrame_) || !bindOutputs())
+  current = &scope;
+  if (!importNodes(graph.node(), scope, modelFrame) || !bindOutputs())
     return {};
 
   // Drop what folding left behind.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block_)))
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
     if (isa<nn::NNDialect>(op.getDialect()) && op.use_empty())
       op.erase();
   return module;
@@ -172,13 +172,13 @@ static int32_t declaredElement(const onnx::TypeProto &type) {
 }
 
 bool GraphImporter::bindOutputs() {
-  const onnx::GraphProto &graph = model_.graph();
+  const onnx::GraphProto &graph = model.graph();
   if (graph.output_size() == 0)
     return report().fail("a graph without outputs", "at least one"), false;
   SmallVector<std::pair<std::string, Value>> tensors;
   for (const onnx::ValueInfoProto &output : graph.output()) {
     LayerBuilder b = report("output '" + output.name() + "': ");
-    std::optional<ImportValue> value = lookup(*current_, output.name());
+    std::optional<ImportValue> value = lookup(*current, output.name());
     if (!value)
       return b.fail("a name that is not defined", "the output of a node"),
              false;
@@ -188,7 +188,7 @@ bool GraphImporter::bindOutputs() {
     Type element = elementType(declared, builder_.getContext());
     for (auto &[name, tensor] : llvm::drop_begin(tensors, first)) {
       if (!tensor) {
-        if (!fault_)
+        if (!undecoded)
           b.fail("an absent optional", "a tensor");
         return false;
       }
@@ -203,15 +203,15 @@ bool GraphImporter::bindOutputs() {
   SmallVector<Value> results;
   for (auto &[name, tensor] : tensors)
     results.push_back(tensor);
-  func::ReturnOp::create(builder_, fileLoc_, results);
+  func::ReturnOp::create(builder_, fileLoc, results);
   SmallVector<Type> types(ValueRange(results).getTypes());
-  main_.setType(builder_.getFunctionType(block_->getArgumentTypes(), types));
-  assert(argumentNames_.size() == block_->getNumArguments() &&
+  mainFunc.setType(builder_.getFunctionType(block->getArgumentTypes(), types));
+  assert(argumentNames.size() == block->getNumArguments() &&
          "each argument has a name");
-  for (auto [i, name] : llvm::enumerate(argumentNames_))
-    main_.setArgAttr(i, "nn.name", builder_.getStringAttr(name));
+  for (auto [i, name] : llvm::enumerate(argumentNames))
+    mainFunc.setArgAttr(i, "nn.name", builder_.getStringAttr(name));
   for (auto [i, named] : llvm::enumerate(tensors))
-    main_.setResultAttr(i, "nn.name", builder_.getStringAttr(named.first));
+    mainFunc.setResultAttr(i, "nn.name", builder_.getStringAttr(named.first));
   return true;
 }
 
@@ -241,15 +241,15 @@ bool GraphImporter::addInitializers(const onnx::GraphProto &graph,
 
 Value GraphImporter::tensorConstant(const onnx::TensorProto &tensor,
                                     LayerBuilder &b) {
-  auto [it, isNew] = decoded_.try_emplace(&tensor);
+  auto [it, isNew] = decoded.try_emplace(&tensor);
   if (!isNew)
     return it->second;
   Value value = b.constant(decodeTensor(tensor, external_, b));
-  decoded_[&tensor] = value;
+  decoded[&tensor] = value;
   // The elements are copied; weights must not take memory twice. Nothing reads
-  // a tensor again that decoded_ holds.
-  if (onnx::TensorProto *weights = weights_.lookup(&tensor))
-    delete weights->release_raw_data();
+  // a tensor again that `decoded` holds.
+  if (onnx::TensorProto *owner = weights.lookup(&tensor))
+    delete owner->release_raw_data();
   return value;
 }
 
@@ -261,19 +261,19 @@ std::optional<ImportValue> GraphImporter::lookup(const Scope &inner,
       return value->second;
     if (const onnx::TensorProto *t = scope->initializers.lookup(name)) {
       LayerBuilder b(builder_,
-                     NameLoc::get(builder_.getStringAttr(name), fileLoc_),
-                     path_ + ": initialiser '" + name.str() + "': ",
+                     NameLoc::get(builder_.getStringAttr(name), fileLoc),
+                     path + ": initialiser '" + name.str() + "': ",
                      options_.maxTensorBytes);
       Value value = tensorConstant(*t, b);
-      fault_ |= b.failed();
+      undecoded |= b.failed();
       return ImportValue(value);
     }
     if (const onnx::SparseTensorProto *t = scope->sparse.lookup(name)) {
-      Value &value = decoded_[t];
+      Value &value = decoded[t];
       LayerBuilder b = report("initialiser '" + name + "': ");
       if (!value)
         value = b.constant(decodeSparse(*t, external_, b));
-      fault_ |= b.failed();
+      undecoded |= b.failed();
       return ImportValue(value);
     }
   }
@@ -297,7 +297,7 @@ bool GraphImporter::importNodes(const Nodes &nodes, Scope &scope,
 
 bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
                                Scope &scope, const Frame &frame) {
-  if (++nodeCount_ > options_.maxNodes)
+  if (++nodeCount > options_.maxNodes)
     return reportNode(proto, index)
                .fail("more than " + Twine(options_.maxNodes) +
                          " nodes after inlining and unrolling",
@@ -329,7 +329,7 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
                  .fail("input '" + name + "', which nothing defines",
                        "a graph input, an initialiser or a node's output"),
              false;
-    if (fault_)
+    if (undecoded)
       return false;
     // An absent optional input of a function, passed on.
     if (value->kind == ImportValue::Tensor && !value->tensor)
@@ -347,12 +347,12 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
 
   Node node(*this, proto, attributes, std::move(inputs), std::move(present),
             opset->second, nodeLoc(proto, index), nodePrefix(proto, index));
-  llvm::SaveAndRestore scopeHere(current_, const_cast<const Scope *>(&scope));
-  llvm::SaveAndRestore frameHere(currentFrame_, &frame);
+  llvm::SaveAndRestore scopeHere(current, const_cast<const Scope *>(&scope));
+  llvm::SaveAndRestore frameHere(currentFrame, &frame);
   std::string key =
       functionKey(domain, proto.op_type(), textField(proto, nodeOverloadField));
-  bool ok = functions_.count(key)
-                ? importCall(node, *functions_.lookup(key), attributes)
+  bool ok = functions.count(key)
+                ? importCall(node, *functions.lookup(key), attributes)
                 : importOperator(node, domain);
   if (!ok || node.failed())
     return false;
@@ -361,7 +361,7 @@ bool GraphImporter::importNode(const onnx::NodeProto &proto, int index,
     if (proto.output(i).empty())
       continue;
     if (result.kind == ImportValue::Tensor && !result.tensor) {
-      if (functions_.count(key)) // an optional output that the body left out
+      if (functions.count(key)) // an optional output that the body left out
         continue;
       node.fail("output '" + proto.output(i) + "'", "only its other outputs");
       return false;
@@ -410,9 +410,9 @@ bool GraphImporter::importOperator(Node &node, StringRef domain) {
 SmallVector<ImportValue>
 GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
                               ArrayRef<ImportValue> inputs) {
-  assert(current_ && currentFrame_ && "a node is being imported");
-  llvm::SaveAndRestore deeper(depth_, depth_ + 1);
-  if (depth_ > maxDepth) {
+  assert(current && currentFrame && "a node is being imported");
+  llvm::SaveAndRestore deeper(depth, depth + 1);
+  if (depth > maxDepth) {
     node.fail("nesting deeper than " + Twine(maxDepth), "less");
     return {};
   }
@@ -422,12 +422,12 @@ GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
     return {};
   }
   Scope scope;
-  scope.parent = current_;
+  scope.parent = current;
   bool ok = addInitializers(graph, scope);
   for (auto [info, value] : llvm::zip(graph.input(), inputs))
     scope.values[info.name()] = value;
   SmallVector<ImportValue> results;
-  ok = ok && importNodes(graph.node(), scope, *currentFrame_);
+  ok = ok && importNodes(graph.node(), scope, *currentFrame);
   for (int i = 0; ok && i < graph.output_size(); ++i) {
     std::optional<ImportValue> value = lookup(scope, graph.output(i).name());
     if (!value) {
@@ -436,7 +436,7 @@ GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
                 "a name in the body");
       return {};
     }
-    ok = !fault_;
+    ok = !undecoded;
     results.push_back(std::move(*value));
   }
   if (ok)
@@ -450,10 +450,10 @@ GraphImporter::importSubgraph(Node &node, const onnx::GraphProto &graph,
 //===----------------------------------------------------------------------===//
 
 bool GraphImporter::importFunctions() {
-  for (const onnx::FunctionProto &f : model_.functions()) {
+  for (const onnx::FunctionProto &f : model.functions()) {
     std::string key = functionKey(canonicalDomain(f.domain()), f.name(),
                                   textField(f, functionOverloadField));
-    if (!functions_.try_emplace(key, &f).second)
+    if (!functions.try_emplace(key, &f).second)
       return report("function '" + f.name() + "': ")
                  .fail("it twice", "each function once"),
              false;
@@ -463,8 +463,8 @@ bool GraphImporter::importFunctions() {
 
 bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
                                const Attributes &attributes) {
-  llvm::SaveAndRestore deeper(depth_, depth_ + 1);
-  if (depth_ > maxDepth) {
+  llvm::SaveAndRestore deeper(depth, depth + 1);
+  if (depth > maxDepth) {
     node.fail("nesting deeper than " + Twine(maxDepth), "less");
     return false;
   }
@@ -481,12 +481,12 @@ bool GraphImporter::importCall(Node &node, const onnx::FunctionProto &function,
   for (const onnx::OperatorSetIdProto &set : function.opset_import())
     frame.opsets[canonicalDomain(set.domain())] = set.version();
   if (frame.opsets.empty())
-    frame.opsets = modelFrame_.opsets;
+    frame.opsets = modelFrame.opsets;
   for (StringRef bytes : fieldsOf(function, attributeProtoField)) {
     auto attribute = std::make_unique<onnx::AttributeProto>();
     if (attribute->ParseFromArray(bytes.data(), int(bytes.size())) &&
         frame.attributes.try_emplace(attribute->name(), attribute.get()).second)
-      defaults_.push_back(std::move(attribute));
+      defaults.push_back(std::move(attribute));
   }
 
   Scope scope;

@@ -80,7 +80,7 @@ void LayerBuilder::fail(const Twine &message) {
   if (failed_)
     return;
   failed_ = true;
-  emitError(loc_) << prefix_ << message;
+  emitError(loc_) << prefix << message;
 }
 
 void LayerBuilder::fail(const Twine &found, const Twine &expected) {
@@ -138,9 +138,9 @@ RankedTensorType LayerBuilder::type(ArrayRef<int64_t> shape, Type element) {
     bytes = llvm::SaturatingMultiply(bytes, uint64_t(d == 0 ? 1 : d), &here);
     overflow |= here;
   }
-  if (overflow || bytes > maxTensorBytes_) {
+  if (overflow || bytes > maxTensorBytes) {
     fail("a tensor of shape " + str(shape) + " (" + typeName(element) + ")",
-         "at most " + Twine(maxTensorBytes_) + " bytes");
+         "at most " + Twine(maxTensorBytes) + " bytes");
     return {};
   }
   return RankedTensorType::get(shape, element);

@@ -30,8 +30,8 @@ static int64_t outermostStride(RankedTensorType type, int64_t dim) {
 Aliases::Aliases(func::FuncOp main) {
   for (Operation &op : main.getBody().front()) {
     if (nn::isView(&op)) {
-      parent_[op.getResult(0)] = {op.getOperand(0), 0};
-      free_.insert(&op);
+      parent[op.getResult(0)] = {op.getOperand(0), 0};
+      withoutCode.insert(&op);
     } else if (auto slice = dyn_cast<nn::SliceOp>(op)) {
       // One dimension cut, whole blocks, nothing outside of it.
       auto in = slice.getInput().getType(), out = slice.getType();
@@ -51,15 +51,15 @@ Aliases::Aliases(func::FuncOp main) {
       int64_t block = nn::Layout::of(cast<RankedTensorType>(in)).block(cut);
       if (!stride || slice.getStarts()[cut] % block)
         continue;
-      parent_[op.getResult(0)] = {op.getOperand(0),
-                                  slice.getStarts()[cut] * stride};
-      free_.insert(&op);
+      parent[op.getResult(0)] = {op.getOperand(0),
+                                 slice.getStarts()[cut] * stride};
+      withoutCode.insert(&op);
     }
   }
   // The last concatenation first: its operands may be concatenations.
   for (Operation &op : llvm::reverse(main.getBody().front()))
     if (isa<nn::ConcatOp>(op) && joinConcat(&op))
-      free_.insert(&op);
+      withoutCode.insert(&op);
 }
 
 bool Aliases::joinConcat(Operation *op) {
@@ -75,8 +75,8 @@ bool Aliases::joinConcat(Operation *op) {
   for (Value v : concat.getInputs()) {
     Operation *producer = v.getDefiningOp();
     // The part must be somebody's own fresh memory.
-    if (!producer || isa<nn::ConstantOp>(producer) || parent_.contains(v) ||
-        free_.contains(producer) || position % block ||
+    if (!producer || isa<nn::ConstantOp>(producer) || parent.contains(v) ||
+        withoutCode.contains(producer) || position % block ||
         nn::layoutTag(v.getType()) != nn::layoutTag(type) ||
         llvm::any_of(parts, [&](auto &p) { return p.first == v; }) ||
         llvm::any_of(v.getUsers(), [](Operation *user) {
@@ -87,14 +87,14 @@ bool Aliases::joinConcat(Operation *op) {
     position += nn::typeOf(v).getDimSize(axis);
   }
   for (auto [v, offset] : parts)
-    parent_[v] = {concat.getOutput(), offset};
+    parent[v] = {concat.getOutput(), offset};
   return true;
 }
 
 Aliases::Place Aliases::find(Value value) const {
   Place place{value, 0};
-  for (auto it = parent_.find(value); it != parent_.end();
-       it = parent_.find(place.base)) {
+  for (auto it = parent.find(value); it != parent.end();
+       it = parent.find(place.base)) {
     place.offset += it->second.offset;
     place.base = it->second.base;
   }

@@ -22,12 +22,12 @@ public:
   /// Follows a value to the tensor whose memory it is.
   Place find(mlir::Value value) const;
   /// Whether the layer needs no kernel, because its result is in place already.
-  bool isFree(mlir::Operation *op) const { return free_.contains(op); }
+  bool isFree(mlir::Operation *op) const { return withoutCode.contains(op); }
 
 private:
   bool joinConcat(mlir::Operation *op);
-  llvm::DenseMap<mlir::Value, Place> parent_;
-  llvm::DenseSet<mlir::Operation *> free_;
+  llvm::DenseMap<mlir::Value, Place> parent;
+  llvm::DenseSet<mlir::Operation *> withoutCode;
 };
 
 } // namespace nnv12

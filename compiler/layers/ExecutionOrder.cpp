@@ -7,14 +7,14 @@
 using namespace mlir;
 using namespace nnv12;
 
-ExecutionOrder::ExecutionOrder(func::FuncOp main) : aliases_(main) {
+ExecutionOrder::ExecutionOrder(func::FuncOp main) : aliases(main) {
   Block &block = main.getBody().front();
   for (auto [i, v] : llvm::enumerate(block.getTerminator()->getOperands()))
     outputs_[baseOf(v)] = i;
   for (auto [i, v] : llvm::enumerate(block.getArguments()))
     inputs_[v] = i;
   for (Operation &op : block) {
-    if (isa<nn::ConstantOp>(op) || aliases_.isFree(&op) ||
+    if (isa<nn::ConstantOp>(op) || aliases.isFree(&op) ||
         op.hasTrait<OpTrait::IsTerminator>())
       continue;
     for (Value v : op.getResults())

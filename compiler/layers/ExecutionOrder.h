@@ -40,7 +40,7 @@ public:
   }
 
   Aliases::Place placeOf(mlir::Value value) const {
-    return aliases_.find(value);
+    return aliases.find(value);
   }
   mlir::Value baseOf(mlir::Value value) const { return placeOf(value).base; }
 
@@ -52,7 +52,7 @@ private:
   }
   void touch(mlir::Value value, size_t layer);
 
-  Aliases aliases_;
+  Aliases aliases;
   std::vector<mlir::Operation *> layers_;
   std::vector<Tensor> tensors_;
   Numbers tensorOf_, inputs_, outputs_;

@@ -126,15 +126,15 @@ std::optional<ConstantData> ConstantData::get(Attribute attr) {
   if (type.getElementType().isInteger(1)) {
     // Bits, eight in a byte, even where all are equal.
     data.isSplat_ = dense.isSplat() && data.size_ > 1;
-    data.owned_ = std::make_shared<SmallVector<char, 0>>();
+    data.owned = std::make_shared<SmallVector<char, 0>>();
     if (data.isSplat_) {
-      data.owned_->push_back(dense.getSplatValue<bool>());
+      data.owned->push_back(dense.getSplatValue<bool>());
     } else {
-      data.owned_->reserve(data.size_);
+      data.owned->reserve(data.size_);
       for (bool bit : dense.getValues<bool>())
-        data.owned_->push_back(bit);
+        data.owned->push_back(bit);
     }
-    data.bytes_ = *data.owned_;
+    data.bytes_ = *data.owned;
   } else {
     data.isSplat_ = dense.isSplat() && data.size_ > 1;
   }
@@ -144,14 +144,14 @@ std::optional<ConstantData> ConstantData::get(Attribute attr) {
 ArrayRef<char> ConstantData::bytes() const {
   if (!isSplat_)
     return bytes_;
-  if (!expanded_) {
-    expanded_ = std::make_shared<SmallVector<char, 0>>();
-    expanded_->resize_for_overwrite(size_ * bytes_.size());
+  if (!expanded) {
+    expanded = std::make_shared<SmallVector<char, 0>>();
+    expanded->resize_for_overwrite(size_ * bytes_.size());
     for (int64_t i = 0; i < size_; ++i)
-      std::memcpy(expanded_->data() + i * bytes_.size(), bytes_.data(),
+      std::memcpy(expanded->data() + i * bytes_.size(), bytes_.data(),
                   bytes_.size());
   }
-  return *expanded_;
+  return *expanded;
 }
 
 std::optional<ConstantData> ConstantData::get(Value value) {

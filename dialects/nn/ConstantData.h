@@ -57,8 +57,8 @@ private:
   int64_t size_ = 0;
   bool isSplat_ = false;
   llvm::ArrayRef<char> bytes_; // of one element for a splat
-  std::shared_ptr<llvm::SmallVector<char, 0>> owned_; // i1, one byte each
-  mutable std::shared_ptr<llvm::SmallVector<char, 0>> expanded_;
+  std::shared_ptr<llvm::SmallVector<char, 0>> owned; // i1, one byte each
+  mutable std::shared_ptr<llvm::SmallVector<char, 0>> expanded;
 };
 
 } // namespace nnv12::nn

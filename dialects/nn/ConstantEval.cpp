@@ -30,7 +30,7 @@ std::optional<ConstantOperand> ConstantOperand::get(Attribute attr) {
     return std::nullopt;
   auto dense = dyn_cast<DenseElementsAttr>(attr);
   if (dense && dense.isSplat() && type.getNumElements() > 0) {
-    operand.splat_ = true;
+    operand.splat = true;
     if (type.getElementType().isInteger(1)) {
       static const char bits[2] = {0, 1};
       operand.bytes_ = &bits[dense.getSplatValue<bool>()];
@@ -39,27 +39,27 @@ std::optional<ConstantOperand> ConstantOperand::get(Attribute attr) {
     }
     return operand;
   }
-  operand.data_ = ConstantData::get(attr);
-  if (!operand.data_)
+  operand.data = ConstantData::get(attr);
+  if (!operand.data)
     return std::nullopt;
-  operand.bytes_ = operand.data_->bytes().data();
+  operand.bytes_ = operand.data->bytes().data();
   return operand;
 }
 
 int64_t ConstantOperand::intAt(int64_t i) const {
   int64_t value;
-  codec_->loadInt(bytes_ + (splat_ ? 0 : i * codec_->size), 0, 1, &value);
+  codec_->loadInt(bytes_ + (splat ? 0 : i * codec_->size), 0, 1, &value);
   return value;
 }
 
 double ConstantOperand::doubleAt(int64_t i) const {
   double value;
-  codec_->loadDouble(bytes_ + (splat_ ? 0 : i * codec_->size), 0, 1, &value);
+  codec_->loadDouble(bytes_ + (splat ? 0 : i * codec_->size), 0, 1, &value);
   return value;
 }
 
 bool ConstantOperand::allEqual() const {
-  if (splat_)
+  if (splat)
     return true;
   int64_t bytes = storedBytes(), size = codec_->size;
   return bytes > 0 && std::memcmp(bytes_, bytes_ + size, bytes - size) == 0;

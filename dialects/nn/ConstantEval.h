@@ -30,11 +30,11 @@ public:
   llvm::ArrayRef<int64_t> shape() const { return type_.getShape(); }
   const ElementCodec &codec() const { return *codec_; }
   /// Whether all elements are equal and bytes() holds just one of them.
-  bool isSplat() const { return splat_; }
+  bool isSplat() const { return splat; }
   const char *bytes() const { return bytes_; }
   /// Size of what bytes() points at.
   int64_t storedBytes() const {
-    return (splat_ ? 1 : type_.getNumElements()) * codec_->size;
+    return (splat ? 1 : type_.getNumElements()) * codec_->size;
   }
   /// Element i of the row-major order.
   int64_t intAt(int64_t i) const;
@@ -45,9 +45,9 @@ public:
 private:
   mlir::RankedTensorType type_;
   const ElementCodec *codec_ = nullptr;
-  bool splat_ = false;
+  bool splat = false;
   const char *bytes_ = nullptr;
-  std::optional<ConstantData> data_;
+  std::optional<ConstantData> data;
 };
 
 /// A constant of `type` whose elements all are the one stored at `element`.

@@ -51,7 +51,7 @@ std::optional<Layout> Layout::parse(StringRef tag, ArrayRef<int64_t> shape) {
       return std::nullopt;
 
   Layout layout;
-  layout.shape_.assign(shape.begin(), shape.end());
+  layout.shape.assign(shape.begin(), shape.end());
   for (Block &o : outer)
     layout.axes_.push_back(
         {o.dim, (int64_t)llvm::divideCeil(shape[o.dim], blockOf[o.dim]), 0,
@@ -67,7 +67,7 @@ std::optional<Layout> Layout::parse(StringRef tag, ArrayRef<int64_t> shape) {
 
 Layout Layout::dense(ArrayRef<int64_t> shape) {
   Layout layout;
-  layout.shape_.assign(shape.begin(), shape.end());
+  layout.shape.assign(shape.begin(), shape.end());
   for (unsigned d = 0; d < shape.size(); ++d)
     layout.axes_.push_back({d, shape[d], 0, 1});
   for (Axis &axis : llvm::reverse(layout.axes_)) {
@@ -94,13 +94,13 @@ int64_t Layout::block(unsigned dim) const {
 }
 
 bool Layout::isPadded() const {
-  return llvm::any_of(llvm::enumerate(shape_), [&](auto it) {
+  return llvm::any_of(llvm::enumerate(shape), [&](auto it) {
     return it.value() % block(it.index()) != 0;
   });
 }
 
 int64_t Layout::offset(ArrayRef<int64_t> index) const {
-  assert(index.size() == shape_.size());
+  assert(index.size() == shape.size());
   int64_t result = 0;
   for (const Axis &axis : axes_) {
     int64_t b = block(axis.dim);

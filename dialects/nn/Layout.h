@@ -51,7 +51,7 @@ public:
 
 private:
   llvm::SmallVector<Axis> axes_;
-  llvm::SmallVector<int64_t> shape_;
+  llvm::SmallVector<int64_t> shape;
   int64_t size_ = 1;
 };
 

@@ -134,24 +134,23 @@ private:
     Value value = operand.get();
     if (layoutTag(value.getType()) == tag)
       return;
-    Value &converted = converted_[{value, StringAttr::get(&getContext(), tag)}];
-    if (!converted) {
+    Value &result = converted[{value, StringAttr::get(&getContext(), tag)}];
+    if (!result) {
       auto type = withLayout(typeOf(value), tag);
       OpBuilder b(&getContext());
       b.setInsertionPointAfterValue(value);
       if (auto constant = value.getDefiningOp<ConstantOp>()) {
-        converted =
+        result =
             ConstantOp::create(b, value.getLoc(), type, constant.getValue());
       } else {
         // Named like the layer that asked for it: what is seen in a profile.
-        converted =
-            AdaptOp::create(b, operand.getOwner()->getLoc(), type, value);
+        result = AdaptOp::create(b, operand.getOwner()->getLoc(), type, value);
         ++adapts;
       }
     }
-    operand.set(converted);
+    operand.set(result);
   }
 
-  llvm::DenseMap<std::pair<Value, StringAttr>, Value> converted_;
+  llvm::DenseMap<std::pair<Value, StringAttr>, Value> converted;
 };
 } // namespace

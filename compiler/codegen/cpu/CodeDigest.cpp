@@ -11,7 +11,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
-#include <cassert>
+#include <map>
 
 using namespace nnv12;
 using namespace nnv12::codegen;
@@ -72,8 +72,10 @@ private:
       } else if (c == '@') {
         llvm::StringRef name = nameAt(text, i);
         auto *value = module.getNamedValue(name);
-        assert(value && "all that a module refers to is in it");
-        if (value && value != &self)
+        // A text, such as a layer's name in a message, may have an @ as well.
+        if (!value)
+          result += name;
+        else if (value != &self)
           result += reference(*value);
       }
     }
@@ -84,6 +86,8 @@ private:
   static llvm::StringRef nameAt(llvm::StringRef text, size_t &i) {
     if (i < text.size() && text[i] == '"') {
       size_t end = text.find('"', i + 1);
+      if (end == text.npos)
+        return {};
       llvm::StringRef name = text.slice(i + 1, end);
       i = end + 1;
       return name;
