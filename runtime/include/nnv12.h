@@ -297,7 +297,8 @@ typedef struct nnv12_preparation_info {
   int in_background;      /**< for a switch: done when the lane is idle */
 } nnv12_preparation_info;
 
-/** NNV12_INVALID_ARGUMENT when there is no preparation `index`. */
+/** NNV12_INVALID_ARGUMENT when there is no preparation `index`. Looks for it in
+    the lanes, one after the other: for tools, not for the first inference. */
 NNV12_API nnv12_status nnv12_bundle_get_preparation(
     const nnv12_bundle *bundle, uint32_t index, nnv12_preparation_info *info);
 

@@ -117,40 +117,56 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 }
 
 /// Lowers, translates and optimises.
-std::unique_ptr<llvm::Module> toLLVM(ModuleOp module, const Target &target,
-                                     llvm::TargetMachine &machine,
-                                     Effort effort,
-                                     llvm::LLVMContext &context) {
+/// Kernels as LLVM IR, optimised unless nobody waits for their speed.
+struct LoweredModule {
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> code;
+};
+
+/// Changes `module`. `names`: whether labels and values keep theirs, for
+/// people to read.
+FailureOr<LoweredModule> toLLVM(ModuleOp module, const Target &target,
+                                Effort effort, bool names) {
+  LoweredModule result;
+  std::string error;
+  result.machine = createMachine(target, effort, error);
+  if (!result.machine)
+    return module.emitError(error), failure();
   if (failed(lowerToLLVMDialect(module)))
-    return nullptr;
+    return failure();
   mlir::DialectRegistry registry;
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
   module.getContext()->appendDialectRegistry(registry);
-  auto result = mlir::translateModuleToLLVMIR(module, context, "kernels");
-  if (!result) {
-    module.emitError("kernels cannot be translated to LLVM IR");
-    return nullptr;
-  }
-  result->setTargetTriple(machine.getTargetTriple());
-  result->setDataLayout(machine.createDataLayout());
-  result->setPICLevel(llvm::PICLevel::SmallPIC);
-  setAttributes(*result, target);
+  result.context = std::make_unique<llvm::LLVMContext>();
+  // A label's name would tell in which kernel it was before inlining.
+  result.context->setDiscardValueNames(!names);
+  result.code =
+      mlir::translateModuleToLLVMIR(module, *result.context, "kernels");
+  if (!result.code)
+    return module.emitError("kernels cannot be translated to LLVM IR"),
+           failure();
+  result.code->setTargetTriple(result.machine->getTargetTriple());
+  result.code->setDataLayout(result.machine->createDataLayout());
+  result.code->setPICLevel(llvm::PICLevel::SmallPIC);
+  setAttributes(*result.code, target);
   if (effort == Effort::Full)
-    optimize(*result, machine);
+    optimize(*result.code, *result.machine);
   return result;
 }
 
-LogicalResult emitFile(ModuleOp module, llvm::Module &code,
-                       llvm::TargetMachine &machine, llvm::CodeGenFileType type,
+LogicalResult emitFile(ModuleOp module, LoweredModule &lowered,
+                       llvm::CodeGenFileType type,
                        llvm::raw_pwrite_stream &os) {
+  llvm::TargetMachine &machine = *lowered.machine;
   llvm::legacy::PassManager passes;
   passes.add(new llvm::TargetLibraryInfoWrapperPass(
       noLibrary(machine.getTargetTriple())));
   if (machine.addPassesToEmitFile(passes, os, nullptr, type))
     return module.emitError("LLVM cannot emit code for ")
            << machine.getTargetTriple().str();
-  passes.run(code);
+  passes.run(*lowered.code);
   return success();
 }
 
@@ -159,21 +175,13 @@ LogicalResult emitFile(ModuleOp module, llvm::Module &code,
 FailureOr<CodeBlob> nnv12::codegen::compileModule(ModuleOp module,
                                                   const Target &target,
                                                   Effort effort) {
-  std::string error;
-  auto machine = createMachine(target, effort, error);
-  if (!machine)
-    return module.emitError(error), failure();
-  llvm::LLVMContext context;
-  // A label's name would tell in which kernel it was before inlining.
-  context.setDiscardValueNames(true);
-  auto code = toLLVM(module, target, *machine, effort, context);
-  if (!code)
+  auto lowered = toLLVM(module, target, effort, /*names=*/false);
+  if (failed(lowered))
     return failure();
-  Fingerprints fingerprints = digestCode(*code, *machine);
+  Fingerprints fingerprints = digestCode(*lowered->code, *lowered->machine);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream os(object);
-  if (failed(emitFile(module, *code, *machine,
-                      llvm::CodeGenFileType::ObjectFile, os)))
+  if (failed(emitFile(module, *lowered, llvm::CodeGenFileType::ObjectFile, os)))
     return failure();
   auto blob = linkFlat(module, target, object);
   if (succeeded(blob))
@@ -183,37 +191,26 @@ FailureOr<CodeBlob> nnv12::codegen::compileModule(ModuleOp module,
 
 FailureOr<Fingerprints>
 nnv12::codegen::fingerprintModule(ModuleOp module, const Target &target) {
-  std::string error;
-  auto machine = createMachine(target, Effort::Full, error);
-  if (!machine)
-    return module.emitError(error), failure();
-  llvm::LLVMContext context;
-  context.setDiscardValueNames(true);
-  auto code = toLLVM(module, target, *machine, Effort::Full, context);
-  if (!code)
+  auto lowered = toLLVM(module, target, Effort::Full, /*names=*/false);
+  if (failed(lowered))
     return failure();
-  return digestCode(*code, *machine);
+  return digestCode(*lowered->code, *lowered->machine);
 }
 
 LogicalResult nnv12::codegen::printModule(ModuleOp module, const Target &target,
                                           CodeText kind,
                                           llvm::raw_ostream &os) {
-  std::string error;
-  auto machine = createMachine(target, Effort::Full, error);
-  if (!machine)
-    return module.emitError(error);
-  llvm::LLVMContext context;
-  auto code = toLLVM(module, target, *machine, Effort::Full, context);
-  if (!code)
+  auto lowered = toLLVM(module, target, Effort::Full, /*names=*/true);
+  if (failed(lowered))
     return failure();
   if (kind == CodeText::LLVM) {
-    code->print(os, nullptr);
+    lowered->code->print(os, nullptr);
     return success();
   }
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream buffer(text);
-  if (failed(emitFile(module, *code, *machine,
-                      llvm::CodeGenFileType::AssemblyFile, buffer)))
+  if (failed(emitFile(module, *lowered, llvm::CodeGenFileType::AssemblyFile,
+                      buffer)))
     return failure();
   os << buffer.str();
   return success();
