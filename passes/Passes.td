@@ -136,6 +136,18 @@ def FusePad : Pass<"fuse-pad", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"fused", "fused", "pads given to their user">];
 }
 
+def TrimWindow : Pass<"trim-window", "::mlir::func::FuncOp"> {
+  let summary = "leave out the taps of a convolution that see padding alone";
+  let description = [{
+    With a dilation as large as the map, as in the last layers of segmentation
+    models (atrous spatial pyramids), the outer taps of a window never meet an
+    element of the input: a 3x3 window with dilation 24 on 20x20 elements is a
+    1x1 window. The weights of such taps go, and as much padding.
+  }];
+  let statistics = [Statistic<"trimmed", "trimmed",
+                              "convolutions with a smaller window">];
+}
+
 def RaiseRank : Pass<"raise-rank", "::mlir::func::FuncOp"> {
   let summary = "compute convolutions and pools of one dimension as of two";
   let description = [{

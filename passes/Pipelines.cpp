@@ -32,6 +32,8 @@ void nnv12::buildSimplifyPipeline(OpPassManager &pm) {
   add(createFuseActivation(both));
   // After the activations: what they leave non-negative tells a max pool more.
   add(createFusePad());
+  // With all the padding that it will have.
+  add(createTrimWindow());
   add(createRaiseRank());
   add(createFlushTinyWeights());
   cleanUp();

@@ -23,6 +23,13 @@ inline bool isNonEmptyF32(mlir::Operation *layer) {
          llvm::all_of(layer->getResults(), fits);
 }
 
+/// Neighbouring outputs of one dimension whose windows have the same taps
+/// inside of the input.
+struct TapRange {
+  int64_t first, count;       ///< outputs
+  int64_t firstTap, taps = 0; ///< may be none
+};
+
 /// Sizes of a layer whose window slides over one or two spatial dimensions; one
 /// dimension is a height of one.
 struct WindowShape {
@@ -59,27 +66,54 @@ struct WindowShape {
   int64_t inputCols(int64_t outCols) const {
     return (outCols - 1) * strideCols + (kernelCols - 1) * dilationCols + 1;
   }
+  /// All outputs of a column of the result in ranges, from the top.
+  llvm::SmallVector<TapRange> rowRanges() const {
+    return tapRanges(outHeight, height, kernelRows, strideRows, dilationRows,
+                     top);
+  }
+  /// The same of a row, from the left.
+  llvm::SmallVector<TapRange> colRanges() const {
+    return tapRanges(outWidth, width, kernelCols, strideCols, dilationCols,
+                     left);
+  }
   /// Taps that fall inside the input, summed over the outputs of a channel and
   /// the batch: what a kernel that skips the padding computes.
   double insideTaps() const {
-    auto along = [](int64_t outputs, int64_t size, int64_t kernel,
-                    int64_t stride, int64_t dilation, int64_t low) {
-      int64_t taps = 0;
-      for (int64_t o = 0; o < outputs; ++o)
-        for (int64_t t = 0; t < kernel; ++t) {
-          int64_t x = o * stride + t * dilation - low;
-          taps += x >= 0 && x < size;
-        }
-      return double(taps);
+    auto sum = [](llvm::ArrayRef<TapRange> ranges) {
+      double taps = 0;
+      for (const TapRange &range : ranges)
+        taps += double(range.count * range.taps);
+      return taps;
     };
-    return double(batch) *
-           along(outHeight, height, kernelRows, strideRows, dilationRows, top) *
-           along(outWidth, width, kernelCols, strideCols, dilationCols, left);
+    return double(batch) * sum(rowRanges()) * sum(colRanges());
   }
   /// Whether some window reaches outside the input.
   bool isPadded() const {
     return top > 0 || left > 0 || inputRows(outHeight) - top > height ||
            inputCols(outWidth) - left > width;
+  }
+
+private:
+  static llvm::SmallVector<TapRange> tapRanges(int64_t outputs, int64_t input,
+                                               int64_t kernel, int64_t stride,
+                                               int64_t dilation, int64_t low) {
+    llvm::SmallVector<TapRange> ranges;
+    for (int64_t o = 0; o < outputs; ++o) {
+      TapRange range{o, 1, 0, 0};
+      for (int64_t tap = 0; tap < kernel; ++tap) {
+        int64_t position = o * stride + tap * dilation - low;
+        if (position < 0 || position >= input)
+          continue;
+        if (range.taps++ == 0)
+          range.firstTap = tap;
+      }
+      if (!ranges.empty() && ranges.back().taps == range.taps &&
+          ranges.back().firstTap == range.firstTap)
+        ++ranges.back().count;
+      else
+        ranges.push_back(range);
+    }
+    return ranges;
   }
 };
 

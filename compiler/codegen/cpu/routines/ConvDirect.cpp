@@ -11,6 +11,10 @@
 // Channels past the real count are never multiplied; output channels past it
 // come out of zero weights.
 //
+// A dilated window that is in the padding with much of its taps is computed by
+// regions of outputs which have the same taps inside of the input: in place,
+// those taps alone.
+//
 // conv.gemm.nChw16c: the same for a 1x1 convolution of stride 1, which sees all
 // pixels as one column of rows: a product of matrices, of either in place.
 //
@@ -21,12 +25,88 @@
 
 #include "compiler/codegen/cpu/routines/ConvPanels.h"
 #include "compiler/codegen/cpu/routines/HaloCopy.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
 
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
+using llvm::divideCeil;
 
 namespace {
+
+/// The regions of outputs of a dilated window that are computed one by one:
+/// rows by columns. None where that is not worth its code and its short rows,
+/// or where an output has no tap.
+struct Regions {
+  SmallVector<TapRange> rows, cols;
+
+  explicit Regions(const WindowShape &w) {
+    constexpr size_t most = 5; // of a 3x3 window
+    if (w.dilationRows == 1 && w.dilationCols == 1)
+      return;
+    SmallVector<TapRange> byRow = w.rowRanges(), byCol = w.colRanges();
+    // Few neighbouring outputs take as long as some more.
+    auto cost = [](ArrayRef<TapRange> ranges, int64_t least) {
+      double sum = 0;
+      for (const TapRange &range : ranges)
+        sum += double(llvm::alignTo(range.count, least) * range.taps);
+      return sum;
+    };
+    constexpr double worthwhile = 0.8;
+    if (cost(byRow, 1) * cost(byCol, 4) >
+        worthwhile * double(w.outHeight * w.kernelRows) *
+            double(w.outWidth * w.kernelCols))
+      return;
+    auto isFull = [](const TapRange &range) { return range.taps > 0; };
+    auto fits = [&](ArrayRef<TapRange> ranges) {
+      return ranges.size() <= most && llvm::all_of(ranges, isFull);
+    };
+    if (fits(byRow) && fits(byCol))
+      rows = std::move(byRow), cols = std::move(byCol);
+  }
+  explicit operator bool() const { return !rows.empty(); }
+};
+
+/// The parts of the rows [row, row + rows) of an image that lie in regions.
+/// `b` is where the image begins.
+void emitRegions(KernelBuilder &k, const ConvPanels &c, const Regions &regions,
+                 const PanelShape &shape, PanelGrid grid, PanelBlock b,
+                 Index row, Index rows) {
+  const WindowShape &w = c.w;
+  assert(grid.tile.rows == 1 && "a region ends at any row");
+  int64_t positions = grid.tile.cols;
+  PanelCall image = b.at;
+  for (const TapRange &r : regions.rows) {
+    Index first = k.max(row, r.first),
+          end = k.min(k.add(row, rows), r.first + r.count);
+    k.ifThen(k.less(first, end), [&] {
+      Index inputRow = k.add(k.mul(first, w.strideRows),
+                             r.firstTap * w.dilationRows - w.top);
+      b.rows = k.sub(end, first);
+      for (const TapRange &col : regions.cols) {
+        int64_t inputCol =
+            col.first * w.strideCols + col.firstTap * w.dilationCols - w.left;
+        PanelShape part = shape;
+        part.kernelRows = r.taps;
+        part.kernelCols = col.taps;
+        b.at.in =
+            k.add(image.in,
+                  k.mul(k.add(k.mul(inputRow, w.width), inputCol), c.block));
+        b.at.weights = k.add(image.weights, r.firstTap * shape.weightRow +
+                                                col.firstTap * shape.weightCol);
+        b.at.out = k.add(image.out, k.add(k.mul(first, shape.outRow),
+                                          col.first * shape.outCol));
+        grid.cols = col.count;
+        // As equal as may be.
+        grid.tile.cols =
+            divideCeil(col.count, int64_t(divideCeil(col.count, positions)));
+        emitPanelBlock(k, part, grid, b);
+      }
+    });
+  }
+}
 
 /// Emits a convolution whose input has blocks of `block` channels.
 KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
@@ -35,10 +115,12 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
   if (c.isFlat())
     c.flatten();
   const WindowShape &w = c.w;
-  bool copies = w.isPadded();
+  Regions regions(w);
+  bool copies = w.isPadded() && !regions;
   int64_t copyWidth = copies ? w.inputCols(w.outWidth) : w.width;
 
   PanelGrid grid = c.grid(w.outHeight, w.outWidth);
+  grid.oneRow = bool(regions);
   PanelGrid::Costs costs = c.costs();
   costs.inputRowBytes = c.inBlocks * block * copyWidth * w.strideRows * 4;
   costs.copiesInput = copies;
@@ -70,6 +152,16 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
                    PanelBlock b;
                    b.memory = PanelMemory::of(operands, c.epilogue);
                    b.at = c.call(k, batch);
+                   b.firstPanel = firstPanel;
+                   b.rows = rows;
+                   b.at.inBlock =
+                       copies ? copy.planeSize() : w.height * w.width * block;
+                   b.at.kernelRow = w.dilationRows * copyWidth * block;
+                   if (regions) {
+                     b.at.in = k.mul(batch, c.inSize());
+                     return emitRegions(k, c, regions, shape, grid, b, row,
+                                        rows);
+                   }
                    b.at.in = k.add(k.mul(batch, c.inSize()),
                                    k.mul(inputRow, w.width * block));
                    if (copies) {
@@ -81,11 +173,6 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
                      b.at.in = 0;
                    }
                    b.at.out = k.add(b.at.out, k.mul(row, shape.outRow));
-                   b.at.inBlock =
-                       copies ? copy.planeSize() : w.height * w.width * block;
-                   b.at.kernelRow = w.dilationRows * copyWidth * block;
-                   b.firstPanel = firstPanel;
-                   b.rows = rows;
                    emitPanelBlock(k, shape, grid, b);
                  });
            });
@@ -102,6 +189,15 @@ public:
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
     return emitConv(k, cast<nn::ConvOp>(layer), symbol, block, tuning);
+  }
+  Work work(Operation *layer) const override {
+    Work work = PanelConvRoutine::work(layer);
+    WindowShape w = ConvPanels(cast<nn::ConvOp>(layer), block).w;
+    if (Regions(w))
+      work.multiplyAdds *= w.insideTaps() /
+                           double(w.batch * w.outHeight * w.outWidth) /
+                           double(w.kernelRows * w.kernelCols);
+    return work;
   }
 
 private:

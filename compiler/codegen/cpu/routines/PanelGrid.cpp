@@ -61,7 +61,7 @@ static PanelTile chooseTile(const Target &target, const PanelGrid &grid,
       for (int64_t rows = 1; rows * cols <= positions && rows <= grid.rows;
            ++rows) {
         // Many rows of few columns mean many input streams.
-        if (grid.cols > 1 && rows > 4)
+        if (rows > (grid.oneRow ? 1 : grid.cols > 1 ? 4 : rows))
           break;
         double cost = planeCost(target, grid, rows, cols, panels);
         if (cost < bestCost * 0.999) {

@@ -66,6 +66,7 @@ struct PanelGrid {
   int64_t batches = 1, rows = 1, cols = 1;
   int64_t panels = 1;
   int64_t lastLanes = panelWidth; ///< of the last panel
+  bool oneRow = false;            ///< tiles of one row, for blocks of any rows
   // Chosen by plan().
   PanelTile tile;
   int64_t rowBlock = 1, rowBlocks = 1;

@@ -50,6 +50,30 @@ TEST(ConvDirect, Odd) {
   check(x.text(), "conv.direct.nChw16c");
 }
 
+/// Regions with the same taps inside of the input, one by one.
+TEST(ConvDirect, DilatedIntoThePadding) {
+  ConvCase x = conv(32, 64, 20, 20, 3, 1, 12);
+  x.dilationH = x.dilationW = 12;
+  check(x.text(), "conv.direct.nChw16c");
+  x.activation = "relu", x.residual = true, x.n = 2, x.groups = 2;
+  check(x.text(), "conv.direct.nChw16c");
+  // Rows and columns alike only in their names; all three ranges of one tap.
+  x = conv(24, 20, 13, 17, 3, 1, 0);
+  x.dilationH = 9, x.top = 9, x.bottom = 9;
+  check(x.text(), "conv.direct.nChw16c");
+  x = conv(16, 16, 11, 18, 3, 1, 0);
+  x.dilationW = 10, x.left = 10, x.right = 9;
+  check(x.text(), "conv.direct.nChw16c");
+  // Strides, and a window of two.
+  x = conv(16, 40, 24, 24, 3, 2, 8);
+  x.dilationH = x.dilationW = 8, x.kw = 2;
+  check(x.text(), "conv.direct.nChw16c");
+  // Four dense channels.
+  x = conv(4, 16, 20, 20, 3, 1, 12);
+  x.dilationH = x.dilationW = 12;
+  check(x.text(), "conv.first.nChw16c");
+}
+
 TEST(ConvDirect, Epilogue) {
   ConvCase x = conv(16, 24, 7, 7, 3, 1, 1);
   x.activation = "relu";
