@@ -9,6 +9,7 @@
 #ifndef NNV12_COMPILER_ROUTINES_TILEMAP_H
 #define NNV12_COMPILER_ROUTINES_TILEMAP_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>

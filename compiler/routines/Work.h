@@ -8,6 +8,7 @@
 #define NNV12_COMPILER_ROUTINES_WORK_H
 
 #include "compiler/routines/Routine.h"
+#include "mlir/IR/BuiltinTypes.h"
 
 namespace nnv12 {
 
