@@ -5,6 +5,7 @@
 #include "compiler/routines/Work.h"
 #include "dialects/nn/NNDialect.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace nnv12 {
@@ -29,6 +30,30 @@ struct TapRange {
   int64_t first, count;       ///< outputs
   int64_t firstTap, taps = 0; ///< may be none
 };
+
+/// All outputs of one dimension in ranges, in order; `low` is the padding in
+/// front.
+inline llvm::SmallVector<TapRange> tapRanges(int64_t outputs, int64_t input,
+                                             int64_t kernel, int64_t stride,
+                                             int64_t dilation, int64_t low) {
+  llvm::SmallVector<TapRange> ranges;
+  for (int64_t o = 0; o < outputs; ++o) {
+    // Elements from the window's first tap to the input's first and last one.
+    int64_t before = low - o * stride, reach = input - 1 + before;
+    int64_t first =
+        before > 0 ? std::min(kernel, (before + dilation - 1) / dilation) : 0;
+    int64_t end = reach < 0 ? 0 : std::min(kernel, reach / dilation + 1);
+    TapRange range{o, 1, 0, 0};
+    if (first < end)
+      range.firstTap = first, range.taps = end - first;
+    if (!ranges.empty() && ranges.back().taps == range.taps &&
+        ranges.back().firstTap == range.firstTap)
+      ++ranges.back().count;
+    else
+      ranges.push_back(range);
+  }
+  return ranges;
+}
 
 /// Sizes of a layer whose window slides over one or two spatial dimensions; one
 /// dimension is a height of one.
@@ -91,29 +116,6 @@ struct WindowShape {
   bool isPadded() const {
     return top > 0 || left > 0 || inputRows(outHeight) - top > height ||
            inputCols(outWidth) - left > width;
-  }
-
-private:
-  static llvm::SmallVector<TapRange> tapRanges(int64_t outputs, int64_t input,
-                                               int64_t kernel, int64_t stride,
-                                               int64_t dilation, int64_t low) {
-    llvm::SmallVector<TapRange> ranges;
-    for (int64_t o = 0; o < outputs; ++o) {
-      TapRange range{o, 1, 0, 0};
-      for (int64_t tap = 0; tap < kernel; ++tap) {
-        int64_t position = o * stride + tap * dilation - low;
-        if (position < 0 || position >= input)
-          continue;
-        if (range.taps++ == 0)
-          range.firstTap = tap;
-      }
-      if (!ranges.empty() && ranges.back().taps == range.taps &&
-          ranges.back().firstTap == range.firstTap)
-        ++ranges.back().count;
-      else
-        ranges.push_back(range);
-    }
-    return ranges;
   }
 };
 

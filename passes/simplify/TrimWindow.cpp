@@ -1,4 +1,5 @@
 //===- TrimWindow.cpp - Taps that see nothing but padding -----------------===//
+#include "compiler/routines/WindowShape.h"
 #include "passes/Passes.h"
 #include "passes/simplify/Match.h"
 #include "passes/simplify/Rewrite.h"
@@ -15,18 +16,18 @@ using namespace nnv12;
 using namespace nnv12::nn;
 
 namespace {
-/// One spatial dimension of a convolution.
-struct Dimension {
-  int64_t input, output, kernel, stride, dilation, low, high;
-
-  /// Whether the tap meets an element of the input for some output.
-  bool isUsed(int64_t tap) const {
-    int64_t position = tap * dilation - low; // at output 0
-    int64_t skipped =
-        std::max<int64_t>(0, (-position + stride - 1) / stride); // outputs
-    return skipped < output && position + skipped * stride < input;
-  }
-};
+/// The first and the last tap that meet an element of the input for some
+/// output; the first is behind the last if there is none.
+std::pair<int64_t, int64_t> usedTaps(ArrayRef<TapRange> ranges,
+                                     int64_t kernel) {
+  int64_t first = kernel - 1, last = 0;
+  for (const TapRange &range : ranges)
+    if (range.taps > 0) {
+      first = std::min(first, range.firstTap);
+      last = std::max(last, range.firstTap + range.taps - 1);
+    }
+  return {first, last};
+}
 
 struct TrimConv : OpRewritePattern<ConvOp> {
   TrimConv(MLIRContext *context, Pass::Statistic &trimmed)
@@ -42,19 +43,16 @@ struct TrimConv : OpRewritePattern<ConvOp> {
         high(op.getPadsHigh()), dilations(op.getDilations()),
         sizes(weights.getShape());
     for (size_t i = 0; i < low.size(); ++i) {
-      Dimension d{in.getDimSize(2 + i),
-                  out.getDimSize(2 + i),
-                  sizes[2 + i],
-                  op.getStrides()[i],
-                  dilations[i],
-                  low[i],
-                  high[i]};
+      int64_t kernel = sizes[2 + i], dilation = dilations[i];
+      auto [first, last] =
+          usedTaps(tapRanges(out.getDimSize(2 + i), in.getDimSize(2 + i),
+                             kernel, op.getStrides()[i], dilation, low[i]),
+                   kernel);
       // The padding that a tap was there for goes with it.
-      int64_t first = 0, last = d.kernel - 1;
-      for (; first < last && low[i] >= d.dilation && !d.isUsed(first); ++first)
-        low[i] -= d.dilation;
-      for (; last > first && high[i] >= d.dilation && !d.isUsed(last); --last)
-        high[i] -= d.dilation;
+      first = std::min(first, low[i] / dilation);
+      last = std::max({first, last, kernel - 1 - high[i] / dilation});
+      low[i] -= first * dilation;
+      high[i] -= (kernel - 1 - last) * dilation;
       starts.push_back(first);
       sizes[2 + i] = last - first + 1;
       if (first == last)

@@ -116,16 +116,16 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-/// Lowers, translates and optimises.
-/// Kernels as LLVM IR, optimised unless nobody waits for their speed.
+/// Kernels as LLVM IR, and what it takes to make machine code of them.
 struct LoweredModule {
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> code;
 };
 
-/// Changes `module`. `names`: whether labels and values keep theirs, for
-/// people to read.
+/// Lowers, translates and, at full effort, optimises. `module` is of no use
+/// afterwards. `names`: whether labels and values keep theirs, for people to
+/// read.
 FailureOr<LoweredModule> toLLVM(ModuleOp module, const Target &target,
                                 Effort effort, bool names) {
   LoweredModule result;

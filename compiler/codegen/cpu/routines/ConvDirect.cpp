@@ -41,6 +41,7 @@ namespace {
 /// or where an output has no tap.
 struct Regions {
   SmallVector<TapRange> rows, cols;
+  double share = 1; ///< of the window's taps that are computed
 
   explicit Regions(const WindowShape &w) {
     constexpr size_t most = 5; // of a 3x3 window
@@ -54,58 +55,57 @@ struct Regions {
         sum += double(llvm::alignTo(range.count, least) * range.taps);
       return sum;
     };
+    double all =
+        double(w.outHeight * w.kernelRows) * double(w.outWidth * w.kernelCols);
     constexpr double worthwhile = 0.8;
-    if (cost(byRow, 1) * cost(byCol, 4) >
-        worthwhile * double(w.outHeight * w.kernelRows) *
-            double(w.outWidth * w.kernelCols))
+    if (cost(byRow, 1) * cost(byCol, 4) > worthwhile * all)
       return;
     auto isFull = [](const TapRange &range) { return range.taps > 0; };
     auto fits = [&](ArrayRef<TapRange> ranges) {
       return ranges.size() <= most && llvm::all_of(ranges, isFull);
     };
-    if (fits(byRow) && fits(byCol))
-      rows = std::move(byRow), cols = std::move(byCol);
+    if (!fits(byRow) || !fits(byCol))
+      return;
+    share = cost(byRow, 1) * cost(byCol, 1) / all;
+    rows = std::move(byRow), cols = std::move(byCol);
   }
   explicit operator bool() const { return !rows.empty(); }
 };
 
-/// The parts of the rows [row, row + rows) of an image that lie in regions.
-/// `b` is where the image begins.
+/// An image by regions; `image` is where it begins. Panel groups are the outer
+/// loop: the weights of one stay in the caches from region to region.
 void emitRegions(KernelBuilder &k, const ConvPanels &c, const Regions &regions,
-                 const PanelShape &shape, PanelGrid grid, PanelBlock b,
-                 Index row, Index rows) {
+                 const PanelShape &shape, const PanelGrid &grid,
+                 const PanelBlock &image) {
   const WindowShape &w = c.w;
-  assert(grid.tile.rows == 1 && "a region ends at any row");
-  int64_t positions = grid.tile.cols;
-  PanelCall image = b.at;
-  for (const TapRange &r : regions.rows) {
-    Index first = k.max(row, r.first),
-          end = k.min(k.add(row, rows), r.first + r.count);
-    k.ifThen(k.less(first, end), [&] {
-      Index inputRow = k.add(k.mul(first, w.strideRows),
-                             r.firstTap * w.dilationRows - w.top);
-      b.rows = k.sub(end, first);
-      for (const TapRange &col : regions.cols) {
-        int64_t inputCol =
-            col.first * w.strideCols + col.firstTap * w.dilationCols - w.left;
-        PanelShape part = shape;
-        part.kernelRows = r.taps;
-        part.kernelCols = col.taps;
-        b.at.in =
-            k.add(image.in,
-                  k.mul(k.add(k.mul(inputRow, w.width), inputCol), c.block));
-        b.at.weights = k.add(image.weights, r.firstTap * shape.weightRow +
-                                                col.firstTap * shape.weightCol);
-        b.at.out = k.add(image.out, k.add(k.mul(first, shape.outRow),
-                                          col.first * shape.outCol));
-        grid.cols = col.count;
-        // As equal as may be.
-        grid.tile.cols =
-            divideCeil(col.count, int64_t(divideCeil(col.count, positions)));
-        emitPanelBlock(k, part, grid, b);
-      }
-    });
-  }
+  auto emitRegion = [&](const TapRange &r, const TapRange &col, int64_t panels,
+                        Index panel, int64_t lastLanes) {
+    PanelShape part = shape;
+    part.kernelRows = r.taps;
+    part.kernelCols = col.taps;
+    int64_t inputRow =
+                r.first * w.strideRows + r.firstTap * w.dilationRows - w.top,
+            inputCol = col.first * w.strideCols +
+                       col.firstTap * w.dilationCols - w.left;
+    PanelBlock b = image;
+    b.rows = r.count;
+    b.at.in = k.add(b.at.in, (inputRow * w.width + inputCol) * c.block);
+    b.at.weights = k.add(b.at.weights, r.firstTap * shape.weightRow +
+                                           col.firstTap * shape.weightCol);
+    b.at.out =
+        k.add(b.at.out, r.first * shape.outRow + col.first * shape.outCol);
+    PanelGrid region = grid.part(k.target, r.count, col.count);
+    PanelTile tile = region.tile;
+    tile.panels = panels;
+    tile.lastLanes = lastLanes;
+    emitPanelGroup(k, part, region, b, tile, panel);
+  };
+  emitPanelGroups(k, grid, image.firstPanel,
+                  [&](const PanelTile &tile, Index panel) {
+                    for (const TapRange &r : regions.rows)
+                      for (const TapRange &col : regions.cols)
+                        emitRegion(r, col, tile.panels, panel, tile.lastLanes);
+                  });
 }
 
 /// Emits a convolution whose input has blocks of `block` channels.
@@ -120,7 +120,7 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
   int64_t copyWidth = copies ? w.inputCols(w.outWidth) : w.width;
 
   PanelGrid grid = c.grid(w.outHeight, w.outWidth);
-  grid.oneRow = bool(regions);
+  grid.cutsRows = !regions;
   PanelGrid::Costs costs = c.costs();
   costs.inputRowBytes = c.inBlocks * block * copyWidth * w.strideRows * 4;
   costs.copiesInput = copies;
@@ -148,7 +148,6 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
                  k, grid, begin, end,
                  [&](Index batch, Index row, Index rows, Value isNew,
                      Index firstPanel) {
-                   Index inputRow = k.mul(row, w.strideRows);
                    PanelBlock b;
                    b.memory = PanelMemory::of(operands, c.epilogue);
                    b.at = c.call(k, batch);
@@ -159,9 +158,9 @@ KernelInfo emitConv(KernelBuilder &k, nn::ConvOp op, StringRef symbol,
                    b.at.kernelRow = w.dilationRows * copyWidth * block;
                    if (regions) {
                      b.at.in = k.mul(batch, c.inSize());
-                     return emitRegions(k, c, regions, shape, grid, b, row,
-                                        rows);
+                     return emitRegions(k, c, regions, shape, grid, b);
                    }
+                   Index inputRow = k.mul(row, w.strideRows);
                    b.at.in = k.add(k.mul(batch, c.inSize()),
                                    k.mul(inputRow, w.width * block));
                    if (copies) {
@@ -192,11 +191,8 @@ public:
   }
   Work work(Operation *layer) const override {
     Work work = PanelConvRoutine::work(layer);
-    WindowShape w = ConvPanels(cast<nn::ConvOp>(layer), block).w;
-    if (Regions(w))
-      work.multiplyAdds *= w.insideTaps() /
-                           double(w.batch * w.outHeight * w.outWidth) /
-                           double(w.kernelRows * w.kernelCols);
+    work.multiplyAdds *=
+        Regions(ConvPanels(cast<nn::ConvOp>(layer), block).w).share;
     return work;
   }
 

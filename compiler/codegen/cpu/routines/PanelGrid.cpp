@@ -55,14 +55,14 @@ static PanelTile chooseTile(const Target &target, const PanelGrid &grid,
   int64_t most = std::min<int64_t>(grid.panels, 8);
   if (fixedPanels)
     most = std::min(most, fixedPanels);
+  // Many rows of few columns mean many input streams.
+  int64_t mostRows =
+      grid.cols > 1 ? std::min<int64_t>(grid.rows, 4) : grid.rows;
   for (int64_t panels = fixedPanels ? most : 1; panels <= most; ++panels) {
     int64_t positions = maxPositions(target, panels);
     for (int64_t cols = 1; cols <= std::min(grid.cols, positions); ++cols)
-      for (int64_t rows = 1; rows * cols <= positions && rows <= grid.rows;
+      for (int64_t rows = 1; rows * cols <= positions && rows <= mostRows;
            ++rows) {
-        // Many rows of few columns mean many input streams.
-        if (rows > (grid.oneRow ? 1 : grid.cols > 1 ? 4 : rows))
-          break;
         double cost = planeCost(target, grid, rows, cols, panels);
         if (cost < bestCost * 0.999) {
           bestCost = cost;
@@ -86,7 +86,9 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   // Row blocks whose input stays in the cache.
   int64_t groupBytes = std::max<int64_t>(1, costs.inputRowBytes * tile.rows);
   int64_t blockGroups =
-      std::clamp<int64_t>(tuning.cacheBytes / groupBytes, 1, rowGroups);
+      cutsRows
+          ? std::clamp<int64_t>(tuning.cacheBytes / groupBytes, 1, rowGroups)
+          : rowGroups;
   rowBlocks = divideCeil(rowGroups, blockGroups);
   panelChunks = 1;
   int64_t wanted = std::clamp<int64_t>(
@@ -97,7 +99,7 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   bool preferPanels =
       costs.weightBytes > inputBytes * (costs.copiesInput ? 2 : 1);
   while (tiles() < wanted) {
-    bool canRows = rowBlocks * 2 <= rowGroups,
+    bool canRows = cutsRows && rowBlocks * 2 <= rowGroups,
          canPanels = panelChunks * 2 <= panelGroups;
     if (canPanels && (preferPanels || !canRows))
       panelChunks *= 2;
@@ -109,13 +111,23 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   panelChunk = divideCeil(panelGroups, panelChunks) * tile.panels;
   panelChunks = divideCeil(panels, panelChunk);
   assert(panelChunk % tile.panels == 0 && "chunks are whole groups");
-  if (costs.weightBytes <= 2 * tuning.cacheBytes) {
+  if (cutsRows && costs.weightBytes <= 2 * tuning.cacheBytes) {
     balanceRows(rowBlocks, divideCeil(costs.kernelRows, tile.rows));
     return;
   }
   // Every row block would fetch all the weights again: no more of them.
   rowBlock = divideCeil(rowGroups, rowBlocks) * tile.rows;
   rowBlocks = divideCeil(rows, rowBlock);
+}
+
+PanelGrid PanelGrid::part(const Target &target, int64_t partRows,
+                          int64_t partCols) const {
+  PanelGrid result = *this;
+  result.rows = result.rowBlock = partRows;
+  result.cols = partCols;
+  result.rowBlocks = 1;
+  result.tile = chooseTile(target, result, tile.panels);
+  return result;
 }
 
 void PanelGrid::limitPanels(int64_t most) {
@@ -183,11 +195,11 @@ void PanelGrid::balanceRows(int64_t least, int64_t overhead) {
          rowBlocks == int64_t(divideCeil(rows, rowBlock)));
 }
 
-void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
-                             const PanelGrid &grid, const PanelBlock &block) {
-  const PanelTile &tile = grid.tile;
+void codegen::emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
+                             const PanelGrid &grid, const PanelBlock &block,
+                             const PanelTile &tile, Index panel) {
   // A tile of `t` whose first position is (row, col) of the block.
-  auto call = [&](PanelTile t, Index panel, Index row, Index col) {
+  auto call = [&](PanelTile t, Index row, Index col) {
     PanelCall at = block.at;
     at.weights = k.add(at.weights,
                        k.mul(panel, block.weightStep.value_or(at.weightPanel)));
@@ -198,49 +210,57 @@ void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
                    k.add(k.mul(row, shape.outRow), k.mul(col, shape.outCol)));
     callPanelKernel(k, shape, t, block.memory, at);
   };
-  auto columns = [&](PanelTile t, Index panel, Index row) {
+  auto columns = [&](PanelTile t, Index row) {
     int64_t whole = grid.cols / tile.cols, rest = grid.cols % tile.cols;
-    k.repeat(whole, [&](Index i) { call(t, panel, row, k.mul(i, tile.cols)); });
+    k.repeat(whole, [&](Index i) { call(t, row, k.mul(i, tile.cols)); });
     if (rest) {
       t.cols = rest;
-      call(t, panel, row, whole * tile.cols);
+      call(t, row, whole * tile.cols);
     }
   };
-  auto panelGroup = [&](PanelTile t, Index panel) {
-    int64_t rest = grid.rows % tile.rows;
-    if (grid.rows < tile.rows) {
-      t.rows = rest;
-      return columns(t, panel, 0);
-    }
-    Index whole = k.sub(block.rows, tile.rows - 1);
-    k.loop(0, whole, tile.rows, [&](Value row) { columns(t, panel, row); });
-    if (rest == 0)
-      return;
-    // Only the last block has rows left over.
-    Index done = k.mul(k.div(block.rows, tile.rows), tile.rows);
-    k.ifThen(k.less(done, block.rows), [&] {
-      t.rows = rest;
-      columns(t, panel, done);
-    });
-  };
+  PanelTile odd = tile;
+  odd.rows = grid.rows % tile.rows;
+  if (grid.rows < tile.rows)
+    return columns(odd, 0);
+  Index whole = k.sub(block.rows, tile.rows - 1);
+  k.loop(0, whole, tile.rows, [&](Value row) { columns(tile, row); });
+  if (odd.rows == 0)
+    return;
+  // Only the last block has rows left over.
+  Index done = k.mul(k.div(block.rows, tile.rows), tile.rows);
+  k.ifThen(k.less(done, block.rows), [&] { columns(odd, done); });
+}
+
+void codegen::emitPanelGroups(
+    KernelBuilder &k, const PanelGrid &grid, Index firstPanel,
+    llvm::function_ref<void(const PanelTile &, Index)> body) {
+  const PanelTile &tile = grid.tile;
   // All groups are whole but the last one of the layer, which may have fewer
   // panels or a panel of fewer lanes.
   int64_t rest = grid.panels % tile.panels;
   bool hasOdd = rest || grid.lastLanes != panelWidth;
   int64_t even =
       hasOdd ? grid.panels - (rest ? rest : tile.panels) : grid.panels;
-  Index last = k.add(block.firstPanel, grid.panelChunk);
+  Index last = k.add(firstPanel, grid.panelChunk);
   PanelTile odd = tile;
   odd.panels = rest ? rest : tile.panels;
   odd.lastLanes = grid.lastLanes;
   if (even > 0)
-    k.loop(block.firstPanel, k.min(last, even), tile.panels,
-           [&](Value panel) { panelGroup(tile, panel); });
+    k.loop(firstPanel, k.min(last, even), tile.panels,
+           [&](Value panel) { body(tile, panel); });
   if (!hasOdd)
     return;
   if (grid.panelChunks == 1)
-    return panelGroup(odd, even);
-  k.ifThen(k.less(even, last), [&] { panelGroup(odd, even); });
+    return body(odd, even);
+  k.ifThen(k.less(even, last), [&] { body(odd, even); });
+}
+
+void codegen::emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
+                             const PanelGrid &grid, const PanelBlock &block) {
+  emitPanelGroups(k, grid, block.firstPanel,
+                  [&](const PanelTile &tile, Index panel) {
+                    emitPanelGroup(k, shape, grid, block, tile, panel);
+                  });
 }
 
 void codegen::emitPanelTiles(

@@ -66,7 +66,7 @@ struct PanelGrid {
   int64_t batches = 1, rows = 1, cols = 1;
   int64_t panels = 1;
   int64_t lastLanes = panelWidth; ///< of the last panel
-  bool oneRow = false;            ///< tiles of one row, for blocks of any rows
+  bool cutsRows = true;           ///< whether a runtime tile may have some rows
   // Chosen by plan().
   PanelTile tile;
   int64_t rowBlock = 1, rowBlocks = 1;
@@ -83,6 +83,9 @@ struct PanelGrid {
   };
   void plan(const Target &target, const Costs &costs,
             const PanelTuning &tuning = {});
+  /// The same panels of a part of the plane, with a tile that suits it.
+  PanelGrid part(const Target &target, int64_t partRows,
+                 int64_t partCols) const;
   /// Makes chunks of at most `most` panels (or one group, if that is more).
   void limitPanels(int64_t most);
   int64_t tiles() const { return batches * rowBlocks * panelChunks; }
@@ -109,8 +112,18 @@ struct PanelBlock {
   Index rows;       ///< rows in this block
 };
 
-/// The loops inside one runtime tile. `inRow`, `outRow` of the shape and the
-/// grid's tile say how positions advance.
+/// The panel groups of the chunk that begins at `firstPanel`: `body` gets a
+/// tile of that many panels and the first of them.
+void emitPanelGroups(KernelBuilder &k, const PanelGrid &grid, Index firstPanel,
+                     llvm::function_ref<void(const PanelTile &, Index)> body);
+
+/// All positions of the block for the panel group that begins at `panel`.
+void emitPanelGroup(KernelBuilder &k, const PanelShape &shape,
+                    const PanelGrid &grid, const PanelBlock &block,
+                    const PanelTile &tile, Index panel);
+
+/// The loops inside one runtime tile: both of the above. `inRow`, `outRow` of
+/// the shape and the grid's tile say how positions advance.
 void emitPanelBlock(KernelBuilder &k, const PanelShape &shape,
                     const PanelGrid &grid, const PanelBlock &block);
 
