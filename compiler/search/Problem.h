@@ -91,7 +91,7 @@ struct Device {
   Core executeCore = Core::Big;
   /// The threads of the execute lane.
   unsigned executeThreads = 1;
-  /// CPUs in all. Where lanes and threads are more than CPUs, they share them.
+  /// CPUs in all. Where lanes and threads are more, executes come first.
   unsigned cpus = 2;
   /// How many times longer an execute takes while a preparation runs, and a
   /// preparation while an execute runs: they share memory bandwidth.

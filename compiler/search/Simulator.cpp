@@ -172,20 +172,25 @@ void Simulator::startJobs(const std::vector<std::vector<Job>> &lanes,
 }
 
 void Simulator::setRates() {
-  unsigned transfers = 0, cores = 0;
-  bool executing = false, preparing = false;
+  unsigned transfers = 0, preparing = 0;
+  bool executing = false;
   for (const LaneState &lane : states) {
     if (lane.phase == Phase::Transfer)
       ++transfers;
     if (lane.phase != Phase::Work)
       continue;
-    cores += lane.execute ? std::max(1u, device.executeThreads) : 1;
-    (lane.execute ? executing : preparing) = true;
+    executing |= lane.execute;
+    preparing += !lane.execute;
   }
-  double share =
-      cores > device.cpus ? double(std::max(1u, device.cpus)) / cores : 1;
-  double executeRate = share / (preparing ? device.executeInterference : 1);
-  double prepareRate = share / (executing ? device.prepareInterference : 1);
+  unsigned cpus = std::max(1u, device.cpus),
+           computing = executing ? std::max(1u, device.executeThreads) : 0;
+  double left = cpus > computing ? cpus - computing : 0;
+  double executeRate = std::min(1.0, double(cpus) / std::max(1u, computing));
+  double prepareRate = std::min(1.0, left / std::max(1u, preparing));
+  if (preparing && left > 0)
+    executeRate /= device.executeInterference;
+  if (executing)
+    prepareRate /= device.prepareInterference;
   for (LaneState &lane : states)
     lane.rate = lane.phase == Phase::Latency ? 1
                 : lane.phase == Phase::Transfer

@@ -14,8 +14,9 @@
 //    and a lane that decodes or transforms for long lets the storage pause, see
 //    Device::askedAhead. Slow storage gives one thing after another: what a
 //    lane reads beyond what was asked for delays the layers before.
-//  * Working cores share the CPUs equally, an execute counting as many as it
-//    has threads. An execute is slowed down while any preparation works, a
+//  * An execute has as many CPUs as it has threads, preparations share what is
+//    left: threads that compute prepare when there is nothing to compute
+//    (runtime/Team.h). An execute is slowed down while any preparation works, a
 //    preparation while an execute works.
 // Between two events all rates are constant, so time jumps from event to event.
 //

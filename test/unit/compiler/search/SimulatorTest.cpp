@@ -107,8 +107,7 @@ static double smallSteps(const Problem &problem, const Choice &choice,
     if (states[0].next == schedule.lanes[0].size())
       return now;
     // What runs in this step?
-    int transfers = 0, cores = 0;
-    bool executing = false, preparing = false;
+    int transfers = 0, computing = 0, preparing = 0;
     auto working = [&](size_t l) {
       const State &s = states[l];
       return s.running && s.latency <= 0 && s.bytes <= 0;
@@ -119,18 +118,22 @@ static double smallSteps(const Problem &problem, const Choice &choice,
     for (size_t l = 0; l < lanes; ++l) {
       transfers +=
           states[l].running && states[l].latency <= 0 && states[l].bytes > 0;
-      if (working(l)) {
-        cores += executes(l) ? d.executeThreads : 1;
-        (executes(l) ? executing : preparing) = true;
-      }
+      if (working(l) && executes(l))
+        computing = int(d.executeThreads);
+      else
+        preparing += working(l);
     }
-    double share = std::min(1.0, double(d.cpus) / std::max(1, cores));
+    // Executes come first.
+    double cpus = d.cpus, left = std::max(0.0, cpus - computing);
+    double share = std::min(1.0, cpus / std::max(1, computing)),
+           shareOfLeft = std::min(1.0, left / std::max(1, preparing));
     for (size_t l = 0; l < lanes; ++l) {
       State &s = states[l];
-      if (working(l))
-        s.work -= dt * share /
-                  (executes(l) ? (preparing ? d.executeInterference : 1)
-                               : (executing ? d.prepareInterference : 1));
+      if (working(l) && executes(l))
+        s.work -=
+            dt * share / (preparing && left > 0 ? d.executeInterference : 1);
+      else if (working(l))
+        s.work -= dt * shareOfLeft / (computing ? d.prepareInterference : 1);
       else if (s.running && s.latency > 0)
         s.latency -= dt;
       else if (s.running)
@@ -313,6 +316,27 @@ TEST(Simulator, sharesCpus) {
   p.layers[0].candidates[0].execute = 10;
   s = {{{{0, Stage::Execute}, {1, Stage::Execute}}, {}, {{1, Stage::Read}}}};
   EXPECT_DOUBLE_EQ(simulate(p, {0, 0}, s).finish, 11);
+}
+
+TEST(Simulator, executesComeFirst) {
+  Problem p = twoReads();
+  p.device.readBandwidth = 1e9;
+  p.device.executeThreads = 2;
+  p.layers[0].candidates[0].execute = 4;
+  p.layers[1].candidates[0].transform = {4, 4};
+  Schedule s = {{{{0, Stage::Execute}, {1, Stage::Execute}},
+                 {{0, Stage::Read}},
+                 {{1, Stage::Read}, {1, Stage::Transform}}}};
+  p.device.cpus = 3;
+  EXPECT_NEAR(simulate(p, {0, 0}, s).finish, 4 + 1, 1e-3);
+  p.device.cpus = 2;
+  Timeline timeline = simulate(p, {0, 0}, s);
+  EXPECT_NEAR(timeline.finish, 4 + 4 + 1, 1e-3);
+  double firstExecute = 0;
+  for (const Event &event : timeline.events)
+    if (event.operation == Operation{0, Stage::Execute})
+      firstExecute = event.end;
+  EXPECT_NEAR(firstExecute, 4, 1e-3) << "nothing holds it up";
 }
 
 TEST(Simulator, againstSmallSteps) {
