@@ -61,6 +61,7 @@ private:
   uint32_t sort(uint32_t begin, bool withLanes);
   bool verifyBackground();
   bool collectWrites();
+  bool arePartsOfOne(const Write &a, const Write &b) const;
   bool verifyPreparations();
   bool verifyReader(uint32_t reader);
   bool verifyExecutes();
@@ -68,7 +69,6 @@ private:
   void markWaited(const After *after, uint32_t mark);
   bool verifyReads(Name name, const bundle::Operation *operation);
   void markBefore(uint32_t reader, uint32_t earliest);
-  bool isBefore(uint32_t first, uint32_t second);
   template <typename Visit>
   bool forEachWrite(uint64_t begin, uint64_t end, Visit visit);
 
@@ -95,16 +95,14 @@ private:
   uint64_t steps = 0, maxSteps = 0;
 
   // By node; where it says so, of preparations alone.
-  Array<uint32_t> laneOf;   ///< of a preparation; `none` before it is placed
-  Array<bool> background;   ///< of a preparation
-  Array<uint32_t> next;     ///< the next one in its lane, or `none`
-  Array<uint32_t> pending;  ///< what it still waits for, in sort()
-  Array<uint32_t> position; ///< of a preparation, in an order by dependencies
-  Array<uint32_t> stack;    ///< of nodes
-  Array<uint32_t> waited;   ///< of a preparation: marks, see markWaited()
-  Array<uint32_t> marked;   ///< of a preparation: see markBefore(); reader + 1
-  Array<uint32_t> visited;  ///< of a preparation: number of the last search
-  uint32_t search = 0;
+  Array<uint32_t> laneOf;    ///< of a preparation; `none` before it is placed
+  Array<bool> background;    ///< of a preparation
+  Array<uint32_t> next;      ///< the next one in its lane, or `none`
+  Array<uint32_t> pending;   ///< what it still waits for, in sort()
+  Array<uint32_t> position;  ///< of a preparation, in an order by dependencies
+  Array<uint32_t> stack;     ///< of nodes
+  Array<uint32_t> waited;    ///< of a preparation: marks, see markWaited()
+  Array<uint32_t> marked;    ///< of a preparation: see markBefore(); reader + 1
   Array<uint32_t> firstUser; ///< where in `users` those of a node begin
   Array<uint32_t> users;     ///< nodes that wait for it
   Array<Write> writes;       ///< by begin
@@ -145,7 +143,7 @@ bool PlanVerifier::allocate() {
       !next.allocate(numNodes) || !pending.allocate(numNodes) ||
       !position.allocate(numNodes) || !stack.allocate(numNodes) ||
       !waited.allocate(numNodes) || !marked.allocate(numNodes) ||
-      !visited.allocate(numNodes) || !firstUser.allocate(size_t(numNodes) + 1))
+      !firstUser.allocate(size_t(numNodes) + 1))
     return fault.set(Fault::OutOfMemory, "no memory to check the plan");
   for (uint32_t &lane : laneOf)
     lane = none;
@@ -440,45 +438,32 @@ void PlanVerifier::markBefore(uint32_t reader, uint32_t earliest) {
   }
 }
 
-/// Whether the preparation `second` starts only after `first` has finished, by
-/// `after` alone: the order in a lane means nothing where lanes steal.
-bool PlanVerifier::isBefore(uint32_t first, uint32_t second) {
-  uint32_t depth = 0;
-  ++search;
-  stack[depth++] = second;
-  while (depth) {
-    const After *after = afterOf(stack[--depth]);
-    for (uint32_t i = 0; i < size(after); ++i) {
-      uint32_t before = after->Get(i);
-      if (before == first)
-        return true;
-      // Past the limit every answer is "no", which refuses the plan.
-      if (++steps > maxSteps)
-        return false;
-      if (visited[before] == search || position[before] < position[first])
-        continue;
-      visited[before] = search;
-      stack[depth++] = before;
-    }
-  }
-  return false;
+/// Whether two preparations compute different tiles of one grid.
+bool PlanVerifier::arePartsOfOne(const Write &a, const Write &b) const {
+  const bundle::Operation *one = operation(a.preparation),
+                          *two = operation(b.preparation);
+  return a.begin == b.begin && a.end == b.end &&
+         one->kind() == bundle::OperationKind_Transform &&
+         two->kind() == one->kind() && one->kernel() == two->kernel() &&
+         (one->tile_end() <= two->tile_begin() ||
+          two->tile_end() <= one->tile_begin());
 }
 
-/// Any two preparations that touch the same bytes, one of them writing, must be
-/// ordered; and what is read must have been written.
+/// Bytes have one writer: a runtime may write them again at any time, if the
+/// thread that was at it seems to have stopped. And what is read must have been
+/// written.
 bool PlanVerifier::verifyPreparations() {
   for (const Write &write : writes)
     if (!forEachWrite(write.begin, write.end, [&](const Write &other) {
-          uint32_t a = write.preparation, b = other.preparation;
-          if (&write == &other ||
-              (a != b && (isBefore(a, b) || isBefore(b, a))))
+          if (&write == &other || arePartsOfOne(write, other))
             return true;
-          return fault.set(Fault::BadBundle,
-                           "program %u: operations %u and %u: found both "
-                           "writing Prepared bytes at %" PRIu64
-                           ", expected one to wait for the other",
-                           number, std::min(a, b), std::max(a, b),
-                           std::max(write.begin, other.begin));
+          return fault.set(
+              Fault::BadBundle,
+              "program %u: operations %u and %u: found both "
+              "writing Prepared bytes at %" PRIu64 ", expected one",
+              number, std::min(write.preparation, other.preparation),
+              std::max(write.preparation, other.preparation),
+              std::max(write.begin, other.begin));
         }))
       return false;
   for (uint32_t node = first; node < numNodes; ++node)
@@ -488,7 +473,7 @@ bool PlanVerifier::verifyPreparations() {
 }
 
 /// Whether all that preparation `index` reads of Prepared was written by
-/// preparations that it waits for, and is written by others after it only.
+/// preparations that it waits for.
 bool PlanVerifier::verifyReader(uint32_t index) {
   const bundle::Operation *reader = operation(index);
   auto forEachRead = [&](auto visit) {
@@ -520,8 +505,6 @@ bool PlanVerifier::verifyReader(uint32_t index) {
               covered = std::max(covered, write.end);
             return true;
           }
-          if (writer != index && isBefore(index, writer))
-            return true;
           return fault.set(Fault::BadBundle,
                            "program %u: operation %u: operand %u: found "
                            "Prepared bytes that operation %u writes, "

@@ -1,10 +1,11 @@
 //===- PlanVerifier.h - Checks the plan of a program ------------*- C++ -*-===//
 //
 // What lanes may rely on: every index exists, nothing waits for itself, no
-// order of the lanes deadlocks, and whoever reads bytes of the session's
-// Prepared memory has waited for all who write them. So a preparation may run
-// at any time after those in its `after`, on any thread, and stealing needs no
-// further thought.
+// order of the lanes deadlocks, bytes of the session's Prepared memory are
+// written by one preparation alone (or by several that compute different tiles
+// of one grid), and whoever reads them has waited for it.
+// So a preparation may run at any time after those in its `after`, on any
+// thread, and even twice: stealing needs no further thought.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_PLANVERIFIER_H

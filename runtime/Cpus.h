@@ -3,14 +3,36 @@
 #define NNV12_RUNTIME_CPUS_H
 
 #include <cstdint>
+#include <sched.h>
 
 namespace nnv12::runtime {
 
-/// How many CPUs this process may use.
+/// How many CPUs this process may use: those that the calling thread may run
+/// on, but no more than its control groups give it the time of (cpu.max).
 uint32_t availableCpus();
 
+/// CPUs that a thread may use; of unknown ones nothing is asked for.
+class CpuMask {
+public:
+  /// Those of the calling thread.
+  void get() { known = sched_getaffinity(0, sizeof set, &set) == 0; }
+  void add(int cpu);
+  /// The calling thread may use these, and no others. A hint: where it is
+  /// refused, the thread runs anywhere.
+  void apply() const {
+    if (known)
+      sched_setaffinity(0, sizeof set, &set);
+  }
+  bool isKnown() const { return known; }
+  const cpu_set_t &cpus() const { return set; }
+
+private:
+  cpu_set_t set = {};
+  bool known = false;
+};
+
 /// CPUs that this process may use, by speed where they differ. None before
-/// find(), which reads a file of the system for each.
+/// find(), which reads a file of the system for each where they differ.
 class Cpus {
 public:
   /// Which end of them is wanted.
@@ -22,18 +44,25 @@ public:
   /// their speed (as nnv12-tune has it). Slow: of the others. Where all are
   /// alike, of all.
   int at(Kind kind, uint32_t n) const;
+  /// CPUs of the kind on which the caller did not run when find() was called,
+  /// in `parts` equal parts: this one. Unknown where they are fewer.
+  CpuMask part(Kind kind, uint32_t index, uint32_t parts) const;
+  /// Whether there are fast and slow ones.
+  bool differ() const { return numFast != count; }
+  /// All of them.
+  const CpuMask &allowed() const { return mask; }
 
 private:
   static constexpr uint32_t mostCpus = 256;
+  bool matches(Kind kind, uint32_t i) const;
+
+  CpuMask mask;
   uint32_t count = 0;
   uint32_t numFast = 0;
+  int caller = -1;
   int16_t all[mostCpus];
   bool isFast[mostCpus];
 };
-
-/// Keeps the calling thread on `cpu`, unless that is -1. A hint: where it is
-/// refused, the thread runs anywhere.
-void pinTo(int cpu);
 
 } // namespace nnv12::runtime
 

@@ -99,7 +99,13 @@ bool Decoder::decode(bundle::Codec codec, unsigned planes, uint8_t *target,
 
 /// `Element` has as many bytes as there are planes. Written so that compilers
 /// make vector code of it: one store an element, no byte stores.
+///
+/// Two threads may do so at the same time, and one when the result is in use
+/// already (runtime/Preparations.h): all store the same bytes.
 template <typename Element>
+#if defined(__clang__)
+__attribute__((no_sanitize("thread")))
+#endif
 static void join(uint8_t *__restrict target, const uint8_t *__restrict source,
                  size_t count) {
   for (size_t i = 0; i < count; ++i) {

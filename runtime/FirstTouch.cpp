@@ -4,8 +4,12 @@
 #include "runtime/Policy.h"
 
 #include <cassert>
-#include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 // Linux 5.14
+#endif
 
 namespace nnv12::runtime {
 
@@ -24,7 +28,11 @@ static void touch(uintptr_t address) {
       /*weak=*/false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-void FirstTouch::add(void *data, size_t size) {
+/// Of memory that is not ours: a call for it keeps a lock that other threads'
+/// starts and allocations wait for.
+static constexpr uintptr_t populatePiece = 128 << 10;
+
+void FirstTouch::add(void *data, size_t size, bool ours) {
   auto begin = reinterpret_cast<uintptr_t>(data);
   // What shares a page with others is left to whoever comes first.
   uintptr_t first = (begin + page - 1) & ~(page - 1),
@@ -34,6 +42,7 @@ void FirstTouch::add(void *data, size_t size) {
     return;
   table[index].begin = first;
   table[index].end = end;
+  table[index].ours = ours;
   table[index].next.store(first, std::memory_order_relaxed);
   count.store(index + 1, std::memory_order_release);
 }
@@ -45,39 +54,28 @@ bool FirstTouch::touchNext(Range &range) {
   do {
     if (begin >= range.end)
       return false;
-    end = (begin + hugePageSize) & ~(hugePageSize - 1);
+    uintptr_t piece = range.ours ? hugePageSize : populatePiece;
+    end = (begin + piece) & ~(piece - 1);
     if (end > range.end)
       end = range.end;
   } while (
       !range.next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
   assert(begin % page == 0 && begin >= range.begin && begin < end &&
          end <= range.end);
-  // One by one: a call that asks for all (MADV_POPULATE_WRITE) holds a lock
-  // that other threads' starts and allocations wait for.
-  for (uintptr_t address = begin; address < end; address += page)
-    touch(address);
+  if (range.ours)
+    for (uintptr_t address = begin; address < end; address += page)
+      touch(address);
+  else
+    madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_WRITE);
   return true;
 }
 
 bool FirstTouch::touchNext() {
-  // Announce first, look then: close() shuts first, and waits for whom it sees
-  // then.
-  touching.fetch_add(1);
-  bool touched = false;
   uint32_t ranges = count.load(std::memory_order_acquire);
-  for (uint32_t i = 0; i < ranges && !touched && !closed.load(); ++i)
-    touched = touchNext(table[i]);
-  touching.fetch_sub(1);
-  return touched;
-}
-
-/// Waits for one piece of each thread that is at it, which is the pages of a
-/// huge page at most, and for nobody who comes later. Yields, as such a thread
-/// may have no CPU.
-void FirstTouch::close() {
-  closed.store(true);
-  while (touching.load())
-    sched_yield();
+  for (uint32_t i = 0; i < ranges; ++i)
+    if (!closed.load(std::memory_order_relaxed) && touchNext(table[i]))
+      return true;
+  return false;
 }
 
 } // namespace nnv12::runtime

@@ -5,6 +5,10 @@
 // or have nothing left to prepare, ask for the pages of the arena and of the
 // outputs before the executes come to them. Contents do not change.
 //
+// Nobody waits for who touches. The caller's memory may be gone when a thread
+// that had no CPU for a while comes to it, so the system is asked, which looks
+// first whether it is there.
+//
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_FIRSTTOUCH_H
 #define NNV12_RUNTIME_FIRSTTOUCH_H
@@ -22,24 +26,26 @@ public:
   FirstTouch() = default;
   FirstTouch(const FirstTouch &) = delete;
   FirstTouch &operator=(const FirstTouch &) = delete;
-  ~FirstTouch() { close(); }
 
   /// Room for so many ranges. False when memory ran out.
   bool create(size_t ranges);
   /// Memory that will be written, after what was added before it. One thread
-  /// adds, while others touch. The memory must stay until close().
-  void add(void *data, size_t size);
+  /// adds, while others touch. Memory that is `ours` must stay for as long as
+  /// *this and the threads that touch; other memory until close(), and may be
+  /// anything then.
+  void add(void *data, size_t size, bool ours);
   /// Asks for the pages of the next piece, the size of a huge page at most.
   /// False where none is left. Any thread, not after *this is gone.
   bool touchNext();
-  /// Touches no more, and waits for those that are at it.
-  void close();
+  /// No more pieces are begun.
+  void close() { closed.store(true, std::memory_order_relaxed); }
 
 private:
   /// Of whole pages.
   struct Range {
     uintptr_t begin, end;
     std::atomic<uintptr_t> next;
+    bool ours;
   };
 
   bool touchNext(Range &range);
@@ -47,7 +53,6 @@ private:
   uintptr_t page = 4096;
   artifact::Array<Range> table;
   std::atomic<uint32_t> count{0};
-  std::atomic<uint32_t> touching{0};
   std::atomic<bool> closed{false};
 };
 

@@ -1,4 +1,4 @@
-//===- Lanes.cpp - Threads that follow the plan ---------------------------===//
+//===- Lanes.cpp - Preparations in the order of the plan ------------------===//
 #include "runtime/Lanes.h"
 
 #include "artifact/ProgramView.h"
@@ -9,14 +9,6 @@
 #include <sys/resource.h>
 
 namespace nnv12::runtime {
-
-#ifdef NNV12_TEST_HOOKS
-/// Tests delay a lane's thread here; see test/unit/runtime/FailedPlanTest.cpp.
-void (*betweenLooks)() = nullptr;
-#define BETWEEN_LOOKS() (betweenLooks ? betweenLooks() : (void)0)
-#else
-#define BETWEEN_LOOKS() (void)0
-#endif
 
 /// Of threads that prepare for later runs while others compute: a nice value of
 /// 10 has a tenth of the weight of 0.
@@ -29,32 +21,32 @@ static bool hasBackground(const bundle::Program *program) {
   return false;
 }
 
-uint32_t Lanes::numThreads(const bundle::Program *program,
-                           const Options &options) {
+uint32_t Lanes::wantedThreads(const bundle::Program *program, bool continuous,
+                              bool steal) {
   uint32_t lanes = artifact::numLanes(program);
-  // On a single CPU another thread only takes turns with the caller.
-  if (lanes < 2 || options.threads == 0 || availableCpus() == 1)
+  if (lanes < 2)
     return 0;
   // In the first run lanes mostly wait for the storage. One thread more
   // prepares what switches need meanwhile, while CPUs are idle.
-  bool oneMore = options.continuous && options.steal && hasBackground(program);
-  return std::min(lanes - 1 + oneMore, options.threads);
+  return lanes - 1 + (continuous && steal && hasBackground(program));
 }
 
 bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
-                   Memory memory, uint8_t *scratch, size_t stride,
-                   FirstTouch &touched, const Trace &events,
-                   artifact::Fault &fault) {
+                   Memory memory, uint8_t *scratch, size_t stride, Events &told,
+                   const Trace &traced, artifact::Fault &fault) {
   const bundle::Program *program = bundle.chosenProgram();
-  trace = &events;
-  firstTouch = &touched;
-  numMembers = 1 + numThreads(program, options);
-  steal = options.steal || artifact::numLanes(program) > numMembers;
+  trace = &traced;
+  events = &told;
+  preparing.store(options.preparing, std::memory_order_relaxed);
+  uint32_t threads = 1 + options.preparing + options.helping;
+  onlyReads = options.onlyReads;
+  // A lane without a thread, or whose thread only reads, needs others.
+  steal = options.steal || onlyReads || artifact::numLanes(program) > threads;
   Array<bool> skipped;
   return collect(program, options.continuous, skipped, fault) &&
-         items.create(bundle, memory, skipped, fault) &&
+         items.create(bundle, memory, skipped, told, fault) &&
          (!items.usesZstd() || Zstd::load(fault)) &&
-         makeMembers(program, options, scratch, stride, fault);
+         makePreparers(threads, scratch, stride, fault);
 }
 
 /// Fills the queues, and marks what is in none of them as skipped.
@@ -93,179 +85,140 @@ bool Lanes::collect(const bundle::Program *program, bool continuous,
   return true;
 }
 
-bool Lanes::makeMembers(const bundle::Program *program, const Options &options,
-                        uint8_t *scratch, size_t stride,
-                        artifact::Fault &fault) {
-  members = static_cast<Thread *>(malloc(numMembers * sizeof(Thread)));
-  if (!members) {
-    numMembers = 0;
+bool Lanes::makePreparers(uint32_t count, uint8_t *scratch, size_t stride,
+                          artifact::Fault &fault) {
+  preparers = static_cast<Preparer *>(malloc(count * sizeof(Preparer)));
+  if (!preparers)
     return fault.set(artifact::Fault::OutOfMemory, "no memory for the lanes");
+  for (; numPreparers < count; ++numPreparers) {
+    Preparer *preparer = ::new (&preparers[numPreparers]) Preparer();
+    preparer->thread = numPreparers;
+    preparer->scratch = scratch + numPreparers * stride;
   }
-  for (uint32_t i = 0; i < numMembers; ++i)
-    ::new (&members[i]) Thread();
-  if (options.pin)
-    chooseCpus(program, options.computing);
-  for (uint32_t i = 0; i < numMembers; ++i) {
-    members[i].lanes = this;
-    members[i].preparer.thread = i;
-    members[i].preparer.scratch = scratch + i * stride;
-    if (items.usesZstd() &&
-        !members[i].preparer.decoder.create(items.largestSplit(), fault))
-      return false;
-  }
+  if (items.usesZstd())
+    for (uint32_t i = 0; i < count; ++i)
+      if (!preparers[i].decoder.create(items.largestSplit(), fault))
+        return false;
   return true;
 }
 
-/// Slow CPUs for lanes that are meant for them, in order; CPUs behind those of
-/// the threads that compute for others.
-void Lanes::chooseCpus(const bundle::Program *program, uint32_t computing) {
-  Cpus cpus;
-  cpus.find();
-  uint32_t numSlow = 0, numOthers = computing;
-  for (uint32_t i = 1; i < numMembers && i < program->lanes()->size(); ++i) {
-    bundle::CoreKind core = program->lanes()->Get(i)->core();
-    if (core == bundle::CoreKind_Little)
-      members[i].cpu = cpus.at(Cpus::Slow, numSlow++);
-    else
-      members[i].cpu = cpus.at(
-          core == bundle::CoreKind_Big ? Cpus::Fast : Cpus::Any, numOthers++);
-  }
-}
-
-void Lanes::start() {
-  if (numMembers < 2)
-    return;
-  // Storage idles until a lane that has got its bytes asks for the next ones.
-  ThreadStarter starter(ThreadStarter::Slices::Short);
-  allowed = starter.callersCpus();
-  for (uint32_t i = 1; i < numMembers; ++i) {
-    members[i].startTime = trace->time();
-    if (starter.start(members[i].handle, threadMain, &members[i]) != 0) {
-      steal = true;
-      break;
-    }
-    ++started;
-  }
+void Lanes::setPreparing(uint32_t threads) {
+  if (threads < numPreparing())
+    steal.store(true, std::memory_order_relaxed);
+  preparing.store(threads, std::memory_order_relaxed);
 }
 
 Lanes::~Lanes() {
-  stop.store(true, std::memory_order_relaxed);
-  items.finishes().happen();
-  for (uint32_t i = 1; i <= started; ++i)
-    pthread_join(members[i].handle, nullptr);
-  // None where create() failed before it made them.
-  for (uint32_t i = 0; members && i < numMembers; ++i)
-    members[i].~Thread();
-  free(members);
+  for (uint32_t i = 0; i < numPreparers; ++i)
+    preparers[i].~Preparer();
+  free(preparers);
 }
 
-void *Lanes::threadMain(void *argument) {
-  auto *thread = static_cast<Thread *>(argument);
-  Lanes &lanes = *thread->lanes;
-  pinTo(thread->cpu);
-  lanes.trace->add({thread->startTime, 0, 0, NNV12_THREAD_START,
-                    thread->preparer.thread, thread->preparer.thread, 0});
-  FloatMode mode;
-  lanes.work(thread->preparer);
-  thread->preparer.decoder.release();
-  return nullptr;
+/// What a thread with that role does of the plan's stages. While there is a
+/// thread that waits for the storage, others leave that to it: two of them
+/// disturb the system's reading ahead.
+Lanes::Stages Lanes::stagesOf(Role role) const {
+  if (role == Role::Read)
+    return Stages::Reads;
+  bool leavesReads = role == Role::Compute && mayHelp() && numPreparing();
+  return leavesReads ? Stages::Others : Stages::All;
 }
 
-/// Until there are no pieces left that nobody has begun, and no memory that
-/// nobody has touched; or until a preparation has failed, for then no result is
-/// wanted. A thread without a lane has no part in the first run.
-///
-/// It may wait for what the caller does in a run, for as long as there is none:
-/// nobody waits for this thread then but ~Lanes, which ends the wait.
-void Lanes::work(Preparer &preparer) {
-  bool hasLane = preparer.thread < queues.size(), inBackground = false;
-  // The first layers want it, and the storage has not answered yet.
-  if (hasLane)
-    firstTouch->touchNext();
-  for (;;) {
-    // First the count, then all that an event may tell of: the end as well.
-    // What happens in between makes the wait below return at once.
-    uint32_t seen = items.finishes().seen();
-    BETWEEN_LOOKS();
-    if (isOver())
-      break;
-    uint32_t index = hasLane ? findReady(queues, preparer.thread) : none;
-    if (index == none && (!hasLane || isEmpty(queues, preparer.thread))) {
-      index = findReady(backgrounds, preparer.thread);
-      if (index == none && isEmpty(backgrounds, preparer.thread))
-        break;
-      if (!inBackground) {
-        // Of this thread, and never more than the application's own.
-        if (getpriority(PRIO_PROCESS, 0) < backgroundNiceness)
-          setpriority(PRIO_PROCESS, 0, backgroundNiceness);
-        if (members[preparer.thread].cpu < 0)
-          allowed.apply();
-      }
-      inBackground = true;
+/// A thread that only prepares and has no lane has no part in the first run.
+Lanes::Help Lanes::help(uint32_t number, Role role, bool idle) {
+  if (!prepares(number) || items.hasFailed())
+    return Help::Over;
+  Preparer &preparer = preparers[number];
+  bool computes = role == Role::Compute;
+  Stages stages = stagesOf(role);
+  uint32_t own = number % static_cast<uint32_t>(queues.size());
+  if (hasLane(number) || (computes && mayHelp())) {
+    uint32_t index = findReady(queues, own, stages);
+    if (index != none) {
+      workOn(index, preparer, computes ? 1 : ~0u);
+      return Help::Did;
     }
-    if (index != none)
-      workOn(index, preparer, ~0u);
-    else if (!hasLane || !firstTouch->touchNext())
-      items.finishes().wait(seen);
+    if (!isEmpty(queues, own, stages))
+      return Help::Nothing;
   }
-  while (hasLane && !isOver() && firstTouch->touchNext())
-    continue;
+  bool leaves = computes && numPreparing() && !onlyReads;
+  if (!leaves && !isEmpty(backgrounds, own, stages)) {
+    uint32_t index =
+        computes && !idle ? none : findReady(backgrounds, own, stages);
+    if (index == none)
+      return Help::Nothing;
+    // Of this thread, and never more than the application's own.
+    if (!computes && !preparer.inBackground &&
+        getpriority(PRIO_PROCESS, 0) < backgroundNiceness)
+      setpriority(PRIO_PROCESS, 0, backgroundNiceness);
+    preparer.inBackground = true;
+    workOn(index, preparer, computes ? 1 : ~0u);
+    return Help::Did;
+  }
+  preparer.decoder.release();
+  return Help::Over;
 }
 
-/// The first entry that can be worked on, or `none`; without `reads` it is none
-/// of those.
-uint32_t Lanes::findReady(Queue &queue, bool reads) {
+bool Lanes::isOf(uint32_t index, Stages stages) const {
+  return stages == Stages::All ||
+         (items.stageOf(index) == NNV12_READ) == (stages == Stages::Reads);
+}
+
+/// The first entry of the stages that can be worked on, or `none`.
+uint32_t Lanes::findReady(Queue &queue, Stages stages) {
   uint32_t head = queue.head.load(std::memory_order_relaxed);
   while (head < queue.count && !items.hasPieces(queue.entries[head]))
     ++head;
   // Whoever stores last may put it back a little: the next one moves it on.
   queue.head.store(head, std::memory_order_relaxed);
   for (uint32_t i = head; i < queue.count; ++i)
-    if (items.hasPieces(queue.entries[i]) && items.isReady(queue.entries[i]) &&
-        (reads || items.stageOf(queue.entries[i]) != NNV12_READ))
+    if (isOf(queue.entries[i], stages) && items.hasPieces(queue.entries[i]) &&
+        items.isReady(queue.entries[i]))
       return queue.entries[i];
   return none;
 }
 
 /// The same, beginning with lane `own` and stealing from the others then.
-uint32_t Lanes::findReady(Array<Queue> &lanes, uint32_t own, bool reads) {
+uint32_t Lanes::findReady(Array<Queue> &lanes, uint32_t own, Stages stages) {
   size_t count = mayHelp() ? lanes.size() : 1;
   for (size_t i = 0; i < count; ++i) {
-    uint32_t index = findReady(lanes[(own + i) % lanes.size()], reads);
+    uint32_t index = findReady(lanes[(own + i) % lanes.size()], stages);
     if (index != none)
       return index;
   }
   return none;
 }
 
-/// Whether all pieces are begun.
-bool Lanes::isEmpty(const Queue &queue) const {
+/// Whether all pieces of the stages are begun.
+bool Lanes::isEmpty(const Queue &queue, Stages stages) const {
   for (uint32_t i = queue.head.load(std::memory_order_relaxed); i < queue.count;
        ++i)
-    if (items.hasPieces(queue.entries[i]))
+    if (isOf(queue.entries[i], stages) && items.hasPieces(queue.entries[i]))
       return false;
   return true;
 }
 
 /// The same of all that lane `own` may take from.
-bool Lanes::isEmpty(const Array<Queue> &lanes, uint32_t own) const {
+bool Lanes::isEmpty(const Array<Queue> &lanes, uint32_t own,
+                    Stages stages) const {
   if (!mayHelp())
-    return isEmpty(lanes[own]);
+    return isEmpty(lanes[own], stages);
   for (const Queue &queue : lanes)
-    if (!isEmpty(queue))
+    if (!isEmpty(queue, stages))
       return false;
   return true;
 }
 
-/// A preparation that can be worked on and that `after` waits for, by way of
-/// others maybe; `none` where others have begun all that there is.
-uint32_t Lanes::findNeeded(const After *after) const {
+/// A preparation that `after` waits for, by way of others maybe, and whose turn
+/// it is: one with pieces that nobody has begun, or one without such. `none`
+/// where there is no such one.
+uint32_t Lanes::findNeeded(const After *after, bool begun) const {
   for (uint32_t i = 0; i < after->size(); ++i) {
     if (!items.isPreparation(after->Get(i)))
       continue;
     uint32_t index = items.indexOf(after->Get(i));
     while (index != none && !items.isDone(index)) {
-      if (items.hasPieces(index) && items.isReady(index))
+      if (items.hasPieces(index) != begun && items.isReady(index))
         return index;
       const After *before = items.afterOf(index);
       index = none;
@@ -280,7 +233,8 @@ uint32_t Lanes::findNeeded(const After *after) const {
 void Lanes::workOn(uint32_t index, Preparer &preparer, uint32_t most) {
   uint64_t start = trace->time();
   uint32_t pieces = 0;
-  while (pieces < most && !isOver() && items.workOnPiece(index, preparer))
+  while (pieces < most && !items.hasFailed() &&
+         items.workOnPiece(index, preparer))
     ++pieces;
   if (pieces)
     record(index, preparer.thread, start);
@@ -297,7 +251,7 @@ void Lanes::prepare(uint32_t index, Workers &workers) {
   if (!items.hasPieces(index) || !waitFor(items.afterOf(index), workers))
     return;
   uint64_t start = trace->time();
-  if (items.workOnRest(index, members[0].preparer, workers))
+  if (items.workOnRest(index, preparers[0], workers))
     record(index, 0, start);
 }
 
@@ -309,44 +263,57 @@ void Lanes::prepare(uint32_t index, Workers &workers) {
 ///   - that there is always something ready is proven before the plan is used
 ///     (artifact/PlanVerifier.cpp: verifyNoDeadlock, verifyBackground);
 ///   - what others have begun ends with an event, after one piece a thread at
-///     most: Preparations::finish() tells of success and of failure;
+///     most: Preparations::finish() tells of success and of failure. What takes
+///     them too long is done here as well;
 ///   - a failed preparation is never done, so what waits for it never gets
 ///     ready. This is looked at after each event, before the next wait.
 bool Lanes::waitFor(const After *after, Workers &workers) {
   for (;;) {
-    uint32_t seen = items.finishes().seen();
+    uint32_t seen = events->seen();
     if (items.hasFailed())
       return false;
     if (items.areDone(after))
       return true;
     uint64_t start = trace->time();
-    uint32_t index = mayHelp() ? findNeeded(after) : none;
+    uint32_t index = mayHelp() ? findNeeded(after, /*begun=*/false) : none;
     if (index != none) {
-      if (items.workOnRest(index, members[0].preparer, workers))
+      if (items.workOnRest(index, preparers[0], workers))
         record(index, 0, start);
     } else if (mayHelp() &&
-               (index = findReady(queues, 0, /*reads=*/false)) != none) {
+               (index = findReady(queues, 0, Stages::Others)) != none) {
       // A piece at a time: what it waits for may be done any moment. No reads,
       // which would wait for the storage like those that others are at.
-      workOn(index, members[0].preparer, 1);
-    } else {
-      items.finishes().wait(seen);
+      workOn(index, preparers[0], 1);
+    } else if (!events->spin(seen)) {
+      waitForOthers(after, seen);
     }
   }
+}
+
+/// What `after` waits for has been begun by others: until an event, or until
+/// one of them has had a piece for too long, which is done here then.
+void Lanes::waitForOthers(const After *after, uint32_t seen) {
+  uint32_t index = mayHelp() ? findNeeded(after, /*begun=*/true) : none;
+  uint64_t left = index == none ? Events::forever : items.patience(index);
+  if (left)
+    return events->sleep(seen, Events::Preparation, left);
+  uint64_t start = trace->time();
+  items.repeat(index, preparers[0]);
+  record(index, 0, start);
 }
 
 void Lanes::prepareInBackground(uint64_t nanoseconds) {
   uint64_t deadline = now() + nanoseconds;
   do {
-    uint32_t index = findReady(queues, 0);
+    uint32_t index = findReady(queues, 0, Stages::All);
     if (index == none)
-      index = findReady(backgrounds, 0);
+      index = findReady(backgrounds, 0, Stages::All);
     if (index == none)
       break;
-    workOn(index, members[0].preparer, 1);
+    workOn(index, preparers[0], 1);
   } while (now() < deadline);
   if (items.numDone() == wanted)
-    members[0].preparer.decoder.release();
+    preparers[0].decoder.release();
 }
 
 } // namespace nnv12::runtime

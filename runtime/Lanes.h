@@ -1,19 +1,19 @@
-//===- Lanes.h - Threads that follow the plan -------------------*- C++ -*-===//
+//===- Lanes.h - Preparations in the order of the plan ----------*- C++ -*-===//
 //
-// NNV12, section 3.3. Each preparation lane is a thread that follows its queue.
-// Lane 0, the execute lane, is the thread that calls run. A lane with nothing
-// ready in its queue takes pieces from the head of another's; the execute lane
-// does so while it waits, and prefers what it waits for. Where kernels will
-// change, a thread without a lane prepares for that from the start. As any
-// preparation may run anywhere after those that it waits for
-// (artifact/PlanVerifier.h), a plan for more threads than there are, or than
-// could be started, is right as well.
+// NNV12, section 3.3. Each lane of the plan is a queue. Lane 0, the execute
+// lane, is that of the thread that calls run; thread i of the others
+// (runtime/Team.h) has lane i. A thread with nothing ready in its queue takes
+// pieces from the head of another's; the execute lane does so while it waits,
+// and prefers what it waits for: it even repeats what another thread has begun
+// and does not finish in time. Where kernels will change, a thread without a
+// lane prepares for that from the start. As any preparation may run anywhere
+// after those that it waits for (artifact/PlanVerifier.h), a plan for more
+// threads than there are is right as well.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_LANES_H
 #define NNV12_RUNTIME_LANES_H
 
-#include "runtime/FirstTouch.h"
 #include "runtime/Preparations.h"
 
 namespace nnv12::runtime {
@@ -23,36 +23,46 @@ public:
   Lanes() = default;
   Lanes(const Lanes &) = delete;
   Lanes &operator=(const Lanes &) = delete;
-  /// Ends and joins the threads, in the middle of the plan if need be.
   ~Lanes();
 
   struct Options {
-    /// How many threads to start, at most.
-    uint32_t threads = ~0u;
+    /// How many threads only prepare, and how many others call help().
+    uint32_t preparing = 0, helping = 0;
+    /// Whether the former do not even prepare, but wait for the storage alone.
+    bool onlyReads = false;
     /// Whether what switches need is prepared as well.
     bool continuous = false;
-    bool pin = false;
-    /// Of the session: lanes are pinned to CPUs behind theirs.
-    uint32_t computing = 1;
-    /// Ignored where a lane has no thread, and others must do its work.
+    /// Ignored where others must do a lane's work.
     bool steal = true;
   };
 
-  /// How many threads start() will start: one a preparation lane, and one more
-  /// for what switches need, if options allow.
-  static uint32_t numThreads(const bundle::Program *program,
-                             const Options &options);
+  /// How many threads there is something for that only prepare: one a
+  /// preparation lane, and one more for what switches need.
+  static uint32_t wantedThreads(const bundle::Program *program, bool continuous,
+                                bool steal);
 
   /// Allocates. `scratch` has room of `stride` bytes for each thread, the
-  /// execute lane's first; threads that have nothing to prepare serve
-  /// `firstTouch`.
+  /// execute lane's first.
   bool create(const nnv12_bundle &bundle, const Options &options, Memory memory,
-              uint8_t *scratch, size_t stride, FirstTouch &firstTouch,
+              uint8_t *scratch, size_t stride, Events &events,
               const Trace &trace, artifact::Fault &fault);
-  /// The threads begin. Those that cannot be started are done without.
-  void start();
 
-  uint32_t threads() const { return started; }
+  // For other threads than the execute lane's.
+
+  enum class Role { Compute, Prepare, Read };
+  enum class Help { Did, Nothing, Over };
+  /// A part of what thread `number` may do: of one that computes a piece, else
+  /// a preparation. What later runs want is for threads that prepare, and where
+  /// there are none for those that compute, when they are `idle`. Nothing:
+  /// there may be something after the next event. Over: there will never be.
+  Help help(uint32_t number, Role role, bool idle);
+  bool hasLane(uint32_t number) const { return number < queues.size(); }
+  /// Whether it may ever do something.
+  bool prepares(uint32_t number) const { return number < numPreparers; }
+  /// So many threads that only prepare were started. If they are fewer than the
+  /// options said, lanes take from each other whatever the options said.
+  void setPreparing(uint32_t threads);
+
   const Preparations &preparations() const { return items; }
   /// How many preparations will run, sooner or later.
   uint32_t numWanted() const { return wanted; }
@@ -64,10 +74,11 @@ public:
   /// Returns when all of `after` are done, and prepares meanwhile. False when a
   /// preparation has failed.
   bool waitFor(const After *after, Workers &workers);
-  /// Whether there is something left that no lane's thread will prepare.
+  /// Whether there is something left that no thread may come to that only
+  /// prepares.
   bool mayPrepareInBackground() const {
-    return (!started || !mayHelp()) && items.numDone() < wanted &&
-           !items.hasFailed();
+    return (!numPreparing() || onlyReads || !mayHelp()) &&
+           items.numDone() < wanted && !items.hasFailed();
   }
   /// Between runs: prepares some of that for about `nanoseconds`.
   void prepareInBackground(uint64_t nanoseconds);
@@ -81,33 +92,25 @@ private:
     std::atomic<uint32_t> head;
   };
 
-  struct Thread {
-    Lanes *lanes = nullptr;
-    Preparer preparer;
-    int cpu = -1;
-    uint64_t startTime = 0;
-    pthread_t handle = {};
-  };
-
   static constexpr uint32_t none = ~0u;
 
   bool collect(const bundle::Program *program, bool continuous,
                Array<bool> &skipped, artifact::Fault &fault);
-  bool makeMembers(const bundle::Program *program, const Options &options,
-                   uint8_t *scratch, size_t stride, artifact::Fault &fault);
-  void chooseCpus(const bundle::Program *program, uint32_t computing);
-  static void *threadMain(void *thread);
-  void work(Preparer &preparer);
-  uint32_t findReady(Queue &queue, bool reads);
-  uint32_t findReady(Array<Queue> &queues, uint32_t own, bool reads = true);
-  bool isEmpty(const Queue &queue) const;
-  bool isEmpty(const Array<Queue> &queues, uint32_t own) const;
-  bool mayHelp() const { return steal.load(std::memory_order_relaxed); }
-  /// Whether there is nothing left that is worth doing.
-  bool isOver() const {
-    return stop.load(std::memory_order_relaxed) || items.hasFailed();
+  bool makePreparers(uint32_t count, uint8_t *scratch, size_t stride,
+                     artifact::Fault &fault);
+  enum class Stages { Reads, Others, All };
+  Stages stagesOf(Role role) const;
+  bool isOf(uint32_t index, Stages stages) const;
+  uint32_t findReady(Queue &queue, Stages stages);
+  uint32_t findReady(Array<Queue> &queues, uint32_t own, Stages stages);
+  bool isEmpty(const Queue &queue, Stages stages) const;
+  bool isEmpty(const Array<Queue> &queues, uint32_t own, Stages stages) const;
+  uint32_t numPreparing() const {
+    return preparing.load(std::memory_order_relaxed);
   }
-  uint32_t findNeeded(const After *after) const;
+  bool mayHelp() const { return steal.load(std::memory_order_relaxed); }
+  uint32_t findNeeded(const After *after, bool begun) const;
+  void waitForOthers(const After *after, uint32_t seen);
   /// Pieces of a preparation, one after another, while there are some, and no
   /// more than `most`.
   void workOn(uint32_t index, Preparer &preparer, uint32_t most);
@@ -119,13 +122,13 @@ private:
   Array<Queue> queues, backgrounds;
   uint32_t wanted = 0;
   std::atomic<bool> steal{true};
+  bool onlyReads = false;
   const Trace *trace = nullptr;
-  FirstTouch *firstTouch = nullptr;
-  CpuMask allowed; ///< to whom started the lanes
-  std::atomic<bool> stop{false};
-  /// The execute lane's, which is no thread of ours, and then one a thread.
-  Thread *members = nullptr;
-  uint32_t numMembers = 0, started = 0;
+  Events *events = nullptr;
+  std::atomic<uint32_t> preparing{0}; ///< threads that only prepare
+  /// The execute lane's, and then one a thread.
+  Preparer *preparers = nullptr;
+  uint32_t numPreparers = 0;
 };
 
 } // namespace nnv12::runtime

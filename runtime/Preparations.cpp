@@ -5,6 +5,7 @@
 #include "runtime/Policy.h"
 #include "runtime/Reader.h"
 
+#include <algorithm>
 #include <cassert>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,6 +23,15 @@ void (*beforePiece)() = nullptr;
 /// A transform goes in so many pieces, of which other threads may take the
 /// rest.
 static constexpr uint64_t piecesPerTransform = 16;
+
+/// Bytes of a piece of a read between two looks whether another thread has read
+/// it.
+static constexpr uint64_t readAtOnce = 128 << 10;
+
+/// How long a piece may take before somebody who waits for it computes it as
+/// well. Who reads a page that is on its way waits for the storage as well, and
+/// costs nothing.
+static constexpr uint64_t readPatience = 1000000, patienceOfOthers = 500000;
 
 void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
                 Memory memory) {
@@ -62,8 +72,9 @@ bool Preparations::allocate(const nnv12_bundle &bundle,
 }
 
 bool Preparations::create(const nnv12_bundle &bundle, Memory memory,
-                          const artifact::Array<bool> &skipped,
+                          const artifact::Array<bool> &skipped, Events &told,
                           artifact::Fault &fault) {
+  events = &told;
   if (!allocate(bundle, fault))
     return false;
   void **operands = operandTable.data();
@@ -81,6 +92,7 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
     *operands++ = addressOf(bundle, operand, memory);
   item.forgetsSource = bundle.isMapped() && operation->last_reader() &&
                        operation->operands()->Get(1)->size() >= leastForgotten;
+  item.repeats = true;
   switch (operation->kind()) {
   case bundle::OperationKind_Read:
     item.units = operation->operands()->Get(0)->size();
@@ -95,6 +107,10 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
   default:
     item.units = item.perPiece = 1;
     zstd |= operation->codec() == bundle::Codec_Zstd;
+    // A decoder leaves other bytes in its result for a while; planes it decodes
+    // to memory of its own.
+    item.repeats =
+        operation->codec() == bundle::Codec_Stored || operation->planes() > 1;
     uint64_t size = operation->operands()->Get(0)->size();
     if (operation->planes() > 1 && operation->codec() != bundle::Codec_Stored &&
         size > split)
@@ -102,14 +118,12 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
   }
   if (item.perPiece == 0)
     item.perPiece = 1;
-  // At least one, so that somebody finishes it. Sizes are below 2^46 and tiles
-  // below 2^31, so the number fits but for absurd reads, which go in larger
-  // pieces.
-  while (item.units / item.perPiece >= UINT32_MAX / 2)
-    item.perPiece *= 2;
+  // At least one, so that somebody finishes it.
+  if (item.units / mostPieces >= item.perPiece)
+    item.perPiece = (item.units + mostPieces - 1) / mostPieces;
   uint64_t pieces = (item.units + item.perPiece - 1) / item.perPiece;
+  assert(pieces <= mostPieces);
   item.pieces = pieces ? static_cast<uint32_t>(pieces) : 1;
-  item.left.store(item.pieces, std::memory_order_relaxed);
 }
 
 bool Preparations::areDone(const After *after) const {
@@ -145,25 +159,30 @@ bool Preparations::compute(Item &item, uint64_t begin, uint64_t end,
   }
 }
 
-void Preparations::finish(Item &item, uint32_t pieces, bool good) {
+/// `pieces` by their bits.
+void Preparations::finish(Item &item, uint64_t pieces, bool good) {
   if (!good) {
     // It never becomes done, so that nobody takes what came of it: who waits
     // for it wakes up and finds that the plan has failed.
     const bundle::Operation *nobody = nullptr;
     culprit.compare_exchange_strong(nobody, item.operation);
     failed.store(true, std::memory_order_release);
-    events.happen();
+    events->happen(Events::Preparation);
     return;
   }
-  assert(pieces && pieces <= item.left.load() && "each piece is finished once");
   // Acquires and releases, so that who sees it done sees every thread's pieces.
-  if (item.left.fetch_sub(pieces, std::memory_order_acq_rel) != pieces)
+  uint64_t all = bitsOf(0, item.pieces),
+           before = item.finished.fetch_or(pieces, std::memory_order_acq_rel);
+  if ((before | pieces) != all)
     return;
+  // Whoever comes later has brought it back.
   if (item.forgetsSource)
     forgetSource(item);
+  if (before == all)
+    return;
   doneCount.fetch_add(1, std::memory_order_relaxed);
   item.done.store(true, std::memory_order_release);
-  events.happen();
+  events->happen(Events::Preparation);
 }
 
 /// Weights that were decoded or transformed need not stay in this process's
@@ -189,13 +208,46 @@ bool Preparations::workOnPiece(uint32_t index, Preparer &preparer) {
   uint32_t piece = item.next.fetch_add(1, std::memory_order_relaxed);
   if (piece >= item.pieces)
     return false;
+  item.begun.store(now(), std::memory_order_relaxed);
   BEFORE_PIECE();
-  uint64_t begin = piece * item.perPiece;
-  uint64_t end = begin + item.perPiece;
-  bool good =
-      compute(item, begin, end < item.units ? end : item.units, preparer);
-  finish(item, 1, good);
+  computePiece(item, piece, preparer);
   return true;
+}
+
+void Preparations::computePiece(Item &item, uint32_t piece,
+                                Preparer &preparer) {
+  uint64_t begin = piece * item.perPiece,
+           end = std::min(begin + item.perPiece, item.units),
+           bit = bitsOf(piece, piece + 1);
+  // What another thread has read meanwhile may be of no more use, and out of
+  // this process's memory.
+  if (item.operation->kind() == bundle::OperationKind_Read)
+    for (; end - begin > readAtOnce; begin += readAtOnce) {
+      if (item.finished.load(std::memory_order_acquire) & bit)
+        return;
+      compute(item, begin, begin + readAtOnce, preparer);
+    }
+  finish(item, bit, compute(item, begin, end, preparer));
+}
+
+uint64_t Preparations::patience(uint32_t index) const {
+  const Item &item = items[index];
+  if (!item.repeats)
+    return Events::forever;
+  uint64_t most = item.operation->kind() == bundle::OperationKind_Read
+                      ? readPatience
+                      : patienceOfOthers,
+           held = now() - item.begun.load(std::memory_order_relaxed);
+  // What has just been begun may have no time yet.
+  return held < most ? most - held : 0;
+}
+
+void Preparations::repeat(uint32_t index, Preparer &preparer) {
+  Item &item = items[index];
+  assert(item.repeats && !hasPieces(index) && isReady(index));
+  for (uint32_t piece = 0; piece < item.pieces && !hasFailed(); ++piece)
+    if (!(item.finished.load(std::memory_order_acquire) >> piece & 1))
+      computePiece(item, piece, preparer);
 }
 
 bool Preparations::workOnRest(uint32_t index, Preparer &leader,
@@ -212,10 +264,11 @@ bool Preparations::workOnRest(uint32_t index, Preparer &leader,
   uint32_t piece = item.next.exchange(item.pieces, std::memory_order_relaxed);
   if (piece >= item.pieces)
     return false;
+  item.begun.store(now(), std::memory_order_relaxed);
   BEFORE_PIECE();
   workers.run(item.kernel, item.operands, item.first + piece * item.perPiece,
               item.first + item.units);
-  finish(item, item.pieces - piece, true);
+  finish(item, bitsOf(piece, item.pieces), true);
   return true;
 }
 

@@ -6,6 +6,11 @@
 // shares the rest of what is running, and is soon free again for something more
 // urgent.
 //
+// A piece may be computed more than once: each one that finishes it leaves the
+// same bytes in memory that nothing else is ever written to, and the first one
+// counts. So nobody needs to wait for a thread that has begun one and then lost
+// its CPU.
+//
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_PREPARATIONS_H
 #define NNV12_RUNTIME_PREPARATIONS_H
@@ -21,8 +26,9 @@ using After = flatbuffers::Vector<uint32_t>;
 
 /// What a thread that prepares has to itself.
 struct Preparer {
-  uint32_t thread = 0; ///< 0: the one that calls run; else its lane
+  uint32_t thread = 0; ///< 0: the one that calls run; else its number, its lane
   uint8_t *scratch = nullptr;
+  bool inBackground = false; ///< it has begun with what later runs want
   Decoder decoder;
 };
 
@@ -42,13 +48,13 @@ artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
 /// that are not for a certain one.
 class Preparations {
 public:
-  /// Those with a mark in `skipped` will never run.
+  /// Those with a mark in `skipped` will never run. `events` are told of what
+  /// has finished or failed.
   bool create(const nnv12_bundle &bundle, Memory memory,
-              const artifact::Array<bool> &skipped, artifact::Fault &fault);
+              const artifact::Array<bool> &skipped, Events &events,
+              artifact::Fault &fault);
 
   uint32_t size() const { return static_cast<uint32_t>(items.size()); }
-  /// Tells that something has finished or failed.
-  Events &finishes() { return events; }
 
   bool isDone(uint32_t index) const {
     return items[index].done.load(std::memory_order_acquire);
@@ -74,6 +80,13 @@ public:
   /// Computes all that is left of a preparation that is ready, for the leader
   /// of `workers`: a transform's tiles go over all of them.
   bool workOnRest(uint32_t index, Preparer &leader, Workers &workers);
+  /// Nanoseconds until pieces that others have begun are theirs no more: 0 if
+  /// they have held one for longer than pieces take. Of a preparation that is
+  /// ready and has no pieces left.
+  uint64_t patience(uint32_t index) const;
+  /// Computes what others have begun and have not finished, for who has nothing
+  /// else to do.
+  void repeat(uint32_t index, Preparer &preparer);
 
   uint32_t numDone() const { return doneCount.load(std::memory_order_relaxed); }
   /// Set when a preparation has failed: that one and those that wait for it are
@@ -91,21 +104,32 @@ private:
     const After *after;
     artifact::KernelFn kernel;
     void **operands;
-    uint64_t units;    ///< bytes of a read, tiles of a transform
-    uint64_t first;    ///< tile of a transform
-    uint64_t perPiece; ///< units
-    uint32_t pieces;
+    uint64_t units;     ///< bytes of a read, tiles of a transform
+    uint64_t first;     ///< tile of a transform
+    uint64_t perPiece;  ///< units
+    uint32_t pieces;    ///< mostPieces at most
     bool forgetsSource; ///< nothing else needs the weights that it reads
-    std::atomic<uint32_t> next; ///< the first piece that nobody has begun
-    std::atomic<uint32_t> left; ///< pieces that are not finished
+    bool repeats;       ///< whether its pieces may be computed twice
+    std::atomic<uint32_t> next;     ///< the first piece that nobody has begun
+    std::atomic<uint64_t> finished; ///< a bit a piece
+    std::atomic<uint64_t> begun;    ///< when the last one was that was
     std::atomic<bool> done;
   };
+  static constexpr uint64_t mostPieces = 64;
+
+  /// Bits of the pieces [begin, end).
+  static uint64_t bitsOf(uint32_t begin, uint32_t end) {
+    uint64_t before = (uint64_t(1) << begin) - 1;
+    return (end == mostPieces ? ~uint64_t(0) : (uint64_t(1) << end) - 1) &
+           ~before;
+  }
 
   bool allocate(const nnv12_bundle &bundle, artifact::Fault &fault);
   void resolve(Item &item, const nnv12_bundle &bundle, Memory memory,
                void **&operands);
+  void computePiece(Item &item, uint32_t piece, Preparer &preparer);
   bool compute(Item &item, uint64_t begin, uint64_t end, Preparer &preparer);
-  void finish(Item &item, uint32_t pieces, bool good);
+  void finish(Item &item, uint64_t pieces, bool good);
   void forgetSource(const Item &item) const;
 
   uint32_t executes = 0; ///< of the program: operations before the first item
@@ -113,7 +137,7 @@ private:
   artifact::Array<void *> operandTable;
   bool zstd = false;
   uint64_t split = 0;
-  Events events;
+  Events *events = nullptr;
   std::atomic<uint32_t> doneCount{0};
   std::atomic<bool> failed{false};
   std::atomic<const bundle::Operation *> culprit{nullptr};

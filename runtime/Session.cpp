@@ -2,10 +2,10 @@
 #include "runtime/Session.h"
 
 #include "artifact/ProgramView.h"
-#include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
 #include "runtime/Policy.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cinttypes>
 
@@ -25,14 +25,13 @@ bool nnv12_session::create(nnv12_bundle &source,
     return fault.set(Fault::InvalidArgument,
                      "threads: found %u, expected at most %u", threads,
                      maxThreads);
-  if (threads == 0) {
-    uint32_t cpus = availableCpus();
+  uint32_t cpus = availableCpus();
+  if (threads == 0)
     threads = source.metadata()->threads();
-    if (threads == 0 || threads > cpus)
-      threads = cpus;
-    if (threads > maxThreads)
-      threads = maxThreads;
-  }
+  if (threads == 0 || (threads > cpus && !options.oversubscribe))
+    threads = cpus;
+  if (threads > maxThreads)
+    threads = maxThreads;
   if (options.mode > NNV12_MODE_CONTINUOUS)
     return fault.set(Fault::InvalidArgument,
                      "mode: found %d, expected at most %d", int(options.mode),
@@ -50,32 +49,38 @@ bool nnv12_session::create(nnv12_bundle &source,
   bundle->retain();
   trace.start(options.trace);
   continuous = options.mode != NNV12_MODE_COLD;
-  Lanes::Options laneOptions;
-  if (options.preparation_threads == NNV12_NO_PREPARATION_THREADS)
-    laneOptions.threads = 0;
-  else if (options.preparation_threads)
-    laneOptions.threads = options.preparation_threads;
-  laneOptions.continuous = continuous;
-  laneOptions.pin = options.pin_threads != 0;
-  laneOptions.computing = threads;
-  laneOptions.steal = options.no_stealing == 0;
   const bundle::Program *program = bundle->chosenProgram();
-  uint32_t laneThreads = Lanes::numThreads(program, laneOptions);
-  if (!allocateMemory(threads + laneThreads, fault))
-    return false;
-  // Of the scratch memory, the caller's comes first for workers and lanes
-  // alike, then those of the lanes, then those of the workers.
-  if (artifact::numLanes(program)) {
-    if (!lanes.create(*bundle, laneOptions, {arena.data(), prepared.data()},
-                      scratch.data(), scratchStride, firstTouch, trace, fault))
-      return false;
-    // First of all: reading takes longest.
-    lanes.start();
+  bool steals = options.no_stealing == 0;
+  Team::Size size = {threads, Lanes::wantedThreads(program, continuous, steals),
+                     false};
+  if (!options.oversubscribe) {
+    // On a single CPU another thread only takes turns with the caller.
+    size.onlyReads = cpus == threads && cpus > 1;
+    size.preparing = std::min(size.preparing, cpus - threads + size.onlyReads);
   }
-  planDone = artifact::numLanes(program) == 0;
-  return resolve(fault) &&
-         workers.start(threads, laneOptions.pin, scratch.data(), scratchStride,
-                       laneThreads, firstTouch, fault);
+  Lanes::Options laneOptions;
+  laneOptions.helping = threads - 1;
+  if (options.preparation_threads == NNV12_NO_PREPARATION_THREADS)
+    size.preparing = laneOptions.helping = 0;
+  else if (options.preparation_threads)
+    size.preparing = std::min(size.preparing, options.preparation_threads);
+  laneOptions.preparing = size.preparing;
+  laneOptions.onlyReads = size.onlyReads;
+  laneOptions.continuous = continuous;
+  laneOptions.steal = steals;
+  if (!allocateMemory(threads + size.preparing, fault))
+    return false;
+  workers.create(threads, scratch.data(), scratchStride, size.preparing,
+                 events);
+  // Threads begin first of all: reading takes longest.
+  bool hasPlan = artifact::numLanes(program) != 0;
+  planDone = !hasPlan;
+  return (!hasPlan ||
+          lanes.create(*bundle, laneOptions, {arena.data(), prepared.data()},
+                       scratch.data(), scratchStride, events, trace, fault)) &&
+         team.start(program, size, options.pin_threads != 0, workers, lanes,
+                    events, firstTouch, trace, fault) &&
+         resolve(fault);
 }
 
 /// Huge pages for large memory: each first use of a small page costs about a
@@ -118,7 +123,8 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   if (!firstTouch.create(1 + bundle->outputs().size()))
     return fault.set(Fault::OutOfMemory, "no memory for the plan");
   if (arenaSize > supplied)
-    firstTouch.add(arena.data() + supplied, arenaSize - supplied);
+    firstTouch.add(arena.data() + supplied, arenaSize - supplied,
+                   /*ours=*/true);
   return true;
 }
 
@@ -180,7 +186,7 @@ bool nnv12_session::resolve(Fault &fault) {
 nnv12_session_info nnv12_session::info() const {
   nnv12_session_info result = {};
   result.threads = workers.threads();
-  result.preparation_threads = lanes.threads();
+  result.preparation_threads = team.preparing();
   result.num_preparations = lanes.numWanted();
   result.preparations_done = lanes.preparations().numDone();
   result.num_switches = static_cast<uint32_t>(changes.size());
@@ -313,6 +319,7 @@ bool nnv12_session::runOnce(Fault &fault) {
     bool good = runPlan();
     // The outputs are the caller's again.
     firstTouch.close();
+    team.release();
     return good || lanes.preparations().reportFailure(fault);
   }
   bool isChanging =
@@ -338,7 +345,8 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
   }
   if (!planDone)
     for (uint32_t i = 0; i < numOutputs; ++i)
-      firstTouch.add(at(outputs, i).data, at(outputs, i).size);
+      firstTouch.add(at(outputs, i).data, at(outputs, i).size,
+                     /*ours=*/false);
   bool mayPrepare = lanes.mayPrepareInBackground();
   uint64_t start = mayPrepare ? now() : 0;
   bool good = runOnce(fault);

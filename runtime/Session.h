@@ -3,10 +3,8 @@
 #define NNV12_RUNTIME_SESSION_H
 
 #include "runtime/FirstTouch.h"
-#include "runtime/Lanes.h"
 #include "runtime/LoadedBundle.h"
-#include "runtime/Trace.h"
-#include "runtime/Workers.h"
+#include "runtime/Team.h"
 
 struct nnv12_session {
 public:
@@ -77,9 +75,11 @@ private:
   bool continuous = false;
   std::atomic<uint32_t> changesDone{0};
   nnv12::runtime::FirstTouch firstTouch;
-  // Last: their threads end before anything else is freed.
+  nnv12::runtime::Events events;
   nnv12::runtime::Lanes lanes;
   nnv12::runtime::Workers workers;
+  // Last: its threads end before anything else is freed.
+  nnv12::runtime::Team team;
 };
 
 #endif // NNV12_RUNTIME_SESSION_H

@@ -42,15 +42,6 @@ static uint64_t exchangeSlice(uint64_t slice) {
 #endif
 }
 
-CpuMask CpuMask::others() const {
-  CpuMask result = *this;
-  int current = sched_getcpu();
-  result.known = known && current >= 0 && CPU_COUNT(&set) > 1;
-  if (result.known)
-    CPU_CLR(static_cast<unsigned>(current), &result.set);
-  return result;
-}
-
 ThreadStarter::ThreadStarter(Slices slices) {
   if (slices == Slices::Short)
     callersSlice = exchangeSlice(shortSlice);
@@ -59,13 +50,6 @@ ThreadStarter::ThreadStarter(Slices slices) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, stackSize);
-  allowed.get();
-#ifdef __GLIBC__
-  CpuMask elsewhere = allowed.others();
-  if (elsewhere.isKnown())
-    pthread_attr_setaffinity_np(&attributes, sizeof(cpu_set_t),
-                                &elsewhere.cpus());
-#endif
 }
 
 ThreadStarter::~ThreadStarter() {
@@ -83,14 +67,28 @@ static constexpr bool refuseThreads = false;
 #endif
 
 int ThreadStarter::start(pthread_t &thread, void *(*function)(void *),
-                         void *argument) {
-  return refuseThreads
-             ? EAGAIN
-             : pthread_create(&thread, &attributes, function, argument);
+                         void *argument, const CpuMask &place) {
+  if (refuseThreads)
+    return EAGAIN;
+#ifdef __GLIBC__
+  // Elsewhere there is no such attribute, and a thread begins anywhere.
+  if (place.isKnown()) {
+    pthread_attr_setaffinity_np(&attributes, sizeof(cpu_set_t), &place.cpus());
+    int error = pthread_create(&thread, &attributes, function, argument);
+    pthread_attr_setaffinity_np(&attributes, 0, &place.cpus()); // none
+    if (error == 0)
+      return 0;
+    // Without, if it is the place that the system refuses.
+  }
+#else
+  (void)place;
+#endif
+  return pthread_create(&thread, &attributes, function, argument);
 }
 
-void futexWait(std::atomic<uint32_t> &word, uint32_t value, uint32_t who) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, value, nullptr, nullptr,
+void futexWait(std::atomic<uint32_t> &word, uint32_t value, uint32_t who,
+               const timespec *deadline) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, value, deadline, nullptr,
           who);
 }
 
@@ -99,21 +97,37 @@ void futexWake(std::atomic<uint32_t> &word, uint32_t who) {
           nullptr, who);
 }
 
-void Events::happen() {
+void Events::happen(Kind kind) {
   // Publishes first and looks for sleepers then; who sleeps announces itself
   // first and looks then: one of both sees the other.
   count.fetch_add(1);
-  if (sleepers.load())
-    futexWake(count, FUTEX_BITSET_MATCH_ANY);
+  if (sleepers[kind == Preparation].load())
+    futexWake(count, kind);
 }
 
-void Events::wait(uint32_t seen) {
-  if (spinUntil([&] { return count.load(std::memory_order_acquire) != seen; }))
-    return;
-  sleepers.fetch_add(1);
-  while (count.load() == seen)
-    futexWait(count, seen, FUTEX_BITSET_MATCH_ANY);
-  sleepers.fetch_sub(1);
+void Events::wakeAll() {
+  count.fetch_add(1);
+  futexWake(count, Operation | Preparation);
+}
+
+bool Events::spin(uint32_t seen) const {
+  return spinUntil(
+      [&] { return count.load(std::memory_order_acquire) != seen; });
+}
+
+void Events::sleep(uint32_t seen, uint32_t kinds, uint64_t most) {
+  timespec deadline;
+  if (most != forever) {
+    uint64_t end = now() + most;
+    deadline.tv_sec = static_cast<time_t>(end / 1000000000);
+    deadline.tv_nsec = static_cast<long>(end % 1000000000);
+  }
+  for (uint32_t i = 0; i < 2; ++i)
+    sleepers[i].fetch_add(kinds >> i & 1);
+  if (count.load() == seen)
+    futexWait(count, seen, kinds, most == forever ? nullptr : &deadline);
+  for (uint32_t i = 0; i < 2; ++i)
+    sleepers[i].fetch_sub(kinds >> i & 1);
 }
 
 } // namespace nnv12::runtime

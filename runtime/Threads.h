@@ -1,45 +1,23 @@
 //===- Threads.h - Starting, waiting and waking -----------------*- C++ -*-===//
 //
-// What Workers and Lanes share: threads that an application does not notice,
-// and waits that spin for a bounded time and then sleep in a futex.
+// Threads that an application does not notice, and waits that spin for a
+// bounded time and then sleep in a futex.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_THREADS_H
 #define NNV12_RUNTIME_THREADS_H
 
+#include "runtime/Cpus.h"
+
 #include <atomic>
 #include <csignal>
-#include <cstdint>
 #include <ctime>
 #include <pthread.h>
-#include <sched.h>
 
 namespace nnv12::runtime {
 
-/// CPUs that a thread may use.
-class CpuMask {
-public:
-  /// Those of the calling thread.
-  void get() { known = sched_getaffinity(0, sizeof set, &set) == 0; }
-  /// The calling thread may use these, and no others.
-  void apply() const {
-    if (known)
-      sched_setaffinity(0, sizeof set, &set);
-  }
-  /// All but the one on which the caller runs; nothing if it is the only one.
-  CpuMask others() const;
-  bool isKnown() const { return known; }
-  const cpu_set_t &cpus() const { return set; }
-
-private:
-  cpu_set_t set;
-  bool known = false;
-};
-
 /// Starts threads with all signals blocked and small stacks. The application's
-/// signals are none of our threads' business. They begin on other CPUs than the
-/// caller's, where the system lets us say so: on the same one, one of the two
-/// would wait for the other's time slice, some milliseconds of a cold start.
+/// signals are none of our threads' business.
 class ThreadStarter {
 public:
   /// Short, for threads that mostly wait: such a thread gets a CPU as soon as
@@ -54,14 +32,12 @@ public:
   ThreadStarter(const ThreadStarter &) = delete;
   ThreadStarter &operator=(const ThreadStarter &) = delete;
 
-  /// 0, or the error of pthread_create.
-  int start(pthread_t &thread, void *(*function)(void *), void *argument);
-
-  /// What the caller may use: for threads that shall have all of it.
-  const CpuMask &callersCpus() const { return allowed; }
+  /// 0, or the error of pthread_create. The thread begins on CPUs of `place`,
+  /// where the system lets us say so.
+  int start(pthread_t &thread, void *(*function)(void *), void *argument,
+            const CpuMask &place);
 
 private:
-  CpuMask allowed;
   pthread_attr_t attributes;
   sigset_t before;
   /// Of the caller, whose slice threads inherit: from the first moment on,
@@ -71,8 +47,9 @@ private:
 };
 
 /// `who` is a set of bits: a wake-up reaches those who wait with one of its
-/// bits.
-void futexWait(std::atomic<uint32_t> &word, uint32_t value, uint32_t who);
+/// bits. `deadline` is a time of CLOCK_MONOTONIC.
+void futexWait(std::atomic<uint32_t> &word, uint32_t value, uint32_t who,
+               const timespec *deadline = nullptr);
 void futexWake(std::atomic<uint32_t> &word, uint32_t who);
 
 inline void pauseCpu() {
@@ -94,7 +71,8 @@ inline uint64_t now() {
 /// that one thread computes alone are mostly shorter than this.
 constexpr uint64_t spinNanoseconds = 40000;
 
-/// Spins until `done()` or until the time is over; returns what done() said.
+/// Spins until `done()` says so or until the time is over; returns what done()
+/// said.
 template <typename Done> bool spinUntil(Done done) {
   uint64_t deadline = 0;
   for (;;) {
@@ -111,19 +89,36 @@ template <typename Done> bool spinUntil(Done done) {
   }
 }
 
-/// A count of events that threads may wait for. Who waits reads the count
-/// first, looks whether there is something to do or whether all is over, and
-/// then waits for another count: no event gets lost between.
+/// A count of what happens in a session. Who waits reads the count first, looks
+/// whether there is something to do or whether all is over, and then waits for
+/// another count: no event gets lost between.
 class Events {
 public:
+  /// What is told: an operation that threads may join, a preparation that has
+  /// finished or failed. A bit each, for who sleeps until one of them happens.
+  enum Kind : uint32_t { Operation = 1, Preparation = 2 };
+
   uint32_t seen() const { return count.load(std::memory_order_acquire); }
-  void happen();
-  /// Returns when the count is not `seen` any more.
-  void wait(uint32_t seen);
+  void happen(Kind kind);
+  /// Wakes all, for an end.
+  void wakeAll();
+  /// Looks for a while; whether the count is not `seen` any more.
+  bool spin(uint32_t seen) const;
+  /// Returns when the count is not `seen` any more, or after so many
+  /// nanoseconds. Sleeps through events that are of none of the `kinds`.
+  void sleep(uint32_t seen, uint32_t kinds, uint64_t most = forever);
+  /// Both.
+  void wait(uint32_t seen, uint32_t kinds) {
+    if (!spin(seen))
+      sleep(seen, kinds);
+  }
+
+  static constexpr uint64_t forever = ~uint64_t(0);
 
 private:
   alignas(64) std::atomic<uint32_t> count{0};
-  std::atomic<uint32_t> sleepers{0};
+  /// Who sleeps until an operation; until a preparation.
+  std::atomic<uint32_t> sleepers[2] = {{0}, {0}};
 };
 
 } // namespace nnv12::runtime

@@ -1,11 +1,7 @@
 //===- Workers.cpp - Threads that share the tiles of an operation ---------===//
 #include "runtime/Workers.h"
 
-#include "runtime/Cpus.h"
-#include "runtime/FloatMode.h"
-
 #include <cassert>
-#include <cstring>
 
 namespace nnv12::runtime {
 
@@ -17,115 +13,36 @@ static constexpr uint32_t numberShift = 10;
 /// A thread's range goes in so many pieces, of which others may take the rest.
 static constexpr uint64_t piecesPerRange = 8;
 
-// Both kinds of sleeper wait on `state`; the bit says who is meant.
-static constexpr uint32_t wakeWorkers = 1, wakeLeader = 2;
+static constexpr uint32_t anyone = ~0u;
 
-bool Workers::start(uint32_t threads, bool pin, uint8_t *scratchMemory,
-                    size_t stride, uint32_t numOthers, FirstTouch &touched,
-                    artifact::Fault &fault) {
+void Workers::create(uint32_t threads, uint8_t *scratchMemory, size_t stride,
+                     uint32_t numOthers, Events &told) {
   assert(threads >= 1 && threads <= maxThreads);
   count = threads;
   others = numOthers;
-  firstTouch = &touched;
   scratch = scratchMemory;
   scratchStride = stride;
-  if (!workers.allocate(count - 1))
-    return fault.set(artifact::Fault::OutOfMemory, "no memory for threads");
-
-  Cpus cpus;
-  if (pin)
-    cpus.find();
-  ThreadStarter starter;
-  allowed = starter.callersCpus();
-  int error = 0;
-  for (uint32_t i = 1; i < count && error == 0; ++i) {
-    Worker &worker = workers[i - 1];
-    worker.all = this;
-    worker.index = i;
-    worker.cpu = cpus.at(Cpus::Fast, i);
-    error = starter.start(worker.thread, threadMain, &worker);
-    started += error == 0;
-  }
-  if (error)
-    return fault.set(artifact::Fault::OutOfMemory,
-                     "threads: found %u, expected %u: %s", started + 1, count,
-                     strerror(error));
-  return true;
+  events = &told;
 }
 
-Workers::~Workers() {
-  stop.store(true);
-  // A new number, so that who is about to sleep on the old state does not.
-  state.fetch_add(1u << numberShift);
-  futexWake(state, wakeWorkers);
-  for (uint32_t i = 0; i < started; ++i)
-    pthread_join(workers[i].thread, nullptr);
-}
-
-void *Workers::threadMain(void *argument) {
-  auto *worker = static_cast<Worker *>(argument);
-  worker->all->allowed.apply();
-  pinTo(worker->cpu);
-  worker->all->work(worker->index);
-  return nullptr;
-}
-
-/// There was no operation yet.
-bool Workers::isIdle() const {
-  return state.load(std::memory_order_relaxed) == 0;
-}
-
-void Workers::work(uint32_t index) {
-  FloatMode mode;
-  while (isIdle() && firstTouch->touchNext())
-    continue;
-  uint32_t seen = 0;
-  while (join(seen)) {
-    takePieces(index);
-    leave();
-  }
-}
-
-/// Sleeps for as long as there is no operation. Nobody waits for a worker that
-/// has not joined, but ~Workers, which ends the sleep.
-bool Workers::join(uint32_t &seen) {
-  auto isNew = [&](uint32_t value) {
-    return (value & openBit) && value >> numberShift != seen;
-  };
-  for (;;) {
-    uint32_t value = 0;
-    bool found = spinUntil([&] {
-      value = state.load(std::memory_order_acquire);
-      return isNew(value) || stop.load(std::memory_order_relaxed);
-    });
-    if (!found) {
-      // Announce first, look again, then sleep: the leader publishes first and
-      // looks for sleepers then, so one of both sees the other.
-      sleepers.fetch_add(1);
-      value = state.load();
-      if (!isNew(value) && !stop.load())
-        futexWait(state, value, wakeWorkers);
-      sleepers.fetch_sub(1);
-      value = state.load();
-    }
-    if (stop.load())
-      return false;
-    while (isNew(value)) {
-      if (!state.compare_exchange_weak(value, value + 1,
-                                       std::memory_order_acq_rel,
-                                       std::memory_order_acquire))
-        continue;
+bool Workers::help(uint32_t worker, uint32_t &seen) {
+  uint32_t value = state.load(std::memory_order_acquire);
+  while ((value & openBit) && value >> numberShift != seen)
+    if (state.compare_exchange_weak(value, value + 1, std::memory_order_acq_rel,
+                                    std::memory_order_acquire)) {
       seen = value >> numberShift;
+      takePieces(worker);
+      leave();
       return true;
     }
-  }
+  return false;
 }
 
 void Workers::leave() {
   uint32_t before = state.fetch_sub(1, std::memory_order_acq_rel);
   assert((before & joinedMask) != 0 && "who leaves has joined");
   if ((before & joinedMask) == 1 && (before & leaderSleepsBit))
-    futexWake(state, wakeLeader);
+    futexWake(state, anyone);
 }
 
 // Clang's check of function pointers reads what stands before the function,
@@ -160,7 +77,7 @@ void Workers::waitForWorkers() {
     return;
   uint32_t value = state.fetch_or(leaderSleepsBit) | leaderSleepsBit;
   while (value & joinedMask) {
-    futexWait(state, value, wakeLeader);
+    futexWait(state, value, anyone);
     value = state.load(std::memory_order_acquire);
   }
 }
@@ -191,9 +108,8 @@ void Workers::run(artifact::KernelFn fn, void *const *addresses, uint64_t first,
     piece = 1;
 
   uint32_t number = (state.load(std::memory_order_relaxed) >> numberShift) + 1;
-  state.store(number << numberShift | openBit);
-  if (sleepers.load())
-    futexWake(state, wakeWorkers);
+  state.store(number << numberShift | openBit, std::memory_order_release);
+  events->happen(Events::Operation);
   takePieces(0);
   state.fetch_and(~openBit, std::memory_order_acq_rel);
   waitForWorkers();

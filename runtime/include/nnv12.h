@@ -372,23 +372,28 @@ typedef struct nnv12_trace {
 /** Start from NNV12_SESSION_OPTIONS_INIT. */
 typedef struct nnv12_session_options {
   size_t struct_size;
-  /** How many threads compute, the one that calls run included; at most 64.
-   *  0: as many as the bundle was compiled for (nnv12c --threads), but not
-   *  more than the process may use CPUs; without that, one a CPU. The session
-   * starts the others, with all signals blocked, and keeps them until it is
-   * closed; they sleep while nothing runs. */
+  /** How many threads compute, the one that calls run included; at most 64,
+   *  and no more than there are CPUs that the process may use
+   *  (sched_getaffinity, and cpu.max of its control group): of more, those are
+   *  taken, see nnv12_session_info.threads. 0: as many as the bundle was
+   *  compiled for (nnv12c --threads); without that, one a CPU. The session
+   *  starts the others, with all signals blocked, and keeps them until it is
+   *  closed; they sleep while nothing runs. Until the first result each is kept
+   *  on CPUs of its own, and off the one on which the session was created. */
   uint32_t threads;
   /** Not zero: pin each thread that the session starts to a CPU of its own, as
    *  long as there are enough; where CPUs differ, threads that compute to fast
    *  ones and preparation lanes to those that the plan means them for. The
    *  calling thread is never pinned. */
   int pin_threads;
-  /** How many threads prepare weights beside those that compute. 0: as many as
-   *  the plan has lanes for it, and one more where kernels will change, for
-   *  what that needs; but none where the process may use one CPU only;
-   *  NNV12_NO_PREPARATION_THREADS: none, the calling thread does it all.
-   *  More are not started, and of those that the system refuses the others do
-   *  the work. They end when all is prepared. */
+  /** How many threads do nothing but prepare weights. 0: as many as the plan
+   *  has lanes for it, and one more where kernels will change, for what that
+   *  needs; but no more than threads that compute leave CPUs, or one that only
+   *  waits for the storage where they leave none; none on a single CPU. Threads
+   *  that compute prepare when they have nothing else to do.
+   *  NNV12_NO_PREPARATION_THREADS: none, the calling thread does it all. More
+   *  are not started, and of those that the system refuses the others do the
+   *  work. They end when all is prepared. */
   uint32_t preparation_threads;
   nnv12_mode mode;
   /** Where to write what ran when; NULL: nowhere. */
@@ -397,10 +402,13 @@ typedef struct nnv12_session_options {
    *  is slower when a core is busy. For measurements. Without effect when there
    *  are fewer threads than lanes. */
   int no_stealing;
+  /** Not zero: as many threads as asked for or planned, even if the process may
+   *  use fewer CPUs. For tests: threads that wait for a CPU make runs slow. */
+  int oversubscribe;
 } nnv12_session_options;
 
 #define NNV12_SESSION_OPTIONS_INIT                                             \
-  {sizeof(nnv12_session_options), 0, 0, 0, NNV12_MODE_PLAN, NULL, 0}
+  {sizeof(nnv12_session_options), 0, 0, 0, NNV12_MODE_PLAN, NULL, 0, 0}
 
 /** Allocates all that run will need. `options` may be NULL. On failure
  *  `*session` is NULL. Where the bundle has a plan with preparation lanes,

@@ -161,6 +161,7 @@ struct SessionOptions {
   nnv12_mode mode = NNV12_MODE_PLAN;
   nnv12_trace *trace = nullptr;
   bool noStealing = false;
+  bool oversubscribe = false;
 };
 
 /// Runs a bundle. Movable, not copyable. Keeps the bundle's contents alive.
@@ -174,6 +175,7 @@ public:
     c.mode = options.mode;
     c.trace = options.trace;
     c.no_stealing = options.noStealing;
+    c.oversubscribe = options.oversubscribe;
     nnv12_session *raw = nullptr;
     nnv12_error error;
     detail::check(nnv12_session_create(bundle.get(), &c, &raw, &error), error);

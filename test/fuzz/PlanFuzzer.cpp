@@ -43,6 +43,7 @@ static nnv12_session_options sessionOptions(Choices &choices) {
                                            NNV12_NO_PREPARATION_THREADS};
   nnv12_session_options options = NNV12_SESSION_OPTIONS_INIT;
   options.threads = uint32_t(choices.from(1, 3));
+  options.oversubscribe = 1;
   options.preparation_threads = choices.of(preparing);
   options.mode = nnv12_mode(choices.below(3));
   options.no_stealing = choices.oneIn(2);

@@ -244,6 +244,7 @@ def try_plan(tools, case, work, plan, setup):
                 bundle,
                 *inputs,
                 f"--threads={count}",
+                "--oversubscribe",
                 f"--output-dir={out}",
                 *option,
                 *tools.run_flags,

@@ -66,6 +66,7 @@ def run_case(tools, case, work, threads, options):
                         [
                             f"--expect={case.folder}",
                             f"--threads={count}",
+                            "--oversubscribe",
                             f"--output-dir={outputs}",
                         ],
                     )

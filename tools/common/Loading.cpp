@@ -96,6 +96,8 @@ void RunOptions::addTo(Options &options) {
   options.flag("no-stealing", noStealing,
                "Lanes leave each other's work alone. For measurements.");
   options.flag("pin", pin, "Pin threads to CPUs.");
+  options.flag("oversubscribe", oversubscribe,
+               "As many threads as asked for, even on fewer CPUs. For tests.");
 }
 
 SessionOptions RunOptions::session(nnv12_trace *trace) const {
@@ -110,6 +112,7 @@ SessionOptions RunOptions::session(nnv12_trace *trace) const {
                 : mode == "continuous" ? NNV12_MODE_CONTINUOUS
                                        : NNV12_MODE_PLAN;
   result.noStealing = noStealing;
+  result.oversubscribe = oversubscribe;
   result.trace = trace;
   return result;
 }

@@ -43,6 +43,7 @@ private:
   unsigned preparationThreads = asPlanned;
   std::string mode = "plan";
   bool noStealing = false;
+  bool oversubscribe = false;
 };
 
 /// Where inputs come from.

@@ -249,9 +249,12 @@ double measureThreadStartUs(unsigned repeat) {
     double start = milliseconds();
     int error;
     {
+      runtime::Cpus cpus;
+      cpus.find();
       runtime::ThreadStarter starter(runtime::ThreadStarter::Slices::Short);
       error = starter.start(
-          thread, [](void *) -> void * { return nullptr; }, nullptr);
+          thread, [](void *) -> void * { return nullptr; }, nullptr,
+          cpus.part(runtime::Cpus::Any, 0, 1));
     }
     if (error)
       break;

@@ -72,6 +72,7 @@ protected:
     for (uint32_t threads : {1, 2}) {
       SessionOptions options;
       options.threads = threads;
+      options.oversubscribe = true;
       options.mode = NNV12_MODE_PLAN;
       Session session(bundle, options);
       EXPECT_TRUE(runs(session, 1, false));

@@ -116,6 +116,7 @@ template <typename Test> void forEachWay(const Test &test) {
       for (bool noStealing : {false, true}) {
         SessionOptions options;
         options.threads = threads;
+        options.oversubscribe = true;
         options.preparationThreads = preparing;
         options.noStealing = noStealing;
         test(options, std::to_string(threads) + " threads, " +

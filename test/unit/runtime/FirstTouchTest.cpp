@@ -14,7 +14,7 @@ using namespace nnv12;
 namespace {
 
 /// Fresh pages that do not touch each other's neighbours.
-class FirstTouchTest : public testing::Test {
+class FirstTouchTest : public testing::TestWithParam<bool> {
 protected:
   void SetUp() override {
     memory = static_cast<uint8_t *>(mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -37,15 +37,22 @@ protected:
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   static constexpr size_t size = 8 << 20;
   uint8_t *memory = nullptr;
+  const bool ours = GetParam();
   runtime::FirstTouch firstTouch;
 };
 
+std::string nameOf(const testing::TestParamInfo<bool> &info) {
+  return info.param ? "ours" : "theCallers";
+}
+
 } // namespace
 
-TEST_F(FirstTouchTest, TouchesWholePagesOfEachRangeInOrder) {
+INSTANTIATE_TEST_SUITE_P(Memory, FirstTouchTest, testing::Bool(), nameOf);
+
+TEST_P(FirstTouchTest, TouchesWholePagesOfEachRangeInOrder) {
   ASSERT_TRUE(firstTouch.create(2));
-  firstTouch.add(memory + 1, 3 * page);
-  firstTouch.add(memory + 8 * page, 2 * page);
+  firstTouch.add(memory + 1, 3 * page, ours);
+  firstTouch.add(memory + 8 * page, 2 * page, ours);
   EXPECT_TRUE(firstTouch.touchNext());
   EXPECT_EQ(residentPages(), (std::vector<size_t>{1, 2}));
   EXPECT_TRUE(firstTouch.touchNext());
@@ -53,9 +60,9 @@ TEST_F(FirstTouchTest, TouchesWholePagesOfEachRangeInOrder) {
   EXPECT_FALSE(firstTouch.touchNext());
 }
 
-TEST_F(FirstTouchTest, GoesPieceByPiece) {
+TEST_P(FirstTouchTest, GoesPieceByPiece) {
   ASSERT_TRUE(firstTouch.create(1));
-  firstTouch.add(memory, size);
+  firstTouch.add(memory, size, ours);
   ASSERT_TRUE(firstTouch.touchNext());
   EXPECT_LE(residentPages().size() * page, size_t(2) << 20);
   size_t pieces = 1;
@@ -65,28 +72,28 @@ TEST_F(FirstTouchTest, GoesPieceByPiece) {
   EXPECT_EQ(residentPages().size(), size / page);
 }
 
-TEST_F(FirstTouchTest, IgnoresWhatThereIsNoRoomFor) {
+TEST_P(FirstTouchTest, IgnoresWhatThereIsNoRoomFor) {
   ASSERT_TRUE(firstTouch.create(1));
-  firstTouch.add(memory, 16); // no whole page
-  firstTouch.add(nullptr, 0);
+  firstTouch.add(memory, 16, ours); // no whole page
+  firstTouch.add(nullptr, 0, ours);
   EXPECT_FALSE(firstTouch.touchNext());
-  firstTouch.add(memory, page);
-  firstTouch.add(memory + page, page);
+  firstTouch.add(memory, page, ours);
+  firstTouch.add(memory + page, page, ours);
   EXPECT_TRUE(firstTouch.touchNext());
   EXPECT_FALSE(firstTouch.touchNext());
   EXPECT_EQ(residentPages(), std::vector<size_t>{0});
 }
 
-TEST_F(FirstTouchTest, IsShut) {
+TEST_P(FirstTouchTest, IsShut) {
   ASSERT_TRUE(firstTouch.create(1));
-  firstTouch.add(memory, size);
+  firstTouch.add(memory, size, ours);
   firstTouch.close();
   EXPECT_FALSE(firstTouch.touchNext());
   EXPECT_TRUE(residentPages().empty());
 }
 
 /// Whoever computes meanwhile loses nothing.
-TEST_F(FirstTouchTest, KeepsWhatOthersWrite) {
+TEST_P(FirstTouchTest, KeepsWhatOthersWrite) {
   ASSERT_TRUE(firstTouch.create(64));
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
@@ -97,7 +104,7 @@ TEST_F(FirstTouchTest, KeepsWhatOthersWrite) {
     });
   for (size_t i = 0; i < 64; ++i) {
     uint8_t *part = memory + i * (size / 64);
-    firstTouch.add(part, size / 64);
+    firstTouch.add(part, size / 64, ours);
     // At the addresses that are touched, as executes do it: with plain stores.
     for (size_t k = 0; k < size / 64; k += page)
       __atomic_store_n(part + k, uint8_t(i + k / page + 1), __ATOMIC_RELAXED);
@@ -105,9 +112,25 @@ TEST_F(FirstTouchTest, KeepsWhatOthersWrite) {
   firstTouch.close();
   for (size_t i = 0; i < 64; ++i)
     for (size_t k = 0; k < size / 64; k += page)
-      EXPECT_EQ(memory[i * (size / 64) + k], uint8_t(i + k / page + 1))
+      EXPECT_EQ(__atomic_load_n(memory + i * (size / 64) + k, __ATOMIC_RELAXED),
+                uint8_t(i + k / page + 1))
           << i << ", " << k;
   stop.store(true);
   for (std::thread &thread : threads)
     thread.join();
+}
+
+/// A thread that had no CPU for a while may come to the caller's memory when it
+/// is gone, or is something else.
+TEST_P(FirstTouchTest, LeavesAloneWhatIsGone) {
+  if (ours)
+    return; // stays as long as the session
+  ASSERT_TRUE(firstTouch.create(2));
+  firstTouch.add(memory, page, ours);
+  firstTouch.add(memory + page, page, ours);
+  ASSERT_EQ(munmap(memory, page), 0);
+  ASSERT_EQ(mprotect(memory + page, page, PROT_NONE), 0);
+  EXPECT_TRUE(firstTouch.touchNext());
+  EXPECT_TRUE(firstTouch.touchNext());
+  EXPECT_FALSE(firstTouch.touchNext());
 }

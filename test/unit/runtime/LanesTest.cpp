@@ -112,6 +112,7 @@ SessionOptions options(uint32_t threads, uint32_t preparing = 0,
                        nnv12_mode mode = NNV12_MODE_PLAN) {
   SessionOptions result;
   result.threads = threads;
+  result.oversubscribe = true;
   result.preparationThreads = preparing;
   result.mode = mode;
   return result;
@@ -292,7 +293,10 @@ TEST_F(LanesTest, OneCpu) {
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
   Bundle bundle(path);
   {
-    Session session(bundle, options(0));
+    SessionOptions planned = options(0);
+    planned.oversubscribe = false;
+    Session session(bundle, planned);
+    EXPECT_EQ(session.info().threads, 1u);
     EXPECT_EQ(session.info().preparation_threads, 0u);
     EXPECT_TRUE(runs(session, 1, false));
     prepareAll(session);

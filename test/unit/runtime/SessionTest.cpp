@@ -58,6 +58,7 @@ protected:
 SessionOptions threads(uint32_t n) {
   SessionOptions options;
   options.threads = n;
+  options.oversubscribe = true;
   return options;
 }
 

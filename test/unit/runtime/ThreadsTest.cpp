@@ -34,7 +34,7 @@ void *getScheduling(void *result) {
 Scheduling ofThread(ThreadStarter &starter) {
   Scheduling result = {};
   pthread_t thread;
-  EXPECT_EQ(starter.start(thread, getScheduling, &result), 0);
+  EXPECT_EQ(starter.start(thread, getScheduling, &result, CpuMask()), 0);
   pthread_join(thread, nullptr);
   return result;
 }
@@ -80,7 +80,46 @@ TEST(ThreadsTest, NicenessIsKept) {
   };
   ThreadStarter starter;
   pthread_t thread;
-  ASSERT_EQ(starter.start(thread, run, nullptr), 0);
+  ASSERT_EQ(starter.start(thread, run, nullptr, CpuMask()), 0);
+  pthread_join(thread, nullptr);
+}
+
+void *getCpu(void *result) {
+  *static_cast<int *>(result) = sched_getcpu();
+  return nullptr;
+}
+
+TEST(ThreadsTest, AThreadBeginsInItsPlace) {
+  ThreadStarter starter;
+  CpuMask all;
+  all.get();
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &all.cpus())) {
+      CpuMask place;
+      place.add(cpu);
+      int found = -1;
+      pthread_t thread;
+      ASSERT_EQ(starter.start(thread, getCpu, &found, place), 0);
+      pthread_join(thread, nullptr);
+      EXPECT_EQ(found, cpu);
+    }
+  CpuMask after;
+  after.get();
+  EXPECT_TRUE(CPU_EQUAL(&after.cpus(), &all.cpus())) << "the caller's";
+}
+
+TEST(ThreadsTest, APlaceThatThereIsNotIsNoReasonToFail) {
+  ThreadStarter starter;
+  CpuMask nowhere;
+  nowhere.add(CPU_SETSIZE - 1);
+  int found = -1;
+  pthread_t thread;
+  ASSERT_EQ(starter.start(thread, getCpu, &found, nowhere), 0);
+  pthread_join(thread, nullptr);
+  EXPECT_GE(found, 0);
+  CpuMask all, none;
+  all.get();
+  ASSERT_EQ(starter.start(thread, getCpu, &found, none), 0);
   pthread_join(thread, nullptr);
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/include/nnv12.hpp"
 #include "test/unit/sample/PlannedSample.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -90,6 +91,7 @@ protected:
     for (uint32_t threads : {1, 2, 3}) {
       SessionOptions options;
       options.threads = threads;
+      options.oversubscribe = true;
       options.mode = switched ? NNV12_MODE_CONTINUOUS : NNV12_MODE_COLD;
       Session session(bundle, options);
       std::vector<float> x(elements), y(elements);
@@ -164,27 +166,35 @@ TEST_F(TileRangesTest, PlansInTwoParts) {
       }
 }
 
-/// Nothing else writes what the transform leaves out, so the second part alone
-/// gives weights whose first tiles are those of a decode.
+/// Nothing else writes what a transform leaves out: weights whose first tiles
+/// come from something else than the others.
 TEST_F(TileRangesTest, ATransformBehindTheFirstTile) {
   Fault fault;
   if (!runtime::Zstd::load(fault))
     GTEST_SKIP() << fault.text;
   for (size_t tiles : {3, 40}) {
     PlannedSample sample(tiles, 2, 1);
-    const uint64_t bytes = sample.elements() * sizeof(float);
     const uint64_t begin = tiles / 2;
     for (Program &program : sample.bundle.programs) {
-      // The decode for the switch, half of `b`, goes to where the transform
-      // writes, before it.
+      // The first tiles are made of what is decoded for the switch, half of
+      // `b`.
+      const OperationId second = {LaneKind::Prepare, 2},
+                        half = {LaneKind::Prepare, 3},
+                        first = {LaneKind::Prepare, 4};
+      ASSERT_EQ(program.preparations.size(), 4u);
       program.switches.clear();
       program.lanes[0].background.clear();
-      program.preparations[3].operands[0].offset = bytes;
-      program.preparations[2].after.push_back({LaneKind::Prepare, 3});
-      program.lanes[1].queue.insert(program.lanes[1].queue.begin(),
-                                    {LaneKind::Prepare, 3});
-      program.preparations[2].tileBegin = begin;
-      program.preparations[2].tiles = tiles - begin;
+      program.lanes[1].background.clear();
+      auto parts = inTwo(program.preparations[2], begin);
+      parts.first.operands[1] = program.preparations[3].operands[0];
+      parts.first.after = {half};
+      program.preparations[2] = std::move(parts.second);
+      program.preparations.push_back(std::move(parts.first));
+      program.lanes[1].queue.insert(program.lanes[1].queue.end(),
+                                    {half, first});
+      for (Operation &operation : program.operations)
+        if (std::count(operation.after.begin(), operation.after.end(), second))
+          operation.after.push_back(first);
     }
     run(sample.bundle, sample.elements(), false, [&](size_t i, float x) {
       return sample.expectedRun(i, x, i < begin * tileSize);

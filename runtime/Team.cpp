@@ -1,0 +1,173 @@
+//===- Team.cpp - The threads of a session --------------------------------===//
+#include "runtime/Team.h"
+
+#include "artifact/ProgramView.h"
+#include "runtime/FloatMode.h"
+
+#include <cassert>
+#include <cstring>
+
+namespace nnv12::runtime {
+
+#ifdef NNV12_TEST_HOOKS
+/// Tests delay a thread here; see test/unit/runtime/FailedPlanTest.cpp.
+void (*betweenLooks)() = nullptr;
+#define BETWEEN_LOOKS() (betweenLooks ? betweenLooks() : (void)0)
+#else
+#define BETWEEN_LOOKS() (void)0
+#endif
+
+bool Team::start(const bundle::Program *program, Size size, bool pin,
+                 Workers &theWorkers, Lanes &theLanes, Events &theEvents,
+                 FirstTouch &touched, const Trace &told,
+                 artifact::Fault &fault) {
+  assert(size.computing >= 1 && size.computing <= maxThreads);
+  workers = &theWorkers;
+  lanes = &theLanes;
+  events = &theEvents;
+  firstTouch = &touched;
+  trace = &told;
+  uint32_t count = size.preparing + size.computing - 1;
+  if (count == 0)
+    return true;
+  if (!members.allocate(count))
+    return fault.set(artifact::Fault::OutOfMemory, "no memory for threads");
+  choosePlaces(program, size, pin);
+  auto start = [&](ThreadStarter &starter, uint32_t i) {
+    Member &member = members[i];
+    member.team = this;
+    member.number = i + 1;
+    member.worker = i < size.preparing ? 0 : i - size.preparing + 1;
+    member.role = member.worker    ? Lanes::Role::Compute
+                  : size.onlyReads ? Lanes::Role::Read
+                                   : Lanes::Role::Prepare;
+    member.startTime = trace->time();
+    int error = starter.start(member.thread, threadMain, &member, member.place);
+    member.isStarted = error == 0;
+    return error;
+  };
+  if (size.preparing) {
+    // Storage idles until a lane that has got its bytes asks for the next ones.
+    ThreadStarter starter(ThreadStarter::Slices::Short);
+    while (numPreparing < size.preparing && start(starter, numPreparing) == 0)
+      ++numPreparing;
+    lanes->setPreparing(numPreparing);
+  }
+  ThreadStarter starter;
+  for (uint32_t i = size.preparing; i < count; ++i)
+    if (int error = start(starter, i))
+      return fault.set(artifact::Fault::OutOfMemory,
+                       "threads: found %u, expected %u: %s",
+                       i - size.preparing + 1, size.computing, strerror(error));
+  return true;
+}
+
+/// Slow CPUs are for lanes that are meant for them. A thread that only reads
+/// shares those of the others.
+void Team::choosePlaces(const bundle::Program *program, Size size, bool pin) {
+  Cpus cpus;
+  cpus.find();
+  allowed = cpus.allowed();
+  uint32_t count = static_cast<uint32_t>(members.size()),
+           lanesEnd = artifact::numLanes(program);
+  auto isSlow = [&](uint32_t i) {
+    return cpus.differ() && i < size.preparing && i + 1 < lanesEnd &&
+           program->lanes()->Get(i + 1)->core() == bundle::CoreKind_Little;
+  };
+  auto shares = [&](uint32_t i) {
+    return size.onlyReads && i < size.preparing;
+  };
+  uint32_t numSlow = 0, numFast = 0, slow = 0, fast = 0;
+  for (uint32_t i = 0; i < count; ++i)
+    isSlow(i) ? ++numSlow : numFast += !shares(i);
+  for (uint32_t i = 0; i < count; ++i) {
+    Member &member = members[i];
+    Cpus::Kind kind = isSlow(i) ? Cpus::Slow : Cpus::Fast;
+    member.cpu = -1;
+    if (pin) {
+      // The caller is said to have the first fast one.
+      member.cpu = cpus.at(kind, isSlow(i) ? slow++ : 1 + fast++);
+      if (member.cpu >= 0)
+        member.place.add(member.cpu);
+    } else if (isSlow(i)) {
+      member.place = cpus.part(kind, slow++, numSlow);
+    } else {
+      member.place =
+          shares(i) ? cpus.part(kind, 0, 1) : cpus.part(kind, fast++, numFast);
+    }
+  }
+}
+
+Team::~Team() {
+  stop.store(true);
+  if (events)
+    events->wakeAll();
+  for (Member &member : members)
+    if (member.isStarted)
+      pthread_join(member.thread, nullptr);
+}
+
+void *Team::threadMain(void *argument) {
+  auto *member = static_cast<Member *>(argument);
+#ifndef __GLIBC__
+  member->place.apply();
+#endif
+  if (member->team->lanes->prepares(member->number))
+    member->team->trace->add({member->startTime, 0, 0, NNV12_THREAD_START,
+                              member->number, member->number, 0});
+  FloatMode mode;
+  member->team->work(*member);
+  return nullptr;
+}
+
+/// Threads that only prepare end when there is nothing left for them: no pieces
+/// that nobody has begun, and no memory that nobody has touched.
+///
+/// A thread may wait for what the caller does in a run, for as long as there is
+/// none: nobody waits for it then but ~Team, which ends the wait.
+void Team::work(Member &member) {
+  bool computes = member.role == Lanes::Role::Compute,
+       isPinned = member.cpu >= 0, isIdle = false;
+  bool touches = computes || lanes->hasLane(member.number);
+  uint32_t seenOperation = 0;
+  auto help = Lanes::Help::Nothing;
+  // The first layers want it, and the storage has not answered yet.
+  if (!computes && touches)
+    firstTouch->touchNext();
+  for (;;) {
+    // First the count, then all that an event may tell of: the end as well.
+    // What happens in between makes the wait below return at once.
+    uint32_t seen = events->seen();
+    BETWEEN_LOOKS();
+    if (stop.load(std::memory_order_relaxed))
+      return;
+    if (!isPinned && !isPlaced.load(std::memory_order_relaxed)) {
+      allowed.apply();
+      isPinned = true; // where the system likes
+    }
+    if (computes && workers->help(member.worker, seenOperation)) {
+      isIdle = false;
+      continue;
+    }
+    if (help != Lanes::Help::Over)
+      help = lanes->help(member.number, member.role, isIdle);
+    if (help == Lanes::Help::Did || (touches && firstTouch->touchNext()))
+      continue;
+    if (help == Lanes::Help::Over && !computes)
+      return;
+    uint32_t kinds = 0;
+    if (computes)
+      kinds |= Events::Operation;
+    if (help != Lanes::Help::Over)
+      kinds |= Events::Preparation;
+    if (events->spin(seen))
+      continue;
+    // Only now there is time for what later runs want.
+    if (computes && !isIdle && help != Lanes::Help::Over)
+      isIdle = true;
+    else
+      events->sleep(seen, kinds);
+  }
+}
+
+} // namespace nnv12::runtime

@@ -1,0 +1,86 @@
+//===- Team.h - The threads of a session ------------------------*- C++ -*-===//
+//
+// One set of threads, of which no two need the same CPU: those that compute,
+// the caller of run being the first, and those that only prepare, where there
+// are CPUs left for them. Each looks for the tiles of an operation that is
+// under way, if it computes; else for a piece of its lane; else for one of
+// another's; else for memory that is about to be used; and then waits for an
+// event. Where all CPUs compute there is one thread more that only waits for
+// the storage: it needs a CPU for a fiftieth of that time, and what it brings
+// the others prepare.
+//
+// Until the session has its first result each thread stays on CPUs of its own:
+// left to itself the system often puts one that starts or wakes up on the CPU
+// of the thread that started or woke it, and one of the two waits for some
+// milliseconds then.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_TEAM_H
+#define NNV12_RUNTIME_TEAM_H
+
+#include "runtime/FirstTouch.h"
+#include "runtime/Lanes.h"
+
+namespace nnv12::runtime {
+
+class Team {
+public:
+  Team() = default;
+  Team(const Team &) = delete;
+  Team &operator=(const Team &) = delete;
+  /// Ends and joins the threads, in the middle of the plan if need be.
+  ~Team();
+
+  /// How many threads there are, by what they do.
+  struct Size {
+    uint32_t computing; ///< the caller of run included
+    uint32_t preparing; ///< that do nothing else
+    bool onlyReads;     ///< these wait for the storage alone
+  };
+
+  /// Starts them. All of the others must stay until this is gone, and be
+  /// created before. Of threads that only prepare, those that cannot be started
+  /// are done without.
+  bool start(const bundle::Program *program, Size size, bool pin,
+             Workers &workers, Lanes &lanes, Events &events,
+             FirstTouch &firstTouch, const Trace &trace,
+             artifact::Fault &fault);
+
+  /// How many of the threads that only prepare were started.
+  uint32_t preparing() const { return numPreparing; }
+
+  /// There is a first result: threads may run on any CPU from now on.
+  void release() { isPlaced.store(false, std::memory_order_relaxed); }
+
+private:
+  struct Member {
+    Team *team;
+    uint32_t number; ///< from 1, those that only prepare first
+    uint32_t worker; ///< among those that compute; 0 for others
+    Lanes::Role role;
+    int cpu;       ///< to stay on, or -1
+    CpuMask place; ///< until there is a first result
+    uint64_t startTime;
+    pthread_t thread;
+    bool isStarted;
+  };
+
+  void choosePlaces(const bundle::Program *program, Size size, bool pin);
+  static void *threadMain(void *member);
+  void work(Member &member);
+
+  Workers *workers = nullptr;
+  Lanes *lanes = nullptr;
+  Events *events = nullptr;
+  FirstTouch *firstTouch = nullptr;
+  const Trace *trace = nullptr;
+  CpuMask allowed; ///< to whom started the threads
+  Array<Member> members;
+  uint32_t numPreparing = 0;
+  std::atomic<bool> stop{false};
+  std::atomic<bool> isPlaced{true};
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_TEAM_H

@@ -1,0 +1,206 @@
+//===- TeamTest.cpp - The threads of a session ----------------------------===//
+#include "artifact/Writer.h"
+#include "runtime/Cpus.h"
+#include "runtime/Decoder.h"
+#include "runtime/include/nnv12.hpp"
+#include "test/unit/sample/PlannedSample.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <sched.h>
+#include <set>
+#include <thread>
+#include <unistd.h>
+
+using namespace nnv12;
+using namespace nnv12::test;
+
+namespace nnv12::runtime {
+/// Called before and after a thread takes a piece.
+extern void (*beforePiece)();
+} // namespace nnv12::runtime
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double millisecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start)
+      .count();
+}
+
+std::set<int> affinity() {
+  cpu_set_t set;
+  std::set<int> result;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set))
+        result.insert(cpu);
+  return result;
+}
+
+/// What the hook knows.
+std::thread::id caller;
+std::mutex mutex;
+std::vector<std::set<int>> places; ///< of other threads, when they prepare
+std::atomic<bool> isNoting;
+std::atomic<int> calls, blockedCall;
+std::atomic<useconds_t> blockedFor;
+
+void notePlace() {
+  if (!isNoting.load() || std::this_thread::get_id() == caller)
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  places.push_back(affinity());
+}
+
+/// Of other threads than the caller, the one that is at it for the
+/// `blockedCall`-th time loses its CPU.
+void block() {
+  if (std::this_thread::get_id() != caller &&
+      calls.fetch_add(1) == blockedCall.load())
+    usleep(blockedFor);
+}
+
+class TeamTest : public testing::Test {
+protected:
+  void SetUp() override {
+    artifact::Fault fault;
+    if (!runtime::Zstd::load(fault))
+      GTEST_SKIP() << fault.text;
+    if (runtime::availableCpus() < 2)
+      GTEST_SKIP() << "no threads on one CPU";
+    make(40, 3, 6);
+    caller = std::this_thread::get_id();
+    places.clear();
+    calls = 0;
+  }
+  void TearDown() override { runtime::beforePiece = nullptr; }
+
+  void make(size_t tiles, unsigned lanes, unsigned rounds) {
+    sample = std::make_unique<PlannedSample>(tiles, lanes, rounds);
+    path = folder.file("a.nnv");
+    ASSERT_EQ(artifact::writeBundle(sample->bundle, path), "");
+  }
+
+  /// Runs once, and checks every element.
+  testing::AssertionResult runs(Session &session) {
+    size_t n = sample->elements();
+    std::vector<float> x(n), y(n, -1);
+    for (size_t i = 0; i < n; ++i)
+      x[i] = float(i * 31 % 97);
+    session.run({{x.data(), n * 4}}, {{y.data(), n * 4}});
+    for (size_t i = 0; i < n; ++i)
+      if (y[i] != sample->expectedRun(i, x[i], false))
+        return testing::AssertionFailure()
+               << "element " << i << ": found " << y[i] << ", expected "
+               << sample->expectedRun(i, x[i], false);
+    return testing::AssertionSuccess();
+  }
+
+  static SessionOptions cold(uint32_t threads) {
+    SessionOptions options;
+    options.threads = threads;
+    options.mode = NNV12_MODE_COLD;
+    return options;
+  }
+
+  TemporaryFolder folder;
+  std::unique_ptr<PlannedSample> sample;
+  std::string path;
+};
+
+TEST_F(TeamTest, NoMoreThreadsThanCpus) {
+  Bundle bundle(path);
+  uint32_t cpus = runtime::availableCpus();
+  for (uint32_t threads : {0u, 1u, 2u, 60u}) {
+    Session session(bundle, cold(threads));
+    nnv12_session_info info = session.info();
+    EXPECT_EQ(info.threads, std::min(threads ? threads : cpus, cpus));
+    // One that waits for the storage, where all compute.
+    uint32_t left = std::max(1u, cpus - info.threads);
+    EXPECT_LE(info.preparation_threads, left) << threads;
+    EXPECT_GE(info.preparation_threads, 1u) << threads;
+    EXPECT_TRUE(runs(session));
+  }
+  SessionOptions more = cold(cpus + 3);
+  more.oversubscribe = true;
+  Session session(bundle, more);
+  EXPECT_EQ(session.info().threads, cpus + 3);
+  EXPECT_EQ(session.info().preparation_threads, 2u);
+  EXPECT_TRUE(runs(session));
+}
+
+TEST_F(TeamTest, EachThreadHasPlacesOfItsOwn) {
+  std::set<int> all = affinity();
+  Bundle bundle(path);
+  for (int i = 0; i < 20; ++i) {
+    runtime::beforePiece = notePlace;
+    isNoting = true;
+    int before = sched_getcpu();
+    Session session(bundle, cold(1));
+    bool stayed = sched_getcpu() == before;
+    EXPECT_EQ(affinity(), all) << "the caller's is left alone";
+    usleep(2000);
+    isNoting = false;
+    EXPECT_TRUE(runs(session));
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const std::set<int> &place : places)
+      EXPECT_TRUE(!stayed || place.count(before) == 0);
+    places.clear();
+  }
+}
+
+TEST_F(TeamTest, PlacesAreGivenBackAfterTheFirstResult) {
+  std::set<int> all = affinity();
+  make(2000, 3, 50);
+  Bundle bundle(path);
+  SessionOptions options = cold(1);
+  options.mode = NNV12_MODE_CONTINUOUS;
+  // What switches need is prepared after that.
+  isNoting = false;
+  runtime::beforePiece = notePlace;
+  Session session(bundle, options);
+  EXPECT_TRUE(runs(session));
+  isNoting = true;
+  for (int i = 0; i < 1000; ++i) {
+    nnv12_session_info info = session.info();
+    if (info.preparations_done == info.num_preparations)
+      break;
+    usleep(100);
+  }
+  isNoting = false;
+  std::lock_guard<std::mutex> lock(mutex);
+  // What a thread has begun before it ends first.
+  if (places.size() > 100) {
+    EXPECT_EQ(places.back(), all);
+  }
+}
+
+/// Whoever waits for what a thread without a CPU has begun does it itself.
+TEST_F(TeamTest, BlockedThreadsAreOvertaken) {
+  Bundle bundle(path);
+  runtime::beforePiece = block;
+  blockedFor = 400000;
+  int overtaken = 0;
+  for (int call = 0; call < 24; ++call) {
+    calls = 0;
+    blockedCall = call;
+    Session session(bundle, cold(1 + uint32_t(call % 2)));
+    // Others come first.
+    for (int i = 0; i < 100 && calls.load() <= call; ++i)
+      usleep(20);
+    auto start = Clock::now();
+    EXPECT_TRUE(runs(session));
+    // Computing for a machine that is busy with other tests.
+    EXPECT_LT(millisecondsSince(start), 300) << call;
+    overtaken += calls.load() > call;
+    EXPECT_TRUE(runs(session));
+  }
+  EXPECT_GT(overtaken, 5) << "otherwise this shows nothing";
+}
+
+} // namespace
