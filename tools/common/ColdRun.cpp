@@ -58,7 +58,7 @@ void backMemory(size_t size) {
   munmap(memory, size);
 }
 
-double evict(const std::string &path, bool dropCaches) {
+double evict(const std::string &path, bool dropCaches, bool backs) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat info;
   if (fd < 0 || fstat(fd, &info) != 0)
@@ -74,7 +74,8 @@ double evict(const std::string &path, bool dropCaches) {
   }
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   // The file's pages, and the process's.
-  backMemory(static_cast<size_t>(info.st_size));
+  if (backs)
+    backMemory(static_cast<size_t>(info.st_size));
   double result = residency(fd, static_cast<size_t>(info.st_size));
   close(fd);
   return result;
@@ -185,11 +186,11 @@ weightRanges(const std::string &path) {
   return ranges;
 }
 
-double touchWeights(const std::string &path, double &residency) {
+double touchWeights(const std::string &path, bool backs, double &residency) {
   auto ranges = weightRanges(path);
   // Reading the metadata has brought in what lies behind it, too: with a large
   // readahead all of a small file.
-  residency = evict(path, false);
+  residency = evict(path, false, backs);
   auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   artifact::Fault fault;
   double start = milliseconds();

@@ -14,6 +14,7 @@ namespace nnv12::tools {
 /// What a fresh process says of itself. Times in milliseconds.
 struct ColdReport {
   double open = 0, session = 0, firstRun = 0;
+  double cpu = 0;       ///< of all threads, from opening to the first result
   double end = 0;       ///< of the first run, as milliseconds() tells it
   double floor = 0;     ///< of --floor-run
   double residency = 0; ///< of --floor-run: cached when it began
@@ -30,9 +31,9 @@ double residency(int fd, size_t size);
 void backMemory(size_t size);
 
 /// Evicts the file's pages, or with `dropCaches` all pages of the system, from
-/// the page cache, and sees to it that free memory is at hand. Returns which
-/// part of the file is cached still, 0 to 1.
-double evict(const std::string &path, bool dropCaches);
+/// the page cache; with `backs` also sees to it that free memory is at hand.
+/// Returns which part of the file is cached still, 0 to 1.
+double evict(const std::string &path, bool dropCaches, bool backs);
 
 /// Starts this program again with the same arguments, `--report-to FD` and
 /// `option`, and waits. `process` is the time from its start to the end of its
@@ -51,7 +52,7 @@ std::vector<Input> takeInputs(unsigned descriptor);
 /// touching each page of its weights, in order. Evicts the file once it knows
 /// where they are; `residency` is what evict() returned. Ends the process when
 /// the bundle cannot be opened.
-double touchWeights(const std::string &path, double &residency);
+double touchWeights(const std::string &path, bool backs, double &residency);
 
 /// For the fresh process.
 void sendReport(unsigned descriptor, const ColdReport &report);

@@ -5,6 +5,7 @@ from nnv12measure import figure, geometric_mean
 
 MB = 1e6
 PLANS = ["none", "K", "K+C", "K+C+P"]
+PEERS = ["ORT default", "ORT mapped", "ORT noprepack", "ORT prepacked"]
 
 
 def _ms(value):
@@ -41,7 +42,8 @@ def _median(samples):
 class Limits:
     """What must hold, with what was found."""
 
-    def __init__(self):
+    def __init__(self, cpus):
+        self.cpus = cpus  # of the machine
         self.rows = []
 
     def add(self, what, found, limit, text=None, least=False):
@@ -97,7 +99,7 @@ def _warm(turns):
 def progress(row):
     turns = row.get("turns", {"samples": {}})
     text = f"{row['model']:28} {row['threads']} thr."
-    for name in ("floor", "cold", "ORT", "ORT tuned"):
+    for name in ("floor", "cold", "untuned", *PEERS):
         samples = turns["samples"].get(name)
         if samples:
             values = samples if name == "floor" else _cold(turns, name)
@@ -206,52 +208,116 @@ def _floor(rows, threads, limits):
     )
 
 
+def _p90(samples):
+    return (
+        statistics.quantiles(samples, n=10, method="inclusive")[-1]
+        if len(samples) > 1
+        else None
+    )
+
+
+class _Ratios:
+    """Of all models, for the limits."""
+
+    def __init__(self):
+        self.rows = {}
+
+    def add(self, what, model, over, under):
+        """The ratio, if there are both."""
+        if not over or not under:
+            return None
+        self.rows.setdefault(what, []).append((over / under, model))
+        return over / under
+
+    def limits(self, limits, what, text, mean=None, worst=None):
+        found = self.rows.get(what, [])
+        if found and mean:
+            limits.add(
+                f"{text}, geometric mean",
+                geometric_mean(r for r, _ in found),
+                mean,
+            )
+        if found and worst:
+            ratio, model = max(found)
+            limits.add(f"{text}, worst", ratio, worst, f"{ratio:.2f} ({model})")
+
+
 def _peers(rows, threads, limits):
-    cells, ratios = [], []
+    cells, ratios = [], _Ratios()
     for row in rows:
-        turns = row["turns"]
-        cold, alone = _cold(turns), _cold(turns, "cold alone")
-        peers = {name: _cold(turns, name) for name in ("ORT", "ORT tuned")}
-        best = min((m for m in map(_median, peers.values()) if m), default=None)
-        if not cold or not best:
+        turns, model = row["turns"], row["model"]
+        cold = _cold(turns, "untuned")
+        if not cold:
             continue
-        ratio = _median(cold) / best
-        ratios.append((ratio, row["model"]))
+        alone = _cold(turns, "untuned, alone")
+        peers = {
+            name: _median(_cold(turns, name))
+            for name in PEERS
+            if _cold(turns, name)
+        }
+        best = min(peers, key=peers.get) if peers else None
+        median, tuned = _median(cold), _median(_cold(turns, "tuned"))
+        cpu = _median(_cold(turns, "untuned", "CPU time"))
+        ratios.add("lanes", model, median, _median(alone))
+        ratios.add(
+            "cpu",
+            model,
+            cpu,
+            _median(_cold(turns, "untuned, alone", "CPU time")),
+        )
+        if median > 5:
+            ratios.add("p90", model, _p90(cold), median)
         cells.append(
             [
-                row["model"],
+                model,
                 _cell(cold),
-                _cell(alone),
-                _cell(peers["ORT"]),
-                _cell(peers["ORT tuned"]),
-                _ratio(ratio),
-                _ratio(_median(alone) / best if alone else None),
+                _ms(_p90(cold)),
+                _ms(cpu),
+                _ms(tuned),
+                _ms(_median(_cold(turns, "untuned, backed"))),
+                _ms(_median(alone)),
+                *(_ms(peers.get(name)) for name in PEERS),
+                _ratio(best and ratios.add("best", model, median, peers[best])),
+                _ratio(ratios.add("tuned", model, tuned, median)),
             ]
         )
     if not cells:
         return ""
-    worst = max(ratios)
     who = f"{threads} thr."
-    limits.add(
-        f"cold / better ORT, geometric mean, {who}",
-        geometric_mean(r for r, _ in ratios),
-        0.45,
+    ratios.limits(
+        limits,
+        "best",
+        f"cold, untuned / best of ORT's forms, {who}",
+        0.36 if threads == 1 else 0.42,
+        0.65,
     )
-    limits.add(
-        f"cold / better ORT, worst, {who}",
-        worst[0],
-        0.9,
-        f"{worst[0]:.2f} ({worst[1]})",
+    ratios.limits(limits, "tuned", f"cold, tuned / untuned, {who}", 0.97, 1.05)
+    ratios.limits(
+        limits,
+        "lanes",
+        f"cold, with preparation threads / without, {who}",
+        0.85 if limits.cpus > threads else 0.97,
+        1.03,
+    )
+    ratios.limits(limits, "p90", f"cold, p90 / median, {who}", worst=1.25)
+    ratios.limits(
+        limits,
+        "cpu",
+        f"CPU time, with preparation threads / without, {who}",
+        1.15,
     )
     return table(
         [
             "model",
-            "ours",
-            "ours, no preparation thread",
-            "ORT",
-            "ORT tuned",
-            "ratio",
-            "ratio, no preparation thread",
+            "ours, untuned",
+            "p90",
+            "CPU time",
+            "tuned",
+            "untuned, memory ready",
+            "untuned, no preparation threads",
+            *PEERS,
+            "untuned / best ORT",
+            "tuned / untuned",
         ],
         cells,
     )
@@ -515,7 +581,7 @@ SECTIONS = [
 
 def report(note):
     """The Markdown text, and how many limits were missed."""
-    limits = Limits()
+    limits = Limits(note["cores"])
     lines = [
         f"{note['cpu']}, {note['cores']} CPUs; "
         f"ONNX Runtime {note['peer'] or 'not there'}; "

@@ -138,13 +138,21 @@ def back_memory(size):
             memory[at] = 1
 
 
-def evict(path, allowed=0.01):
+def other_program():
+    """Another program has the CPUs' caches and some memory for a moment."""
+    script = "b = bytearray(48 << 20); sum(b[::64])"
+    subprocess.run([sys.executable, "-S", "-c", script], check=True)
+
+
+def evict(path, allowed=0.01, backs=True):
     """Drops a file from the page cache and makes sure that it is gone: no
-    process may have it mapped. Raises ToolError where pages stay."""
+    process may have it mapped. Raises ToolError where pages stay. With `backs`
+    free memory is made ready before."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(fd).st_size
-        back_memory(size)
+        if backs:
+            back_memory(size)
         os.fsync(fd)
         for _ in range(5):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)

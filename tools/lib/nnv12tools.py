@@ -296,12 +296,11 @@ class LineServer:
 
 
 class Peer(LineServer):
-    """ONNX Runtime in a process of its own (ort.js). `way`: "default", or
-    "tuned" for a model in ORT format. The first question other than `ready`
-    makes the session.
+    """ONNX Runtime in a process of its own (ort.js, which tells of the forms).
+    The first question other than `ready` makes the session.
     """
 
-    def __init__(self, modules, model, inputs, threads=1, way="default"):
+    def __init__(self, modules, model, inputs, threads=1, form="default"):
         super().__init__(
             [
                 "node",
@@ -309,7 +308,7 @@ class Peer(LineServer):
                 modules,
                 model,
                 threads,
-                way,
+                form,
                 *(f"{n}={f}" for n, f in inputs),
             ]
         )

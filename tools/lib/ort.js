@@ -1,23 +1,27 @@
 // ONNX Runtime behind a line protocol, for comparisons: one session in one
 // process.
 //
-//   node ort.js MODULES MODEL THREADS default|tuned NAME=FILE.npy...
+//   node ort.js MODULES MODEL THREADS FORM NAME=FILE.npy...
 //
 // MODULES is the node_modules folder that holds onnxruntime-node. Commands come
 // on standard input, one a line; each is answered by one line of JSON:
 //   ready      libraries and inputs are    {}
 //              loaded, the model is not
 //   cold       makes the session, runs     {"create": nanoseconds,
-//              once; before all others      "run": nanoseconds}
+//              once; before all others      "run": nanoseconds,
+//                                           "cpu": nanoseconds}
 //   run N      runs N times                {"ns": [nanoseconds of each run]}
 //   save DIR   writes DIR/output_I.npy     {"outputs": [{"name", "dims",
 //                                                        "type"}]}
 //   convert F  writes the optimised model  {}
-//              in ORT format to F
+//              to F, for FORM
 //
-// `default` is what a program gets that sets no option but the number of
-// threads and that denormals are flushed. `tuned` is for a model that `convert`
-// wrote: mapped, not copied, and not optimised again.
+// FORM is what a program gets that sets no option but the number of threads and
+// that denormals are flushed (`default`), or for a model that `convert` wrote
+// and that is not optimised again: in ORT's own format, mapped, with weights
+// used where they lie (`mapped`); the same without packing weights anew at each
+// start (`noprepack`); in ONNX's, with the packed weights in a file beside it
+// (`prepacked`).
 //
 // The binding is called directly, without the promise that the package wraps
 // around it, and outputs are written to tensors made before: the times hold as
@@ -27,7 +31,7 @@ const path = require("path");
 const readline = require("readline");
 const {readNpy, writeNpy} = require("./npy");
 
-const [modules, model, threads, way, ...inputs] = process.argv.slice(2);
+const [modules, model, threads, form, ...inputs] = process.argv.slice(2);
 const {Tensor} = require(path.join(modules, "onnxruntime-common"));
 const {binding, initOrt} =
     require(path.join(modules, "onnxruntime-node/dist/binding"));
@@ -43,11 +47,31 @@ function options(more, session) {
   };
 }
 
-const WAYS = {
-  default: options({graphOptimizationLevel: "all"}),
-  tuned: options(
-      {graphOptimizationLevel: "disabled"},
-      {load_model_format: "ORT", use_memory_mapped_ort_model: "1"}),
+const MAPPED = {
+  load_model_format: "ORT",
+  use_memory_mapped_ort_model: "1",
+  use_ort_model_bytes_for_initializers: "1",
+};
+const RAW = {
+  graphOptimizationLevel: "disabled"
+};
+const FORMS = {
+  default: () => options({graphOptimizationLevel: "all"}),
+  mapped: () => options(RAW, MAPPED),
+  noprepack: () => options(RAW, {...MAPPED, disable_prepacking: "1"}),
+  prepacked: () => options(RAW),
+};
+
+/// How the model of a form is written.
+const CONVERSIONS = {
+  mapped: () => ({save_model_format: "ORT"}),
+  noprepack: () => ({save_model_format: "ORT"}),
+  prepacked: file => ({
+    optimized_model_external_initializers_file_name:
+        path.basename(file) + ".data",
+    optimized_model_external_initializers_min_size_in_bytes: "1024",
+    save_external_prepacked_constant_initializers: "1",
+  }),
 };
 
 initOrt();
@@ -62,15 +86,19 @@ const empty = () => Object.fromEntries(names.map(n => [n, null]));
 
 /// Makes the session and runs once, to learn the shapes of the outputs.
 function load() {
+  const before = process.cpuUsage();
   const start = process.hrtime.bigint();
   session = new binding.InferenceSession();
-  session.loadModel(model, WAYS[way]);
+  session.loadModel(model, FORMS[form]());
   names = session.outputMetadata.map(o => o.name);
   const made = process.hrtime.bigint();
   fetches = session.run(feeds, empty(), {});
+  const end = process.hrtime.bigint();
+  const {user, system} = process.cpuUsage(before);
   return {
     create: Number(made - start),
-    run: Number(process.hrtime.bigint() - made)
+    run: Number(end - made),
+    cpu: (user + system) * 1e3
   };
 }
 
@@ -103,7 +131,7 @@ const COMMANDS = {
         model,
         options(
             {graphOptimizationLevel: "all", optimizedModelFilePath: file},
-            {save_model_format: "ORT"}));
+            CONVERSIONS[form](file)));
     return {};
   },
 };
