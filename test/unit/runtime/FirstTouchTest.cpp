@@ -21,8 +21,19 @@ protected:
                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(memory, MAP_FAILED);
     madvise(memory, size, MADV_NOHUGEPAGE);
+    if (!ours && !canPopulate())
+      GTEST_SKIP() << "no MADV_POPULATE_WRITE: Linux before 5.14, or qemu-user";
   }
   void TearDown() override { munmap(memory, size); }
+
+  /// Whether this system supplies pages when asked to.
+  bool canPopulate() const {
+    constexpr int populateWrite = 23;
+    madvise(memory, page, populateWrite);
+    bool result = residentPages() == std::vector<size_t>{0};
+    madvise(memory, page, MADV_DONTNEED);
+    return result;
+  }
 
   std::vector<size_t> residentPages() const {
     std::vector<unsigned char> states(size / page);
