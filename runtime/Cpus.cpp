@@ -2,10 +2,12 @@
 #include "runtime/Cpus.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <iterator>
 #include <unistd.h>
 
 namespace nnv12::runtime {
@@ -24,7 +26,7 @@ static bool readText(const char *path, char *text, size_t size) {
 /// The time that control groups of version 2 give this process, in CPUs,
 /// rounded up: the least of its own group and those around it (cpu.max has
 /// microseconds of a period, or "max"). ~0 where nothing is said.
-static uint32_t grantedCpus() {
+static uint32_t readGrant() {
   char groups[512], path[600], limit[64];
   uint32_t least = ~0u;
   if (!readText("/proc/self/cgroup", groups, sizeof groups))
@@ -50,10 +52,24 @@ static uint32_t grantedCpus() {
   }
 }
 
+/// What has been read, and 1 more; 0: nothing yet. Of CPUs with small numbers.
+static std::atomic<uint32_t> knownGrant{0};
+static std::atomic<uint16_t> knownCapacities[64];
+
 uint32_t availableCpus() {
   cpu_set_t set;
   int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  return n <= 1 ? 1 : std::min(static_cast<uint32_t>(n), grantedCpus());
+  if (n <= 1)
+    return 1;
+  uint32_t known = knownGrant.load(std::memory_order_relaxed),
+           granted = known ? known - 1 : readGrant();
+  return std::min(static_cast<uint32_t>(n), granted);
+}
+
+void askForCpus() {
+  uint32_t most = ~0u - 1; // so that there is one more
+  knownGrant.store(std::min(readGrant(), most) + 1, std::memory_order_relaxed);
+  Cpus().find();
 }
 
 void CpuMask::add(int cpu) {
@@ -64,10 +80,20 @@ void CpuMask::add(int cpu) {
 /// How fast a CPU is, of 1024, where the system knows; else 0. Linux knows on
 /// machines whose cores differ.
 static long capacityOf(int cpu) {
+  bool isKept = cpu < static_cast<int>(std::size(knownCapacities));
+  if (uint16_t known =
+          isKept ? knownCapacities[cpu].load(std::memory_order_relaxed) : 0)
+    return known - 1;
   char path[64], text[16];
   snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpu_capacity",
            cpu);
-  return readText(path, text, sizeof text) ? strtol(text, nullptr, 10) : 0;
+  long capacity =
+      readText(path, text, sizeof text) ? strtol(text, nullptr, 10) : 0;
+  capacity = std::clamp(capacity, 0l, 1024l);
+  if (isKept)
+    knownCapacities[cpu].store(static_cast<uint16_t>(capacity + 1),
+                               std::memory_order_relaxed);
+  return capacity;
 }
 
 void Cpus::find() {

@@ -11,6 +11,10 @@ namespace nnv12::runtime {
 /// on, but no more than its control groups give it the time of (cpu.max).
 uint32_t availableCpus();
 
+/// Reads of the system what availableCpus() and Cpus::find() want to know, a
+/// tenth of a millisecond: while the storage is waited for.
+void askForCpus();
+
 /// CPUs that a thread may use; of unknown ones nothing is asked for.
 class CpuMask {
 public:
@@ -32,7 +36,7 @@ private:
 };
 
 /// CPUs that this process may use, by speed where they differ. None before
-/// find(), which reads a file of the system for each where they differ.
+/// find(), which reads files of the system where askForCpus() has not.
 class Cpus {
 public:
   /// Which end of them is wanted.

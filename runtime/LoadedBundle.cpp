@@ -4,6 +4,7 @@
 #include "artifact/Compatibility.h"
 #include "artifact/CpuFeatures.h"
 #include "artifact/ProgramView.h"
+#include "runtime/Cpus.h"
 #include "runtime/Policy.h"
 #include "runtime/ReadAhead.h"
 
@@ -49,6 +50,9 @@ bool nnv12_bundle::open(const char *path, const nnv12_open_options &options,
                         Fault &fault) {
   bool good = file.open(path, fault, headSize);
   if (good) {
+    // While the head comes; sessions want to know it.
+    if (file.isWaiting())
+      askForCpus();
     makeEarlyMemory();
     good = load(file.data(), file.size(), file.descriptor(), options, fault);
   }
