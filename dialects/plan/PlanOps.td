@@ -28,6 +28,12 @@ def Plan_Storage
                                                                  // weight form
 def Plan_Codec : Plan_Enum<"Codec", [I32EnumAttrCase<"stored", 0>,
                                      I32EnumAttrCase<"zstd", 1>]>;
+// What the elements of packed weights are in the file, if not the model's f32:
+// the same numbers in fewer bits (compiler/narrow).
+def Plan_Narrowing
+    : Plan_Enum<"Narrowing", [I32EnumAttrCase<"q8", 0>, // times a scale of the
+                                                        // channel
+                              I32EnumAttrCase<"f16", 1>]>;
 def Plan_LaneKind : Plan_Enum<"LaneKind", [I32EnumAttrCase<"execute", 0>,
                                            I32EnumAttrCase<"prepare", 1>]>;
 def Plan_CoreKind : Plan_Enum<"CoreKind", [I32EnumAttrCase<"any", 0>,

@@ -1,0 +1,86 @@
+//===- Exact.cpp - Floats that fewer bits hold exactly --------------------===//
+
+#include "compiler/narrow/Exact.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+static uint32_t bitsOf(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+
+static float floatOf(uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+/// Zero, or a number that no mode of the processor flushes. A product with a
+/// positive scale is never minus zero.
+static bool isProduct(float x) { return bitsOf(x) == 0 || std::isnormal(x); }
+
+/// Whether a kernel makes `value` of an int8 and `scale`, and of which.
+static bool isMultiple(float value, float scale, int &q) {
+  q = int(std::nearbyint(value / scale));
+  return q >= -128 && q <= 127 && bitsOf(float(q) * scale) == bitsOf(value);
+}
+
+std::optional<float> nnv12::exactScale(const float *values, size_t count) {
+  float largest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (!isProduct(values[i]))
+      return std::nullopt;
+    largest = std::max(largest, std::fabs(values[i]));
+  }
+  if (largest == 0)
+    return 1.0f;
+  auto isScale = [&](float scale) {
+    int q;
+    return std::isnormal(scale) &&
+           std::all_of(values, values + count,
+                       [&](float x) { return isMultiple(x, scale, q); });
+  };
+  // The largest value is k times the scale, rounded. So is the quotient: it
+  // has a relative error of 2^-23 at most, which is two steps from float to
+  // float.
+  for (int k = 128; k > 0; --k) {
+    uint32_t guess = bitsOf(largest / float(k));
+    for (int step : {0, 1, -1, 2, -2}) {
+      float scale = floatOf(guess + step);
+      if (float(k) * scale == largest && isScale(scale))
+        return scale;
+    }
+  }
+  return std::nullopt;
+}
+
+int8_t nnv12::quantized(float value, float scale) {
+  int q;
+  [[maybe_unused]] bool exact = isMultiple(value, scale, q);
+  assert(exact && "the scale is that of the value's channel");
+  return int8_t(q);
+}
+
+std::optional<uint16_t> nnv12::exactHalf(float value) {
+  constexpr int mantissa = 23, halfMantissa = 10, bias = 127, halfBias = 15;
+  uint32_t bits = bitsOf(value);
+  uint32_t sign = bits >> 16 & 0x8000, fraction = bits & 0x7fffff;
+  int exponent = int(bits >> mantissa & 0xff) - bias;
+  if ((bits << 1) == 0)
+    return sign;
+  if (exponent == -bias || exponent > halfBias)
+    return std::nullopt; // a denormal; too large or not finite
+  // What halves below 2^-14 lack of the leading bit.
+  int missing = std::max(0, 1 - halfBias - exponent);
+  int dropped = mantissa - halfMantissa + missing;
+  if (missing > halfMantissa || (fraction & ((1u << dropped) - 1)) != 0)
+    return std::nullopt;
+  if (missing == 0)
+    return sign | uint32_t(exponent + halfBias) << halfMantissa |
+           fraction >> dropped;
+  return sign | (fraction | 1u << mantissa) >> dropped;
+}

@@ -1,0 +1,32 @@
+//===- Exact.h - Floats that fewer bits hold exactly ------------*- C++ -*-===//
+//
+// Pure: knows nothing of MLIR. "Exactly" is bit for bit, by the arithmetic that
+// kernels do, and whether the processor flushes denormals or not: a float of
+// which a kernel could make another one is refused.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_NARROW_EXACT_H
+#define NNV12_COMPILER_NARROW_EXACT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace nnv12 {
+
+/// The s for which each of `count` values is float(q) * s in f32, q an int8:
+/// the weights of one channel of a model that was quantized once. All zeros
+/// have any s. None where a value is not so, is minus zero, not finite or a
+/// denormal, or where s would be a denormal. Where values differ from a
+/// multiple, that is found out after a few of them.
+std::optional<float> exactScale(const float *values, size_t count);
+
+/// The q of a value that exactScale() has found `scale` for.
+int8_t quantized(float value, float scale);
+
+/// The half that is `value`; none where no half is, or it is not finite.
+std::optional<uint16_t> exactHalf(float value);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_NARROW_EXACT_H

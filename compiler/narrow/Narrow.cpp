@@ -1,0 +1,230 @@
+//===- Narrow.cpp - Weights stored in fewer bits --------------------------===//
+
+#include "compiler/narrow/Narrow.h"
+
+#include "compiler/narrow/Exact.h"
+#include "dialects/nn/ConstantData.h"
+#include "dialects/nn/Layout.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
+#include <cstring>
+
+using namespace mlir;
+using namespace nnv12;
+using plan::Narrowing;
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+/// Units that have a scale for each element of the innermost block.
+static std::optional<NarrowGrid> panels(const nn::Layout &layout) {
+  ArrayRef<nn::Layout::Axis> axes = layout.axes();
+  const nn::Layout::Axis &inner = axes.back();
+  int64_t block = layout.block(inner.dim);
+  if (block != NarrowGrid::panelLanes)
+    return std::nullopt;
+  const auto *outer = llvm::find_if(axes, [&](const nn::Layout::Axis &axis) {
+    return axis.dim == inner.dim && axis.step == block;
+  });
+  assert(outer != axes.end() && "a blocked dimension has two axes");
+  NarrowGrid grid;
+  grid.axis = inner.dim;
+  grid.lanes = block;
+  grid.sets = outer->extent;
+  grid.length = outer->stride;
+  grid.units = layout.size() / grid.length;
+  return grid;
+}
+
+/// Units that have one scale each, of the outermost dimension.
+static std::optional<NarrowGrid> rows(const nn::Layout &layout) {
+  const nn::Layout::Axis &outer = layout.axes().front();
+  if (outer.step != 1)
+    return std::nullopt;
+  NarrowGrid grid;
+  grid.axis = outer.dim;
+  grid.lanes = 1;
+  grid.units = grid.sets = outer.extent;
+  grid.length = outer.stride;
+  return grid;
+}
+
+std::optional<NarrowGrid> nnv12::narrowGrid(RankedTensorType packed,
+                                            Narrowing narrowing) {
+  if (!packed.getElementType().isF32() || packed.getRank() == 0 ||
+      packed.getNumElements() == 0)
+    return std::nullopt;
+  nn::Layout layout = nn::Layout::of(packed);
+  if (narrowing == Narrowing::q8) {
+    std::optional<NarrowGrid> grid = panels(layout);
+    return grid ? grid : rows(layout);
+  }
+  NarrowGrid grid;
+  grid.length = layout.size();
+  return grid;
+}
+
+int64_t NarrowGrid::elementsAt() const {
+  return llvm::alignTo(sets * lanes * sizeof(float), 64);
+}
+
+unsigned nnv12::narrowElementSize(Narrowing narrowing) {
+  return narrowing == Narrowing::q8 ? sizeof(int8_t) : sizeof(uint16_t);
+}
+
+int64_t nnv12::narrowBytes(RankedTensorType packed, Narrowing narrowing) {
+  std::optional<NarrowGrid> grid = narrowGrid(packed, narrowing);
+  assert(grid && "the layout has narrow weights");
+  return grid->elementsAt() + grid->elements() * narrowElementSize(narrowing);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A dense tensor as channels along one dimension.
+class Channels {
+public:
+  Channels(RankedTensorType type, unsigned axis, const float *data)
+      : count(type.getDimSize(axis)), data(data) {
+    for (auto [i, extent] : llvm::enumerate(type.getShape()))
+      (i < axis ? outer : i == axis ? ignored : inner) *= extent;
+  }
+
+  /// Calls body(first element, how many) for the pieces of a channel.
+  void pieces(int64_t channel,
+              llvm::function_ref<void(int64_t, int64_t)> body) const {
+    for (int64_t o = 0; o < outer; ++o)
+      body((o * count + channel) * inner, inner);
+  }
+  /// Of one channel, if it has such.
+  std::optional<float> scale(int64_t channel) {
+    gathered.clear();
+    pieces(channel, [&](int64_t first, int64_t size) {
+      gathered.append(data + first, data + first + size);
+    });
+    return exactScale(gathered.data(), gathered.size());
+  }
+  /// Of all channels, if all have such. Some that lie apart come first: most
+  /// weights have none.
+  std::optional<SmallVector<float>> scales() {
+    constexpr int64_t samples = 4;
+    for (int64_t i = 0; i < samples; ++i)
+      if (!scale((count - 1) * i / (samples - 1)))
+        return std::nullopt;
+    SmallVector<float> result;
+    for (int64_t channel = 0; channel < count; ++channel) {
+      std::optional<float> found = scale(channel);
+      if (!found)
+        return std::nullopt;
+      result.push_back(*found);
+    }
+    return result;
+  }
+
+private:
+  int64_t count, outer = 1, ignored = 1, inner = 1;
+  const float *data;
+  SmallVector<float, 0> gathered;
+};
+
+/// The elements of a constant that has a grid.
+struct Elements {
+  std::optional<NarrowGrid> grid;
+  RankedTensorType type;
+  std::optional<nn::ConstantData> constant;
+  ArrayRef<float> values;
+
+  Elements(Value value, Narrowing narrowing)
+      : grid(narrowGrid(nn::typeOf(value), narrowing)),
+        type(nn::typeOf(value)) {
+    if (!grid || !(constant = nn::ConstantData::get(value)))
+      return;
+    ArrayRef<char> bytes = constant->bytes();
+    values = {reinterpret_cast<const float *>(bytes.data()),
+              bytes.size() / sizeof(float)};
+  }
+  bool areHalves() const {
+    return !values.empty() &&
+           llvm::all_of(values, [](float x) { return exactHalf(x); });
+  }
+  std::optional<SmallVector<float>> scales() const {
+    if (values.empty())
+      return std::nullopt;
+    return Channels(type, grid->axis, values.data()).scales();
+  }
+};
+} // namespace
+
+/// The dense numbers in the places that the layout of `type` has for them.
+static void packTo(RankedTensorType type, unsigned bits, const void *dense,
+                   char *target) {
+  Type element = IntegerType::get(type.getContext(), bits);
+  nn::pack(RankedTensorType::get(type.getShape(), element, type.getEncoding()),
+           static_cast<const char *>(dense), target);
+}
+
+static std::optional<std::vector<char>> narrowedToInts(const Elements &from) {
+  std::optional<SmallVector<float>> scales = from.scales();
+  if (!scales)
+    return std::nullopt;
+  std::vector<int8_t> dense(from.values.size());
+  Channels channels(from.type, from.grid->axis, from.values.data());
+  for (auto [channel, scale] : llvm::enumerate(*scales))
+    channels.pieces(channel, [&, scale = scale](int64_t first, int64_t size) {
+      for (int64_t i = first; i < first + size; ++i)
+        dense[i] = quantized(from.values[i], scale);
+    });
+  std::vector<char> result(narrowBytes(from.type, Narrowing::q8), 0);
+  assert(int64_t(scales->size()) <= from.grid->sets * from.grid->lanes &&
+         "there is a scale for each channel, and for padding");
+  std::memcpy(result.data(), scales->data(), scales->size() * sizeof(float));
+  packTo(from.type, 8, dense.data(), result.data() + from.grid->elementsAt());
+  return result;
+}
+
+static std::optional<std::vector<char>> narrowedToHalves(const Elements &from) {
+  if (!from.areHalves())
+    return std::nullopt;
+  std::vector<uint16_t> dense;
+  dense.reserve(from.values.size());
+  for (float value : from.values)
+    dense.push_back(*exactHalf(value));
+  std::vector<char> result(narrowBytes(from.type, Narrowing::f16));
+  packTo(from.type, 16, dense.data(), result.data());
+  return result;
+}
+
+std::optional<std::vector<char>> nnv12::narrowed(Value constant,
+                                                 Narrowing narrowing) {
+  Elements from(constant, narrowing);
+  return narrowing == Narrowing::q8 ? narrowedToInts(from)
+                                    : narrowedToHalves(from);
+}
+
+bool nnv12::canNarrow(Value constant, Narrowing narrowing) {
+  Elements from(constant, narrowing);
+  return narrowing == Narrowing::q8 ? from.scales().has_value()
+                                    : from.areHalves();
+}
+
+std::optional<Narrowing> nnv12::worthNarrowing(Value constant) {
+  constexpr int64_t leastSaved = 2048;
+  RankedTensorType type = nn::typeOf(constant);
+  SmallVector<Narrowing, 2> all;
+  for (Narrowing narrowing : {Narrowing::q8, Narrowing::f16})
+    if (narrowGrid(type, narrowing) &&
+        narrowBytes(type, narrowing) + leastSaved <= nn::storageSize(type))
+      all.push_back(narrowing);
+  llvm::stable_sort(all, [&](Narrowing a, Narrowing b) {
+    return narrowBytes(type, a) < narrowBytes(type, b);
+  });
+  for (Narrowing narrowing : all)
+    if (canNarrow(constant, narrowing))
+      return narrowing;
+  return std::nullopt;
+}

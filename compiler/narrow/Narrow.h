@@ -1,0 +1,61 @@
+//===- Narrow.h - Weights stored in fewer bits ------------------*- C++ -*-===//
+//
+// Packed f32 weights whose elements are all q * s, q an int8 and s an f32 of
+// their channel, or all halves, can lie in the file as those. A transform
+// (codegen/cpu/Widen.h) makes the packed weights of them, the same bits: the
+// choice costs no accuracy, so it is one of bytes and time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_NARROW_NARROW_H
+#define NNV12_COMPILER_NARROW_NARROW_H
+
+#include "dialects/plan/PlanDialect.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
+
+#include <optional>
+#include <vector>
+
+namespace nnv12 {
+
+/// Where the scale of each element is. Elements lie as the packed ones do, in
+/// units one behind the other. Unit u has the scales
+/// [u % sets * lanes, (u % sets + 1) * lanes), and element i of it the one at
+/// i % lanes: panelLanes where that is the layout's innermost block, else one.
+/// In memory come the scales, in f32, then, at the next multiple of 64 bytes,
+/// the elements. Halves are one unit and have no scales.
+struct NarrowGrid {
+  static constexpr int64_t panelLanes = 16;
+
+  int64_t units = 1;
+  int64_t length = 0; ///< elements of a unit
+  int64_t sets = 0, lanes = 0;
+  unsigned axis = 0; ///< logical dimension of the scales: channels
+
+  int64_t elements() const { return units * length; }
+  /// Where the elements begin.
+  int64_t elementsAt() const;
+};
+
+/// None if elements of `packed` are no f32, or its layout mixes channels in
+/// other ways.
+std::optional<NarrowGrid> narrowGrid(mlir::RankedTensorType packed,
+                                     plan::Narrowing narrowing);
+
+/// Bytes of one element, and of all with their scales.
+unsigned narrowElementSize(plan::Narrowing narrowing);
+int64_t narrowBytes(mlir::RankedTensorType packed, plan::Narrowing narrowing);
+
+/// The constant, packed as its type says, in fewer bits; none where that would
+/// not be exact.
+std::optional<std::vector<char>> narrowed(mlir::Value constant,
+                                          plan::Narrowing narrowing);
+/// Whether there is such.
+bool canNarrow(mlir::Value constant, plan::Narrowing narrowing);
+/// The exact one of the fewest bytes, where that saves enough of them to be
+/// worth a kernel and a call.
+std::optional<plan::Narrowing> worthNarrowing(mlir::Value constant);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_NARROW_NARROW_H

@@ -1,0 +1,225 @@
+//===- ExactTest.cpp - Which floats fewer bits hold -----------------------===//
+
+#include "compiler/narrow/Exact.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+using namespace nnv12;
+
+namespace {
+
+using Floats = std::vector<float>;
+using Limits = std::numeric_limits<float>;
+
+std::optional<float> scaleOf(const Floats &values) {
+  return exactScale(values.data(), values.size());
+}
+
+uint32_t bitsOf(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+
+float next(float x, int steps) {
+  for (int i = 0; i < std::abs(steps); ++i)
+    x = std::nextafterf(x,
+                        steps < 0 ? -Limits::infinity() : Limits::infinity());
+  return x;
+}
+
+/// Whether some int8 times the scale is the value.
+bool isMade(float value, float scale) {
+  for (int q = -128; q < 128; ++q)
+    if (bitsOf(float(q) * scale) == bitsOf(value))
+      return true;
+  return false;
+}
+
+bool areMade(const Floats &values, float scale) {
+  for (float value : values)
+    if (!isMade(value, scale))
+      return false;
+  return true;
+}
+
+/// Brute force: some value is one of 128 multiples of the scale, and that is
+/// not far from a quotient.
+bool hasScale(const Floats &values) {
+  float largest = 0;
+  for (float value : values)
+    largest = std::fmax(largest, std::fabs(value));
+  if (largest == 0)
+    return areMade(values, 1);
+  for (int k = 1; k <= 128; ++k)
+    for (int step = -8; step <= 8; ++step) {
+      float scale = next(largest / float(k), step);
+      if (std::isnormal(scale) && areMade(values, scale))
+        return true;
+    }
+  return false;
+}
+
+void expectAgreement(const Floats &values) {
+  std::optional<float> scale = scaleOf(values);
+  ASSERT_EQ(scale.has_value(), hasScale(values));
+  if (!scale)
+    return;
+  for (float value : values)
+    ASSERT_EQ(bitsOf(float(quantized(value, *scale)) * *scale), bitsOf(value));
+}
+
+/// Quantized channels of all kinds: few and many values, small and large ones.
+Floats channel(std::mt19937 &random) {
+  int most = 1 + int(random() % 128);
+  float scale = std::ldexp(1.0f + float(random() % 8388608) / 8388608,
+                           int(random() % 60) - 30);
+  Floats values(1 + random() % 40);
+  for (float &value : values)
+    value = float(int(random() % (2 * most)) - most) * scale;
+  return values;
+}
+
+} // namespace
+
+TEST(ExactScale, IsFoundWhereThereIsOne) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 3000; ++i) {
+    Floats values = channel(random);
+    ASSERT_TRUE(scaleOf(values)) << i;
+    expectAgreement(values);
+  }
+}
+
+TEST(ExactScale, AgreesWithBruteForceNearby) {
+  std::mt19937 random(2);
+  int refused = 0;
+  for (int i = 0; i < 1000; ++i) {
+    Floats values = channel(random);
+    float &changed = values[random() % values.size()];
+    if (changed == 0)
+      continue;
+    changed = next(changed, random() % 2 ? 1 : -1);
+    expectAgreement(values);
+    refused += !scaleOf(values);
+  }
+  EXPECT_GT(refused, 500);
+}
+
+TEST(ExactScale, RefusesOneElementThatIsOffByOneUlp) {
+  for (size_t place : {0, 57, 127}) {
+    Floats values;
+    for (int q = 0; q < 128; ++q)
+      values.push_back(float(127 - q) * 0.0123f);
+    ASSERT_EQ(scaleOf(values), 0.0123f);
+    for (int step : {1, -1}) {
+      Floats other = values;
+      other[place] = next(other[place], step);
+      EXPECT_FALSE(scaleOf(other)) << place;
+    }
+  }
+}
+
+TEST(ExactScale, KnowsAllOfInt8AndNoMore) {
+  EXPECT_EQ(scaleOf({-128 * 0.3f, 0.3f}), 0.3f);
+  EXPECT_EQ(scaleOf({127 * 0.3f, 0.3f}), 0.3f);
+  EXPECT_FALSE(scaleOf({128 * 0.3f, 0.3f, 127 * 0.3f}));
+  EXPECT_FALSE(scaleOf({-129 * 0.3f, 0.3f}));
+}
+
+TEST(ExactScale, OfZerosIsAny) {
+  std::optional<float> scale = scaleOf({0, 0, 0});
+  ASSERT_TRUE(scale);
+  EXPECT_EQ(bitsOf(float(quantized(0, *scale)) * *scale), 0u);
+  EXPECT_TRUE(scaleOf({}));
+}
+
+TEST(ExactScale, RefusesWhatNoProductIs) {
+  EXPECT_FALSE(scaleOf({-0.0f}));
+  EXPECT_FALSE(scaleOf({1, -0.0f}));
+  EXPECT_FALSE(scaleOf({1, Limits::infinity()}));
+  EXPECT_FALSE(scaleOf({1, Limits::quiet_NaN()}));
+  EXPECT_FALSE(scaleOf({Limits::quiet_NaN()}));
+}
+
+TEST(ExactScale, RefusesWhatMayBeFlushed) {
+  EXPECT_FALSE(scaleOf({Limits::denorm_min()}));
+  EXPECT_FALSE(scaleOf({Limits::min() / 2, Limits::min()}));
+  // The values are normal, but no scale of them is.
+  EXPECT_FALSE(scaleOf({Limits::min() * 1.5f, Limits::min()}));
+  EXPECT_EQ(scaleOf({Limits::min() * 3, Limits::min()}), Limits::min());
+}
+
+TEST(ExactScale, OfHugeValues) {
+  EXPECT_TRUE(scaleOf({Limits::max(), -Limits::max()}));
+  expectAgreement({Limits::max(), Limits::max() / 2});
+  expectAgreement({Limits::max(), Limits::max() / 127});
+}
+
+TEST(ExactScale, RefusesOrdinaryWeights) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  for (int i = 0; i < 100; ++i) {
+    Floats values(64);
+    for (float &value : values)
+      value = normal(random);
+    EXPECT_FALSE(scaleOf(values));
+  }
+}
+
+/// What the 16 bits mean, by the definition.
+static float half(uint16_t bits) {
+  int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  float size = exponent
+                   ? std::ldexp(1.0f + float(fraction) / 1024, exponent - 15)
+                   : std::ldexp(float(fraction), -24);
+  return bits & 0x8000 ? -size : size;
+}
+
+TEST(ExactHalf, AllOfThemAndNothingElse) {
+  std::unordered_map<uint32_t, uint16_t> all;
+  for (uint32_t bits = 0; bits < 65536; ++bits)
+    if ((bits >> 10 & 31) != 31)
+      all[bitsOf(half(bits))] = bits;
+  ASSERT_EQ(all.size(), 2 * 31 * 1024u);
+  auto check = [&](float value) {
+    auto found = all.find(bitsOf(value));
+    std::optional<uint16_t> bits = exactHalf(value);
+    ASSERT_EQ(bits.has_value(), found != all.end()) << value;
+    if (bits) {
+      ASSERT_EQ(*bits, found->second) << value;
+    }
+  };
+  for (auto [bits, same] : all) {
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    check(value);
+    check(next(value, 1));
+    check(next(value, -1));
+    check(value * 1.5f);
+    check(value / 2);
+    check(value * 2);
+  }
+  std::mt19937 random(4);
+  for (int i = 0; i < 1000000; ++i) {
+    uint32_t bits = random();
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    check(value);
+  }
+}
+
+TEST(ExactHalf, RefusesWhatIsNoNumberOrTooLarge) {
+  EXPECT_FALSE(exactHalf(Limits::infinity()));
+  EXPECT_FALSE(exactHalf(Limits::quiet_NaN()));
+  EXPECT_FALSE(exactHalf(65536.0f));
+  EXPECT_EQ(exactHalf(65504.0f), 0x7bff);
+  EXPECT_FALSE(exactHalf(Limits::denorm_min()));
+  EXPECT_EQ(exactHalf(-0.0f), 0x8000);
+}
