@@ -127,11 +127,15 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
   if (result->form_)
     result->transform_.info =
         routine.emitTransform(builder, result->layer_, "transform");
-  if (mlir::failed(mlir::verify(*module)))
-    return error += "emitted module is invalid", nullptr;
-  auto blob = codegen::compileModule(*module, *target);
+  return result->load(*module, error) ? std::move(result) : nullptr;
+}
+
+bool LayerKernel::load(mlir::ModuleOp module, std::string &error) {
+  if (mlir::failed(mlir::verify(module)))
+    return error += "emitted module is invalid", false;
+  auto blob = codegen::compileModule(module, target_);
   if (mlir::failed(blob))
-    return nullptr;
+    return false;
   auto find = [&](llvm::StringRef name, Entry &entry) {
     auto found = blob->entries.find(name.str());
     if (found == blob->entries.end())
@@ -139,19 +143,46 @@ std::unique_ptr<LayerKernel> LayerKernel::compile(llvm::StringRef text,
     entry.offset = found->second;
     return true;
   };
-  if (!find("kernel", result->kernel_) ||
-      (result->form_ && !find("transform", result->transform_)))
-    return error += "no entry point", nullptr;
-  result->code_ = std::move(blob->bytes);
-  size_t size = result->code_.size();
+  if (!find("kernel", kernel_) || (form_ && !find("transform", transform_)))
+    return error += "no entry point", false;
+  code_ = std::move(blob->bytes);
+  size_t size = code_.size();
   void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    return error += "no memory", nullptr;
-  std::memcpy(memory, result->code_.data(), size);
+    return error += "no memory", false;
+  std::memcpy(memory, code_.data(), size);
   mprotect(memory, size, PROT_READ | PROT_EXEC);
-  result->mapped_ = memory;
-  return result;
+  mapped_ = memory;
+  return true;
+}
+
+Bytes LayerKernel::runLone(llvm::StringRef targetName,
+                           llvm::function_ref<Lone(KernelBuilder &)> emit,
+                           const std::vector<Bytes> &operands) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<nn::NNDialect, mlir::func::FuncDialect>();
+  LayerKernel kernel;
+  kernel.target_ = *Target::byName(targetName);
+  KernelBuilder builder(context, kernel.target_);
+  mlir::OwningOpRef<mlir::ModuleOp> module(builder.module);
+  Lone lone = emit(builder);
+  std::string error;
+  if (kernel.load(*module, error)) {
+    codegen::TileCheck check{"lone", kernel.kernel_.offset, 1, lone.info, {}};
+    kernel.kernel_.info = lone.info;
+    for (const codegen::TileCheck::Operand &operand : lone.operands) {
+      check.operands.push_back(operand);
+      kernel.kernel_.sizes.push_back(operand.bytes);
+    }
+    if (kernel.target_.architecture != "aarch64")
+      error = codegen::runTileChecks(check, kernel.code_, kernel.target_);
+  }
+  if (!error.empty()) {
+    std::fprintf(stderr, "%s\n", error.c_str());
+    std::exit(1);
+  }
+  return kernel.run(kernel.kernel_, operands)[0];
 }
 
 void LayerKernel::findSizes() {

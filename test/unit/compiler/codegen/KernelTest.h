@@ -12,6 +12,7 @@
 #define NNV12_TEST_UNIT_COMPILER_CODEGEN_KERNELTEST_H
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/codegen/cpu/TileCheck.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -41,6 +42,18 @@ public:
                                               std::string &error,
                                               llvm::StringRef routine = "");
   ~LayerKernel();
+
+  /// A kernel that computes no layer: `emit` writes it as "kernel", to one
+  /// result.
+  struct Lone {
+    codegen::KernelInfo info;
+    std::vector<codegen::TileCheck::Operand> operands; ///< the result first
+  };
+  /// Compiles and checks it, and runs it with the operands behind the result,
+  /// which is returned. What fails ends the program.
+  static Bytes runLone(llvm::StringRef target,
+                       llvm::function_ref<Lone(codegen::KernelBuilder &)> emit,
+                       const std::vector<Bytes> &operands);
 
   mlir::Operation *layer() const { return layer_; }
   const codegen::CpuRoutine &routine() const { return *routine_; }
@@ -74,6 +87,8 @@ private:
     size_t results = 1;
   };
   LayerKernel() = default;
+  /// Makes machine code of what was emitted, and finds the kernels in it.
+  bool load(mlir::ModuleOp module, std::string &error);
   std::vector<Bytes> packOperands(const std::vector<Bytes> &operands) const;
   void findSizes();
   /// Ends the program if the kernels' tiles do not write what they declare.

@@ -1,0 +1,21 @@
+//===- Widen.h - Packed weights of those in fewer bits ----------*- C++ -*-===//
+#ifndef NNV12_COMPILER_CODEGEN_CPU_WIDEN_H
+#define NNV12_COMPILER_CODEGEN_CPU_WIDEN_H
+
+#include "compiler/codegen/cpu/CpuRoutine.h"
+#include "dialects/plan/PlanDialect.h"
+
+namespace nnv12::codegen {
+
+/// Emits the kernel that makes packed f32 weights, operand 0, of the narrow
+/// ones that lie as compiler/narrow/Narrow.h says, operand 1: the floats that
+/// they were made of, bit for bit. `packed` has a narrow grid.
+KernelInfo emitWiden(KernelBuilder &k, mlir::RankedTensorType packed,
+                     plan::Narrowing narrowing, llvm::StringRef symbol);
+
+/// What that takes.
+Work widenWork(mlir::RankedTensorType packed, plan::Narrowing narrowing);
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_CPU_WIDEN_H
