@@ -21,6 +21,9 @@ DeviceProfile builtinProfile(const std::string &architecture,
   p.laneStartUs = 60;
   p.readLatencyUs = 100;
   p.mapUsPerMB = p.mapLittleUsPerMB = 60;
+  // In pages of 2 MiB, of which clearing is all; phones have small ones.
+  if (architecture == "x86-64")
+    p.firstTouchUsPerMB = 60;
   // Whether the device has libzstd is not known, so nothing is compressed for
   // it.
   p.zstdMBps = p.zstdLittleMBps = p.zstdRepeatsMBps = p.zstdRepeatsLittleMBps =
