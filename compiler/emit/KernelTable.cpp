@@ -4,7 +4,9 @@
 
 #include "compiler/codegen/cpu/CheckBounds.h"
 #include "compiler/codegen/cpu/KernelBuilder.h"
+#include "compiler/codegen/cpu/Widen.h"
 #include "compiler/layers/LayerName.h"
+#include "compiler/narrow/Narrow.h"
 #include "compiler/routines/KernelKey.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/ADT/StringExtras.h"
@@ -74,7 +76,21 @@ std::optional<unsigned> KernelTable::findPack(RankedTensorType type) const {
   return find(kernelText(pack.layer(), packRoutine(pack)));
 }
 
-void KernelTable::describe(unsigned index, Operation *layer,
+/// The kernel does not depend on the layer that reads the weights.
+static std::string widenText(RankedTensorType packed,
+                             plan::Narrowing narrowing) {
+  std::string text = "widen:" + plan::stringifyNarrowing(narrowing).str() + ":";
+  llvm::raw_string_ostream(text) << packed;
+  return text;
+}
+
+std::optional<unsigned>
+KernelTable::findWiden(RankedTensorType packed,
+                       plan::Narrowing narrowing) const {
+  return find(widenText(packed, narrowing));
+}
+
+void KernelTable::describe(unsigned index, Location layer,
                            SmallVector<Memory> memories) {
   Kernel &kernel = kernels_[index];
   assert(memories.size() == kernel.operands && "a size for each operand");
@@ -86,7 +102,7 @@ void KernelTable::describe(unsigned index, Operation *layer,
     bytes.push_back(memory.bytes);
   codegen::describeBounds(builder.module, kernel.symbol,
                           "kernel " + kernel.name + " of layer '" +
-                              layerName(layer->getLoc()) + "'",
+                              layerName(layer) + "'",
                           bytes, kernel.info.scratchBytes);
 }
 
@@ -107,7 +123,7 @@ unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
     memories[layer->getNumResults() + form->operand].bytes = form->bytes;
   kernels_[index].key = kernelKey(layer, routine, builder.target.name);
   kernels_[index].work = routine.work(layer);
-  describe(index, layer, std::move(memories));
+  describe(index, layer->getLoc(), std::move(memories));
   return index;
 }
 
@@ -123,7 +139,26 @@ unsigned KernelTable::transform(Operation *layer, const Routine &routine) {
   kernels_[index].work = routine.transformWork(layer);
   WeightForm form = *routine.weightForm(layer);
   Memory packed = memoryOf(layer->getOperand(form.operand).getType());
-  describe(index, layer, {{form.bytes, packed.element}, packed});
+  describe(index, layer->getLoc(), {{form.bytes, packed.element}, packed});
+  return index;
+}
+
+unsigned KernelTable::widen(RankedTensorType packed,
+                            plan::Narrowing narrowing) {
+  StringRef name = plan::stringifyNarrowing(narrowing);
+  auto [index, isNew] =
+      find(widenText(packed, narrowing), ("transform." + name).str(), 2, 1);
+  if (!isNew)
+    return index;
+  kernels_[index].info =
+      codegen::emitWiden(builder, packed, narrowing, kernels_[index].symbol);
+  kernels_[index].key = widenKey(packed, name, builder.target.name);
+  kernels_[index].work = codegen::widenWork(packed, narrowing);
+  Builder &b = builder.b;
+  Type element = narrowing == plan::Narrowing::q8 ? Type(b.getI8Type())
+                                                  : Type(b.getF16Type());
+  describe(index, b.getUnknownLoc(),
+           {memoryOf(packed), {narrowBytes(packed, narrowing), element}});
   return index;
 }
 
@@ -158,7 +193,7 @@ unsigned KernelTable::pack(RankedTensorType type) {
       routine.emit(builder, pack.layer(), kernels_[index].symbol);
   kernels_[index].key = kernelKey(pack.layer(), routine, builder.target.name);
   kernels_[index].work = routine.work(pack.layer());
-  describe(index, pack.layer(),
+  describe(index, pack.layer()->getLoc(),
            {memoryOf(type), memoryOf(pack.layer()->getOperand(0).getType())});
   return index;
 }

@@ -3,6 +3,7 @@
 #define NNV12_COMPILER_EMIT_KERNELTABLE_H
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
+#include "dialects/plan/PlanDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -43,6 +44,8 @@ public:
   unsigned transform(mlir::Operation *layer, const Routine &routine);
   /// From dense weights to the layout that `type` names.
   unsigned pack(mlir::RankedTensorType type);
+  /// From narrow weights to the packed ones of this type.
+  unsigned widen(mlir::RankedTensorType packed, plan::Narrowing narrowing);
 
   /// Bytes that a tile of copy() copies.
   static constexpr uint64_t copyTile = 4096;
@@ -56,6 +59,8 @@ public:
   std::optional<unsigned> findTransform(mlir::Operation *layer,
                                         const Routine &routine) const;
   std::optional<unsigned> findPack(mlir::RankedTensorType type) const;
+  std::optional<unsigned> findWiden(mlir::RankedTensorType packed,
+                                    plan::Narrowing narrowing) const;
 
   llvm::ArrayRef<Kernel> kernels() const { return kernels_; }
   const Kernel &operator[](unsigned index) const { return kernels_[index]; }
@@ -71,7 +76,7 @@ private:
   std::string transformText(mlir::Operation *layer,
                             const Routine &routine) const;
   /// Notes what the kernel's operands are once it is emitted.
-  void describe(unsigned index, mlir::Operation *layer,
+  void describe(unsigned index, mlir::Location layer,
                 llvm::SmallVector<Memory> memories);
 
   codegen::KernelBuilder &builder;

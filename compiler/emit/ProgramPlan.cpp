@@ -222,11 +222,12 @@ private:
       StoredForm form;
       bool isMain = operand.getOperandNumber() == op.getOperand();
       if (isMain)
-        form = {op.getStorage(), op.getCodec(),
+        form = {op.getStorage(), op.getCodec(), op.getNarrow(),
                 codegen::cpuRoutines().chosen(layer), layer};
       WeightTable::Place place = weights.add(constant, form);
       if (isMain)
-        mainWeights[layer] = {operand.getOperandNumber(), place};
+        mainWeights[layer] = {operand.getOperandNumber(), op.getNarrow(),
+                              place};
     }
     Done result;
     if (weights.size() != begin) {
@@ -267,11 +268,13 @@ private:
     artifact::Operation operation;
     operation.kind = artifact::OperationKind::Transform;
     operation.layer = layerName(layer->getLoc());
-    Value constant =
-        order.baseOf(layer->getOperand(mainWeights[layer].operand));
+    const MainWeights &main = mainWeights[layer];
+    Value constant = order.baseOf(layer->getOperand(main.operand));
     uint64_t size = nn::storageSize(constant);
     if (op.getForm() == "packed") {
-      operation.kernel = kernels.pack(nn::typeOf(constant));
+      RankedTensorType type = nn::typeOf(constant);
+      operation.kernel =
+          main.narrow ? kernels.widen(type, *main.narrow) : kernels.pack(type);
     } else {
       auto &routine = *codegen::cpuRoutines().named(op.getRoutine());
       operation.kernel = kernels.transform(layer, routine);
@@ -317,9 +320,9 @@ private:
         result.operands.push_back(it->second.weights);
         addDependency(result, it->second);
       } else if (isForm) {
-        result.operands.push_back(
-            stored(weights.add(base, {plan::Storage::transformed,
-                                      plan::Codec::stored, &routine, layer})));
+        result.operands.push_back(stored(
+            weights.add(base, {plan::Storage::transformed, plan::Codec::stored,
+                               std::nullopt, &routine, layer})));
       } else {
         result.operands.push_back(place(operand.get()));
       }
@@ -415,6 +418,7 @@ private:
   /// file.
   struct MainWeights {
     unsigned operand;
+    std::optional<plan::Narrowing> narrow;
     WeightTable::Place place;
   };
   llvm::DenseMap<Operation *, MainWeights> mainWeights;

@@ -3,10 +3,12 @@
 #include "compiler/emit/TuningBundle.h"
 
 #include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/cpu/Widen.h"
 #include "compiler/emit/BundleBuilder.h"
 #include "compiler/emit/WeightTable.h"
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/layers/LayerName.h"
+#include "compiler/narrow/Narrow.h"
 #include "compiler/routines/KernelKey.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -57,12 +59,19 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
              {},
              routine->transformWork(op)});
     }
-    // Which constant is stored raw the plan decides.
+    // Which constant is stored raw or narrow the plan decides.
     for (Value v : op->getOperands()) {
-      if (!v.getDefiningOp<nn::ConstantOp>() ||
-          nn::layoutTag(v.getType()).empty())
+      if (!v.getDefiningOp<nn::ConstantOp>())
         continue;
       auto type = cast<RankedTensorType>(v.getType());
+      if (auto narrow = worthNarrowing(v))
+        add({TuningKernel::Stage::Widen,
+             widenKey(type, plan::stringifyNarrowing(*narrow), target.name),
+             "transform." + plan::stringifyNarrowing(*narrow).str(), layer,
+             nullptr, nullptr, type, codegen::widenWork(type, *narrow),
+             narrow});
+      if (nn::layoutTag(type).empty())
+        continue;
       PackLayer pack(type);
       const Routine &routine = *routines.chosen(pack.layer());
       add({TuningKernel::Stage::Pack,
@@ -140,6 +149,8 @@ unsigned nnv12::emitKernel(const TuningKernel &kernel, KernelTable &table) {
     return table.transform(kernel.op, *kernel.routine);
   case TuningKernel::Stage::Pack:
     return table.pack(kernel.packed);
+  case TuningKernel::Stage::Widen:
+    return table.widen(kernel.packed, *kernel.narrow);
   }
   llvm_unreachable("all stages are there");
 }
@@ -192,6 +203,11 @@ static void place(const TuningKernel &kernel, Places &places,
     reads(raw, true, bytes(raw));
     break;
   }
+  case TuningKernel::Stage::Widen:
+    places.begin(bytes(kernel.packed));
+    writes(bytes(kernel.packed));
+    reads(kernel.packed, true, narrowBytes(kernel.packed, *kernel.narrow));
+    break;
   }
 }
 

@@ -24,22 +24,24 @@ struct TuningKernel {
   enum class Stage {
     Execute,   ///< computes `layer`
     Transform, ///< makes the weight form of `layer`'s routine of packed weights
-    Pack       ///< makes packed weights of raw ones
+    Pack,      ///< makes packed weights of raw ones
+    Widen      ///< makes packed weights of narrow ones
   };
   Stage stage;
-  std::string key;                  ///< of DeviceProfile::kernels
-  std::string name;                 ///< the routine; "transform.FORM"; "pack"
-  std::string layer;                ///< a layer that wants it, for people
-  mlir::Operation *op = nullptr;    ///< Pack: null
-  const Routine *routine = nullptr; ///< Pack: null
-  mlir::RankedTensorType packed;    ///< Pack alone: what it writes
+  std::string key;   ///< of DeviceProfile::kernels
+  std::string name;  ///< the routine; "transform.FORM" or ".BITS"; "pack"
+  std::string layer; ///< a layer that wants it, for people
+  mlir::Operation *op = nullptr;    ///< Pack, Widen: null
+  const Routine *routine = nullptr; ///< Pack, Widen: null
+  mlir::RankedTensorType packed;    ///< Pack and Widen alone: what is written
   Work work;
+  std::optional<plan::Narrowing> narrow = std::nullopt; ///< Widen alone
 };
 
 /// Every kernel that a plan for `main` can consist of, each key once,
 /// in the order of the layers: all candidates that agree with the layers'
 /// layouts, the transforms of their weight forms, and the packing of raw
-/// weights.
+/// weights and of those that can be narrow.
 std::vector<TuningKernel> tuningKernels(mlir::func::FuncOp main,
                                         const codegen::Target &target);
 

@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/emit/Codec.h"
+#include "compiler/narrow/Narrow.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -32,6 +33,12 @@ static std::shared_ptr<char> allocate(uint64_t size) {
 
 WeightTable::Bytes WeightTable::bytesOf(Value constant,
                                         const StoredForm &form) {
+  if (form.narrow) {
+    std::optional<std::vector<char>> found = narrowed(constant, *form.narrow);
+    assert(found && "weights are narrow where they can be");
+    auto bytes = std::make_shared<std::vector<char>>(std::move(*found));
+    return {std::shared_ptr<const void>(bytes, bytes->data()), bytes->size()};
+  }
   auto value = constant.getDefiningOp<nn::ConstantOp>().getValue();
   auto type = layoutOf(constant, form.storage);
   uint64_t size = nn::storageSize(type);
@@ -58,6 +65,8 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
   std::string name;
   if (form.storage == Storage::transformed)
     name = form.routine->weightForm(form.layer)->name;
+  else if (form.narrow)
+    name = plan::stringifyNarrowing(*form.narrow);
   Key key = {value.getAsOpaquePointer(),
              layoutOf(constant, form.storage).getAsOpaquePointer(), name,
              static_cast<unsigned>(form.codec)};
@@ -70,11 +79,13 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
   place.bytes = bytes.second;
   if (form.codec == plan::Codec::zstd) {
     auto element = cast<RankedTensorType>(constant.getType()).getElementType();
+    unsigned elementSize = form.narrow ? narrowElementSize(*form.narrow)
+                                       : nn::storageElementSize(element);
     auto *data = static_cast<const char *>(bytes.first.get());
     for (uint64_t begin = 0; begin < place.bytes; begin += frameBytes) {
       uint64_t part = std::min(frameBytes, place.bytes - begin);
-      auto encoded = std::make_shared<Encoded>(
-          encode(data + begin, part, nn::storageElementSize(element)));
+      auto encoded =
+          std::make_shared<Encoded>(encode(data + begin, part, elementSize));
       if (encoded->bytes.empty())
         llvm::report_bad_alloc_error("compression of weights");
       place.frames.push_back(

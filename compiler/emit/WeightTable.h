@@ -17,6 +17,8 @@ namespace nnv12 {
 struct StoredForm {
   plan::Storage storage = plan::Storage::packed;
   plan::Codec codec = plan::Codec::stored;
+  /// For `packed`: in fewer bits.
+  std::optional<plan::Narrowing> narrow = std::nullopt;
   /// For `transformed`: whose form, and of which layer.
   const Routine *routine = nullptr;
   mlir::Operation *layer = nullptr;
@@ -46,7 +48,7 @@ public:
   struct Entry {
     mlir::Attribute elements;
     mlir::RankedTensorType type; ///< how they lie, before any transform
-    std::string form;            ///< of a routine's weights, or ""
+    std::string form; ///< of a routine's weights, or the narrow bits, or ""
     plan::Codec codec;
     const Place &place;
   };

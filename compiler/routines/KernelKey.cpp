@@ -67,6 +67,13 @@ std::string nnv12::transformKey(Operation *layer, const Routine &routine,
                 kernelText(layer, routine));
 }
 
+std::string nnv12::widenKey(RankedTensorType packed, llvm::StringRef text,
+                            llvm::StringRef target) {
+  std::string key = "widen\n" + target.str() + "\n" + text.str() + ":";
+  llvm::raw_string_ostream(key) << packed;
+  return digits(key);
+}
+
 PackLayer::PackLayer(RankedTensorType packed) {
   Location location = UnknownLoc::get(packed.getContext());
   OpBuilder b(packed.getContext());

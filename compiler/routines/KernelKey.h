@@ -25,6 +25,11 @@ std::string kernelKey(mlir::Operation *layer, const Routine &routine,
 std::string transformKey(mlir::Operation *layer, const Routine &routine,
                          llvm::StringRef target);
 
+/// Of the kernel that makes packed weights of narrow ones, of which `text`
+/// names the bits.
+std::string widenKey(mlir::RankedTensorType packed, llvm::StringRef text,
+                     llvm::StringRef target);
+
 /// The layer that makes packed weights of raw ones, on its own: an nn.adapt
 /// from dense to the layout that `packed` names. A session runs it where a plan
 /// stores weights as they are in the model.

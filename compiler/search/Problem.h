@@ -26,8 +26,8 @@ struct CoreTime {
 struct Candidate {
   std::string routine; ///< e.g. "conv.winograd4.nChw16c"
   /// The weights' form in the file: "raw" (as in the model), "packed" (in the
-  /// layout of the routine's operand) or "transformed" (in its weight form),
-  /// with "+zstd" when compressed.
+  /// layout of the routine's operand), "packed+q8" or "packed+f16" (in fewer
+  /// bits) or "transformed" (in its weight form), with "+zstd" when compressed.
   std::string storage;
   /// The form in which the execute reads its weights: "" as the operand's
   /// layout packs them, else the name of the routine's weight form. Candidates

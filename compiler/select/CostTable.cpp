@@ -2,9 +2,11 @@
 
 #include "compiler/select/CostTable.h"
 
-#include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/codegen/cpu/Widen.h"
 #include "compiler/device/RuntimeModel.h"
+#include "compiler/narrow/Narrow.h"
 #include "compiler/routines/KernelKey.h"
+#include "compiler/search/Simulator.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -80,10 +82,20 @@ static std::vector<char> packedRows(RankedTensorType type, const char *dense) {
   return result;
 }
 
-Estimate CostTable::estimate(Value constant) {
+Estimate CostTable::estimate(Value constant,
+                             std::optional<plan::Narrowing> narrow) {
   auto op = constant.getDefiningOp<nn::ConstantOp>();
   RankedTensorType type = nn::typeOf(constant);
-  auto [it, isNew] = estimates.try_emplace({op.getValue(), type});
+  auto [it, isNew] = estimates.try_emplace({op.getValue().getAsOpaquePointer(),
+                                            type.getAsOpaquePointer(),
+                                            narrow ? int(*narrow) : -1});
+  if (isNew && narrow) {
+    std::optional<std::vector<char>> bytes = narrowed(constant, *narrow);
+    assert(bytes && "weights are narrow where they can be");
+    it->second = nnv12::estimate(bytes->data(), bytes->size(),
+                                 narrowElementSize(*narrow));
+    return it->second;
+  }
   auto data = isNew ? nn::ConstantData::get(op.getValue()) : std::nullopt;
   if (!data || data->bytes().empty())
     return it->second;
@@ -148,6 +160,14 @@ CostTable::Time CostTable::pack(RankedTensorType packed) {
                           kernelKey(pack.layer(), routine, target.name), 1));
 }
 
+CostTable::Time CostTable::widen(RankedTensorType packed,
+                                 plan::Narrowing narrowing) {
+  StringRef bits = plan::stringifyNarrowing(narrowing);
+  return oneCore(features("transform." + bits.str(),
+                          codegen::widenWork(packed, narrowing),
+                          widenKey(packed, bits, target.name), 1));
+}
+
 CostedCandidate CostTable::cost(const ExecutedLayer &layer,
                                 const Candidate &candidate) {
   CostedCandidate result{candidate, {}, false};
@@ -170,7 +190,9 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   assert((form || storage != Storage::transformed) &&
          "weights are stored in a form that the routine has");
   double packedBytes = nn::storageSize(packed);
-  double bytes = storage == Storage::packed ? packedBytes
+  std::optional<plan::Narrowing> narrow = candidate.storage.narrow;
+  double bytes = narrow ? double(narrowBytes(packed, *narrow))
+                 : storage == Storage::packed ? packedBytes
                  : storage == Storage::raw
                      ? nn::storageSize(nn::withLayout(packed, ""))
                      : form->bytes;
@@ -178,18 +200,22 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
     // The packed weights are what a form is computed from: it has about as much
     // to win. Raw ones lack the padding, which costs next to nothing when
     // compressed.
-    Estimate encoded = estimate(layer.weights());
-    double content = storage == Storage::transformed ? bytes : packedBytes;
+    Estimate encoded = estimate(layer.weights(), narrow);
+    double content =
+        narrow || storage == Storage::transformed ? bytes : packedBytes;
     costs.bytes += std::min(bytes, content * encoded.ratio);
     costs.decode = decodeTime(bytes, encoded.repeats) + firstTouch(bytes);
     costs.memory += bytes;
   } else {
     costs.bytes += bytes;
   }
-  if (storage == Storage::raw) {
-    Time time = pack(packed);
+  if (storage == Storage::raw || narrow) {
+    Time time = narrow ? widen(packed, *narrow) : pack(packed);
     costs.transform = time.core + firstTouch(packedBytes);
-    costs.memory += packedBytes;
+    // Packed ones would be in the file, and so in memory: what is made of
+    // narrow ones is there instead of them, not beside them.
+    if (!narrow)
+      costs.memory += packedBytes;
     result.measured &= time.measured;
   }
   if (form && storage != Storage::transformed) {
@@ -200,9 +226,29 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   }
   // What it is made from leaves the process's memory then.
   double source = costs.bytes - layer.otherBytes;
-  if (costs.memory > 0 && source >= device::leastForgotten)
+  if (!narrow && costs.memory > 0 && source >= device::leastForgotten)
     costs.memory -= source;
   return result;
+}
+
+/// Drops raw and packed weights where those in fewer bits are ready sooner:
+/// where storage idles anyway they would be no better, and the file larger.
+static void dropWide(std::vector<CostedCandidate> &candidates,
+                     const search::Device &device) {
+  auto ready = [&](const CostedCandidate &c) {
+    return search::preparationTime(device, c.costs, search::Core::Big);
+  };
+  std::vector<CostedCandidate> narrow;
+  llvm::copy_if(candidates, std::back_inserter(narrow),
+                [](const CostedCandidate &c) { return c.storage.narrow; });
+  llvm::erase_if(candidates, [&](const CostedCandidate &wide) {
+    return !wide.storage.narrow &&
+           wide.storage.storage != Storage::transformed &&
+           llvm::any_of(narrow, [&](const CostedCandidate &c) {
+             return c.routine == wide.routine && ready(c) < ready(wide) &&
+                    c.costs.bytes < wide.costs.bytes;
+           });
+  });
 }
 
 std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
@@ -210,14 +256,28 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
   std::vector<CostedCandidate> result;
   bool isDense =
       layer.mainOperand && nn::layoutTag(layer.weights().getType()).empty();
-  bool canCompress =
-      storedForms && layer.mainOperand && profile.zstdMBps > 1 &&
-      nn::storageSize(nn::typeOf(layer.weights())) >= leastCodecBytes &&
-      estimate(layer.weights()).ratio <= worstCodecRatio;
+  std::optional<plan::Narrowing> narrow;
+  if (storedForms && layer.mainOperand)
+    narrow = worthNarrowing(layer.weights());
+  auto canCompress = [&](std::optional<plan::Narrowing> narrow) {
+    if (!storedForms || !layer.mainOperand || profile.zstdMBps <= 1)
+      return false;
+    RankedTensorType type = nn::typeOf(layer.weights());
+    return (narrow ? narrowBytes(type, *narrow) : nn::storageSize(type)) >=
+               leastCodecBytes &&
+           estimate(layer.weights(), narrow).ratio <= worstCodecRatio;
+  };
+  bool isCompressed = canCompress(std::nullopt);
+  bool isNarrowCompressed = narrow && canCompress(narrow);
   auto add = [&](const Routine *routine, Storage storage) {
     result.push_back(cost(layer, {routine, {storage, Codec::stored}}));
-    if (canCompress)
+    if (isCompressed)
       result.push_back(cost(layer, {routine, {storage, Codec::zstd}}));
+    if (storage != Storage::packed || !narrow)
+      return;
+    result.push_back(cost(layer, {routine, {storage, Codec::stored, narrow}}));
+    if (isNarrowCompressed)
+      result.push_back(cost(layer, {routine, {storage, Codec::zstd, narrow}}));
   };
   llvm::SmallVector<const Routine *> routines =
       codegen::cpuRoutines().agreeing(layer.op);
@@ -243,6 +303,7 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
     if (form && storedForms)
       add(routine, Storage::transformed);
   }
+  dropWide(result, device(/*pipeline=*/true));
   if (result.empty())
     add(codegen::cpuRoutines().chosen(layer.op), Storage::packed);
   return result;

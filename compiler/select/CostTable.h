@@ -13,7 +13,8 @@
 #include "compiler/search/Problem.h"
 #include "compiler/select/ExecutedLayers.h"
 #include "compiler/select/Storage.h"
-#include "llvm/ADT/DenseMap.h"
+
+#include <map>
 
 namespace nnv12 {
 
@@ -36,8 +37,8 @@ public:
   CostTable(const device::DeviceProfile &profile, const codegen::Target &target,
             unsigned threads);
 
-  /// All ways to run `layer`. `storedForms` off (plans without C): weights are
-  /// kept as they are in the model. Never empty.
+  /// All ways to run `layer` that a plan may take. `storedForms` off (plans
+  /// without C): weights are kept as they are in the model. Never empty.
   std::vector<CostedCandidate> candidates(const ExecutedLayer &layer,
                                           bool storedForms);
   /// The costs of one of them.
@@ -69,6 +70,7 @@ private:
                                        const Routine &routine);
   Time oneCore(device::KernelFeatures kernel);
   Time pack(mlir::RankedTensorType packed);
+  Time widen(mlir::RankedTensorType packed, plan::Narrowing narrowing);
   Time transformTime(mlir::Operation *layer, const Routine &routine);
   /// What decode and transform cost beside their work: memory is supplied.
   search::CoreTime firstTouch(double bytes) const;
@@ -76,15 +78,16 @@ private:
   /// small ones.
   double fresh(double bytes, double smallBytes) const;
   search::CoreTime decodeTime(double bytes, bool repeats) const;
-  /// Of the constant in the layout of its type.
-  Estimate estimate(mlir::Value constant);
+  /// Of the constant in the layout of its type, or of what is narrow of it.
+  Estimate estimate(mlir::Value constant,
+                    std::optional<plan::Narrowing> narrow = std::nullopt);
 
   const device::DeviceProfile &profile;
   const codegen::Target &target;
   unsigned threads;
   /// How much longer a little core takes for what is bound by memory.
   double littleMemory = 1;
-  llvm::DenseMap<std::pair<mlir::Attribute, mlir::Type>, Estimate> estimates;
+  std::map<std::tuple<const void *, const void *, int>, Estimate> estimates;
   std::vector<device::KernelFeatures> kernels_;
 };
 

@@ -71,10 +71,18 @@ static std::string milliseconds(double value) {
 static const CostedCandidate *find(const Selection::Layer &layer,
                                    const Routine *routine, StorageForm form) {
   for (const CostedCandidate &candidate : layer.candidates)
-    if (candidate.routine == routine &&
-        candidate.storage.storage == form.storage &&
-        candidate.storage.codec == form.codec)
+    if (candidate.routine == routine && candidate.storage == form)
       return &candidate;
+  return nullptr;
+}
+
+/// The one that is stored in fewer bits, uncompressed.
+static const CostedCandidate *findNarrow(const Selection::Layer &layer,
+                                         const Routine *routine) {
+  for (plan::Narrowing bits : {plan::Narrowing::q8, plan::Narrowing::f16})
+    if (const CostedCandidate *found =
+            find(layer, routine, {Storage::packed, Codec::stored, bits}))
+      return found;
   return nullptr;
 }
 
@@ -94,7 +102,8 @@ void nnv12::printRoutines(const Selection &selection,
                : std::string("-");
   };
   Table table({"layer", "routine", "read raw", "transform", "read cached",
-               "read zstd", "decode", "execute", "costs", "chosen"},
+               "read zstd", "decode", "read narrow", "widen", "execute",
+               "costs", "chosen"},
               2);
   for (auto [number, layer] : llvm::enumerate(selection.layers)) {
     const Candidate &chosen = layer.candidates[layer.chosen];
@@ -112,6 +121,7 @@ void nnv12::printRoutines(const Selection &selection,
           find(layer, routine, {Storage::raw, Codec::stored});
       const CostedCandidate *packed =
           find(layer, routine, {Storage::packed, Codec::stored});
+      const CostedCandidate *narrow = findNarrow(layer, routine);
       const CostedCandidate *zstd = find(layer, routine, {ready, Codec::zstd});
       if (!raw)
         raw = packed; // dense: packed as in the model
@@ -124,6 +134,8 @@ void nnv12::printRoutines(const Selection &selection,
                  raw ? milliseconds(raw->costs.transform.on(core)) : "-",
                  read(find(layer, routine, {ready, Codec::stored})), read(zstd),
                  zstd ? milliseconds(zstd->costs.decode.on(core)) : "-",
+                 read(narrow),
+                 narrow ? milliseconds(narrow->costs.transform.on(core)) : "-",
                  milliseconds(candidate.costs.execute),
                  candidate.measured ? "measured" : "predicted", mark});
       name.clear();

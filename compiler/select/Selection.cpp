@@ -3,6 +3,7 @@
 #include "compiler/select/Selection.h"
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/narrow/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "mlir/IR/Builders.h"
 
@@ -169,8 +170,12 @@ nnv12::chosenCandidates(func::FuncOp main) {
         return op->emitOpError("nn.storage: ")
                << (text ? "found '" + text.getValue() + "'"
                         : llvm::Twine("found nothing"))
-               << ", expected raw, packed or transformed, or one of them with "
-                  "+zstd";
+               << ", expected raw, packed, packed+q8, packed+f16 or "
+                  "transformed, or one of them with +zstd";
+      if (storage->narrow && !canNarrow(layer.weights(), *storage->narrow))
+        return op->emitOpError("nn.storage: found '")
+               << text.getValue() << "', but not all weights are exactly "
+               << plan::stringifyNarrowing(*storage->narrow);
       std::string form = formName(op, **routine);
       if (storage->storage == Storage::transformed && form.empty())
         return op->emitOpError("nn.storage: found '")

@@ -9,22 +9,36 @@
 
 namespace nnv12 {
 
-/// The form in the file, and whether it is compressed. As text, which is also
-/// what attribute `nn.storage` holds: "packed", "transformed+zstd".
+/// The form in the file, whether its elements are of fewer bits (packed ones
+/// alone), and whether it is compressed. As text, which is also what attribute
+/// `nn.storage` holds: "packed", "transformed+zstd", "packed+q8".
 struct StorageForm {
   plan::Storage storage = plan::Storage::packed;
   plan::Codec codec = plan::Codec::stored;
+  std::optional<plan::Narrowing> narrow = std::nullopt;
 
+  bool operator==(const StorageForm &other) const {
+    return storage == other.storage && codec == other.codec &&
+           narrow == other.narrow;
+  }
   std::string text() const {
-    return plan::stringifyStorage(storage).str() +
-           (codec == plan::Codec::zstd ? "+zstd" : "");
+    std::string text = plan::stringifyStorage(storage).str();
+    if (narrow)
+      text += "+" + plan::stringifyNarrowing(*narrow).str();
+    return text + (codec == plan::Codec::zstd ? "+zstd" : "");
   }
   static std::optional<StorageForm> parse(llvm::StringRef text) {
     StorageForm form;
     if (text.consume_back("+zstd"))
       form.codec = plan::Codec::zstd;
-    std::optional<plan::Storage> storage = plan::symbolizeStorage(text);
-    if (!storage)
+    auto [name, narrow] = text.split('+');
+    if (name.size() != text.size()) {
+      form.narrow = plan::symbolizeNarrowing(narrow);
+      if (!form.narrow)
+        return std::nullopt;
+    }
+    std::optional<plan::Storage> storage = plan::symbolizeStorage(name);
+    if (!storage || (form.narrow && *storage != plan::Storage::packed))
       return std::nullopt;
     form.storage = *storage;
     return form;

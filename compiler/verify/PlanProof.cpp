@@ -2,6 +2,7 @@
 
 #include "compiler/verify/PlanProof.h"
 
+#include "compiler/narrow/Narrow.h"
 #include "compiler/verify/Values.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -385,15 +386,20 @@ private:
       return failure();
     const artifact::Operation &operation = subject.operation;
     const WeightsKey *from = values.weightsOf(*content);
-    if (!from || !from->form.empty())
+    std::optional<plan::Narrowing> narrow;
+    if (from)
+      narrow = plan::symbolizeNarrowing(from->form);
+    if (!from || !(from->form.empty() || narrow))
       return fault(subject, 1)
              << "expected weights to transform, found "
              << values.describe(*content, operation.operands[1].size);
-    uint64_t size = nn::storageSize(cast<RankedTensorType>(from->type));
+    auto type = cast<RankedTensorType>(from->type);
+    uint64_t size = narrow ? narrowBytes(type, *narrow) : nn::storageSize(type);
     if (operation.operands[1].size != size)
       return fault(subject, 1) << "found " << operation.operands[1].size
                                << " bytes of weights, expected " << size;
-    auto result = transformed(*from, operation.kernel);
+    auto result = narrow ? widened(*from, *narrow, operation.kernel)
+                         : transformed(*from, operation.kernel);
     if (!result)
       return fault(subject)
              << "kernel '" << claim.kernels[operation.kernel].name
@@ -423,6 +429,16 @@ private:
                            uint64_t(form->bytes));
     }
     return std::nullopt;
+  }
+
+  /// What a kernel makes of narrow weights.
+  std::optional<std::pair<WeightsKey, uint64_t>>
+  widened(const WeightsKey &from, plan::Narrowing narrowing, unsigned kernel) {
+    auto type = cast<RankedTensorType>(from.type);
+    if (claim.kernels.findWiden(type, narrowing) != kernel)
+      return std::nullopt;
+    return std::pair(WeightsKey{from.elements, type, ""},
+                     uint64_t(nn::storageSize(type)));
   }
 
   LogicalResult checkKernel(const Subject &subject) {

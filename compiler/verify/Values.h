@@ -14,7 +14,8 @@
 namespace nnv12 {
 
 /// Weights in a form: elements, the type that says how they lie, and the weight
-/// form that was made of them ("": none), all as pointers to what is unique.
+/// form that was made of them, or the bits that they are narrow in ("": none),
+/// all as pointers to what is unique.
 struct WeightsKey {
   mlir::Attribute elements;
   mlir::Type type;

@@ -78,13 +78,23 @@ def Plan_ReadOp : Plan_Op<"read"> {
   let description = [{
     All constants of the layer that no earlier layer has read; they lie together
     in the file. `storage` and `codec` tell the form of the main one, operand
-    number `operand` of the layer.
+    number `operand` of the layer; `narrow`, that packed ones have elements of
+    fewer bits.
   }];
   let arguments = (ins I64Attr:$layer, I64Attr:$operand, Plan_Storage:$storage,
-      Plan_Codec:$codec);
+      Plan_Codec:$codec, OptionalAttr<Plan_Narrowing>:$narrow);
   let results = (outs Plan_DoneType:$done);
   let assemblyFormat = "$layer `operand` `(` $operand `)` `storage` `(` "
-                       "$storage `,` $codec `)` attr-dict";
+                       "$storage `,` $codec `)` (`narrow` `(` $narrow^ `)`)? "
+                       "attr-dict";
+  let extraClassDeclaration = [{
+    /// The form of the main weights when they have been read, and decoded.
+    llvm::StringRef form() {
+      return getNarrow() ? stringifyNarrowing(*getNarrow())
+                         : stringifyStorage(getStorage());
+    }
+  }];
+  let hasVerifier = 1;
 }
 
 def Plan_DecodeOp : Plan_Op<"decode"> {
@@ -97,8 +107,8 @@ def Plan_DecodeOp : Plan_Op<"decode"> {
 def Plan_TransformOp : Plan_Op<"transform"> {
   let summary = "compute the next form of a layer's main weights";
   let description = [{
-    `form` is "packed" (from raw: the layout of the operand) or the name of the
-    weight form of `routine` (from packed).
+    `form` is "packed" (from raw: the layout of the operand; from narrow: its
+    element type) or the name of the weight form of `routine` (from packed).
   }];
   let arguments = (ins Plan_DoneType:$after, I64Attr:$layer, StrAttr:$form,
       StrAttr:$routine);

@@ -24,6 +24,14 @@ LogicalResult ProgramOp::verify() {
   return success();
 }
 
+LogicalResult ReadOp::verify() {
+  if (getNarrow() && getStorage() != Storage::packed)
+    return emitOpError("found ")
+           << stringifyStorage(getStorage())
+           << " weights, expected packed ones to be narrow";
+  return success();
+}
+
 namespace {
 /// What is known of one layer's stages while the plan is read from top to
 /// bottom.
@@ -101,7 +109,7 @@ private:
     if (static_cast<int64_t>(op.getOperand()) < 0)
       return op.emitOpError("found operand ")
              << static_cast<int64_t>(op.getOperand()) << ", expected 0 or more";
-    forms[op.getDone()] = stringifyStorage(op.getStorage());
+    forms[op.getDone()] = op.form();
     return success();
   }
 
@@ -115,7 +123,7 @@ private:
              << op.getLayer();
     if (read.getCodec() != Codec::zstd)
       return op.emitOpError("found weights that are not compressed");
-    forms[op.getDone()] = stringifyStorage(read.getStorage());
+    forms[op.getDone()] = read.form();
     return success();
   }
 
@@ -127,13 +135,15 @@ private:
       return op.emitOpError("expected to be after a preparation of layer ")
              << op.getLayer();
     StringRef from = forms.lookup(op.getAfter());
-    StringRef wanted = op.getForm() == "packed" ? "raw" : "packed";
+    bool isPacking = op.getForm() == "packed";
+    StringRef wanted = isPacking ? "raw or narrow" : "packed";
+    bool isWanted = isPacking ? isUnpacked(from) : from == wanted;
     if (op.getForm().empty() || op.getForm() == "raw" ||
         op.getForm() == "transformed")
       return op.emitOpError("found form '")
              << op.getForm()
              << "', expected 'packed' or the name of a routine's weight form";
-    if (from != wanted)
+    if (!isWanted)
       return op.emitOpError("found ")
              << from << " weights, expected " << wanted
              << " ones to make form '" << op.getForm() << "' of";
@@ -176,15 +186,21 @@ private:
     for (Value token : op.getAfter()) {
       if (failed(ready(op, token)))
         return failure();
-      if (forms.lookup(token) == "raw")
-        return op.emitOpError(
-            "found raw weights, expected a transform to form 'packed' before");
+      if (StringRef form = forms.lookup(token); isUnpacked(form))
+        return op.emitOpError("found ")
+               << form
+               << " weights, expected a transform to form 'packed' before";
       own |= layerNumber(token) == op.getLayer();
     }
     if (layer.read && !own)
       return op.emitOpError("expected to be after the preparation of layer ")
              << op.getLayer();
     return success();
+  }
+
+  /// Whether a transform makes packed weights of the form.
+  static bool isUnpacked(StringRef form) {
+    return form == "raw" || symbolizeNarrowing(form);
   }
 
   /// Whether `token` stands for weights that need no decoding.

@@ -38,12 +38,16 @@ public:
 private:
   /// From the file to packed weights, or to transformed ones.
   void prepare() {
-    auto [storage, codec] = chosen.candidate.storage;
-    Value last = plan::ReadOp::create(
-        b, location, done, number, *chosen.layer.mainOperand, storage, codec);
+    auto [storage, codec, narrow] = chosen.candidate.storage;
+    plan::NarrowingAttr narrowing;
+    if (narrow)
+      narrowing = plan::NarrowingAttr::get(b.getContext(), *narrow);
+    Value last = plan::ReadOp::create(b, location, done, number,
+                                      *chosen.layer.mainOperand, storage, codec,
+                                      narrowing);
     if (codec == plan::Codec::zstd)
       last = plan::DecodeOp::create(b, location, done, last, number);
-    if (storage == plan::Storage::raw)
+    if (storage == plan::Storage::raw || narrow)
       last = transform(last, "packed", *chosen.candidate.routine);
     std::string form;
     if (storage == plan::Storage::transformed)
@@ -110,6 +114,7 @@ struct PlanWeights : PlanningPass<nnv12::impl::PlanWeightsBase<PlanWeights>> {
         continue;
       bypassed += layer.candidate.storage.storage == plan::Storage::transformed;
       compressed += layer.candidate.storage.codec == plan::Codec::zstd;
+      narrowed += layer.candidate.storage.narrow.has_value();
     }
     for (Operation &op : program.getBody().front())
       preparations += isa<plan::ReadOp, plan::DecodeOp, plan::TransformOp>(op);

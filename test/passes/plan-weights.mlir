@@ -1,6 +1,7 @@
 // RUN: split-file %s %t
 // RUN: nnv12-opt %t/stages.mlir --plan-weights="target=x86-64-v4 threads=2" | FileCheck %s
 // RUN: nnv12-opt %t/stages.mlir --plan-weights="target=x86-64-v4 threads=3" --plan-weights="target=x86-64-v4 threads=2" | FileCheck %s
+// RUN: nnv12-opt %t/narrow.mlir --plan-weights="target=x86-64-v4 threads=2" | FileCheck %s --check-prefix=NARROW
 // RUN: nnv12-opt %t/refused.mlir --split-input-file --plan-weights=target=x86-64-v4 --verify-diagnostics
 
 //--- stages.mlir
@@ -43,6 +44,29 @@ func.func @main(%x: tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32> {
   %4 = nn.conv %3, %w3 strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 4 : i64, nn.routine = "conv.direct.nChw16c"} : tensor<1x16x8x8xf32, #b>, tensor<16x16x3x3xf32, #w> -> tensor<1x16x8x8xf32, #b>
   %5 = nn.adapt %4 {nn.layer = 5 : i64, nn.routine = "element"} : tensor<1x16x8x8xf32, #b> -> tensor<1x16x8x8xf32>
   return %5 : tensor<1x16x8x8xf32>
+}
+
+//--- narrow.mlir
+#b = #nn.layout<"aBcd16b">
+#w = #nn.layout<"ABcd16b16a">
+// Packed weights in fewer bits are widened, perhaps after a decode, and other forms
+// made of what comes of it.
+// NARROW: %[[R0:.*]] = plan.read 0 operand(1) storage(packed, stored) narrow(q8)
+// NARROW-NEXT: %[[P0:.*]] = plan.transform 0 form("packed") routine("conv.direct.nChw16c") after(%[[R0]])
+// NARROW-NEXT: plan.execute 0 routine("conv.direct.nChw16c") after(%[[P0]])
+// NARROW-NEXT: %[[T0:.*]] = plan.transform 0 form("winograd4") routine("conv.winograd4.nChw16c") after(%[[P0]])
+// NARROW-NEXT: plan.switch 0 routine("conv.winograd4.nChw16c") after(%[[T0]])
+// NARROW-NEXT: %[[R1:.*]] = plan.read 1 operand(1) storage(packed, zstd) narrow(f16)
+// NARROW-NEXT: %[[D1:.*]] = plan.decode 1 after(%[[R1]])
+// NARROW-NEXT: %[[P1:.*]] = plan.transform 1 form("packed") routine("conv.winograd4.nChw16c") after(%[[D1]])
+// NARROW-NEXT: %[[T1:.*]] = plan.transform 1 form("winograd4") routine("conv.winograd4.nChw16c") after(%[[P1]])
+// NARROW-NEXT: plan.execute 1 routine("conv.winograd4.nChw16c") after(%[[T1]])
+func.func @main(%x: tensor<1x16x8x8xf32, #b>) -> tensor<1x16x8x8xf32, #b> {
+  %w0 = nn.constant dense<0.1> : tensor<16x16x3x3xf32> -> tensor<16x16x3x3xf32, #w>
+  %w1 = nn.constant dense<0.5> : tensor<16x16x3x3xf32> -> tensor<16x16x3x3xf32, #w>
+  %0 = nn.conv %x, %w0 strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 0 : i64, nn.routine = "conv.direct.nChw16c", nn.storage = "packed+q8", nn.warm_routine = "conv.winograd4.nChw16c"} : tensor<1x16x8x8xf32, #b>, tensor<16x16x3x3xf32, #w> -> tensor<1x16x8x8xf32, #b>
+  %1 = nn.conv %0, %w1 strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 1 : i64, nn.routine = "conv.winograd4.nChw16c", nn.storage = "packed+f16+zstd"} : tensor<1x16x8x8xf32, #b>, tensor<16x16x3x3xf32, #w> -> tensor<1x16x8x8xf32, #b>
+  return %1 : tensor<1x16x8x8xf32, #b>
 }
 
 //--- refused.mlir
@@ -97,7 +121,7 @@ func.func @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
 // -----
 func.func @main(%x: tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">> {
   %w = nn.constant dense<0.1> : tensor<16x16x3x3xf32> -> tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">>
-  // expected-error @below {{nn.storage: found nothing, expected raw, packed or transformed, or one of them with +zstd}}
+  // expected-error @below {{nn.storage: found nothing, expected raw, packed, packed+q8, packed+f16 or transformed, or one of them with +zstd}}
   %1 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 0 : i64, nn.routine = "conv.direct.nChw16c"} : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>, tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">> -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
   return %1 : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
 }
@@ -105,8 +129,16 @@ func.func @main(%x: tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x16x
 // -----
 func.func @main(%x: tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">> {
   %w = nn.constant dense<0.1> : tensor<16x16x3x3xf32> -> tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">>
-  // expected-error @below {{nn.storage: found 'packed+lz4', expected raw, packed or transformed, or one of them with +zstd}}
+  // expected-error @below {{nn.storage: found 'packed+lz4', expected raw, packed, packed+q8, packed+f16 or transformed, or one of them with +zstd}}
   %1 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 0 : i64, nn.routine = "conv.direct.nChw16c", nn.storage = "packed+lz4"} : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>, tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">> -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+  return %1 : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
+}
+
+// -----
+func.func @main(%x: tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>) -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">> {
+  %w = nn.constant dense<0.1> : tensor<16x16x3x3xf32> -> tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">>
+  // expected-error @below {{nn.storage: found 'packed+f16', but not all weights are exactly f16}}
+  %1 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] {nn.layer = 0 : i64, nn.routine = "conv.direct.nChw16c", nn.storage = "packed+f16"} : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>, tensor<16x16x3x3xf32, #nn.layout<"ABcd16b16a">> -> tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
   return %1 : tensor<1x16x8x8xf32, #nn.layout<"aBcd16b">>
 }
 

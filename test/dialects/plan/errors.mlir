@@ -91,7 +91,7 @@ plan.program "t" threads(1) {
 // -----
 plan.program "t" threads(1) {
   %r0 = plan.read 0 operand(1) storage(packed, stored)
-  // expected-error @below {{found packed weights, expected raw ones to make form 'packed' of}}
+  // expected-error @below {{found packed weights, expected raw or narrow ones to make form 'packed' of}}
   %t = plan.transform 0 form("packed") routine("a") after(%r0)
 }
 
@@ -100,6 +100,26 @@ plan.program "t" threads(1) {
   %r0 = plan.read 0 operand(1) storage(raw, stored)
   // expected-error @below {{found raw weights, expected packed ones to make form 'winograd4' of}}
   %t = plan.transform 0 form("winograd4") routine("a") after(%r0)
+}
+
+// -----
+plan.program "t" threads(1) {
+  // expected-error @below {{found raw weights, expected packed ones to be narrow}}
+  %r0 = plan.read 0 operand(1) storage(raw, stored) narrow(q8)
+}
+
+// -----
+plan.program "t" threads(1) {
+  %r0 = plan.read 0 operand(1) storage(packed, stored) narrow(f16)
+  // expected-error @below {{found f16 weights, expected packed ones to make form 'winograd4' of}}
+  %t = plan.transform 0 form("winograd4") routine("a") after(%r0)
+}
+
+// -----
+plan.program "t" threads(1) {
+  %r0 = plan.read 0 operand(1) storage(packed, stored) narrow(q8)
+  // expected-error @below {{found q8 weights, expected a transform to form 'packed' before}}
+  %e = plan.execute 0 routine("a") after(%r0)
 }
 
 // -----

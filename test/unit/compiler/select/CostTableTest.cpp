@@ -148,6 +148,16 @@ TEST_F(CostTableTest, NothingIsCompressedForADeviceThatCannotDecode) {
 }
 
 TEST_F(CostTableTest, EveryFormIsACandidate) {
+  // Weights as they are usually: nothing narrow.
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(32 * 32 * 9);
+  for (float &value : values)
+    value = normal(random);
+  auto weights = layers[0].weights().getDefiningOp<nn::ConstantOp>();
+  weights.setValueAttr(DenseElementsAttr::get(
+      RankedTensorType::get({32, 32, 3, 3}, Float32Type::get(&context)),
+      llvm::ArrayRef<float>(values)));
   EXPECT_EQ(storages(layers[0], true, false),
             (Names{"raw", "packed", "raw+zstd", "packed+zstd"}));
   EXPECT_EQ(storages(layers[0], true, true),
@@ -182,6 +192,54 @@ TEST_F(CostTableTest, StagesCostWhatTheyDo) {
   EXPECT_EQ(raw.decode.big, 0);
   EXPECT_GE(zstd.decode.big, weightBytes / 1e3 / profile.zstdMBps);
   EXPECT_EQ(raw.execute, packed.execute);
+}
+
+TEST_F(CostTableTest, NarrowWeightsAreFewerBytesAndATransform) {
+  CostTable costs(profile, target, 2);
+  auto cost = [&](StringRef routine, StringRef storage) {
+    return costs
+        .cost(layers[0], {codegen::cpuRoutines().named(routine),
+                          *StorageForm::parse(storage)})
+        .costs;
+  };
+  StringRef direct = "conv.direct.nChw16c", winograd = "conv.winograd4.nChw16c";
+  search::Candidate packed = cost(direct, "packed"),
+                    ints = cost(direct, "packed+q8"),
+                    halves = cost(direct, "packed+f16");
+  double bias = 128, scales = 32 * 4;
+  EXPECT_EQ(ints.bytes, weightBytes / 4 + scales + bias);
+  EXPECT_EQ(halves.bytes, weightBytes / 2 + bias);
+  // What they are made into is memory that nothing has touched.
+  double touched = weightBytes / 1e6 * profile.firstTouchUsPerMB / 1e3;
+  for (const search::Candidate &narrow : {ints, halves}) {
+    EXPECT_GT(narrow.transform.big, touched);
+    EXPECT_EQ(narrow.decode.big, 0);
+    EXPECT_EQ(narrow.memory, 0) << "packed ones would be in memory as well";
+    EXPECT_EQ(narrow.execute, packed.execute);
+  }
+  EXPECT_LT(ints.transform.big, halves.transform.big) << "it reads less";
+  search::Candidate form = cost(winograd, "packed"),
+                    narrowForm = cost(winograd, "packed+q8");
+  EXPECT_DOUBLE_EQ(narrowForm.transform.big,
+                   form.transform.big + ints.transform.big)
+      << "the form is made of the packed ones";
+  search::Candidate compressed = cost(direct, "packed+q8+zstd");
+  EXPECT_LT(compressed.bytes, ints.bytes);
+  EXPECT_GT(compressed.decode.big, 0);
+  EXPECT_LT(compressed.decode.big, cost(direct, "packed+zstd").decode.big);
+  EXPECT_EQ(compressed.transform.big, ints.transform.big);
+}
+
+TEST_F(CostTableTest, NarrowWeightsReplaceWhatIsReadySooner) {
+  profile.firstTouchUsPerMB = 60;
+  for (bool withForm : {false, true}) {
+    Names names = storages(layers[0], true, withForm);
+    EXPECT_TRUE(names.count("packed+q8"));
+    EXPECT_FALSE(names.count("packed"));
+    EXPECT_FALSE(names.count("raw"));
+    EXPECT_TRUE(names.count("packed+zstd")) << "fewer bytes";
+    EXPECT_EQ(names.count("transformed"), size_t(withForm));
+  }
 }
 
 TEST_F(CostTableTest, CodecsSeeWeightsAsTheyAreStored) {
@@ -265,9 +323,11 @@ TEST_F(CostTableTest, ChoicesAreReadBackAsWritten) {
 }
 
 TEST(StorageForm, TextAndBack) {
-  for (const char *text : {"raw", "packed+zstd", "transformed"})
+  for (const char *text :
+       {"raw", "packed+zstd", "transformed", "packed+q8", "packed+f16+zstd"})
     EXPECT_EQ(StorageForm::parse(text)->text(), text);
   for (const char *text :
-       {"", "zstd", "raw+", "packed+lz4", "packed+zstd+zstd"})
+       {"", "zstd", "raw+", "packed+lz4", "packed+zstd+zstd", "raw+q8",
+        "transformed+f16", "packed+q8+f16", "packed+zstd+q8", "q8"})
     EXPECT_FALSE(StorageForm::parse(text)) << text;
 }

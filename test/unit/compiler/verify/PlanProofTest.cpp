@@ -84,8 +84,17 @@ protected:
       text.replace(at, what.size(), by);
   }
 
-  void plan(StringRef channels, StringRef extent) {
+  void plan(StringRef channels, StringRef extent, bool isNarrow = false) {
     std::string text = ::layers;
+    if (isNarrow) {
+      replaceAll(
+          text, "storage(packed, stored)",
+          "storage(packed, stored) narrow(q8)\n    %p1 = plan.transform 1 "
+          "form(\"packed\") routine(\"conv.direct.nChw16c\") after(%r1)");
+      replaceAll(text, "routine(\"conv.winograd4.nChw16c\") after(%r1)",
+                 "routine(\"conv.winograd4.nChw16c\") after(%p1)");
+      replaceAll(text, "queue(%r1, %t1)", "queue(%r1, %p1, %t1)");
+    }
     for (StringRef what : {"<CxCx", "<Cxf32", "<1xCx"}) {
       std::string by = what.str();
       replaceAll(by, "C", channels);
@@ -179,6 +188,35 @@ TEST_F(PlanProof, WeightsInSeveralFrames) {
                              return operation.kind == OperationKind::Decode;
                            }),
             3);
+}
+
+TEST_F(PlanProof, NarrowWeights) {
+  plan("16", "20", /*isNarrow=*/true);
+  const auto &widen = llvm::find_if(program.preparations, [&](auto &operation) {
+    return operation.kind == OperationKind::Transform &&
+           kernels->kernels()[operation.kernel].name == "transform.q8";
+  });
+  ASSERT_NE(widen, program.preparations.end());
+  artifact::Operation good = *widen;
+  const uint64_t weights = 16 * 16 * 9, scales = 16 * 4;
+  EXPECT_EQ(good.operands[1].space, Space::Weights);
+  EXPECT_EQ(good.operands[1].size, weights + scales);
+  EXPECT_EQ(good.operands[0].size, weights * 4);
+
+  widen->operands[1].size -= scales;
+  expectFault("found 2304 bytes of weights, expected 2368");
+  *widen = good;
+  // The kernels that other weights of these types need.
+  for (artifact::Operation &other : program.preparations) {
+    if (other.kind != OperationKind::Transform || other.kernel == good.kernel)
+      continue;
+    widen->kernel = other.kernel;
+    widen->tiles = other.tiles;
+    expectFault("which it makes nothing of that a layer reads");
+  }
+  *widen = good;
+  widen->operands[0].size -= 64;
+  expectFault("expected 9216 bytes");
 }
 
 // Places.
