@@ -264,11 +264,11 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
     The candidates of a layer are the routines that compute it in the layouts it
     has, each with every way to keep its largest constant in the file: `raw` (as
     in the model), `packed` (as the layout says), `transformed` (in the
-    routine's weight form: bypass), `packed+q8` or `packed+f16` (packed, in fewer
-    bits, where all weights are exactly an int8 times a scale of their channel,
-    or halves), each plain or compressed where that saves 3 % or more, by some
-    pieces of the packed weights. Where those in fewer bits are ready sooner than
-    raw or packed ones, these are none. Their costs come from the
+    routine's weight form: bypass), `packed+q8` or `packed+f16` (packed, in
+    fewer bits, where all weights are exactly an int8 times a scale of their
+    channel, or halves), each plain or compressed where that saves 3 % or more,
+    by some pieces of the packed weights. Where those in fewer bits are ready
+    sooner than raw or packed ones, these are none. Their costs come from the
     device profile; `search::plan` takes the combination whose first inference
     ends earliest on the simulator (NNV12, Algorithm 1 and local search). Where
     a comparison of floats for equality depends on a layer, its only candidate
