@@ -155,8 +155,7 @@ unsigned KernelTable::widen(RankedTensorType packed,
   kernels_[index].key = widenKey(packed, name, builder.target.name);
   kernels_[index].work = codegen::widenWork(packed, narrowing);
   Builder &b = builder.b;
-  Type element = narrowing == plan::Narrowing::q8 ? Type(b.getI8Type())
-                                                  : Type(b.getF16Type());
+  Type element = narrowElementType(b.getContext(), narrowing);
   describe(index, b.getUnknownLoc(),
            {memoryOf(packed), {narrowBytes(packed, narrowing), element}});
   return index;

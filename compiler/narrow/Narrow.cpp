@@ -71,6 +71,11 @@ int64_t NarrowGrid::elementsAt() const {
   return llvm::alignTo(sets * lanes * sizeof(float), 64);
 }
 
+Type nnv12::narrowElementType(MLIRContext *context, Narrowing narrowing) {
+  return narrowing == Narrowing::q8 ? Type(IntegerType::get(context, 8))
+                                    : Float16Type::get(context);
+}
+
 unsigned nnv12::narrowElementSize(Narrowing narrowing) {
   return narrowing == Narrowing::q8 ? sizeof(int8_t) : sizeof(uint16_t);
 }

@@ -42,6 +42,9 @@ struct NarrowGrid {
 std::optional<NarrowGrid> narrowGrid(mlir::RankedTensorType packed,
                                      plan::Narrowing narrowing);
 
+/// What an element is, as kernels read it.
+mlir::Type narrowElementType(mlir::MLIRContext *context,
+                             plan::Narrowing narrowing);
 /// Bytes of one element, and of all with their scales.
 unsigned narrowElementSize(plan::Narrowing narrowing);
 int64_t narrowBytes(mlir::RankedTensorType packed, plan::Narrowing narrowing);

@@ -42,8 +42,7 @@ public:
   }
 
   KernelInfo emit(StringRef symbol) {
-    Type narrow =
-        narrowing == Narrowing::q8 ? Type(k.b.getI8Type()) : k.b.getF16Type();
+    Type narrow = narrowElementType(k.b.getContext(), narrowing);
     k.kernel(symbol, {k.b.getF32Type(), narrow},
              [&](ValueRange operands, Value, Value begin, Value end) {
                k.loop(begin, end, 1, [&](Value tile) {

@@ -1,20 +1,14 @@
 //===- CpusTest.cpp -------------------------------------------------------===//
 #include "runtime/Cpus.h"
+#include "test/unit/runtime/CpuSet.h"
 
 #include <gtest/gtest.h>
 #include <set>
 
 using namespace nnv12::runtime;
+using nnv12::test::cpusOf;
 
 namespace {
-
-std::set<int> cpusOf(const CpuMask &mask) {
-  std::set<int> result;
-  for (int cpu = 0; mask.isKnown() && cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &mask.cpus()))
-      result.insert(cpu);
-  return result;
-}
 
 TEST(CpusTest, AThreadMayUseWhatItIsAllowed) {
   CpuMask before;

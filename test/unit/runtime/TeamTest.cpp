@@ -1,8 +1,8 @@
 //===- TeamTest.cpp - The threads of a session ----------------------------===//
 #include "artifact/Writer.h"
-#include "runtime/Cpus.h"
 #include "runtime/Decoder.h"
 #include "runtime/include/nnv12.hpp"
+#include "test/unit/runtime/CpuSet.h"
 #include "test/unit/sample/PlannedSample.h"
 
 #include <algorithm>
@@ -33,13 +33,9 @@ double millisecondsSince(Clock::time_point start) {
 }
 
 std::set<int> affinity() {
-  cpu_set_t set;
-  std::set<int> result;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set))
-        result.insert(cpu);
-  return result;
+  runtime::CpuMask mask;
+  mask.get();
+  return cpusOf(mask);
 }
 
 /// What the hook knows.
