@@ -103,11 +103,9 @@ bool Decoder::decode(bundle::Codec codec, unsigned planes, uint8_t *target,
 /// Two threads may do so at the same time, and one when the result is in use
 /// already (runtime/Preparations.h): all store the same bytes.
 template <typename Element>
-#if defined(__clang__)
-__attribute__((no_sanitize("thread")))
-#endif
-static void join(uint8_t *__restrict target, const uint8_t *__restrict source,
-                 size_t count) {
+__attribute__((no_sanitize("thread"))) static void
+join(uint8_t *__restrict target, const uint8_t *__restrict source,
+     size_t count) {
   for (size_t i = 0; i < count; ++i) {
     Element element = 0;
     for (size_t b = 0; b < sizeof(Element); ++b)

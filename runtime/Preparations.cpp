@@ -109,8 +109,7 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
     zstd |= operation->codec() == bundle::Codec_Zstd;
     // A decoder leaves other bytes in its result for a while; planes it decodes
     // to memory of its own.
-    item.repeats =
-        operation->codec() == bundle::Codec_Stored || operation->planes() > 1;
+    item.repeats = operation->planes() > 1;
     uint64_t size = operation->operands()->Get(0)->size();
     if (operation->planes() > 1 && operation->codec() != bundle::Codec_Stored &&
         size > split)
