@@ -257,6 +257,10 @@ class Plan_Threads : Option<"threads", "threads", "unsigned", /*default=*/"0",
                             "threads of the execute lane; 0: one for each big "
                             "core of the profile">;
 
+class Plan_Lanes : Option<"lanes", "lanes", "int", /*default=*/"-1",
+                          "preparation lanes; -1: one for each little core of "
+                          "the profile, or each big one that is left">;
+
 def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
   let summary = "choose for each layer of @main how it is computed and how its "
                 "weights are kept";
@@ -283,7 +287,7 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
     kernel is refused unless `allow-predicted`.
   }];
   let options =
-      [Plan_Target<>, Plan_Profile<>, Plan_Threads<>,
+      [Plan_Target<>, Plan_Profile<>, Plan_Threads<>, Plan_Lanes<>,
        Option<"mode", "mode", "::nnv12::Mode",
               /*default=*/"::nnv12::Mode::Cold",
               "what inferences there will be", [{::llvm::cl::values(
@@ -336,7 +340,7 @@ def Schedule : Pass<"schedule", "::mlir::ModuleOp"> {
     `end` (nanoseconds).
   }];
   let dependentDialects = ["::nnv12::plan::PlanDialect"];
-  let options = [Plan_Profile<>,
+  let options = [Plan_Profile<>, Plan_Lanes<>,
                  Plan_Parts<"without P there is the execute lane alone">];
   let statistics = [Statistic<"onExecuteLane", "on-execute-lane",
                               "preparations on the execute lane">,

@@ -53,6 +53,7 @@ void nnv12::buildPlanPipeline(OpPassManager &pm,
   select.target = options.target;
   select.profile = options.profile;
   select.threads = options.threads;
+  select.lanes = options.lanes;
   select.mode = options.mode;
   select.parts = options.parts;
   select.allowPredicted = options.allowPredicted;
@@ -62,6 +63,7 @@ void nnv12::buildPlanPipeline(OpPassManager &pm,
   weights.threads = options.threads;
   ScheduleOptions schedule;
   schedule.profile = options.profile;
+  schedule.lanes = options.lanes;
   schedule.parts = options.parts;
   pm.addPass(createSelectRoutines(select, costs));
   pm.addPass(createPlanWeights(weights, costs));

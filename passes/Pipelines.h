@@ -27,6 +27,9 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<unsigned> threads{*this, "threads",
                            llvm::cl::desc("threads of the execute lane"),
                            llvm::cl::init(0)};
+  Option<int> lanes{*this, "lanes",
+                    llvm::cl::desc("preparation lanes; -1: the profile's"),
+                    llvm::cl::init(-1)};
   // Set by the driver alone.
   Mode mode = Mode::Cold;
   Parts parts = Parts::KCP;

@@ -2,6 +2,7 @@
 
 #include "compiler/device/CostModel.h"
 
+#include "artifact/Limits.h"
 #include "compiler/device/RuntimeModel.h"
 #include <algorithm>
 #include <cassert>
@@ -143,7 +144,8 @@ void setStorage(DeviceProfile &profile, double megabytes) {
     piece.us = arrivalStartUs(profile) + piece.megabytes / megabytes * 1e6;
 }
 
-search::Device searchDevice(const DeviceProfile &profile, unsigned threads) {
+search::Device searchDevice(const DeviceProfile &profile, unsigned threads,
+                            std::optional<unsigned> lanes) {
   search::Device device;
   device.executeThreads = std::max(1u, threads);
   device.cpus = profile.big.count + profile.little.count;
@@ -161,13 +163,13 @@ search::Device searchDevice(const DeviceProfile &profile, unsigned threads) {
                        profile.mapLittleUsPerMB * 1e-9};
   device.executeInterference = profile.executeInterference;
   device.prepareInterference = profile.prepareInterference;
-  if (profile.little.count) {
-    device.preparationLanes.assign(profile.little.count, search::Core::Little);
-  } else {
-    unsigned spare =
-        profile.big.count > threads ? profile.big.count - threads : 0;
-    device.preparationLanes.assign(std::max(1u, spare), search::Core::Big);
-  }
+  unsigned spare =
+      profile.big.count > threads ? profile.big.count - threads : 0;
+  unsigned wanted = lanes.value_or(profile.little.count ? profile.little.count
+                                                        : std::max(1u, spare));
+  device.preparationLanes.assign(std::min(wanted, artifact::maxLanes - 1),
+                                 profile.little.count ? search::Core::Little
+                                                      : search::Core::Big);
   return device;
 }
 

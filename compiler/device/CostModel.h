@@ -46,8 +46,10 @@ std::string missingKernels(const DeviceProfile &profile,
 /// The device as the search sees it, with `threads` on the execute lane: a
 /// preparation lane for each little core, or, where there are none, for each
 /// big core that is left over and at least one (a lane that waits for the
-/// storage takes no CPU).
-search::Device searchDevice(const DeviceProfile &profile, unsigned threads);
+/// storage takes no CPU). `lanes`, if said, is their number. No more than a
+/// bundle can have.
+search::Device searchDevice(const DeviceProfile &profile, unsigned threads,
+                            std::optional<unsigned> lanes = std::nullopt);
 
 /// How well predictions agree with measured times.
 struct Fit {

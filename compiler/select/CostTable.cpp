@@ -303,7 +303,7 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
     if (form && storedForms)
       add(routine, Storage::transformed);
   }
-  dropWide(result, device(/*pipeline=*/true));
+  dropWide(result, device({}));
   if (result.empty())
     add(codegen::cpuRoutines().chosen(layer.op), Storage::packed);
   return result;
@@ -342,9 +342,8 @@ void CostTable::add(search::Problem &problem, const ExecutedLayer &layer,
   problem.layers.push_back(std::move(added));
 }
 
-search::Device CostTable::device(bool pipeline) const {
-  search::Device result = device::searchDevice(profile, threads);
-  if (!pipeline)
-    result.preparationLanes.clear();
-  return result;
+search::Device CostTable::device(const PlanOptions &options) const {
+  if (searchOptions(options).pipeline)
+    return device::searchDevice(profile, threads, options.lanes);
+  return device::searchDevice(profile, threads, 0);
 }

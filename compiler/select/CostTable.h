@@ -12,6 +12,7 @@
 #include "compiler/routines/Routine.h"
 #include "compiler/search/Problem.h"
 #include "compiler/select/ExecutedLayers.h"
+#include "compiler/select/Options.h"
 #include "compiler/select/Storage.h"
 
 #include <map>
@@ -48,8 +49,9 @@ public:
   double execute(mlir::Operation *layer, const Routine &routine);
   double transform(mlir::Operation *layer, const Routine &routine);
 
-  /// See device::searchDevice(). `pipeline` off: no preparation lanes.
-  search::Device device(bool pipeline) const;
+  /// See device::searchDevice(). Without a pipeline there are no preparation
+  /// lanes.
+  search::Device device(const PlanOptions &options) const;
   /// Adds a layer, for which the search may take one of `candidates`, to a
   /// problem that has its device. What the first use of the layer's memory
   /// takes is the layer's, or, where only the thread of a preparation lane

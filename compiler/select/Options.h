@@ -4,6 +4,8 @@
 
 #include "compiler/search/Search.h"
 
+#include <optional>
+
 namespace nnv12 {
 
 enum class Mode {
@@ -21,12 +23,21 @@ enum class Parts {
   KCP   ///< and preparation on lanes beside the execute lane
 };
 
-inline search::Options searchOptions(Mode mode, Parts parts) {
+struct PlanOptions {
+  /// Of the execute lane; 0: one for each big core of the device.
+  unsigned threads = 0;
+  /// Preparation lanes at most; nothing: see device::searchDevice().
+  std::optional<unsigned> lanes = std::nullopt;
+  Mode mode = Mode::Cold;
+  Parts parts = Parts::KCP;
+};
+
+inline search::Options searchOptions(const PlanOptions &plan) {
   search::Options options;
-  options.selectKernels = parts != Parts::None;
-  options.storedForms = parts == Parts::KC || parts == Parts::KCP;
-  options.pipeline = parts == Parts::KCP;
-  options.continuous = mode == Mode::Continuous;
+  options.selectKernels = plan.parts != Parts::None;
+  options.storedForms = plan.parts == Parts::KC || plan.parts == Parts::KCP;
+  options.pipeline = plan.parts == Parts::KCP;
+  options.continuous = plan.mode == Mode::Continuous;
   return options;
 }
 

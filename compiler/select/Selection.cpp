@@ -25,15 +25,15 @@ static constexpr double leastWarmGain = 0.99;
 
 Selection nnv12::selectRoutines(func::FuncOp main,
                                 const device::DeviceProfile &profile,
-                                const codegen::Target &target, unsigned threads,
-                                Mode mode, Parts parts) {
+                                const codegen::Target &target,
+                                const PlanOptions &plan) {
   Selection selection;
-  selection.threads = threads ? threads : defaultThreads(profile);
+  selection.threads = plan.threads ? plan.threads : defaultThreads(profile);
   CostTable costs(profile, target, selection.threads);
   std::vector<ExecutedLayer> layers = executedLayers(main);
-  search::Options options = searchOptions(mode, parts);
+  search::Options options = searchOptions(plan);
   search::Problem problem;
-  problem.device = costs.device(options.pipeline);
+  problem.device = costs.device(plan);
   for (ExecutedLayer &layer : layers) {
     std::vector<CostedCandidate> candidates =
         costs.candidates(layer, options.storedForms);

@@ -3,7 +3,6 @@
 #define NNV12_COMPILER_SELECT_SELECTION_H
 
 #include "compiler/select/CostTable.h"
-#include "compiler/select/Options.h"
 
 namespace nnv12 {
 
@@ -24,12 +23,11 @@ struct Selection {
   std::vector<device::KernelFeatures> kernels;
 };
 
-/// Searches (search::plan) over all candidates of `main`'s layers. `threads` 0:
-/// the profile's.
+/// Searches (search::plan) over all candidates of `main`'s layers.
 Selection selectRoutines(mlir::func::FuncOp main,
                          const device::DeviceProfile &profile,
-                         const codegen::Target &target, unsigned threads,
-                         Mode mode, Parts parts);
+                         const codegen::Target &target,
+                         const PlanOptions &plan);
 
 /// Writes what was chosen onto the layers:
 ///   nn.layer         the number in execution order

@@ -22,6 +22,10 @@ protected:
   virtual mlir::LogicalResult run(mlir::ModuleOp module,
                                   mlir::func::FuncOp main) = 0;
 
+  /// Of option `lanes`, see PlanOptions.
+  static std::optional<unsigned> lanesOf(int lanes) {
+    return lanes < 0 ? std::nullopt : std::optional<unsigned>(lanes);
+  }
   /// See planDevice().
   mlir::FailureOr<PlanDevice> device(mlir::Location location,
                                      llvm::StringRef target) const {

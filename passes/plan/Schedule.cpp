@@ -111,10 +111,12 @@ private:
     for (plan::LaneOp lane : program.lanes())
       lane.erase();
 
-    search::Options options = searchOptions(Mode::Cold, parts);
+    PlanOptions plan = {program.getThreads(), lanesOf(lanes), Mode::Cold,
+                        parts};
+    search::Options options = searchOptions(plan);
     CostTable costs(*device->profile, device->target, program.getThreads());
     search::Problem problem;
-    problem.device = costs.device(options.pipeline);
+    problem.device = costs.device(plan);
     double warm = 0;
     for (const ChosenCandidate &layer : layers) {
       CostedCandidate cost = costs.cost(layer.layer, layer.candidate);

@@ -23,8 +23,9 @@ struct SelectRoutines
     if (failed(device))
       return failure();
     clearAnnotations(main);
-    Selection selection = selectRoutines(main, *device->profile, device->target,
-                                         threads, mode, parts);
+    Selection selection =
+        selectRoutines(main, *device->profile, device->target,
+                       {threads, lanesOf(lanes), mode, parts});
     std::string missing =
         device::missingKernels(*device->profile, selection.kernels);
     if (!missing.empty() && !allowPredicted)

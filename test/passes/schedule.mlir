@@ -2,6 +2,7 @@
 // RUN: nnv12-opt %t/model.mlir --plan-weights="target=x86-64-v4 threads=2" --schedule | FileCheck %s
 // RUN: nnv12-opt %t/model.mlir --plan-weights="target=x86-64-v4 threads=2" --schedule --schedule | FileCheck %s
 // RUN: nnv12-opt %t/model.mlir --plan-weights="target=x86-64-v4 threads=2" --schedule=parts=K+C | FileCheck %s --check-prefix=ONE
+// RUN: nnv12-opt %t/model.mlir --plan-weights="target=x86-64-v4 threads=2" --schedule=lanes=0 | FileCheck %s --check-prefix=ONE
 // RUN: sed 's/nn.layer = 1 : i64/&, nn.place = array<i64: 1, 1>/; s/nn.layer = 2 : i64/&, nn.place = array<i64: 1, 0>/' %t/model.mlir | nnv12-opt --plan-weights="target=x86-64-v4 threads=2" --schedule | FileCheck %s --check-prefix=PLACED
 // RUN: sed 's/nn.layer = 1 : i64/&, nn.place = array<i64: 0, 4294967295>/; s/nn.layer = 2 : i64/&, nn.place = array<i64: 0, 0>/' %t/model.mlir | nnv12-opt --plan-weights="target=x86-64-v4 threads=2" --schedule | FileCheck %s --check-prefix=FIRST
 // RUN: nnv12-opt %t/refused.mlir --split-input-file --schedule --verify-diagnostics
@@ -43,7 +44,7 @@
 // FIRST: %[[R2:.*]] = plan.read 2
 // FIRST: plan.lane execute on any queue(%[[R2]], %[[E0]], %[[R1]], {{.*}}, %[[T1]], %[[E1]], {{.*}})
 
-// Without P there is the execute lane alone.
+// Without P, or without lanes, there is the execute lane alone.
 // ONE: plan.lane execute on any queue({{.*}}) background(
 // ONE-NOT: plan.lane
 func.func @main(%x: tensor<1x16x32x32xf32>) -> tensor<1x16x32x32xf32> {

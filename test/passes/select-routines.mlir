@@ -1,6 +1,7 @@
 // RUN: split-file %s %t
 // RUN: nnv12-opt %t/model.mlir --assign-layouts --select-routines="target=x86-64-v4 threads=2" | FileCheck %s
 // RUN: nnv12-opt %t/model.mlir --assign-layouts --select-routines="target=x86-64-v4 parts=none" | FileCheck %s --check-prefix=RAW
+// RUN: nnv12-opt %t/model.mlir --assign-layouts --select-routines="target=x86-64-v4 threads=2 lanes=0" | FileCheck %s --check-prefix=ALONE
 // RUN: nnv12-opt %t/model.mlir --assign-layouts --select-routines="target=x86-64-v4 parts=K" | FileCheck %s --check-prefix=RAW
 // RUN: nnv12-opt %t/old.mlir --select-routines=target=x86-64-v4 | FileCheck %s --check-prefix=OLD
 // RUN: nnv12-opt %t/equal.mlir --assign-layouts --fuse-elementwise --select-routines="target=x86-64-v4 parts=none" | FileCheck %s --check-prefix=EQUAL
@@ -24,6 +25,10 @@
 // CHECK-NEXT: nn.reshape %{{[0-9]+}} :
 // CHECK-NEXT: nn.reshape %{{[0-9]+}} :
 // CHECK-NEXT: nn.matmul {{.*}}nn.layer = 4 : i64, nn.place = array<i64: {{[0-9]+, [0-9]+}}>, nn.routine = "matmul.{{.*}}", nn.storage = "{{raw|packed}}
+
+// The execute lane does all where there is no other.
+// ALONE-COUNT-2: nn.place = array<i64: 0, {{[0-9]+}}>
+// ALONE-NOT: nn.place = array<i64: 1
 
 // Without C weights are as in the model, for want of another layout too.
 // RAW-COUNT-2: nn.storage = "raw"

@@ -1,4 +1,5 @@
-//===- Statistics.h - Median, minimum and 95th percentile -------*- C++ -*-===//
+//===- Statistics.h - Median, minimum and percentiles ------------*- C++
+//-*-===//
 #ifndef NNV12_TOOLS_COMMON_STATISTICS_H
 #define NNV12_TOOLS_COMMON_STATISTICS_H
 
@@ -11,10 +12,10 @@
 
 namespace nnv12::tools {
 
-/// Of at least one sample. The percentile is the nearest rank: a value that
+/// Of at least one sample. Percentiles are the nearest rank: a value that
 /// occurred.
 struct Statistics {
-  double median, min, p95;
+  double median, min, p90, p95;
 
   explicit Statistics(std::vector<double> samples) {
     assert(!samples.empty() && "of nothing there are no statistics");
@@ -22,7 +23,11 @@ struct Statistics {
     size_t n = samples.size();
     median = n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
     min = samples[0];
-    p95 = samples[static_cast<size_t>(std::ceil(0.95 * double(n))) - 1];
+    auto percentile = [&](double part) {
+      return samples[static_cast<size_t>(std::ceil(part * double(n))) - 1];
+    };
+    p90 = percentile(0.90);
+    p95 = percentile(0.95);
   }
 };
 

@@ -37,11 +37,10 @@ struct CompileOptions {
   TuneOptions tuning;
   /// What storage reads, instead of what the costs say; 0: as they say.
   double storageMBps = 0;
-  Mode mode = Mode::Cold;
-  Parts parts = Parts::KCP;
+  /// Its threads are those of a session that is not told otherwise; 0: one a
+  /// CPU.
+  PlanOptions plan;
   Emit emit = Emit::Bundle;
-  unsigned threads =
-      0; ///< of a session that is not told otherwise; 0: one a CPU
   std::string signingKey;   ///< file, empty for none
   bool checkBounds = false; ///< kernels compare each access with its operand
   bool checkTiles = false; ///< run each kernel's tiles, and see what they write

@@ -27,7 +27,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines.h"
 #include "tools/nnv12c/CodeRevision.h"
-#include "tools/nnv12c/CostSource.h"
+#include "tools/nnv12c/HostPlans.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -115,12 +115,40 @@ static LogicalResult simplify(ModuleOp module) {
   return pm.run(module);
 }
 
+namespace {
+/// How a program of one target is planned.
+struct Planning {
+  const codegen::Target &target;
+  Costs costs;
+  PlanOptions how;
+  std::string report = {}; ///< lines for people: why so
+};
+
+/// A program on its way.
+struct Lowered {
+  Lowered(MLIRContext &context, const codegen::Target &target, bool checkBounds)
+      : builder(context, target), module(builder.module),
+        kernels(builder, checkBounds) {}
+
+  codegen::KernelBuilder builder;
+  OwningOpRef<ModuleOp> module; ///< of the kernels
+  KernelTable kernels;
+  artifact::Program program;
+  std::vector<Operation *> layers;
+};
+} // namespace
+
+/// "" where the model has no name.
+static std::string nameOf(ModuleOp module) {
+  auto name = module->getAttrOfType<StringAttr>("nn.model");
+  return name ? name.str() : "";
+}
+
 /// The plan for one target. The layers of @main get their attributes anew; the
 /// program is at the end of `module`.
 static FailureOr<plan::ProgramOp> planFor(ModuleOp module,
                                           const CompileOptions &options,
-                                          const codegen::Target &target,
-                                          const Costs &costs) {
+                                          const Planning &planning) {
   Stage stage(options, "plan");
   // Programs of other targets have been emitted; their layers had other
   // routines.
@@ -128,13 +156,15 @@ static FailureOr<plan::ProgramOp> planFor(ModuleOp module,
        llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
     program.erase();
   PlanPipelineOptions plan;
-  plan.target = target.name;
-  plan.threads = options.threads;
-  plan.mode = options.mode;
-  plan.parts = options.parts;
-  plan.allowPredicted = costs.mayLack;
+  plan.target = planning.target.name;
+  plan.threads = planning.how.threads;
+  if (planning.how.lanes)
+    plan.lanes = *planning.how.lanes;
+  plan.mode = planning.how.mode;
+  plan.parts = planning.how.parts;
+  plan.allowPredicted = planning.costs.mayLack;
   PassManager pm(module->getName());
-  buildPlanPipeline(pm, plan, costs.profile);
+  buildPlanPipeline(pm, plan, planning.costs.profile);
   if (failed(pm.run(module)))
     return failure();
   return *module.getOps<plan::ProgramOp>().begin();
@@ -221,10 +251,16 @@ private:
   LogicalResult printRoutineCosts();
   LogicalResult writeTuning();
   LogicalResult writeModel();
-  /// What a text is asked for is that of the first target: `isLast` says that
-  /// it has been printed.
-  LogicalResult addProgram(const codegen::Target &target,
-                           BundleBuilder &builder, bool &isLast);
+  FailureOr<Planning> planningOf(const codegen::Target &target);
+  FailureOr<std::string> writeHostBundle(const Planning &planning,
+                                         const std::string &file);
+  LogicalResult lower(plan::ProgramOp planned, uint32_t weightsSegment,
+                      WeightTable &weights, Lowered &lowered);
+  LogicalResult addProgram(const codegen::Target &target, Lowered &lowered,
+                           BundleBuilder &builder);
+  /// The text of kernels that `emit` asks for.
+  LogicalResult printProgram(const codegen::Target &target,
+                             const Lowered &lowered);
 
   const CompileOptions &options;
   MLIRContext &context;
@@ -233,7 +269,6 @@ private:
   std::vector<codegen::Target> targets;
   OwningOpRef<ModuleOp> module;
   func::FuncOp main;
-  std::string summary;
 };
 } // namespace
 
@@ -287,8 +322,7 @@ LogicalResult Compilation::printRoutineCosts() {
   if (failed(costs))
     return failure();
   return writeText(options, context, [&](llvm::raw_ostream &os) {
-    printRoutines(selectRoutines(main, *costs->profile, target, options.threads,
-                                 options.mode, options.parts),
+    printRoutines(selectRoutines(main, *costs->profile, target, options.plan),
                   *costs->profile, os);
     return success();
   });
@@ -302,77 +336,130 @@ LogicalResult Compilation::writeTuning() {
   return writeTuningBundle(main, programs, options.output, options.signingKey);
 }
 
-LogicalResult Compilation::addProgram(const codegen::Target &target,
-                                      BundleBuilder &builder, bool &isLast) {
+FailureOr<Planning> Compilation::planningOf(const codegen::Target &target) {
   auto costs = costsOf(target);
   if (failed(costs))
     return failure();
-  auto planned = planFor(*module, options, target, *costs);
+  Planning planning{target, std::move(*costs), options.plan};
+  // What is asked for is not compared with what is not.
+  if (!isTuned(options, target, profile.get()) || options.storageMBps > 0 ||
+      options.plan.parts != Parts::KCP || options.checkBounds)
+    return planning;
+  Stage stage(options, "race");
+  auto choice =
+      chooseHostPlan(planning.costs, target, options.plan, options.tuning,
+                     [&](const HostPlan &plan, const std::string &file) {
+                       PlanOptions how = options.plan;
+                       how.lanes = plan.lanes;
+                       return writeHostBundle({target, plan.costs, how}, file);
+                     });
+  if (failed(choice))
+    return failure();
+  planning.costs = std::move(choice->plan.costs);
+  planning.how.lanes = choice->plan.lanes;
+  planning.report = std::move(choice->report);
+  return planning;
+}
+
+FailureOr<std::string> Compilation::writeHostBundle(const Planning &planning,
+                                                    const std::string &file) {
+  BundleBuilder builder(nameOf(*module));
+  builder.bundle.threads = options.plan.threads;
+  if (failed(builder.describeTensors(main)))
+    return failure();
+  auto planned = planFor(*module, options, planning);
   if (failed(planned))
     return failure();
-  if (options.emit == Emit::Plan) {
-    isLast = true;
-    return printModel();
-  }
-  codegen::KernelBuilder kernelBuilder(context, target);
-  OwningOpRef<ModuleOp> owned(kernelBuilder.module);
-  KernelTable kernels(kernelBuilder, options.checkBounds);
-  const uint32_t weightsSegment = targets.size(); // after the code
-  artifact::Program program;
-  program.revision = codeRevision();
-  std::vector<Operation *> layers;
+  Lowered lowered(context, planning.target, options.checkBounds);
+  if (failed(lower(*planned, /*weightsSegment=*/1, builder.weights, lowered)) ||
+      failed(addProgram(planning.target, lowered, builder)))
+    return failure();
+  // A full disk is no fault of the model.
+  std::string fault;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    fault = diagnostic.str();
+    return success();
+  });
+  if (failed(builder.write(context, file, /*signingKey=*/"")))
+    return fault;
+  return std::string();
+}
+
+LogicalResult Compilation::lower(plan::ProgramOp planned,
+                                 uint32_t weightsSegment, WeightTable &weights,
+                                 Lowered &lowered) {
+  lowered.program.revision = codeRevision();
   {
     Stage stage(options, "kernels");
-    if (failed(planProgram(main, *planned, kernels, builder.weights,
-                           weightsSegment, program, layers)))
+    if (failed(planProgram(main, planned, lowered.kernels, weights,
+                           weightsSegment, lowered.program, lowered.layers)))
       return failure();
   }
-  {
-    Stage stage(options, "proof");
-    if (failed(provePlan(
-            {main, layers, kernels, builder.weights, weightsSegment}, program)))
-      return failure();
-  }
-  if (options.emit != Emit::Bundle) {
-    isLast = true;
-    return writeText(options, context, [&](llvm::raw_ostream &os) {
-      if (options.emit == Emit::Kernels) {
-        owned->print(os);
-        return success();
-      }
-      return codegen::printModule(*owned, target,
-                                  options.emit == Emit::LLVM
-                                      ? codegen::CodeText::LLVM
-                                      : codegen::CodeText::Assembly,
-                                  os);
-    });
-  }
-  auto blob = codeOf(*owned, options, target);
+  Stage stage(options, "proof");
+  return provePlan(
+      {main, lowered.layers, lowered.kernels, weights, weightsSegment},
+      lowered.program);
+}
+
+LogicalResult Compilation::addProgram(const codegen::Target &target,
+                                      Lowered &lowered,
+                                      BundleBuilder &builder) {
+  auto blob = codeOf(*lowered.module, options, target);
   if (failed(blob))
     return failure();
   if (options.checkTiles) {
     Stage stage(options, "check tiles");
-    if (failed(checkTiles(main.getLoc(), kernels, *blob, target)))
+    if (failed(checkTiles(main.getLoc(), lowered.kernels, *blob, target)))
       return failure();
   }
-  builder.addProgram(target, std::move(program), kernels, std::move(*blob));
-  llvm::raw_string_ostream os(summary);
-  printSummary(main, *planned, *costs->profile, builder.weights.size(), os);
+  builder.addProgram(target, std::move(lowered.program), lowered.kernels,
+                     std::move(*blob));
   return success();
 }
 
+LogicalResult Compilation::printProgram(const codegen::Target &target,
+                                        const Lowered &lowered) {
+  return writeText(options, context, [&](llvm::raw_ostream &os) {
+    if (options.emit == Emit::Kernels) {
+      lowered.module.get()->print(os);
+      return success();
+    }
+    return codegen::printModule(lowered.module.get(), target,
+                                options.emit == Emit::LLVM
+                                    ? codegen::CodeText::LLVM
+                                    : codegen::CodeText::Assembly,
+                                os);
+  });
+}
+
 LogicalResult Compilation::writeModel() {
-  auto name = (*module)->getAttrOfType<StringAttr>("nn.model");
-  BundleBuilder builder(name ? name.str() : "");
-  builder.bundle.threads = options.threads;
+  BundleBuilder builder(nameOf(*module));
+  builder.bundle.threads = options.plan.threads;
   if (failed(builder.describeTensors(main)))
     return failure();
+  std::string summary;
+  llvm::raw_string_ostream os(summary);
   for (const codegen::Target &target : targets) {
-    bool isLast = false;
-    if (failed(addProgram(target, builder, isLast)))
+    auto planning = planningOf(target);
+    if (failed(planning))
       return failure();
-    if (isLast)
-      return success();
+    auto planned = planFor(*module, options, *planning);
+    if (failed(planned))
+      return failure();
+    // What a text is asked for is that of the first target.
+    if (options.emit == Emit::Plan)
+      return printModel();
+    Lowered lowered(context, target, options.checkBounds);
+    if (failed(lower(*planned, /*weightsSegment=*/targets.size(),
+                     builder.weights, lowered)))
+      return failure();
+    if (options.emit != Emit::Bundle)
+      return printProgram(target, lowered);
+    if (failed(addProgram(target, lowered, builder)))
+      return failure();
+    printSummary(main, *planned, *planning->costs.profile,
+                 builder.weights.size(), os);
+    os << planning->report;
   }
   Stage stage(options, "write");
   if (failed(builder.write(context, options.output, options.signingKey)))

@@ -3,7 +3,6 @@
 #include "tools/nnv12c/CostSource.h"
 
 #include "tools/nnv12c/StaleTimes.h"
-#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -40,6 +39,13 @@ nnv12::targetsOf(const CompileOptions &options,
            << "', expected '" << targets.front().architecture
            << "', that of --target";
   return targets;
+}
+
+bool nnv12::isTuned(const CompileOptions &options,
+                    const codegen::Target &target,
+                    const device::DeviceProfile *given) {
+  auto host = codegen::Target::byName("host");
+  return options.tuneHost && !given && host && host->name == target.name;
 }
 
 FailureOr<SharedProfile> nnv12::readProfileOption(const CompileOptions &options,
@@ -88,22 +94,18 @@ static FailureOr<Costs> storedCosts(const CompileOptions &options,
                                     func::FuncOp main) {
   if (given && given->architecture == target.architecture)
     return givenCosts(options, target, *given, main);
-  auto host = codegen::Target::byName("host");
-  if (options.tuneHost && !given && host && host->name == target.name) {
+  if (isTuned(options, target, given.get())) {
     auto tuned = tuneHost(main, target, options.tuning);
     if (failed(tuned))
       return failure();
     return Costs{std::make_shared<device::DeviceProfile>(std::move(*tuned)),
                  /*mayLack=*/true};
   }
-  auto builtin = std::make_shared<device::DeviceProfile>(
-      device::builtinProfile(target.architecture, target.name));
-  // Where nothing else is said, code is for this machine, and so is its number
-  // of CPUs.
-  if (options.targets.empty())
-    builtin->big.count =
-        std::max(1u, llvm::hardware_concurrency().compute_thread_count());
-  return Costs{builtin};
+  // Where nothing else is said, code is for this machine.
+  return Costs{std::make_shared<device::DeviceProfile>(
+      options.targets.empty()
+          ? hostBuiltin(target)
+          : device::builtinProfile(target.architecture, target.name))};
 }
 
 FailureOr<Costs> nnv12::resolveCosts(const CompileOptions &options,

@@ -29,6 +29,11 @@ struct Costs {
   std::shared_ptr<const device::DeviceProfile> profile;
   bool mayLack = false;
 };
+/// Whether costs of `target` are measured on this machine, see tuneHost().
+/// `given` is the profile of --profile, or null.
+bool isTuned(const CompileOptions &options, const codegen::Target &target,
+             const device::DeviceProfile *given);
+
 /// The costs that a plan of `main` for `target` is made with: those of
 /// --profile where they are for this architecture (`given`); else, on this
 /// machine's target and if the options say so, such as are measured now; else

@@ -7,11 +7,10 @@
 #include "compiler/emit/TuningBundle.h"
 #include "tools/nnv12c/CodeRevision.h"
 #include "tools/nnv12c/StaleTimes.h"
+#include "tools/nnv12c/Subprogram.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/Program.h"
+#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -20,56 +19,19 @@ static void warn(const llvm::Twine &message) {
   llvm::errs() << "nnv12c: warning: " << message << "\n";
 }
 
-static std::string tunerPath() {
-  static int here;
-  llvm::SmallString<256> path(llvm::sys::path::parent_path(
-      llvm::sys::fs::getMainExecutable(nullptr, &here)));
-  llvm::sys::path::append(path, "nnv12-tune");
-  return path.str().str();
-}
-
-/// The last line that the tuner said, which tells what went wrong.
-static std::string lastLine(const std::string &file) {
-  auto buffer = llvm::MemoryBuffer::getFile(file);
-  if (!buffer)
-    return "";
-  StringRef text = (*buffer)->getBuffer().rtrim();
-  return text.substr(text.rfind('\n') + 1).str();
-}
-
 /// Runs nnv12-tune on the bundle. "" or a line that says why there is no
 /// profile.
 static std::string runTuner(const TemporaryFolder &folder,
                             const std::string &bundle, const std::string &base,
                             const std::string &storage,
                             const std::string &profile) {
-  std::string tuner = tunerPath();
-  if (!llvm::sys::fs::can_execute(tuner))
-    return tuner + ": found no such program, which measures";
-  llvm::SmallVector<StringRef> arguments = {tuner, bundle, "-o", profile};
+  std::vector<std::string> arguments = {bundle, "-o", profile};
   if (!base.empty())
-    arguments.append({"--base", base});
+    arguments.insert(arguments.end(), {"--base", base});
   if (!storage.empty())
-    arguments.append({"--storage", storage});
-  // On a terminal the tuner shows its progress there.
-  bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
-  std::string log = folder.file("log");
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(),
-                                          StringRef(log)};
-  if (terminal)
-    redirects[2] = std::nullopt;
-  std::string error;
-  int status = llvm::sys::ExecuteAndWait(tuner, arguments, std::nullopt,
-                                         redirects, 0, 0, &error);
-  if (status == 0)
-    return "";
-  // A negative status is the system's, and `error` says what it was.
-  if (!terminal && status > 0)
-    error = lastLine(log);
-  if (error.empty())
-    error = "exit status " + std::to_string(status);
-  return StringRef(error).starts_with("nnv12-tune: ") ? error
-                                                      : "nnv12-tune: " + error;
+    arguments.insert(arguments.end(), {"--storage", storage});
+  return runSubprogram("nnv12-tune", arguments, folder.file("log"),
+                       /*showsProgress=*/true);
 }
 
 /// Measures `program` and returns a profile of this machine with its kernels,
@@ -108,14 +70,36 @@ measure(func::FuncOp main, const TuningProgram &program,
   return measured;
 }
 
+device::DeviceProfile nnv12::hostBuiltin(const codegen::Target &target) {
+  device::DeviceProfile profile =
+      device::builtinProfile(target.architecture, target.name);
+  profile.big.count =
+      std::max(1u, llvm::hardware_concurrency().compute_thread_count());
+  return profile;
+}
+
+/// Without looking whether it exists.
+static std::string cacheFolder(const TuneOptions &options) {
+  if (!options.useCache)
+    return "";
+  return options.cacheFolder.empty() ? device::defaultCacheFolder()
+                                     : options.cacheFolder;
+}
+
+std::string nnv12::usableCacheFolder(const TuneOptions &options) {
+  std::string folder = cacheFolder(options);
+  bool usable =
+      !folder.empty() && !llvm::sys::fs::create_directories(folder) &&
+      !llvm::sys::fs::access(folder, llvm::sys::fs::AccessMode::Write);
+  return usable ? folder : "";
+}
+
 FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
                                                  const codegen::Target &target,
                                                  const TuneOptions &options) {
-  std::string folder = options.cacheFolder.empty()
-                           ? device::defaultCacheFolder()
-                           : options.cacheFolder;
-  bool useCache = options.useCache && !folder.empty();
-  if (options.useCache && folder.empty())
+  std::string folder = cacheFolder(options);
+  bool useCache = !folder.empty();
+  if (options.useCache && !useCache)
     warn("found neither XDG_CACHE_HOME nor HOME: what is measured is forgotten "
          "(see --cache-dir)");
   device::ProfileCache cache(folder, device::hostIdentity(), target.name);
@@ -133,17 +117,13 @@ FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
     return known && known->kernels.count(kernel.key);
   });
   auto withoutMeasuring = [&] {
-    return known ? std::move(*known)
-                 : device::builtinProfile(target.architecture, target.name);
+    return known ? std::move(*known) : hostBuiltin(target);
   };
   if (missing.kernels.empty())
     return withoutMeasuring();
 
   // The cache is on a disk; temporary files often are in memory.
-  bool onDisk =
-      useCache && !llvm::sys::fs::create_directories(folder) &&
-      !llvm::sys::fs::access(folder, llvm::sys::fs::AccessMode::Write);
-  auto measured = measure(main, missing, known, onDisk ? folder : "");
+  auto measured = measure(main, missing, known, usableCacheFolder(options));
   if (failed(measured))
     return failure();
   if (!*measured)

@@ -16,6 +16,13 @@ struct TuneOptions {
   bool useCache = true;
 };
 
+/// The folder in which things are remembered, made if need be; "" where there
+/// is none or it cannot be written.
+std::string usableCacheFolder(const TuneOptions &options);
+
+/// Built-in costs with this machine's number of CPUs.
+device::DeviceProfile hostBuiltin(const codegen::Target &target);
+
 /// Costs of this machine for `main`, whose layers have their layouts: a profile
 /// with every candidate's kernels. Those that are not remembered from an
 /// earlier compile are measured: a tuning bundle of them is made, and

@@ -74,6 +74,12 @@ static cl::opt<Parts> parts(
                clEnumValN(Parts::KCP, "K+C+P",
                           "and prepare beside execution (default)")),
     cl::cat(category));
+static cl::opt<unsigned>
+    lanes("lanes",
+          cl::desc("Preparation lanes of a cold plan, at most (default: one "
+                   "for each little core of the device, or for each CPU that "
+                   "does not compute, at least one)"),
+          cl::value_desc("N"), cl::cat(category));
 static cl::opt<std::string>
     profile("profile",
             cl::desc("Device profile with the costs to plan with; its target "
@@ -211,8 +217,10 @@ int main(int argc, char **argv) {
     return fail("-o: found '" + options.output + "', expected a file" +
                 (isText ? " or -" : ""));
   }
-  options.mode = mode;
-  options.parts = parts;
+  options.plan.mode = mode;
+  options.plan.parts = parts;
+  if (lanes.getNumOccurrences())
+    options.plan.lanes = lanes;
   // The bounds of a profile's rates.
   if (storageMBps.getNumOccurrences() &&
       !(storageMBps >= 1e-6 && storageMBps < 1e9))
@@ -223,7 +231,7 @@ int main(int argc, char **argv) {
   options.profile = profile;
   options.summary = !quiet;
   options.signingKey = signingKey;
-  options.threads = threads;
+  options.plan.threads = threads;
   options.timing = timing;
   options.checkBounds = checkBounds;
   options.checkTiles = checkTiles;

@@ -13,8 +13,13 @@ using namespace nnv12;
 static std::mutex mutex;
 static TemporaryFolder *first = nullptr;
 
-TemporaryFolder::TemporaryFolder() {
-  error = llvm::sys::fs::createUniqueDirectory("nnv12c", path);
+TemporaryFolder::TemporaryFolder(const std::string &parent) {
+  llvm::SmallString<128> prefix(parent);
+  if (!parent.empty())
+    error = llvm::sys::fs::make_absolute(prefix);
+  llvm::sys::path::append(prefix, "nnv12c");
+  if (!error)
+    error = llvm::sys::fs::createUniqueDirectory(prefix, path);
   std::lock_guard lock(mutex);
   next = first;
   if (next)

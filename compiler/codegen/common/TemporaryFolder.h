@@ -9,11 +9,11 @@
 
 namespace nnv12 {
 
-/// A folder of its own below the system's for temporary files. It is gone with
-/// this.
+/// A folder of its own below `parent`, or below the system's for temporary
+/// files where that is "". It is gone with this.
 class TemporaryFolder {
 public:
-  TemporaryFolder();
+  explicit TemporaryFolder(const std::string &parent = "");
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;

@@ -216,7 +216,9 @@ TEST(Statistics, NearestRank) {
   Statistics s({5, 1, 4, 2, 3});
   EXPECT_EQ(s.median, 3);
   EXPECT_EQ(s.min, 1);
+  EXPECT_EQ(s.p90, 5);
   EXPECT_EQ(s.p95, 5);
+  EXPECT_EQ(Statistics({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}).p90, 9);
   EXPECT_EQ(Statistics({1, 2}).median, 1.5);
 }
 

@@ -104,6 +104,10 @@ TEST(SearchDevice, lanesByCores) {
   EXPECT_EQ(searchDevice(p, 4).preparationLanes,
             std::vector<search::Core>(1, search::Core::Big));
   EXPECT_EQ(searchDevice(p, 0).executeThreads, 1u);
+  EXPECT_EQ(searchDevice(p, 4, 0).preparationLanes.size(), 0u);
+  EXPECT_EQ(searchDevice(p, 4, 2).preparationLanes.size(), 2u);
+  EXPECT_EQ(searchDevice(p, 4, 1000).preparationLanes.size(), 63u)
+      << "what a bundle can have";
 }
 
 /// A device whose true coefficients are known, "measured" with noise.

@@ -109,7 +109,7 @@ static std::pair<double, double> firstTouch(const CostTable &costs,
 TEST_F(CostTableTest, FreshMemoryCostsWhoeverIsAlone) {
   profile.big.memoryGBps = 0; // caches are another matter
   CostTable costs(profile, target, 1);
-  search::Device device = costs.device(true);
+  search::Device device = costs.device({});
   auto touch = [&] { return firstTouch(costs, layers[0], device); };
   device.cpus = 2;
   auto [withLane, withoutLane] = touch();
@@ -135,7 +135,7 @@ TEST_F(CostTableTest, NewMemoryIsInNoCache) {
   EXPECT_EQ(layers[0].uncachedBytes, layers[0].freshSmallBytes + mapBytes);
   EXPECT_EQ(layers[2].uncachedBytes, 0);
   CostTable costs(profile, target, 1);
-  search::Device device = costs.device(true);
+  search::Device device = costs.device({});
   device.cpus = 2;
   EXPECT_DOUBLE_EQ(firstTouch(costs, layers[0], device).first,
                    layers[0].uncachedBytes / (profile.big.memoryGBps * 1e6));
@@ -297,7 +297,7 @@ TEST_F(CostTableTest, ChoicesAreReadBackAsWritten) {
     for (Parts parts : {Parts::None, Parts::K, Parts::KC, Parts::KCP}) {
       clearAnnotations(main);
       Selection selection =
-          selectRoutines(main, profile, target, 2, mode, parts);
+          selectRoutines(main, profile, target, {2, std::nullopt, mode, parts});
       annotate(selection);
       auto chosen = chosenCandidates(main);
       ASSERT_TRUE(succeeded(chosen));
