@@ -124,7 +124,8 @@ static constexpr double headBytes =
 double startUs(const DeviceProfile &profile, size_t layers, double weightBytes,
                unsigned threads) {
   assert(weightBytes >= 0 && "a model has no weights or some");
-  double session = profile.startUsPerLayer * double(layers) +
+  double session = profile.sessionUs +
+                   profile.startUsPerLayer * double(layers) +
                    profile.laneStartUs * (std::max(1u, threads) - 1);
   if (weightBytes < headBytes && profile.tinyStartUs > 0)
     return profile.tinyStartUs + session;

@@ -55,12 +55,17 @@ struct DeviceProfile {
   std::string architecture; ///< "x86-64" or "aarch64"
   std::string target;       ///< as `--target` takes it
   bool measured = false;    ///< false: written from data sheets or papers
+  /// Fields, as docs/device-profiles.md names them, that are a guess though
+  /// others were measured.
+  std::vector<std::string> assumed;
   CoreKind big;
   CoreKind little; ///< count 0: there are none
 
   /// From opening a bundle until its first operation may start: header,
   /// metadata and code read and checked, memory and threads made.
   double startUs = 0;
+  /// Checking a bundle and making a session, where startUs is without.
+  double sessionUs = 0;
   /// The same for a bundle so small that it is read at once, see startUs(). 0:
   /// the same.
   double tinyStartUs = 0;
@@ -86,6 +91,10 @@ struct DeviceProfile {
   // runtime asks for, huge ones where the system has them, and in small ones.
   double firstTouchUsPerMB = 250;
   double firstTouchSmallUsPerMB = 250;
+  /// Megabytes that prepared weights may take beside the file's before each
+  /// must gain much, and those from which on each must gain very much, see
+  /// search::Options::memoryLimit.
+  double preparedMB = 1, mostPreparedMB = 4;
   // Codecs: decompressed MB a second on a big and on a little core. 1: the
   // device cannot.
   double zstdStartUs =

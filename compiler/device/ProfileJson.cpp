@@ -211,6 +211,17 @@ void readKernels(const Json &section, DeviceProfile &profile,
   }
 }
 
+void readAssumed(const Json &value, DeviceProfile &p, Fields &fields) {
+  constexpr const char *expected = "an array of names of fields";
+  if (!value.is_array())
+    return fields.fail("assumed", value, expected);
+  for (const Json &name : value) {
+    if (!name.is_string())
+      return fields.fail("assumed", name, expected);
+    p.assumed.push_back(*name.get_ptr<const Json::string_t *>());
+  }
+}
+
 void readArrival(const Json &value, DeviceProfile &p, Fields &fields) {
   constexpr const char *expected =
       "pairs of megabytes and microseconds, both ascending from 0";
@@ -238,6 +249,8 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   top.boolean("measured", p.measured);
   if (p.measured || json.contains("identity"))
     top.text("identity", p.identity);
+  if (const Json *assumed = top.find("assumed", false))
+    readAssumed(*assumed, p, top);
   top.optionalText("revision", p.revision);
   top.optionalText("tune", p.tune);
   if (!error.empty())
@@ -277,6 +290,7 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     if (const Json *arrival = fields.find("arrival", false))
       readArrival(*arrival, p, fields);
     fields.number("startUs", p.startUs, Fields::NotNegative, false);
+    fields.number("sessionUs", p.sessionUs, Fields::NotNegative, false);
     fields.number("tinyStartUs", p.tinyStartUs, Fields::NotNegative, false);
     fields.number("startUsPerLayer", p.startUsPerLayer, Fields::NotNegative,
                   false);
@@ -294,6 +308,9 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     p.firstTouchSmallUsPerMB = p.firstTouchUsPerMB;
     fields.number("firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB,
                   Fields::NotNegative, false);
+    fields.number("preparedMB", p.preparedMB, Fields::NotNegative, false);
+    fields.number("mostPreparedMB", p.mostPreparedMB, Fields::NotNegative,
+                  false);
   }
   if (const Json *codecs = top.section("codecs")) {
     Fields fields(*codecs, "codecs.", error);
@@ -389,12 +406,15 @@ std::string printProfile(const DeviceProfile &p) {
                {"architecture", p.architecture},
                {"target", p.target},
                {"measured", p.measured}};
+  if (!p.assumed.empty())
+    json["assumed"] = p.assumed;
   json["cores"]["big"] = coreJson(p.big);
   if (p.little.count)
     json["cores"]["little"] = coreJson(p.little);
   json["storage"] = {{"readMBps", p.readMBps},
                      {"readLatencyUs", p.readLatencyUs},
                      {"startUs", p.startUs},
+                     {"sessionUs", p.sessionUs},
                      {"tinyStartUs", p.tinyStartUs},
                      {"startUsPerLayer", p.startUsPerLayer},
                      {"startUsPerMB", p.startUsPerMB},
@@ -408,7 +428,9 @@ std::string printProfile(const DeviceProfile &p) {
     json["storage"]["arrival"] = std::move(points);
   }
   json["memory"] = {{"firstTouchUsPerMB", p.firstTouchUsPerMB},
-                    {"firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB}};
+                    {"firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB},
+                    {"preparedMB", p.preparedMB},
+                    {"mostPreparedMB", p.mostPreparedMB}};
   json["codecs"] = {{"zstdStartUs", p.zstdStartUs},
                     {"zstdMBps", p.zstdMBps},
                     {"zstdLittleMBps", p.zstdLittleMBps},

@@ -16,7 +16,8 @@ static constexpr double earlyWeight = 1e-2;
 static constexpr double mostWorse = 0.01;
 
 LocalSearch::LocalSearch(const Problem &problem, const Options &options)
-    : problem(problem), options(options), simulator(problem.device) {}
+    : problem(problem), options(options), slow(slowness(problem.device)),
+      simulator(problem.device) {}
 
 double LocalSearch::score(const Assignment &a, double cutoff) {
   double ties =
@@ -29,8 +30,8 @@ double LocalSearch::score(const Assignment &a, double cutoff) {
   double finish = simulator.run(jobs, problem.layers.size(), cutoff - ties);
   // Where all wait for the last bytes, plans that leave nothing else for then
   // come first.
-  if (isSlow(problem.device))
-    ties += earlyWeight * simulator.endsOfExecutes() /
+  if (slow > 0)
+    ties += slow * earlyWeight * simulator.endsOfExecutes() /
             double(problem.layers.size());
   return ties + finish;
 }

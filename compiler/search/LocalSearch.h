@@ -50,6 +50,7 @@ private:
 
   const Problem &problem;
   const Options options;
+  const double slow; ///< slowness() of the device
   Simulator simulator;
   std::vector<std::vector<Job>> jobs; ///< memory for score()
   struct Start {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace nnv12::search {
 
@@ -24,8 +25,8 @@ static constexpr double dearerBy = 5;
 /// So many of these searches may take as many steps as the first.
 static constexpr uint64_t shorterBy = 16;
 
-/// Where storage is slow, decoding may take memory, and is worth any gain that
-/// is more than a rounding.
+/// Where storage is slow decoding is worth any gain that is more than a
+/// rounding.
 static constexpr double worthDecodingSlow = 0.99;
 
 /// Without a pipeline: the execute lane prepares everything, then executes.
@@ -144,9 +145,9 @@ static Plan planDecodingOrNot(const Problem &problem, const Options &options) {
   Plan decoding = planWithLanesOrNot(problem, options);
   decoding.steps += best.steps;
   best.steps = decoding.steps;
-  double worth = isSlow(problem.device)
-                     ? std::max(worthDecodingSlow, options.worthDecoding)
-                     : options.worthDecoding;
+  double most = std::max(worthDecodingSlow, options.worthDecoding),
+         worth = options.worthDecoding +
+                 (most - options.worthDecoding) * slowness(problem.device);
   return cost(problem, decoding, options) < cost(problem, best, options) * worth
              ? decoding
              : best;
@@ -174,10 +175,16 @@ Plan plan(const Problem &problem, const Options &options) {
     double limit = i < dearerTimes ? options.memoryLimit : options.memoryMost;
     if (preparedMemory(problem, best.choice) <= limit)
       break;
-    if (i >= dearerTimes && isSlow(problem.device) &&
-        decoderStart(problem, best.choice) > 0)
+    // Where storage is slow what is decoded may take memory.
+    double rises = 1;
+    if (i >= dearerTimes && decoderStart(problem, best.choice) > 0)
+      rises = std::clamp((mostTimes - dearerTimes) *
+                                 (1 - slowness(problem.device)) -
+                             (i - dearerTimes),
+                         0.0, 1.0);
+    if (rises == 0)
       break;
-    dearer.memoryWeight *= dearerBy;
+    dearer.memoryWeight *= std::pow(dearerBy, rises);
     Plan next = planDecodingOrNot(problem, dearer);
     next.steps += best.steps;
     next.bound = std::min(best.bound, next.finish);

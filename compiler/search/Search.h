@@ -29,8 +29,7 @@ struct Options {
   bool decoding = true;
   /// What a plan that decodes has left of the time of one that does not, at
   /// most: it takes cores and memory from others, and is the first to be late
-  /// where they are busy. Where storage is slow (less than 600 MB/s) a little
-  /// gain will do.
+  /// where they are busy. The slower storage is, the less it must gain.
   double worthDecoding = 0.9;
   /// P: preparation lanes. Off: the execute lane first prepares all layers,
   /// then executes them.
@@ -51,8 +50,8 @@ struct Options {
   double memoryWeight = 2e-9;
   /// Bytes that prepared weights may take beside the file's unless they gain
   /// much, 0.25 ms a megabyte, see preparedMemory(), and those that they may
-  /// take unless they gain 6 ms a megabyte, or are decoded where storage gives
-  /// less than 600 MB/s: what a process has of its own fits in 8 MB beside
+  /// take unless they gain 6 ms a megabyte, or less where they are decoded and
+  /// storage is slow: what a process has of its own fits in 8 MB beside
   /// bundle and arena then. Not where kernels are not chosen (selectKernels).
   double memoryLimit = 1e6, memoryMost = 4e6;
   /// Simulated events that the local search may take, of which it takes 50,000

@@ -60,8 +60,11 @@ Job executeJob(const Layer &layer, uint32_t index, const Candidate &candidate,
 double preparationTime(const Device &device, const Candidate &candidate,
                        Core core);
 
-/// Whether storage is what a plan waits for: it gives less than 600 MB/s.
-bool isSlow(const Device &device);
+/// How far storage is what a plan waits for, from 0, that of a laptop or a new
+/// phone (1200 MB/s and more), to 1, that of a card or an old one (300 and
+/// less); between evenly with the logarithm, so that a step in storage speed is
+/// none in what plans are judged by.
+double slowness(const Device &device);
 
 /// Whether a candidate's weights are compressed.
 bool isDecoded(const Candidate &candidate);
@@ -135,6 +138,7 @@ private:
   void setRates();
 
   const Device &device;
+  const double slow; ///< slowness(device)
   uint64_t stepCount = 0;
   double finish = 0; ///< of the executes so far
   double endSum = 0;

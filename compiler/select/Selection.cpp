@@ -32,6 +32,8 @@ Selection nnv12::selectRoutines(func::FuncOp main,
   CostTable costs(profile, target, selection.threads);
   std::vector<ExecutedLayer> layers = executedLayers(main);
   search::Options options = searchOptions(plan);
+  options.memoryLimit = profile.preparedMB * 1e6;
+  options.memoryMost = profile.mostPreparedMB * 1e6;
   search::Problem problem;
   problem.device = costs.device(plan);
   for (ExecutedLayer &layer : layers) {

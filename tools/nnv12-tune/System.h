@@ -92,9 +92,10 @@ FirstTouch measureFirstTouch();
 /// One thread that reads memory which is not in the cache.
 double measureMemoryGBps(unsigned repeat);
 /// Decompressed MB/s of weights as nnv12c stores them: zstd over byte planes,
-/// and over numbers that repeat. 0 without libzstd.
+/// and over numbers that repeat; and what loading the library takes, its pages
+/// in memory. 0 without libzstd.
 struct ZstdSpeed {
-  double MBps = 0, repeatsMBps = 0;
+  double startUs = 0, MBps = 0, repeatsMBps = 0;
 };
 ZstdSpeed measureZstd(unsigned repeat);
 

@@ -235,6 +235,8 @@ static void measureSystem(Storage &storage, const Cores &cores,
     profile.firstTouchSmallUsPerMB = touch.smallUsPerMB;
     // Without libzstd compressed weights cannot be used.
     ZstdSpeed zstd = measureZstd(repeat);
+    if (zstd.startUs > 0)
+      profile.zstdStartUs = zstd.startUs;
     profile.zstdMBps = profile.zstdLittleMBps = std::max(zstd.MBps, 1.0);
     profile.zstdRepeatsMBps = profile.zstdRepeatsLittleMBps =
         std::max(zstd.repeatsMBps, 1.0);
@@ -382,15 +384,15 @@ int main(int argc, char **argv) {
       "  core      %.1f GFLOP/s, %.1f GB/s, thread scaling %.2f\n"
       "  storage   %.0f MB/s, latency %.0f us, map %.0f us/MB\n"
       "  memory    first touch %.0f us/MB, in small pages %.0f\n"
-      "  zstd      %.0f MB/s, of repeated numbers %.0f\n"
+      "  zstd      %.0f MB/s, of repeated numbers %.0f, start %.0f us\n"
       "  together  execute %.2f, prepare %.2f\n"
       "  first run %.2f of a later one\n",
       profile.kernels.size(), 100 * fit.errorAfter, profile.big.gflops,
       profile.big.memoryGBps, profile.threadScaling, profile.readMBps,
       profile.readLatencyUs, profile.mapUsPerMB, profile.firstTouchUsPerMB,
       profile.firstTouchSmallUsPerMB, profile.zstdMBps, profile.zstdRepeatsMBps,
-      profile.executeInterference, profile.prepareInterference,
-      profile.firstRun);
+      profile.zstdStartUs, profile.executeInterference,
+      profile.prepareInterference, profile.firstRun);
   finishOutput();
   return 0;
 }

@@ -31,10 +31,14 @@ const std::vector<Target> &targets() {
   static const std::vector<Target> table = {
       {"x86-64-v4", "x86-64", "x86_64-unknown-linux-gnu", "x86-64-v4", "", "",
        v4Features(), /*vectorLanes=*/16, /*vectorRegisters=*/32,
-       /*multiplyByElement=*/false, /*hasMasks=*/true},
+       /*multiplyByElement=*/false, /*hasMasks=*/true,
+       // Ice Lake: 48 and 1280 KiB; Skylake-SP and Zen 4: 32 and 1024.
+       48 * 1024, 1280 * 1024},
       {"x86-64-v3", "x86-64", "x86_64-unknown-linux-gnu", "x86-64-v3", "", "",
        v3Features, /*vectorLanes=*/8, /*vectorRegisters=*/16,
-       /*multiplyByElement=*/false, /*hasMasks=*/true},
+       /*multiplyByElement=*/false, /*hasMasks=*/true,
+       // Zen 1 to 3; Haswell to Skylake have 256 KiB, Alder Lake 1280.
+       32 * 1024, 512 * 1024},
       {"aarch64",
        "aarch64",
        "aarch64-unknown-linux-gnu",
@@ -45,7 +49,11 @@ const std::vector<Target> &targets() {
        /*vectorLanes=*/4,
        /*vectorRegisters=*/32,
        /*multiplyByElement=*/true,
-       /*hasMasks=*/false},
+       /*hasMasks=*/false,
+       // Cortex-A76 with the larger of its usual caches; Cortex-A55 has 32 and
+       // 128, Neoverse N1 64 and 1024.
+       64 * 1024,
+       512 * 1024},
   };
   return table;
 }

@@ -26,6 +26,9 @@ struct Target {
   bool multiplyByElement;
   /// Masked loads and stores are cheap.
   bool hasMasks;
+  /// Of a core, as data sheets of usual cores say: what loops are cut to, and
+  /// no promise. Those of a phone are a fraction of a server's.
+  int64_t firstLevelCache, secondLevelCache; ///< bytes
 
   /// Takes LLVM's name of a processor to schedule instructions for; false,
   /// changing nothing, where LLVM knows no such one.

@@ -88,6 +88,12 @@ TEST(System, FiguresAreNumbersAboveZero) {
   EXPECT_GT(storage.startUs, 0);
   EXPECT_GT(storage.tinyStartUs, 0);
   EXPECT_GT(storage.startUsPerLayer, 0);
+  EXPECT_GT(storage.sessionUs, 0);
+  // What was not measured is said to be so.
+  EXPECT_EQ(
+      storage.assumed,
+      (std::vector<std::string>{"storage.sessionUs", "storage.startUsPerLayer",
+                                "memory.preparedMB", "memory.mostPreparedMB"}));
   EXPECT_GE(storage.startUsPerMB, 0);
   ASSERT_FALSE(storage.arrival.empty());
   EXPECT_NEAR(storage.arrival.back().megabytes, 4.0, 0.1); // less the head
@@ -102,5 +108,6 @@ TEST(System, FiguresAreNumbersAboveZero) {
   EXPECT_GT(measureMemoryGBps(1), 0);
   ZstdSpeed zstd = measureZstd(1);
   EXPECT_GE(zstd.MBps, 0);
+  EXPECT_EQ(zstd.startUs > 0, zstd.MBps > 0);
   EXPECT_GE(zstd.repeatsMBps, 0);
 }

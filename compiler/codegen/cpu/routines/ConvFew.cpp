@@ -248,9 +248,10 @@ KernelInfo Emitter::emit(StringRef symbol, unsigned operandCount) {
       double(w.batch * w.outHeight * w.outWidth * inBlocks * w.outChannels) *
       double(rows[0].taps * cols[0].taps + 2);
   int64_t rowBytes = inBlocks * copyWidth * rowSpan.inputStep * block * 4;
-  int64_t rowBlocks =
-      std::max<int64_t>(int64_t(std::min(work / 8000, 16.0)) / w.batch,
-                        copies ? rowSpan.outputs * rowBytes / (512 * 1024) : 0);
+  int64_t rowBlocks = std::max<int64_t>(
+      int64_t(std::min(work / 8000, 16.0)) / w.batch,
+      copies ? rowSpan.outputs * rowBytes / (k.target.secondLevelCache * 2 / 5)
+             : 0);
   rowBlocks = std::clamp<int64_t>(rowBlocks, 1, rowSpan.outputs);
   int64_t rowBlock = divideCeil(rowSpan.outputs, rowBlocks);
   rowBlocks = divideCeil(rowSpan.outputs, rowBlock);

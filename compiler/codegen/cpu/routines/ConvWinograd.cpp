@@ -131,8 +131,10 @@ private:
 /// panel group do not fit the first level; V comes once for each panel group if
 /// it does not fit the second level, and even there a small one is better.
 double Emitter::cost(const PanelTile &tile, int64_t windows) const {
-  constexpr double cacheBytes = 640 * 1024, perByte = 0.1;
-  constexpr double nearCacheBytes = 24 * 1024, perNearByte = 0.01;
+  constexpr double perByte = 0.1, perNearByte = 0.01;
+  // The rest is for what passes through.
+  const double cacheBytes = 0.5 * double(k.target.secondLevelCache),
+               nearCacheBytes = 0.5 * double(k.target.firstLevelCache);
   auto tileTime = [&](int64_t count, int64_t panels) {
     // One load for each multiply-add leaves no room for inputs that miss the
     // first-level cache.

@@ -382,7 +382,8 @@ KernelInfo MatMulPacking::emit(KernelBuilder &k, Operation *layer,
     s.batch.clear();
     s.lhsBatch.clear();
   }
-  constexpr int64_t fewRows = 16, packedBytes = 1 << 20;
+  constexpr int64_t fewRows = 16;
+  const int64_t packedBytes = k.target.secondLevelCache * 4 / 5;
   bool packs = s.transposeRhs || s.m > fewRows;
   PanelGrid grid = gridOf(s);
   grid.batches = llvm::product_of(s.batch);

@@ -26,7 +26,7 @@ llvm::ArrayRef<PanelTuning> codegen::panelTunings() {
     t[2].summary = "four panels of outputs and few positions in registers";
     t[3].suffix = "fine";
     t[3].summary = "more and smaller tiles, for small caches and stealing";
-    t[3].cacheBytes = 160 * 1024, t[3].tiles = 32, t[3].tileMultiplyAdds = 40e3;
+    t[3].cachePart = 0.125, t[3].tiles = 32, t[3].tileMultiplyAdds = 40e3;
     return t;
   }();
   return all;
@@ -84,11 +84,12 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   int64_t rowGroups = divideCeil(rows, tile.rows);
   int64_t panelGroups = divideCeil(panels, tile.panels);
   // Row blocks whose input stays in the cache.
+  auto cacheBytes =
+      static_cast<int64_t>(tuning.cachePart * double(target.secondLevelCache));
   int64_t groupBytes = std::max<int64_t>(1, costs.inputRowBytes * tile.rows);
   int64_t blockGroups =
-      cutsRows
-          ? std::clamp<int64_t>(tuning.cacheBytes / groupBytes, 1, rowGroups)
-          : rowGroups;
+      cutsRows ? std::clamp<int64_t>(cacheBytes / groupBytes, 1, rowGroups)
+               : rowGroups;
   rowBlocks = divideCeil(rowGroups, blockGroups);
   panelChunks = 1;
   int64_t wanted = std::clamp<int64_t>(
@@ -111,7 +112,7 @@ void PanelGrid::plan(const Target &target, const Costs &costs,
   panelChunk = divideCeil(panelGroups, panelChunks) * tile.panels;
   panelChunks = divideCeil(panels, panelChunk);
   assert(panelChunk % tile.panels == 0 && "chunks are whole groups");
-  if (cutsRows && costs.weightBytes <= 2 * tuning.cacheBytes) {
+  if (cutsRows && costs.weightBytes <= 2 * cacheBytes) {
     balanceRows(rowBlocks, divideCeil(costs.kernelRows, tile.rows));
     return;
   }

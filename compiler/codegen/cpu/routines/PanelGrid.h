@@ -32,9 +32,8 @@ struct PanelTuning {
   llvm::StringRef summary = "";
   int64_t panels =
       0; ///< output panels of a micro-kernel; 0: as plan() thinks best
-  /// Bytes of input that a row block keeps in the cache: about half of a usual
-  /// second-level cache.
-  int64_t cacheBytes = 640 * 1024;
+  /// Part of the second-level cache that a row block's input may take.
+  double cachePart = 0.5;
   int64_t tiles =
       8; ///< runtime tiles at least, where the layer is worth so many
   double tileMultiplyAdds =

@@ -20,6 +20,10 @@ static DeviceProfile sample() {
   p.zstdStartUs = 250;
   p.tinyStartUs = 200;
   p.startUsPerLayer = 2.5;
+  p.sessionUs = 120;
+  p.preparedMB = 0.5;
+  p.mostPreparedMB = 16;
+  p.assumed = {"storage.sessionUs", "memory.preparedMB"};
   p.startUsPerMB = 150;
   p.laneStartUs = 40;
   p.firstRun = 1.25;
@@ -54,6 +58,10 @@ TEST(Profile, roundTrip) {
   EXPECT_EQ(p->zstdStartUs, 250);
   EXPECT_EQ(p->tinyStartUs, 200);
   EXPECT_EQ(p->startUsPerLayer, 2.5);
+  EXPECT_EQ(p->sessionUs, 120);
+  EXPECT_EQ(p->preparedMB, 0.5);
+  EXPECT_EQ(p->mostPreparedMB, 16);
+  EXPECT_EQ(p->assumed, sample().assumed);
   EXPECT_EQ(p->firstRun, 1.25);
   EXPECT_EQ(p->startUsPerMB, 150);
   EXPECT_EQ(p->laneStartUs, 40);
@@ -79,6 +87,8 @@ TEST(Profile, startDependsOnLayersWeightsAndThreads) {
   EXPECT_DOUBLE_EQ(startUs(p, 10, 1000, 1), 500 + 20 + 0.1);
   p.tinyStartUs = 300;
   EXPECT_DOUBLE_EQ(startUs(p, 10, 1000, 1), 320);
+  p.sessionUs = 150;
+  EXPECT_DOUBLE_EQ(startUs(p, 10, 1000, 1), 470);
 }
 
 TEST(Profile, unknownFieldsAreIgnored) {

@@ -132,7 +132,7 @@ TEST(Plan, decodingMustWinSomething) {
   p.device.decoderStart = 0.1;
   EXPECT_EQ(plan(p).choice, Choice{0});
   EXPECT_EQ(plan(p, forFinish()).choice, Choice{1});
-  p.device.readBandwidth = 5e5;
+  p.device.readBandwidth = 3e5;
   EXPECT_EQ(plan(p).choice, Choice{1}) << "slow storage";
   p.device.readBandwidth = 1e6;
   p.layers[0].candidates[1].bytes = 8.5e6;
@@ -401,8 +401,53 @@ TEST(Plan, memoryLimitHoldsForSmallGains) {
   p.layers[1].candidates[0].decode = {0.01, 0.01};
   p.device.decoderStart = 0.1;
   EXPECT_EQ(plan(p, options).choice, (Choice{1, 1}));
-  p.device.readBandwidth = 5e5;
+  p.device.readBandwidth = 3e5;
   EXPECT_EQ(plan(p, options).choice, (Choice{1, 0}));
+}
+
+TEST(Plan, slownessHasNoSteps) {
+  Device device;
+  double last = 1;
+  for (double rate = 1e5; rate < 1e7; rate *= 1.01) {
+    device.readBandwidth = rate;
+    double slow = slowness(device);
+    EXPECT_LE(slow, last);
+    EXPECT_GT(slow, last - 0.01);
+    last = slow;
+  }
+  device.readBandwidth = 3e5;
+  EXPECT_EQ(slowness(device), 1);
+  device.readBandwidth = 6e5;
+  EXPECT_NEAR(slowness(device), 0.5, 1e-12);
+  EXPECT_EQ(last, 0);
+}
+
+TEST(Plan, decodingForSlowStorageIsWorthLess) {
+  // The rate at which a plan begins to decode depends on what that gains: no
+  // rate changes all plans.
+  auto decodesUpTo = [](double gain) {
+    Candidate plain, packed;
+    plain.execute = packed.execute = 10;
+    plain.memory = packed.memory = 0;
+    packed.decode = {0.05, 0.05};
+    plain.transform = {gain, gain};
+    Problem p;
+    p.layers.resize(1);
+    p.layers[0].candidates = {plain, packed};
+    p.device.decoderStart = 0.05;
+    double rate = 2e5;
+    for (; rate < 2e6; rate *= 1.02) {
+      p.device.readBandwidth = rate;
+      if (plan(p).choice[0] == 0)
+        break;
+    }
+    return rate;
+  };
+  double little = decodesUpTo(0.3), more = decodesUpTo(0.6);
+  EXPECT_GT(little, 3e5);
+  EXPECT_GT(more, little * 1.2);
+  EXPECT_LT(more, 12e5);
+  EXPECT_GT(decodesUpTo(3), 19e5);
 }
 
 TEST(Candidates, dominated) {
