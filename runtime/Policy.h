@@ -16,18 +16,15 @@ namespace nnv12::runtime {
 /// and reads ahead of a lane.
 constexpr uint64_t hugePageSize = uint64_t(2) << 20;
 
-/// Memory that fills less than this of a huge page is in small ones. A larger
-/// arena has its first huge page before the bundle is opened
-/// (nnv12_bundle::makeEarlyMemory).
-constexpr uint64_t leastInHugePage = hugePageSize / 4;
+/// Memory that fills less than this of its last huge page has the rest in
+/// small ones, whose first use takes as long then. An arena of more has its
+/// first huge page before the bundle is opened (nnv12_bundle::makeEarlyMemory).
+constexpr uint64_t leastInHugePage = hugePageSize / 8;
 
 /// How much of memory of so many bytes is in huge pages, the last of which may
-/// be larger than what it holds: the only one is had if that costs less than
-/// small ones, another if little of it is wasted.
+/// be larger than what it holds.
 constexpr uint64_t inHugePages(uint64_t size) {
-  uint64_t least =
-      size < hugePageSize ? leastInHugePage : hugePageSize - hugePageSize / 4;
-  return (size + hugePageSize - least) & ~(hugePageSize - 1);
+  return (size + hugePageSize - leastInHugePage) & ~(hugePageSize - 1);
 }
 
 /// Fewer bytes of weights are not worth a call to take them out of memory once

@@ -70,60 +70,55 @@ bool nnv12_session::create(nnv12_bundle &source,
   laneOptions.steal = steals;
   if (!allocateMemory(threads + size.preparing, fault))
     return false;
-  workers.create(threads, scratch.data(), scratchStride, size.preparing,
-                 events);
+  workers.create(threads, scratch, scratchStride, size.preparing, events);
   // Threads begin first of all: reading takes longest.
   bool hasPlan = artifact::numLanes(program) != 0;
   planDone = !hasPlan;
-  return (!hasPlan ||
-          lanes.create(*bundle, laneOptions, {arena.data(), prepared.data()},
-                       scratch.data(), scratchStride, events, trace, fault)) &&
+  return (!hasPlan || lanes.create(*bundle, laneOptions, memory, scratch,
+                                   scratchStride, events, trace, fault)) &&
          team.start(program, size, options.pin_threads != 0, workers, lanes,
                     events, firstTouch, trace, fault) &&
          resolve(fault);
 }
 
-/// Huge pages for large memory: each first use of a small page costs about a
-/// microsecond.
-static bool allocateLarge(Pages &pages, const bundle::Memory *memory) {
-  uint64_t size = memory ? memory->size() : 0;
-  uint64_t huge = inHugePages(size);
-  uint64_t alignment = huge ? hugePageSize : 4096;
-  if (memory && memory->alignment() > alignment)
-    alignment = memory->alignment();
-  if (!pages.allocate(size > huge ? size : huge, alignment))
-    return false;
-  if (huge)
-    pages.adviseHuge(huge);
-  return true;
-}
-
 bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
   const bundle::Program *program = bundle->chosenProgram();
+  const bundle::Memory *arena = artifact::memoryOf(program,
+                                                   bundle::MemoryKind_Arena),
+                       *prepared = artifact::memoryOf(
+                           program, bundle::MemoryKind_Prepared);
+  uint64_t arenaSize = arena ? arena->size() : 0,
+           preparedSize = prepared ? prepared->size() : 0;
+  // One behind the other, so that they share huge pages: each first use of a
+  // small page takes one or two microseconds, that of a huge one a hundred.
+  static constexpr uint64_t page = 4096;
+  auto after = [](uint64_t end, const bundle::Memory *memory) {
+    uint64_t alignment = page;
+    if (memory && memory->alignment() > page)
+      alignment = memory->alignment();
+    return (end + alignment - 1) & ~(alignment - 1);
+  };
+  uint64_t preparedAt = after(arenaSize, prepared),
+           scratchAt = after(preparedAt + preparedSize, nullptr);
   // Pages of its own for each thread's scratch, so that no cache line and no
   // page is shared.
-  scratchStride = (bundle->scratchSize() + 4095) & ~uint64_t(4095);
-  const bundle::Memory *arenaMemory =
-      artifact::memoryOf(program, bundle::MemoryKind_Arena);
-  const bundle::Memory *preparedMemory =
-      artifact::memoryOf(program, bundle::MemoryKind_Prepared);
-  uint64_t arenaSize = arenaMemory ? arenaMemory->size() : 0;
-  if (!allocateLarge(arena, arenaMemory) ||
-      !allocateLarge(prepared, preparedMemory) ||
-      !scratch.allocate(scratchStride * threads, 4096))
+  scratchStride = after(bundle->scratchSize(), nullptr);
+  uint64_t size = scratchAt + scratchStride * threads, huge = inHugePages(size);
+  if (!pages.allocate(std::max(size, huge),
+                      std::max(huge ? hugePageSize : page, after(1, arena))))
     return fault.set(Fault::OutOfMemory,
                      "arena: no memory for %" PRIu64 " bytes, %" PRIu64
                      " of prepared weights and %zu of scratch",
-                     arenaSize, preparedMemory ? preparedMemory->size() : 0,
-                     scratchStride * threads);
-  uint64_t supplied =
-      arenaSize >= leastInHugePage && bundle->giveEarlyMemory(arena)
-          ? hugePageSize
-          : 0;
+                     arenaSize, preparedSize, scratchStride * threads);
+  if (huge)
+    pages.adviseHuge(huge);
+  memory = {pages.data(), pages.data() + preparedAt};
+  scratch = pages.data() + scratchAt;
+  uint64_t supplied = huge && bundle->giveEarlyMemory(pages) ? hugePageSize : 0;
   if (!firstTouch.create(1 + bundle->outputs().size()))
     return fault.set(Fault::OutOfMemory, "no memory for the plan");
   if (arenaSize > supplied)
-    firstTouch.add(arena.data() + supplied, arenaSize - supplied,
+    firstTouch.add(memory.arena + supplied, arenaSize - supplied,
                    /*ours=*/true);
   return true;
 }
@@ -143,7 +138,7 @@ nnv12_session::Step nnv12_session::resolve(const bundle::Operation *operation,
       *patch++ = {place, operand->index(),
                   operand->space() == bundle::Space_Output, operand->offset()};
     else
-      *place = addressOf(*bundle, operand, {arena.data(), prepared.data()});
+      *place = addressOf(*bundle, operand, memory);
     ++place;
   }
   return step;

@@ -60,9 +60,9 @@ private:
   bool takeSwitches();
 
   nnv12_bundle *bundle = nullptr;
-  nnv12::runtime::Pages arena;
-  nnv12::runtime::Pages prepared;
-  nnv12::runtime::Pages scratch;
+  nnv12::runtime::Pages pages; ///< all that follows
+  nnv12::runtime::Memory memory = {};
+  uint8_t *scratch = nullptr; ///< of each thread, one after another
   size_t scratchStride = 0;
   nnv12::runtime::Array<void *> operandTable;
   nnv12::runtime::Array<Step> steps;

@@ -5,6 +5,14 @@
 
 namespace nnv12::runtime {
 
+#ifdef NNV12_TEST_HOOKS
+/// Tests delay threads here; see test/unit/runtime/TeamTest.cpp.
+void (*beforeTiles)() = nullptr;
+#define BEFORE_TILES() (beforeTiles ? beforeTiles() : (void)0)
+#else
+#define BEFORE_TILES() (void)0
+#endif
+
 static constexpr uint32_t joinedMask = 0xff;
 static constexpr uint32_t openBit = 1u << 8;
 static constexpr uint32_t leaderSleepsBit = 1u << 9;
@@ -61,6 +69,7 @@ void Workers::takePieces(uint32_t index) {
       if (begin >= range.end)
         break;
       uint64_t end = begin + piece < range.end ? begin + piece : range.end;
+      BEFORE_TILES();
       kernel(operands, static_cast<int64_t>(begin), static_cast<int64_t>(end),
              mine);
     }

@@ -130,7 +130,7 @@ unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
 unsigned KernelTable::transform(Operation *layer, const Routine &routine) {
   auto [index, isNew] =
       find(transformText(layer, routine),
-           ("transform." + routine.weightForm(layer)->name), 2, 1);
+           transformName(routine.weightForm(layer)->name), 2, 1);
   if (!isNew)
     return index;
   kernels_[index].info = CpuRoutine::of(routine).emitTransform(
@@ -147,7 +147,7 @@ unsigned KernelTable::widen(RankedTensorType packed,
                             plan::Narrowing narrowing) {
   StringRef name = plan::stringifyNarrowing(narrowing);
   auto [index, isNew] =
-      find(widenText(packed, narrowing), ("transform." + name).str(), 2, 1);
+      find(widenText(packed, narrowing), transformName(name), 2, 1);
   if (!isNew)
     return index;
   kernels_[index].info =

@@ -52,7 +52,7 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
       if (auto form = routine->weightForm(op))
         add({TuningKernel::Stage::Transform,
              transformKey(op, *routine, target.name),
-             "transform." + form->name,
+             transformName(form->name),
              layer,
              op,
              routine,
@@ -67,9 +67,8 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
       if (auto narrow = worthNarrowing(v))
         add({TuningKernel::Stage::Widen,
              widenKey(type, plan::stringifyNarrowing(*narrow), target.name),
-             "transform." + plan::stringifyNarrowing(*narrow).str(), layer,
-             nullptr, nullptr, type, codegen::widenWork(type, *narrow),
-             narrow});
+             transformName(plan::stringifyNarrowing(*narrow)), layer, nullptr,
+             nullptr, type, codegen::widenWork(type, *narrow), narrow});
       if (nn::layoutTag(type).empty())
         continue;
       PackLayer pack(type);

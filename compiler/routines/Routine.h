@@ -31,6 +31,12 @@ struct WeightForm {
   int64_t bytes; ///< of the transformed weights
 };
 
+/// The name of kernels that make weights of this form, or widen those of a
+/// narrow one: in bundles, costs and profiles.
+inline std::string transformName(llvm::StringRef form) {
+  return ("transform." + form).str();
+}
+
 /// What a kernel does, for a prediction of its time.
 struct Work {
   /// That it really executes (Winograd: after its saving).

@@ -142,7 +142,7 @@ CostTable::Time CostTable::oneCore(device::KernelFeatures kernel) {
 
 CostTable::Time CostTable::transformTime(Operation *layer,
                                          const Routine &routine) {
-  return oneCore(features("transform." + formName(layer, routine),
+  return oneCore(features(transformName(formName(layer, routine)),
                           routine.transformWork(layer),
                           transformKey(layer, routine, target.name), 1));
 }
@@ -163,7 +163,7 @@ CostTable::Time CostTable::pack(RankedTensorType packed) {
 CostTable::Time CostTable::widen(RankedTensorType packed,
                                  plan::Narrowing narrowing) {
   StringRef bits = plan::stringifyNarrowing(narrowing);
-  return oneCore(features("transform." + bits.str(),
+  return oneCore(features(transformName(bits),
                           codegen::widenWork(packed, narrowing),
                           widenKey(packed, bits, target.name), 1));
 }

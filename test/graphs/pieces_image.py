@@ -70,11 +70,15 @@ def window(graph, value, sizes, strides=(1, 1, 1, 2, 2, 3), dilate=True):
     stride = [draw.pick(strides)] * nd
     if draw.chance(0.1):
         stride = [draw.pick(strides) for _ in range(nd)]
-    dilation = (
-        [draw.pick([2, 2, 3])] * nd
-        if dilate and draw.chance(0.12)
-        else [1] * nd
-    )
+    dilation = [1] * nd
+    if dilate and draw.chance(0.12):
+        dilation = [draw.pick([2, 2, 3])] * nd
+        # Taps that meet the map at one place alone, or not at all.
+        if draw.chance(0.4):
+            dilation = [
+                max(1, n // draw.pick([1, 1, 2, 3]) + draw.between(-1, 1))
+                for n in spatial(value)
+            ]
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation)]
     style = draw.weighted(
         [(6, "same"), (2, "none"), (2, "uneven"), (1, "wide")]

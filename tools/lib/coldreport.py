@@ -108,6 +108,32 @@ def progress(row):
     return text + ("  " + ", ".join(parts) if parts else "")
 
 
+class _Ratios:
+    """Of all models, for the limits."""
+
+    def __init__(self):
+        self.rows = {}
+
+    def add(self, what, model, over, under):
+        """The ratio, if there are both."""
+        if not over or not under:
+            return None
+        self.rows.setdefault(what, []).append((over / under, model))
+        return over / under
+
+    def limits(self, limits, what, text, mean=None, worst=None):
+        found = self.rows.get(what, [])
+        if found and mean:
+            limits.add(
+                f"{text}, geometric mean",
+                geometric_mean(r for r, _ in found),
+                mean,
+            )
+        if found and worst:
+            ratio, model = max(found)
+            limits.add(f"{text}, worst", ratio, worst, f"{ratio:.2f} ({model})")
+
+
 def _memory(turns, more):
     """Peak memory and what is allowed, of the cold run where that is nearest:
     bundle, arena, 8 MB and `more`, a function of the bundle's note."""
@@ -122,7 +148,7 @@ def _memory(turns, more):
 
 
 def _floor(rows, threads, limits):
-    cells, ratios, process, peak, bare = [], [], [], [], []
+    cells, ratios, process, peak, bare = [], _Ratios(), [], [], []
     right, predicted = 0, 0
     for row in rows:
         turns = row["turns"]
@@ -134,12 +160,13 @@ def _floor(rows, threads, limits):
         if not cold or not warm:
             continue
         least = max(_median(floor) or 0, _median(warm))
-        ratio = _median(cold) / least
-        ratios.append(ratio)
+        ratio = ratios.add("floor", row["model"], _median(cold), least)
         added = _median(
             [s["process"] - s["in-process"] for s in turns["samples"]["cold"]]
         )
-        process.append(added)
+        # Of others it is a small part.
+        if _median(cold) < 5:
+            process.append(added)
         # Each sitting has a bundle of its own.
         used, allowed = _memory(
             turns, lambda note: note["prepared"] + note["buffers"]
@@ -167,14 +194,15 @@ def _floor(rows, threads, limits):
     if not cells:
         return ""
     who = f"{threads} thr."
-    limits.add(
-        f"cold / max(floor, warm), geometric mean, {who}",
-        geometric_mean(ratios),
-        1.25,
+    ratios.limits(
+        limits, "floor", f"cold / max(floor, warm), {who}", 1.12, 1.6
     )
-    limits.add(
-        f"whole process adds, ms, largest median, {who}", max(process), 3
-    )
+    if process:
+        limits.add(
+            f"whole process adds, ms, models below 5 ms, largest median, {who}",
+            max(process),
+            1.2,
+        )
     limits.add(
         "peak memory / (bundle + arena + prepared + inputs and outputs + 8 MB),"
         f" largest, {who}",
@@ -214,32 +242,6 @@ def _p90(samples):
         if len(samples) > 1
         else None
     )
-
-
-class _Ratios:
-    """Of all models, for the limits."""
-
-    def __init__(self):
-        self.rows = {}
-
-    def add(self, what, model, over, under):
-        """The ratio, if there are both."""
-        if not over or not under:
-            return None
-        self.rows.setdefault(what, []).append((over / under, model))
-        return over / under
-
-    def limits(self, limits, what, text, mean=None, worst=None):
-        found = self.rows.get(what, [])
-        if found and mean:
-            limits.add(
-                f"{text}, geometric mean",
-                geometric_mean(r for r, _ in found),
-                mean,
-            )
-        if found and worst:
-            ratio, model = max(found)
-            limits.add(f"{text}, worst", ratio, worst, f"{ratio:.2f} ({model})")
 
 
 def _peers(rows, threads, limits):

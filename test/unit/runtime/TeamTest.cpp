@@ -4,6 +4,7 @@
 #include "runtime/include/nnv12.hpp"
 #include "test/unit/runtime/CpuSet.h"
 #include "test/unit/sample/PlannedSample.h"
+#include "tools/common/Statistics.h"
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +22,8 @@ using namespace nnv12::test;
 namespace nnv12::runtime {
 /// Called before and after a thread takes a piece.
 extern void (*beforePiece)();
+/// Called before a thread computes tiles that it has taken.
+extern void (*beforeTiles)();
 } // namespace nnv12::runtime
 
 namespace {
@@ -74,7 +77,10 @@ protected:
     places.clear();
     calls = 0;
   }
-  void TearDown() override { runtime::beforePiece = nullptr; }
+  void TearDown() override {
+    runtime::beforePiece = nullptr;
+    runtime::beforeTiles = nullptr;
+  }
 
   void make(size_t tiles, unsigned lanes, unsigned rounds) {
     sample = std::make_unique<PlannedSample>(tiles, lanes, rounds);
@@ -102,6 +108,36 @@ protected:
     options.threads = threads;
     options.mode = NNV12_MODE_COLD;
     return options;
+  }
+
+  /// The 95th percentile of first runs, milliseconds, in each of which another
+  /// thread than the caller is blocked once for so long, anywhere.
+  double percentile(uint32_t threads, useconds_t blocked) {
+    constexpr int rounds = 60;
+    blockedFor = blocked;
+    std::vector<double> times;
+    Bundle bundle(path);
+    for (int round = 0; round < rounds; ++round) {
+      calls = 0;
+      blockedCall = round % 30;
+      Session session(bundle, cold(threads));
+      auto start = Clock::now();
+      EXPECT_TRUE(runs(session));
+      times.push_back(millisecondsSince(start));
+    }
+    return tools::Statistics(times).p95;
+  }
+  /// How much longer blocked runs take, at the least of some attempts: what
+  /// waits for the blocked thread does so in all of them.
+  double costOfBlocking(uint32_t threads, useconds_t blocked, double limit) {
+    double least = 1e9;
+    for (int attempt = 0; attempt < 8 && least > limit; ++attempt) {
+      double without = percentile(threads, 0),
+             with = percentile(threads, blocked);
+      least = std::min(least, with - without);
+    }
+    printf("p95 of first runs on %u threads: %.2f ms more\n", threads, least);
+    return least;
   }
 
   TemporaryFolder folder;
@@ -197,6 +233,20 @@ TEST_F(TeamTest, BlockedThreadsAreOvertaken) {
     EXPECT_TRUE(runs(session));
   }
   EXPECT_GT(overtaken, 5) << "otherwise this shows nothing";
+}
+
+/// What reads or prepares costs its patience and the piece, at most.
+TEST_F(TeamTest, WhoIsBlockedWhilePreparingCostsLittle) {
+  runtime::beforePiece = block;
+  for (uint32_t threads : {1u, 2u})
+    EXPECT_LE(costOfBlocking(threads, 10000, 2), 2) << threads;
+}
+
+/// Tiles that work in place cannot be computed by another thread as well: those
+/// that were taken are waited for, and nothing more.
+TEST_F(TeamTest, WhoIsBlockedWhileComputingCostsThatTime) {
+  runtime::beforeTiles = block;
+  EXPECT_LE(costOfBlocking(2, 10000, 12), 12);
 }
 
 } // namespace
