@@ -87,11 +87,11 @@ def _cold(turns, name="cold", stage="in-process"):
     return [s[stage] for s in turns["samples"].get(name, [])]
 
 
-def _warm(turns):
+def _warm(turns, name="cold"):
     """The warm time of each round."""
     return [
         statistics.median(s["warm"])
-        for s in turns["samples"].get("cold", [])
+        for s in turns["samples"].get(name, [])
         if "warm" in s
     ]
 
@@ -195,7 +195,7 @@ def _floor(rows, threads, limits):
         return ""
     who = f"{threads} thr."
     ratios.limits(
-        limits, "floor", f"cold / max(floor, warm), {who}", 1.12, 1.6
+        limits, "floor", f"cold / max(floor, warm), memory ready, {who}", 1.25
     )
     if process:
         limits.add(
@@ -260,6 +260,8 @@ def _peers(rows, threads, limits):
         best = min(peers, key=peers.get) if peers else None
         median, tuned = _median(cold), _median(_cold(turns, "tuned"))
         cpu = _median(_cold(turns, "untuned", "CPU time"))
+        floor = _median(turns["samples"].get("floor, untuned", []))
+        warm = _median(_warm(turns, "untuned"))
         ratios.add("lanes", model, median, _median(alone))
         ratios.add(
             "cpu",
@@ -275,6 +277,16 @@ def _peers(rows, threads, limits):
                 _cell(cold),
                 _ms(_p90(cold)),
                 _ms(cpu),
+                _ms(floor),
+                _ms(warm),
+                _ratio(
+                    ratios.add(
+                        "least",
+                        model,
+                        median,
+                        floor and warm and max(floor, warm),
+                    )
+                ),
                 _ms(tuned),
                 _ms(_median(_cold(turns, "untuned, backed"))),
                 _ms(_median(alone)),
@@ -292,6 +304,9 @@ def _peers(rows, threads, limits):
         f"cold, untuned / best of ORT's forms, {who}",
         0.36 if threads == 1 else 0.42,
         0.65,
+    )
+    ratios.limits(
+        limits, "least", f"cold, untuned / max(floor, warm), {who}", 1.12, 1.6
     )
     ratios.limits(limits, "tuned", f"cold, tuned / untuned, {who}", 0.97, 1.05)
     ratios.limits(
@@ -314,6 +329,9 @@ def _peers(rows, threads, limits):
             "ours, untuned",
             "p90",
             "CPU time",
+            "floor",
+            "warm",
+            "cold / max",
             "tuned",
             "untuned, memory ready",
             "untuned, no preparation threads",
