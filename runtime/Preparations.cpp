@@ -225,6 +225,8 @@ void Preparations::computePiece(Item &item, uint32_t piece,
       if (item.finished.load(std::memory_order_acquire) & bit)
         return;
       compute(item, begin, begin + readAtOnce, preparer);
+      // Slow is not lost: two that read the same pages hinder each other.
+      item.begun.store(now(), std::memory_order_relaxed);
     }
   finish(item, bit, compute(item, begin, end, preparer));
 }

@@ -112,7 +112,7 @@ private:
     bool repeats;       ///< whether its pieces may be computed twice
     std::atomic<uint32_t> next;     ///< the first piece that nobody has begun
     std::atomic<uint64_t> finished; ///< a bit a piece
-    std::atomic<uint64_t> begun;    ///< when the last one was that was
+    std::atomic<uint64_t> begun;    ///< when the last one was, or got on
     std::atomic<bool> done;
   };
   static constexpr uint64_t mostPieces = 64;
