@@ -109,8 +109,17 @@ public:
     return std::string();
   }
 
-  /// Runs what was added since the last time in turns with the best so far. ""
-  /// or a line that says why none runs.
+  /// Adds plans, and runs what has not run in turns with the best so far. Fails
+  /// with a diagnostic; "" or a line that says why there is nothing to compare.
+  FailureOr<std::string> compare(ArrayRef<HostPlan> plans) {
+    auto fault = add(plans);
+    return failed(fault) || !fault->empty() ? fault : run();
+  }
+
+  const Entry &fastest() const { return *entries[best]; }
+  ArrayRef<std::unique_ptr<Entry>> all() const { return entries; }
+
+private:
   std::string run() {
     llvm::SmallVector<Racer *> racers;
     for (size_t i = 0; i < entries.size(); ++i)
@@ -131,10 +140,6 @@ public:
     return "";
   }
 
-  const Entry &fastest() const { return *entries[best]; }
-  ArrayRef<std::unique_ptr<Entry>> all() const { return entries; }
-
-private:
   const TemporaryFolder &folder;
   WriteHostBundle write;
   std::vector<std::unique_ptr<Entry>> entries;
@@ -194,19 +199,11 @@ FailureOr<HostChoice> nnv12::chooseHostPlan(const Costs &measured,
   if (!error.empty())
     warn(error + "; plans are compared anew");
 
-  fault = race.add(ArrayRef(plans).drop_front());
+  fault = race.compare(ArrayRef(plans).drop_front());
+  if (succeeded(fault) && fault->empty() && !options.lanes)
+    fault = race.compare(plansByLanes(race.fastest().plan, options.threads));
   if (failed(fault))
     return failure();
-  if (fault->empty())
-    fault = race.run();
-  if (!fault->empty())
-    return give(*fault);
-  if (!options.lanes)
-    fault = race.add(plansByLanes(race.fastest().plan, options.threads));
-  if (failed(fault))
-    return failure();
-  if (fault->empty())
-    fault = race.run();
   if (!fault->empty())
     return give(*fault);
   const Entry &best = race.fastest();
