@@ -156,6 +156,9 @@ search::Device searchDevice(const DeviceProfile &profile, unsigned threads,
     device.arrival.push_back(
         {point.megabytes * 1e6,
          std::max(0.0, point.us - arrivalStartUs(profile)) * 1e-3});
+  // Unknown, but opening asks for that in any case, and reads ahead then.
+  if (device.arrival.empty())
+    device.arrival = {{earlyBytes, earlyBytes / device.readBandwidth}};
   device.arrivedBytes = headBytes;
   device.askedAhead = device::hugePageSize;
   device.laneStart = profile.laneStartUs * 1e-3;
