@@ -1,0 +1,135 @@
+//===- Format.h - How a recording lies in memory ----------------*- C++ -*-===//
+//
+// docs/recorder-format.md. A header, and a ring of records for each thread,
+// which that thread alone writes: the oldest records make room for new ones.
+// All of it may be read at any time, by other processes too: head says how many
+// records a thread has written, and what was overwritten while it was read is
+// known by it.
+//
+// All integers are little-endian.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_RECORDER_FORMAT_H
+#define NNV12_RUNTIME_RECORDER_FORMAT_H
+
+#include "artifact/Digest.h"
+#include "runtime/recorder/Clock.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace nnv12::runtime {
+
+/// The bytes 8e 'N' 'N' 'R' '\r' '\n' 1a '\n'.
+constexpr uint64_t recordingMagic = 0x0a1a0a0d524e4e8e;
+constexpr uint32_t recordingVersion = 1;
+
+/// What a record tells of. Numbers never change; readers pass over those that
+/// they do not know.
+enum class RecordKind : uint8_t {
+  Execute = 0,     ///< an operation; the first five are nnv12_stage
+  Read = 1,        ///< of a preparation, or a part of it
+  Decode = 2,      ///< the same
+  Transform = 3,   ///< the same
+  ThreadStart = 4, ///< from when it was asked for until it runs
+  Run = 5,         ///< a whole one; index: nnv12_status
+  Piece = 6,       ///< tiles of an operation, by one thread
+  Wait = 7,        ///< for weights that the operation `index` needs
+  Join = 8,        ///< for other threads' pieces of the operation `index`
+  Counter = 9,     ///< index: which; ticks: by how much it grew in the run
+  GpuSubmit = 10,  ///< commands handed to the device
+  GpuKernel = 11   ///< a kernel on the device
+};
+
+/// Two in a cache line.
+struct Record {
+  uint64_t start; ///< ticks
+  uint64_t ticks; ///< from then on
+  uint32_t index; ///< of the operation or preparation
+  uint32_t run;   ///< of the session, from 0
+  /// Kind Piece: where its tiles begin, and how many they are, in parts of the
+  /// operation's tiles, of which 65535 are all.
+  uint16_t first, count;
+  RecordKind kind;
+  uint8_t thread; ///< 0: the one that called run
+  uint8_t lane;   ///< in whose queue it stood
+  uint8_t flags;  ///< NNV12_RECORD_...
+};
+static_assert(sizeof(Record) == 32);
+
+constexpr unsigned wordsPerRecord = sizeof(Record) / sizeof(uint64_t);
+
+/// A record while it may be read and written at once.
+struct SharedRecord {
+  std::atomic<uint64_t> words[wordsPerRecord];
+};
+static_assert(sizeof(SharedRecord) == sizeof(Record));
+
+/// Of one thread.
+struct alignas(64) RingHeader {
+  std::atomic<uint64_t> head; ///< records written since the beginning
+  uint64_t offset;            ///< of its first record, from the header
+  uint64_t capacity;          ///< records, a power of two
+};
+static_assert(sizeof(RingHeader) == 64);
+
+/// Numbers of rings that records can name.
+constexpr uint32_t maxRings = 255;
+/// In one ring.
+constexpr uint64_t maxRecords = uint64_t(1) << 30;
+
+constexpr unsigned maxClockPairs = 64;
+
+/// Where the pair with that number is.
+constexpr unsigned placeOfPair(uint64_t number) {
+  return number == 0
+             ? 0
+             : 1 + static_cast<unsigned>((number - 1) % (maxClockPairs - 1));
+}
+
+struct SharedClockPair {
+  std::atomic<uint64_t> ticks, ns;
+};
+
+/// What does not change.
+struct RecordingFacts {
+  uint32_t version;
+  uint32_t headerSize; ///< with the rings'
+  uint64_t size;       ///< of all
+  uint32_t level;      ///< nnv12_level
+  uint32_t sampleEvery;
+  uint32_t numRings;
+  uint32_t recordSize;
+  uint32_t process;     ///< its number in its namespace
+  uint32_t clockSource; ///< Clock::Source
+  /// Of the bundle's metadata: which names, kernels and plan these are.
+  artifact::Digest bundle;
+};
+
+struct alignas(64) RecordingHeader {
+  /// Set last: before, this is no recording.
+  std::atomic<uint64_t> magic;
+  RecordingFacts facts;
+  /// From this run on records are in nanoseconds of CLOCK_MONOTONIC, since the
+  /// ticks have turned out not to keep time; no pairs are taken any more. ~0:
+  /// they do.
+  std::atomic<uint32_t> monotonicFrom;
+  /// 1: the session has ended.
+  std::atomic<uint32_t> closed;
+  /// That were begun, whether they were recorded or not.
+  std::atomic<uint64_t> runs;
+  /// How many were taken, of which the first and the last ones are there: pair
+  /// 0, then a ring of the others.
+  std::atomic<uint64_t> numPairs;
+  SharedClockPair pairs[maxClockPairs];
+  /// RingHeader rings[numRings] follow.
+};
+static_assert(offsetof(RecordingHeader, facts) == 8);
+static_assert(sizeof(RecordingHeader) == 1152);
+static_assert(std::atomic<uint64_t>::is_always_lock_free,
+              "recordings are shared by processes");
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_RECORDER_FORMAT_H

@@ -1,0 +1,151 @@
+//===- Recorder.cpp - What a session writes down of its runs --------------===//
+#include "runtime/recorder/Recorder.h"
+
+#include <cassert>
+#include <new>
+#include <unistd.h>
+
+namespace nnv12::runtime {
+
+using artifact::Fault;
+
+static size_t headerSize(uint32_t threads) {
+  return sizeof(RecordingHeader) + threads * sizeof(RingHeader);
+}
+
+size_t Recorder::sizeFor(uint32_t threads, uint32_t records) {
+  if (threads == 0 || threads > maxRings || records > maxRecords)
+    return 0;
+  uint64_t capacity = 2;
+  while (capacity < records)
+    capacity *= 2;
+  return headerSize(threads) + capacity * threads * sizeof(Record);
+}
+
+bool Recorder::create(const Options &options, uint32_t threads,
+                      const artifact::Digest &bundle, Fault &fault) {
+  assert(threads > 0 && threads <= maxRings);
+  if (options.level == RecordLevel::Off)
+    return true;
+  if (options.level > RecordLevel::Piece)
+    return fault.set(Fault::InvalidArgument,
+                     "recorder: level: found %u, expected at most %u",
+                     unsigned(options.level), unsigned(RecordLevel::Piece));
+  if (!options.memory ||
+      reinterpret_cast<uintptr_t>(options.memory) % alignof(RecordingHeader))
+    return fault.set(Fault::InvalidArgument,
+                     "recorder: memory: found address %p, expected a multiple "
+                     "of %zu",
+                     options.memory, alignof(RecordingHeader));
+  if (options.size < sizeFor(threads, 2))
+    return fault.set(Fault::InvalidArgument,
+                     "recorder: size: found %zu, expected %zu at least for %u "
+                     "threads",
+                     options.size, sizeFor(threads, 2), threads);
+  if (!rings.allocate(threads))
+    return fault.set(Fault::OutOfMemory, "no memory for the recorder");
+  uint64_t capacity = 2;
+  while (capacity < maxRecords &&
+         sizeFor(threads, uint32_t(capacity * 2)) <= options.size)
+    capacity *= 2;
+
+  auto *bytes = static_cast<uint8_t *>(options.memory);
+  header = new (bytes) RecordingHeader();
+  auto *ringHeaders = new (header + 1) RingHeader[threads]();
+  uint64_t offset = headerSize(threads);
+  for (uint32_t i = 0; i < threads; ++i) {
+    ringHeaders[i].offset = offset;
+    ringHeaders[i].capacity = capacity;
+    rings[i] =
+        RingWriter(ringHeaders[i],
+                   reinterpret_cast<SharedRecord *>(bytes + offset), capacity);
+    offset += capacity * sizeof(Record);
+  }
+  wanted = options.level;
+  sampleEvery = options.sampleEvery ? options.sampleEvery : 1;
+  clock.change(Clock::best());
+  header->facts.version = recordingVersion;
+  header->facts.headerSize = static_cast<uint32_t>(headerSize(threads));
+  header->facts.size = offset;
+  header->facts.level = static_cast<uint32_t>(wanted);
+  header->facts.sampleEvery = sampleEvery;
+  header->facts.numRings = threads;
+  header->facts.recordSize = sizeof(Record);
+  header->facts.process = static_cast<uint32_t>(getpid());
+  header->facts.clockSource = clock.source();
+  header->monotonicFrom.store(~0u, std::memory_order_relaxed);
+  header->facts.bundle = bundle;
+  takePair();
+  // What is prepared before the first run belongs to it.
+  levelNow.store(wanted, std::memory_order_relaxed);
+  header->magic.store(recordingMagic, std::memory_order_release);
+  return true;
+}
+
+Recorder::~Recorder() {
+  if (!header)
+    return;
+  takePair();
+  header->closed.store(1, std::memory_order_release);
+}
+
+void Recorder::beginRun() {
+  if (!header)
+    return;
+  uint64_t number = runs.load(std::memory_order_relaxed);
+  levelNow.store(number % sampleEvery ? RecordLevel::Off : wanted,
+                 std::memory_order_relaxed);
+  header->runs.store(number + 1, std::memory_order_relaxed);
+  start = clock.ticks();
+}
+
+void Recorder::endRun(uint32_t status) {
+  if (!header)
+    return;
+  if (records(RecordLevel::Run)) {
+    Record record = {};
+    record.start = start;
+    record.ticks = clock.ticks() - start;
+    record.index = status;
+    record.kind = RecordKind::Run;
+    write(record);
+  }
+  uint64_t number = runs.load(std::memory_order_relaxed) + 1;
+  // Often at first, so that ticks are soon known; then before they drift.
+  constexpr uint64_t runsPerPair = 1024;
+  if ((number & (number - 1)) == 0 || number % runsPerPair == 0)
+    takePair();
+  runs.store(number, std::memory_order_relaxed);
+}
+
+/// Also looks whether the clock still keeps time.
+void Recorder::takePair() {
+  if (clock.source() != header->facts.clockSource)
+    return;
+  ClockPair pair = clock.pair();
+  SharedClockPair &place = header->pairs[placeOfPair(numPairs)];
+  // As with records: who sees the new one knows which is no longer there.
+  place.ticks.store(pair.ticks, std::memory_order_release);
+  place.ns.store(pair.ns, std::memory_order_release);
+  header->numPairs.store(++numPairs, std::memory_order_release);
+
+  // Shorter stretches say nothing.
+  constexpr uint64_t leastNs = 10'000'000;
+  if (numPairs == 1) {
+    lastPairs[0] = lastPairs[1] = pair;
+    return;
+  }
+  if (pair.ns - lastPairs[1].ns < leastNs)
+    return;
+  if (lastPairs[1].ns != lastPairs[0].ns &&
+      !keepsTime(lastPairs[0], lastPairs[1], pair)) {
+    header->monotonicFrom.store(
+        static_cast<uint32_t>(runs.load(std::memory_order_relaxed) + 1),
+        std::memory_order_release);
+    clock.change(Clock::Monotonic);
+  }
+  lastPairs[0] = lastPairs[1];
+  lastPairs[1] = pair;
+}
+
+} // namespace nnv12::runtime

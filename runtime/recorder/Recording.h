@@ -1,0 +1,72 @@
+//===- Recording.h - Reading what a session writes down ---------*- C++ -*-===//
+//
+// From memory that a session of this process writes, that another process has
+// mapped, or from a file that was kept: nothing in it is trusted.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_RECORDER_RECORDING_H
+#define NNV12_RUNTIME_RECORDER_RECORDING_H
+
+#include "artifact/Fault.h"
+#include "runtime/Memory.h"
+#include "runtime/recorder/Ring.h"
+
+namespace nnv12::runtime {
+
+/// Ticks as nanoseconds: evenly between two pairs, and beyond the outer ones as
+/// between the nearest two.
+class Timeline {
+public:
+  /// `pairs` ascend in both.
+  Timeline(const ClockPair *pairs, size_t count) : pairs(pairs), count(count) {}
+
+  /// Whether there is anything to go by.
+  bool isKnown() const { return count >= 2; }
+  uint64_t ns(uint64_t ticks) const;
+
+private:
+  const ClockPair *pairs;
+  size_t count;
+};
+
+class Recording {
+public:
+  /// Borrows the memory, a multiple of 64, which may change meanwhile; must be
+  /// called before all others.
+  bool open(const void *memory, size_t size, artifact::Fault &fault);
+
+  /// What does not change.
+  uint32_t level() const { return wanted; }
+  uint32_t sampleEvery() const { return sampled; }
+  uint32_t process() const { return processNumber; }
+  uint32_t clockSource() const { return source; }
+  const artifact::Digest &bundle() const { return digest; }
+  size_t numRings() const { return rings.size(); }
+
+  uint64_t runs() const { return header->runs.load(std::memory_order_relaxed); }
+  bool isClosed() const {
+    return header->closed.load(std::memory_order_acquire) != 0;
+  }
+
+  /// The next records of a ring, at most `most`, with times in nanoseconds of
+  /// CLOCK_MONOTONIC; adds to `lost` how many were overwritten before. None
+  /// before it is known what a tick is, which is after the first run.
+  size_t read(uint32_t ring, Record *out, size_t most, uint64_t &lost);
+
+private:
+  struct Ring {
+    RingReader reader;
+    uint64_t cursor;
+  };
+
+  size_t takePairs(ClockPair *pairs) const;
+
+  const RecordingHeader *header = nullptr;
+  uint32_t wanted = 0, sampled = 1, processNumber = 0, source = 0;
+  artifact::Digest digest = {};
+  Array<Ring> rings;
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_RECORDER_RECORDING_H

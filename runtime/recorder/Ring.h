@@ -1,0 +1,85 @@
+//===- Ring.h - Records of one thread ---------------------------*- C++ -*-===//
+#ifndef NNV12_RUNTIME_RECORDER_RING_H
+#define NNV12_RUNTIME_RECORDER_RING_H
+
+#include "runtime/recorder/Format.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace nnv12::runtime {
+
+/// Where one thread writes, whoever reads meanwhile. Borrows the memory.
+class RingWriter {
+public:
+  RingWriter() = default;
+  /// `capacity` is a power of two.
+  RingWriter(RingHeader &header, SharedRecord *records, uint64_t capacity)
+      : header(&header), records(records), mask(capacity - 1) {}
+
+  void write(const Record &record) {
+    uint64_t words[wordsPerRecord];
+    memcpy(words, &record, sizeof words);
+    // Releases, so that who sees a word of this record also sees that the one
+    // before is complete, and so which record may be incomplete: see read().
+    SharedRecord &slot = records[next & mask];
+    for (unsigned i = 0; i < wordsPerRecord; ++i)
+      slot.words[i].store(words[i], std::memory_order_release);
+    header->head.store(++next, std::memory_order_release);
+  }
+
+private:
+  RingHeader *header = nullptr;
+  SharedRecord *records = nullptr;
+  uint64_t mask = 0;
+  uint64_t next = 0; ///< the head, which nobody else writes
+};
+
+/// Where others read, in this process or in one that maps the same memory. The
+/// numbers are the caller's: what a recording says of itself may have changed
+/// since it was checked.
+struct RingReader {
+  const RingHeader *header;
+  const SharedRecord *records;
+  uint64_t capacity; ///< a power of two
+
+  /// Copies records from number `cursor` on, at most `most`, and moves the
+  /// cursor behind them; adds to `lost` how many of them were overwritten
+  /// before they could be read. How many were copied: all of `records` before
+  /// that are whole.
+  size_t read(uint64_t &cursor, Record *out, size_t most,
+              uint64_t &lost) const {
+    uint64_t head = header->head.load(std::memory_order_acquire);
+    // A writer that is behind the cursor is another one.
+    if (cursor > head)
+      cursor = head;
+    uint64_t first = std::max(cursor, oldest(head));
+    size_t count = std::min<uint64_t>(head - first, most);
+    for (size_t i = 0; i < count; ++i) {
+      uint64_t words[wordsPerRecord];
+      const SharedRecord &slot = records[(first + i) & (capacity - 1)];
+      for (unsigned w = 0; w < wordsPerRecord; ++w)
+        words[w] = slot.words[w].load(std::memory_order_acquire);
+      memcpy(&out[i], words, sizeof words);
+    }
+    // The writer is at record `now` at least, if any of its words were seen.
+    uint64_t now = header->head.load(std::memory_order_relaxed),
+             whole = std::max(first, now < capacity ? 0 : now - capacity + 1);
+    size_t torn = std::min<uint64_t>(whole - first, count);
+    memmove(out, out + torn, (count - torn) * sizeof *out);
+    lost += first + torn - cursor;
+    cursor = first + count;
+    return count - torn;
+  }
+
+private:
+  /// Of the records in the ring while `head` were written: the next one may be
+  /// about to be overwritten.
+  uint64_t oldest(uint64_t head) const {
+    return head < capacity ? 0 : head - capacity + 1;
+  }
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_RECORDER_RING_H
