@@ -38,12 +38,14 @@ ClockPair Clock::pair() const {
 static constexpr double pairErrorNs = 200;
 
 bool keepsTime(ClockPair first, ClockPair second, ClockPair third) {
+  if (second.ns <= first.ns || third.ns <= second.ns)
+    return true;
+  if (second.ticks <= first.ticks || third.ticks <= second.ticks)
+    return false;
   double ticks = double(second.ticks - first.ticks),
          ns = double(second.ns - first.ns),
          nextTicks = double(third.ticks - second.ticks),
          nextNs = double(third.ns - second.ns);
-  if (ns <= 0 || nextNs <= 0 || ticks <= 0 || nextTicks <= 0)
-    return ns <= 0 || nextNs <= 0;
   double expected = nextTicks * ns / ticks, difference = expected - nextNs,
          // The first stretch's error is as much larger in the second as that
          // is longer.

@@ -1,6 +1,6 @@
 //===- Format.h - How a recording lies in memory ----------------*- C++ -*-===//
 //
-// docs/recorder-format.md. A header, and a ring of records for each thread,
+// A header, and a ring of records for each thread,
 // which that thread alone writes: the oldest records make room for new ones.
 // All of it may be read at any time, by other processes too: head says how many
 // records a thread has written, and what was overwritten while it was read is
@@ -24,6 +24,15 @@ namespace nnv12::runtime {
 /// The bytes 8e 'N' 'N' 'R' '\r' '\n' 1a '\n'.
 constexpr uint64_t recordingMagic = 0x0a1a0a0d524e4e8e;
 constexpr uint32_t recordingVersion = 1;
+
+/// How much is written down; each level all that those before it do. Numbers
+/// never change.
+enum class RecordLevel : uint32_t {
+  Off = 0,
+  Run = 1,       ///< each run
+  Operation = 2, ///< and each operation, preparation and wait for weights
+  Piece = 3      ///< and each thread's tiles of an operation
+};
 
 /// What a record tells of. Numbers never change; readers pass over those that
 /// they do not know.
@@ -54,7 +63,7 @@ struct Record {
   RecordKind kind;
   uint8_t thread; ///< 0: the one that called run
   uint8_t lane;   ///< in whose queue it stood
-  uint8_t flags;  ///< NNV12_RECORD_...
+  uint8_t flags;  ///< NNV12_TRACE_...
 };
 static_assert(sizeof(Record) == 32);
 
@@ -97,12 +106,12 @@ struct RecordingFacts {
   uint32_t version;
   uint32_t headerSize; ///< with the rings'
   uint64_t size;       ///< of all
-  uint32_t level;      ///< nnv12_level
+  RecordLevel level;
   uint32_t sampleEvery;
   uint32_t numRings;
   uint32_t recordSize;
-  uint32_t process;     ///< its number in its namespace
-  uint32_t clockSource; ///< Clock::Source
+  uint32_t process; ///< its number in its namespace
+  Clock::Source clockSource;
   /// Of the bundle's metadata: which names, kernels and plan these are.
   artifact::Digest bundle;
 };
@@ -117,7 +126,8 @@ struct alignas(64) RecordingHeader {
   std::atomic<uint32_t> monotonicFrom;
   /// 1: the session has ended.
   std::atomic<uint32_t> closed;
-  /// That were begun, whether they were recorded or not.
+  /// That have ended, whether they were recorded or not: the number of the one
+  /// that goes on, or comes next.
   std::atomic<uint64_t> runs;
   /// How many were taken, of which the first and the last ones are there: pair
   /// 0, then a ring of the others.

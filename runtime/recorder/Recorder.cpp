@@ -67,7 +67,7 @@ bool Recorder::create(const Options &options, uint32_t threads,
   header->facts.version = recordingVersion;
   header->facts.headerSize = static_cast<uint32_t>(headerSize(threads));
   header->facts.size = offset;
-  header->facts.level = static_cast<uint32_t>(wanted);
+  header->facts.level = wanted;
   header->facts.sampleEvery = sampleEvery;
   header->facts.numRings = threads;
   header->facts.recordSize = sizeof(Record);
@@ -92,10 +92,8 @@ Recorder::~Recorder() {
 void Recorder::beginRun() {
   if (!header)
     return;
-  uint64_t number = runs.load(std::memory_order_relaxed);
-  levelNow.store(number % sampleEvery ? RecordLevel::Off : wanted,
+  levelNow.store(runs() % sampleEvery ? RecordLevel::Off : wanted,
                  std::memory_order_relaxed);
-  header->runs.store(number + 1, std::memory_order_relaxed);
   start = clock.ticks();
 }
 
@@ -110,12 +108,12 @@ void Recorder::endRun(uint32_t status) {
     record.kind = RecordKind::Run;
     write(record);
   }
-  uint64_t number = runs.load(std::memory_order_relaxed) + 1;
+  uint64_t number = runs() + 1;
   // Often at first, so that ticks are soon known; then before they drift.
   constexpr uint64_t runsPerPair = 1024;
   if ((number & (number - 1)) == 0 || number % runsPerPair == 0)
     takePair();
-  runs.store(number, std::memory_order_relaxed);
+  header->runs.store(number, std::memory_order_relaxed);
 }
 
 /// Also looks whether the clock still keeps time.
@@ -123,25 +121,24 @@ void Recorder::takePair() {
   if (clock.source() != header->facts.clockSource)
     return;
   ClockPair pair = clock.pair();
-  SharedClockPair &place = header->pairs[placeOfPair(numPairs)];
+  uint64_t number = header->numPairs.load(std::memory_order_relaxed);
+  SharedClockPair &place = header->pairs[placeOfPair(number)];
   // As with records: who sees the new one knows which is no longer there.
   place.ticks.store(pair.ticks, std::memory_order_release);
   place.ns.store(pair.ns, std::memory_order_release);
-  header->numPairs.store(++numPairs, std::memory_order_release);
+  header->numPairs.store(number + 1, std::memory_order_release);
 
   // Shorter stretches say nothing.
   constexpr uint64_t leastNs = 10'000'000;
-  if (numPairs == 1) {
+  if (number == 0) {
     lastPairs[0] = lastPairs[1] = pair;
     return;
   }
   if (pair.ns - lastPairs[1].ns < leastNs)
     return;
-  if (lastPairs[1].ns != lastPairs[0].ns &&
-      !keepsTime(lastPairs[0], lastPairs[1], pair)) {
-    header->monotonicFrom.store(
-        static_cast<uint32_t>(runs.load(std::memory_order_relaxed) + 1),
-        std::memory_order_release);
+  if (!keepsTime(lastPairs[0], lastPairs[1], pair)) {
+    header->monotonicFrom.store(static_cast<uint32_t>(runs() + 1),
+                                std::memory_order_release);
     clock.change(Clock::Monotonic);
   }
   lastPairs[0] = lastPairs[1];

@@ -13,15 +13,6 @@
 
 namespace nnv12::runtime {
 
-/// How much is written down; each level all that those before it do. As
-/// nnv12_level.
-enum class RecordLevel : uint32_t {
-  Off = 0,
-  Run = 1,       ///< each run
-  Operation = 2, ///< and each operation, preparation and wait for weights
-  Piece = 3      ///< and each thread's tiles of an operation
-};
-
 class Recorder {
 public:
   struct Options {
@@ -49,7 +40,7 @@ public:
   /// Of the run that goes on: Off where it is not one of those that are
   /// recorded. Threads that prepare may see it a moment late.
   RecordLevel level() const { return levelNow.load(std::memory_order_relaxed); }
-  bool records(RecordLevel wanted) const { return level() >= wanted; }
+  bool records(RecordLevel least) const { return level() >= least; }
 
   uint64_t ticks() const { return clock.ticks(); }
 
@@ -59,11 +50,13 @@ public:
 
   /// By the thread `record.thread` alone. The run is filled in.
   void write(Record record) {
-    record.run = static_cast<uint32_t>(runs.load(std::memory_order_relaxed));
+    record.run = static_cast<uint32_t>(runs());
     rings[record.thread].write(record);
   }
 
 private:
+  /// That have ended.
+  uint64_t runs() const { return header->runs.load(std::memory_order_relaxed); }
   void takePair();
 
   RecordingHeader *header = nullptr;
@@ -72,9 +65,7 @@ private:
   RecordLevel wanted = RecordLevel::Off;
   uint32_t sampleEvery = 1;
   std::atomic<RecordLevel> levelNow{RecordLevel::Off};
-  std::atomic<uint64_t> runs{0}; ///< that have ended
-  uint64_t start = 0;            ///< of the run
-  uint64_t numPairs = 0;
+  uint64_t start = 0;          ///< of the run
   ClockPair lastPairs[2] = {}; ///< far enough from one another to be compared
 };
 

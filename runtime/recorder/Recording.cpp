@@ -43,7 +43,6 @@ bool Recording::open(const void *memory, size_t size, Fault &fault) {
   if (size < sizeof(RecordingHeader) ||
       found->magic.load(std::memory_order_acquire) != recordingMagic)
     return fault.set(Fault::BadBundle, "found no recording");
-  RecordingFacts facts;
   copyShared(facts, &found->facts);
   if (facts.version != recordingVersion)
     return fault.set(Fault::Unsupported, "version: found %u, expected %u",
@@ -62,8 +61,8 @@ bool Recording::open(const void *memory, size_t size, Fault &fault) {
     return bad("header size", facts.headerSize, "that of its rings");
   if (facts.size > size)
     return bad("size", facts.size, "no more than there is");
-  if (facts.level == 0 || facts.level > 3)
-    return bad("level", facts.level, "1 to 3");
+  if (facts.level == RecordLevel::Off || facts.level > RecordLevel::Piece)
+    return bad("level", uint32_t(facts.level), "1 to 3");
   if (facts.clockSource > Clock::Cntvct)
     return bad("clock", facts.clockSource, "0 to 2");
   if (!rings.allocate(facts.numRings))
@@ -86,11 +85,6 @@ bool Recording::open(const void *memory, size_t size, Fault &fault) {
                 0};
   }
   header = found;
-  wanted = facts.level;
-  sampled = facts.sampleEvery;
-  processNumber = facts.process;
-  source = facts.clockSource;
-  digest = facts.bundle;
   return true;
 }
 
@@ -126,15 +120,14 @@ size_t Recording::takePairs(ClockPair *pairs) const {
 size_t Recording::read(uint32_t ring, Record *out, size_t most,
                        uint64_t &lost) {
   assert(ring < rings.size());
+  bool hasTicks = facts.clockSource != Clock::Monotonic;
   ClockPair pairs[maxClockPairs];
-  Timeline timeline(pairs, source == Clock::Monotonic ? 0 : takePairs(pairs));
-  if (source != Clock::Monotonic && !timeline.isKnown())
+  Timeline timeline(pairs, hasTicks ? takePairs(pairs) : 0);
+  if (hasTicks && !timeline.isKnown())
     return 0;
   size_t count = rings[ring].reader.read(rings[ring].cursor, out, most, lost);
   uint32_t monotonicFrom =
-      source == Clock::Monotonic
-          ? 0
-          : header->monotonicFrom.load(std::memory_order_acquire);
+      hasTicks ? header->monotonicFrom.load(std::memory_order_acquire) : 0;
   for (size_t i = 0; i < count; ++i) {
     Record &record = out[i];
     if (record.run >= monotonicFrom)

@@ -36,11 +36,10 @@ public:
   bool open(const void *memory, size_t size, artifact::Fault &fault);
 
   /// What does not change.
-  uint32_t level() const { return wanted; }
-  uint32_t sampleEvery() const { return sampled; }
-  uint32_t process() const { return processNumber; }
-  uint32_t clockSource() const { return source; }
-  const artifact::Digest &bundle() const { return digest; }
+  RecordLevel level() const { return facts.level; }
+  uint32_t sampleEvery() const { return facts.sampleEvery; }
+  uint32_t process() const { return facts.process; }
+  const artifact::Digest &bundle() const { return facts.bundle; }
   size_t numRings() const { return rings.size(); }
 
   uint64_t runs() const { return header->runs.load(std::memory_order_relaxed); }
@@ -62,8 +61,7 @@ private:
   size_t takePairs(ClockPair *pairs) const;
 
   const RecordingHeader *header = nullptr;
-  uint32_t wanted = 0, sampled = 1, processNumber = 0, source = 0;
-  artifact::Digest digest = {};
+  RecordingFacts facts = {}; ///< as they were when they were checked
   Array<Ring> rings;
 };
 

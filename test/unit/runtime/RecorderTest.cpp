@@ -295,7 +295,7 @@ TEST(Recorder, levelsAndSampling) {
 
 TEST(Recorder, saysWhatItIs) {
   Session session(RecordLevel::Piece, 1, 5);
-  EXPECT_EQ(session.recording.level(), 3u);
+  EXPECT_EQ(session.recording.level(), RecordLevel::Piece);
   EXPECT_EQ(session.recording.numRings(), 5u);
   EXPECT_EQ(session.recording.process(), uint32_t(getpid()));
   EXPECT_EQ(session.recording.bundle().bytes[0], 42);
@@ -371,8 +371,10 @@ TEST(Recording, isNotTrusted) {
   EXPECT_EQ(with(facts.numRings, 0u), "rings: found 0, expected 1 to 255");
   EXPECT_EQ(with(facts.numRings, 3u),
             "header size: found 1280, expected that of its rings");
-  EXPECT_EQ(with(facts.level, 9u), "level: found 9, expected 1 to 3");
-  EXPECT_EQ(with(facts.clockSource, 3u), "clock: found 3, expected 0 to 2");
+  EXPECT_EQ(with(facts.level, RecordLevel(9)),
+            "level: found 9, expected 1 to 3");
+  EXPECT_EQ(with(facts.clockSource, Clock::Source(3)),
+            "clock: found 3, expected 0 to 2");
   EXPECT_EQ(with(rings[1].capacity, uint64_t(3)),
             "ring's capacity: found 3, expected a power of two, 2 to 2^30");
   EXPECT_EQ(with(rings[1].capacity, uint64_t(8)),

@@ -97,6 +97,13 @@ TEST(SearchDevice, lanesByCores) {
   EXPECT_DOUBLE_EQ(d.readLatency, 0.02);
   EXPECT_DOUBLE_EQ(d.mapPerByte.big * 1e6, 0.1);
   EXPECT_DOUBLE_EQ(d.mapPerByte.little * 1e6, 0.3);
+  // Nothing is known of the file's arrival: 2 MB less what comes before weights
+  // are one piece, at the storage's rate.
+  ASSERT_EQ(d.arrival.size(), 1u);
+  EXPECT_DOUBLE_EQ(d.arrival[0].bytes, (2048 - 192) * 1024);
+  EXPECT_DOUBLE_EQ(d.arrival[0].time, d.arrival[0].bytes / 5e5);
+  p.arrival = {{1.5, 5000}, {8, 9000}};
+  EXPECT_EQ(searchDevice(p, 4).arrival.size(), 2u);
   // One kind of core: those that do not execute, and one at least.
   p.little.count = 0;
   EXPECT_EQ(searchDevice(p, 1).preparationLanes.size(), 3u);
