@@ -2,7 +2,9 @@
 #include "artifact/ProgramView.h"
 #include "runtime/LoadedBundle.h"
 #include "runtime/Session.h"
+#include "runtime/Structs.h"
 #include "runtime/include/nnv12.h"
+#include "runtime/recorder/Recording.h"
 
 using namespace nnv12;
 using namespace nnv12::runtime;
@@ -22,7 +24,14 @@ static_assert(int(bundle::OperationKind_Read) == NNV12_READ);
 static_assert(int(bundle::OperationKind_Decode) == NNV12_DECODE);
 static_assert(int(bundle::OperationKind_Transform) == NNV12_TRANSFORM);
 static_assert(int(bundle::BundleKind_Tuning) == NNV12_BUNDLE_TUNING);
+static_assert(int(RecordLevel::Piece) == NNV12_RECORD_PIECE);
+static_assert(int(RecordKind::Transform) == NNV12_RECORD_TRANSFORM);
+static_assert(int(RecordKind::GpuKernel) == NNV12_RECORD_GPU_KERNEL);
+static_assert(sizeof(Record) == sizeof(nnv12_record) &&
+              offsetof(Record, flags) == offsetof(nnv12_record, flags));
 static_assert(sizeof(size_t) == 8, "byte sizes go up to 2^46");
+
+struct nnv12_recording : Recording {};
 
 /// Hands a fault to the caller: path in front, one line whatever names a file
 /// may hold.
@@ -44,31 +53,6 @@ static nnv12_status reportArgument(const char *text, nnv12_error *error) {
   Fault fault;
   fault.set(Fault::InvalidArgument, "%s", text);
   return report(fault, nullptr, error);
-}
-
-/// Copies the part of a caller's struct that the caller knows over defaults.
-template <typename Struct>
-static bool readStruct(const Struct *given, Struct &result) {
-  result.struct_size = sizeof(Struct);
-  if (!given)
-    return true;
-  if (given->struct_size < sizeof(size_t))
-    return false;
-  size_t known =
-      given->struct_size < sizeof(Struct) ? given->struct_size : sizeof(Struct);
-  memcpy(static_cast<void *>(&result), given, known);
-  return true;
-}
-
-/// Fills the part of a caller's struct that the caller knows.
-template <typename Struct>
-static void writeStruct(const Struct &value, Struct *result) {
-  size_t known = result->struct_size < sizeof(Struct) ? result->struct_size
-                                                      : sizeof(Struct);
-  if (known > sizeof(size_t))
-    memcpy(reinterpret_cast<char *>(result) + sizeof(size_t),
-           reinterpret_cast<const char *>(&value) + sizeof(size_t),
-           known - sizeof(size_t));
 }
 
 /// What opening from a path and from memory have in common.
@@ -210,6 +194,8 @@ void nnv12_bundle_get_info(const nnv12_bundle *bundle,
   result.kind = static_cast<nnv12_bundle_kind>(metadata->kind());
   result.revision = textOf(program->revision());
   result.tune = textOf(artifact::cpuOf(program)->tune());
+  result.digest = bundle->digest().bytes;
+  result.program = bundle->programNumber();
   writeStruct(result, info);
 }
 
@@ -239,7 +225,7 @@ nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
 
 const char *nnv12_stage_name(nnv12_stage stage) {
   static constexpr const char *names[] = {"execute", "read", "decode",
-                                          "transform", "thread start"};
+                                          "transform"};
   auto index = static_cast<unsigned>(stage);
   return index < sizeof names / sizeof *names ? names[index] : "unknown stage";
 }
@@ -338,6 +324,17 @@ nnv12_status nnv12_session_create(nnv12_bundle *bundle,
   return NNV12_OK;
 }
 
+size_t nnv12_recorder_size(const nnv12_bundle *bundle,
+                           const nnv12_session_options *options,
+                           nnv12_record_level level, uint32_t runs) {
+  nnv12_session_options known = NNV12_SESSION_OPTIONS_INIT;
+  if (!bundle || level < NNV12_RECORD_RUN || level > NNV12_RECORD_PIECE ||
+      !readStruct(options, known))
+    return 0;
+  return nnv12_session::recorderSize(*bundle, known,
+                                     static_cast<RecordLevel>(level), runs);
+}
+
 void nnv12_session_close(nnv12_session *session) { destroy(session); }
 
 uint32_t nnv12_session_threads(const nnv12_session *session) {
@@ -360,6 +357,57 @@ nnv12_status nnv12_session_run(nnv12_session *session,
   if (!session->run(inputs, num_inputs, outputs, num_outputs, fault))
     return report(fault, nullptr, error);
   return NNV12_OK;
+}
+
+nnv12_status nnv12_recording_open(const void *memory, size_t size,
+                                  nnv12_recording **recording,
+                                  nnv12_error *error) {
+  if (!recording)
+    return reportArgument("recording: found NULL", error);
+  *recording = nullptr;
+  Fault fault;
+  auto *result = create<nnv12_recording>();
+  if (!result) {
+    fault.set(Fault::OutOfMemory, "no memory to read the recording");
+    return report(fault, nullptr, error);
+  }
+  if (!result->open(memory, size, fault)) {
+    destroy(result);
+    return report(fault, nullptr, error);
+  }
+  *recording = result;
+  return NNV12_OK;
+}
+
+void nnv12_recording_close(nnv12_recording *recording) { destroy(recording); }
+
+void nnv12_recording_get_info(const nnv12_recording *recording,
+                              nnv12_recording_info *info) {
+  if (!recording || !info)
+    return;
+  const RecordingFacts &facts = recording->facts();
+  nnv12_recording_info result = {};
+  result.level = static_cast<nnv12_record_level>(facts.level);
+  result.sample_every = facts.sampleEvery;
+  result.process = facts.process;
+  result.num_threads = facts.numRings;
+  result.num_preparing = facts.numPreparing;
+  result.program = facts.program;
+  result.digest = facts.bundle.bytes;
+  // What was written before the end is seen by who sees the end.
+  result.is_closed = recording->isClosed();
+  result.runs = recording->runs();
+  writeStruct(result, info);
+}
+
+size_t nnv12_recording_read(nnv12_recording *recording, uint32_t thread,
+                            nnv12_record *records, size_t capacity,
+                            uint64_t *lost) {
+  if (!recording || !records || thread >= recording->facts().numRings)
+    return 0;
+  uint64_t ignored = 0;
+  return recording->read(thread, reinterpret_cast<Record *>(records), capacity,
+                         lost ? *lost : ignored);
 }
 
 } // extern "C"

@@ -1,7 +1,7 @@
 //===- Decoder.cpp - Decompresses weights ---------------------------------===//
 #include "runtime/Decoder.h"
 
-#include "runtime/Threads.h"
+#include "runtime/system/Threads.h"
 
 #include <cassert>
 #include <cstring>

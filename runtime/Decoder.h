@@ -4,7 +4,7 @@
 
 #include "artifact/Fault.h"
 #include "bundle_generated.h"
-#include "runtime/Memory.h"
+#include "runtime/system/Memory.h"
 
 namespace nnv12::runtime {
 

@@ -2,8 +2,8 @@
 #include "runtime/Lanes.h"
 
 #include "artifact/ProgramView.h"
-#include "runtime/Cpus.h"
 #include "runtime/FloatMode.h"
+#include "runtime/system/Cpus.h"
 
 #include <algorithm>
 #include <sys/resource.h>
@@ -33,9 +33,9 @@ uint32_t Lanes::wantedThreads(const bundle::Program *program, bool continuous,
 
 bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
                    Memory memory, uint8_t *scratch, size_t stride, Events &told,
-                   const Trace &traced, artifact::Fault &fault) {
+                   Recorder &recording, artifact::Fault &fault) {
   const bundle::Program *program = bundle.chosenProgram();
-  trace = &traced;
+  recorder = &recording;
   events = &told;
   preparing.store(options.preparing, std::memory_order_relaxed);
   uint32_t threads = 1 + options.preparing + options.helping;
@@ -161,7 +161,8 @@ Lanes::Help Lanes::help(uint32_t number, Role role, bool idle) {
 
 bool Lanes::isOf(uint32_t index, Stages stages) const {
   return stages == Stages::All ||
-         (items.stageOf(index) == NNV12_READ) == (stages == Stages::Reads);
+         (items.kindOf(index) == bundle::OperationKind_Read) ==
+             (stages == Stages::Reads);
 }
 
 /// The first entry of the stages that can be worked on, or `none`.
@@ -231,7 +232,7 @@ uint32_t Lanes::findNeeded(const After *after, bool begun) const {
 }
 
 void Lanes::workOn(uint32_t index, Preparer &preparer, uint32_t most) {
-  uint64_t start = trace->time();
+  uint64_t start = recorder->startTime();
   uint32_t pieces = 0;
   while (pieces < most && !items.hasFailed() &&
          items.workOnPiece(index, preparer))
@@ -240,17 +241,40 @@ void Lanes::workOn(uint32_t index, Preparer &preparer, uint32_t most) {
     record(index, preparer.thread, start);
 }
 
-void Lanes::record(uint32_t index, uint32_t thread, uint64_t start) const {
-  if (*trace)
-    trace->add({start, 0, index, items.stageOf(index), thread, laneOf[index],
-                thread != laneOf[index]});
+/// Of a preparation, or a part of one, that ends now.
+void Lanes::record(uint32_t index, uint32_t thread, uint64_t start) {
+  if (!start)
+    return;
+  Record record = {};
+  record.start = start;
+  record.ticks = recorder->ticks() - start;
+  record.index = index;
+  record.kind = static_cast<RecordKind>(items.kindOf(index));
+  record.thread = static_cast<uint8_t>(thread);
+  record.lane = static_cast<uint8_t>(laneOf[index]);
+  record.flags = thread != laneOf[index] ? NNV12_RECORD_STOLEN : 0;
+  recorder->write(record);
+}
+
+/// The execute lane's, which ends now if there is one.
+void Lanes::recordWait(uint32_t operation, uint64_t &since) {
+  if (!since)
+    return;
+  Record record = {};
+  record.start = since;
+  record.ticks = recorder->ticks() - since;
+  record.index = operation;
+  record.kind = RecordKind::Wait;
+  recorder->write(record);
+  since = 0;
 }
 
 /// On a plan that has failed this does nothing, and the next waitFor() says so.
 void Lanes::prepare(uint32_t index, Workers &workers) {
-  if (!items.hasPieces(index) || !waitFor(items.afterOf(index), workers))
+  if (!items.hasPieces(index) ||
+      !waitFor(items.operationOf(index), items.afterOf(index), workers))
     return;
-  uint64_t start = trace->time();
+  uint64_t start = recorder->startTime();
   if (items.workOnRest(index, preparers[0], workers))
     record(index, 0, start);
 }
@@ -267,39 +291,50 @@ void Lanes::prepare(uint32_t index, Workers &workers) {
 ///     them too long is done here as well;
 ///   - a failed preparation is never done, so what waits for it never gets
 ///     ready. This is looked at after each event, before the next wait.
-bool Lanes::waitFor(const After *after, Workers &workers) {
-  for (;;) {
+bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
+  for (uint64_t idle = 0;;) {
     uint32_t seen = events->seen();
     if (items.hasFailed())
       return false;
-    if (items.areDone(after))
+    if (items.areDone(after)) {
+      recordWait(operation, idle);
       return true;
-    uint64_t start = trace->time();
+    }
+    uint64_t start = recorder->startTime();
     uint32_t index = mayHelp() ? findNeeded(after, /*begun=*/false) : none;
     if (index != none) {
+      recordWait(operation, idle);
       if (items.workOnRest(index, preparers[0], workers))
         record(index, 0, start);
     } else if (mayHelp() &&
                (index = findReady(queues, 0, Stages::Others)) != none) {
+      recordWait(operation, idle);
       // A piece at a time: what it waits for may be done any moment. No reads,
       // which would wait for the storage like those that others are at.
       workOn(index, preparers[0], 1);
-    } else if (!events->spin(seen)) {
-      waitForOthers(after, seen);
+    } else {
+      if (!idle)
+        idle = start;
+      if (events->spin(seen))
+        continue;
+      index = mayHelp() ? findNeeded(after, /*begun=*/true) : none;
+      if (waitForOthers(index, seen))
+        continue;
+      recordWait(operation, idle);
+      start = recorder->startTime();
+      items.repeat(index, preparers[0]);
+      record(index, 0, start);
     }
   }
 }
 
-/// What `after` waits for has been begun by others: until an event, or until
-/// one of them has had a piece for too long, which is done here then.
-void Lanes::waitForOthers(const After *after, uint32_t seen) {
-  uint32_t index = mayHelp() ? findNeeded(after, /*begun=*/true) : none;
-  uint64_t left = index == none ? Events::forever : items.patience(index);
+/// Until an event. False, at once or later, where others have had a piece of
+/// `begun` for too long.
+bool Lanes::waitForOthers(uint32_t begun, uint32_t seen) {
+  uint64_t left = begun == none ? Events::forever : items.patience(begun);
   if (left)
-    return events->sleep(seen, Events::Preparation, left);
-  uint64_t start = trace->time();
-  items.repeat(index, preparers[0]);
-  record(index, 0, start);
+    events->sleep(seen, Events::Preparation, left);
+  return left != 0;
 }
 
 void Lanes::prepareInBackground(uint64_t nanoseconds) {

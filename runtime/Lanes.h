@@ -45,7 +45,7 @@ public:
   /// execute lane's first.
   bool create(const nnv12_bundle &bundle, const Options &options, Memory memory,
               uint8_t *scratch, size_t stride, Events &events,
-              const Trace &trace, artifact::Fault &fault);
+              Recorder &recorder, artifact::Fault &fault);
 
   // For other threads than the execute lane's.
 
@@ -71,9 +71,9 @@ public:
 
   /// An entry of its own queue. What another thread has begun is left to it.
   void prepare(uint32_t index, Workers &workers);
-  /// Returns when all of `after` are done, and prepares meanwhile. False when a
-  /// preparation has failed.
-  bool waitFor(const After *after, Workers &workers);
+  /// Returns when all that `operation` of the program comes after is done, and
+  /// prepares meanwhile. False when a preparation has failed.
+  bool waitFor(uint32_t operation, const After *after, Workers &workers);
   /// Whether there is something left that no thread may come to that only
   /// prepares.
   bool mayPrepareInBackground() const {
@@ -110,11 +110,12 @@ private:
   }
   bool mayHelp() const { return steal.load(std::memory_order_relaxed); }
   uint32_t findNeeded(const After *after, bool begun) const;
-  void waitForOthers(const After *after, uint32_t seen);
+  bool waitForOthers(uint32_t begun, uint32_t seen);
   /// Pieces of a preparation, one after another, while there are some, and no
   /// more than `most`.
   void workOn(uint32_t index, Preparer &preparer, uint32_t most);
-  void record(uint32_t index, uint32_t thread, uint64_t start) const;
+  void record(uint32_t index, uint32_t thread, uint64_t start);
+  void recordWait(uint32_t operation, uint64_t &since);
 
   Preparations items;
   Array<uint32_t> entryTable;
@@ -123,7 +124,7 @@ private:
   uint32_t wanted = 0;
   std::atomic<bool> steal{true};
   bool onlyReads = false;
-  const Trace *trace = nullptr;
+  Recorder *recorder = nullptr;
   Events *events = nullptr;
   std::atomic<uint32_t> preparing{0}; ///< threads that only prepare
   /// The execute lane's, and then one a thread.

@@ -4,9 +4,9 @@
 #include "artifact/Compatibility.h"
 #include "artifact/CpuFeatures.h"
 #include "artifact/ProgramView.h"
-#include "runtime/Cpus.h"
 #include "runtime/Policy.h"
 #include "runtime/ReadAhead.h"
+#include "runtime/system/Cpus.h"
 
 #include <cstddef>
 #include <sys/mman.h>
@@ -178,6 +178,7 @@ bool nnv12_bundle::chooseProgram(const char *target, Fault &fault) {
       continue;
     }
     program = candidate;
+    number = i;
     return true;
   }
   if (known)

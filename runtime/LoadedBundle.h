@@ -5,8 +5,8 @@
 #include "artifact/MappedFile.h"
 #include "artifact/Verifier.h"
 #include "runtime/CodeMapping.h"
-#include "runtime/Memory.h"
 #include "runtime/include/nnv12.h"
+#include "runtime/system/Memory.h"
 
 #include <atomic>
 
@@ -26,10 +26,15 @@ public:
   const uint8_t *image() const { return bytes; }
   size_t imageSize() const { return length; }
   const nnv12::bundle::Bundle *metadata() const { return bundle; }
-  /// The program that runs, and its code.
+  /// The program that runs, its number among the bundle's, and its code.
   const nnv12::bundle::Program *chosenProgram() const { return program; }
+  uint32_t programNumber() const { return number; }
   const uint8_t *code() const { return codeMapping.data(); }
   bool codeIsMapped() const { return mappedInPlace; }
+  /// Of the metadata, which says all that the bundle is.
+  const nnv12::artifact::Digest &digest() const {
+    return header.metadataDigest;
+  }
   /// Whether the image is a mapping of a file, and not the caller's memory.
   bool isMapped() const { return file.data(); }
   bool isSigned() const { return header.isSigned != 0; }
@@ -65,6 +70,7 @@ private:
   nnv12::runtime::Pages metadataCopy;  ///< empty where it is used in place
   const nnv12::bundle::Bundle *bundle = nullptr;
   const nnv12::bundle::Program *program = nullptr;
+  uint32_t number = 0; ///< of the program
   nnv12::runtime::Pages earlyMemory;
   std::atomic<bool> hasEarlyMemory{false};
   nnv12::runtime::CodeMapping codeMapping;

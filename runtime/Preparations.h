@@ -17,7 +17,6 @@
 
 #include "runtime/Decoder.h"
 #include "runtime/LoadedBundle.h"
-#include "runtime/Trace.h"
 #include "runtime/Workers.h"
 
 namespace nnv12::runtime {
@@ -71,8 +70,9 @@ public:
   /// Of an operation's number in the program.
   bool isPreparation(uint32_t operation) const { return operation >= executes; }
   uint32_t indexOf(uint32_t operation) const { return operation - executes; }
-  uint32_t stageOf(uint32_t index) const {
-    return static_cast<uint32_t>(items[index].operation->kind());
+  uint32_t operationOf(uint32_t index) const { return executes + index; }
+  bundle::OperationKind kindOf(uint32_t index) const {
+    return items[index].operation->kind();
   }
 
   /// Computes one piece of a preparation that is ready, if there is one left.

@@ -4,6 +4,8 @@
 #include "artifact/ProgramView.h"
 #include "runtime/FloatMode.h"
 #include "runtime/Policy.h"
+#include "runtime/Reader.h"
+#include "runtime/Structs.h"
 
 #include <algorithm>
 #include <cassert>
@@ -18,6 +20,77 @@ nnv12_session::~nnv12_session() {
     bundle->release();
 }
 
+Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
+                                  const nnv12_session_options &options) {
+  uint32_t cpus = availableCpus(), threads = options.threads;
+  if (threads == 0)
+    threads = bundle.metadata()->threads();
+  if (threads == 0 || (threads > cpus && !options.oversubscribe))
+    threads = cpus;
+  if (threads > maxThreads)
+    threads = maxThreads;
+  Team::Size size = {threads,
+                     Lanes::wantedThreads(bundle.chosenProgram(),
+                                          options.mode != NNV12_MODE_COLD,
+                                          options.no_stealing == 0),
+                     false};
+  if (!options.oversubscribe) {
+    // On a single CPU another thread only takes turns with the caller.
+    size.onlyReads = cpus == threads && cpus > 1;
+    size.preparing = std::min(size.preparing, cpus - threads + size.onlyReads);
+  }
+  if (options.preparation_threads == NNV12_NO_PREPARATION_THREADS)
+    size.preparing = 0;
+  else if (options.preparation_threads)
+    size.preparing = std::min(size.preparing, options.preparation_threads);
+  return size;
+}
+
+bool nnv12_session::createRecorder(const nnv12_recorder *wanted,
+                                   Team::Size size, Fault &fault) {
+  if (!wanted)
+    return true;
+  nnv12_recorder known = NNV12_RECORDER_INIT(nullptr, 0);
+  if (!readStruct(wanted, known))
+    return fault.set(Fault::InvalidArgument,
+                     "recorder: struct_size: found 0, expected what "
+                     "NNV12_RECORDER_INIT sets");
+  Recorder::Options options;
+  options.memory = known.memory;
+  options.size = known.size;
+  options.level = static_cast<RecordLevel>(known.level);
+  options.sampleEvery = known.sample_every;
+  Recorder::Subject subject = {bundle->digest(), bundle->programNumber(),
+                               size.computing + size.preparing, size.preparing};
+  return recorder.create(options, subject, fault);
+}
+
+size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
+                                   const nnv12_session_options &options,
+                                   RecordLevel level, uint32_t runs) {
+  const bundle::Program *program = bundle.chosenProgram();
+  uint32_t executes = artifact::numExecutes(program);
+  Team::Size size = teamFor(bundle, options);
+  // Of the leader's ring, which has most.
+  uint64_t each = 1, once = 0;
+  if (level >= RecordLevel::Operation) {
+    each += executes;
+    // Of reads pieces of a megabyte, sixteenths of transforms, and a wait
+    // before each at worst.
+    once = 2 * executes + 2;
+    for (uint32_t i = executes; i < program->operations()->size(); ++i)
+      once +=
+          2 * (17 + (program->operations()->Get(i)->operands()->Get(0)->size() /
+                     readPiece));
+  }
+  if (level >= RecordLevel::Piece)
+    each += uint64_t(executes) * (size.computing + 1);
+  // One less than there are: the oldest may be about to be overwritten.
+  uint64_t records = std::min(each * runs + once + 1, maxRecords);
+  return Recorder::sizeFor(size.computing + size.preparing,
+                           static_cast<uint32_t>(records));
+}
+
 bool nnv12_session::create(nnv12_bundle &source,
                            const nnv12_session_options &options, Fault &fault) {
   uint32_t threads = options.threads;
@@ -25,59 +98,35 @@ bool nnv12_session::create(nnv12_bundle &source,
     return fault.set(Fault::InvalidArgument,
                      "threads: found %u, expected at most %u", threads,
                      maxThreads);
-  uint32_t cpus = availableCpus();
-  if (threads == 0)
-    threads = source.metadata()->threads();
-  if (threads == 0 || (threads > cpus && !options.oversubscribe))
-    threads = cpus;
-  if (threads > maxThreads)
-    threads = maxThreads;
   if (options.mode > NNV12_MODE_CONTINUOUS)
     return fault.set(Fault::InvalidArgument,
                      "mode: found %d, expected at most %d", int(options.mode),
                      int(NNV12_MODE_CONTINUOUS));
-  if (options.trace && !Trace::knows(*options.trace))
-    return fault.set(Fault::InvalidArgument,
-                     "trace: struct_size and event_size: found %zu and %zu, "
-                     "expected what NNV12_TRACE_INIT sets",
-                     options.trace->struct_size, options.trace->event_size);
-  if (options.trace && options.trace->capacity && !options.trace->events)
-    return fault.set(Fault::InvalidArgument,
-                     "trace: events: found NULL, expected room for %u",
-                     options.trace->capacity);
   bundle = &source;
   bundle->retain();
-  trace.start(options.trace);
   continuous = options.mode != NNV12_MODE_COLD;
   const bundle::Program *program = bundle->chosenProgram();
-  bool steals = options.no_stealing == 0;
-  Team::Size size = {threads, Lanes::wantedThreads(program, continuous, steals),
-                     false};
-  if (!options.oversubscribe) {
-    // On a single CPU another thread only takes turns with the caller.
-    size.onlyReads = cpus == threads && cpus > 1;
-    size.preparing = std::min(size.preparing, cpus - threads + size.onlyReads);
-  }
+  Team::Size size = teamFor(source, options);
+  threads = size.computing;
   Lanes::Options laneOptions;
-  laneOptions.helping = threads - 1;
-  if (options.preparation_threads == NNV12_NO_PREPARATION_THREADS)
-    size.preparing = laneOptions.helping = 0;
-  else if (options.preparation_threads)
-    size.preparing = std::min(size.preparing, options.preparation_threads);
+  if (options.preparation_threads != NNV12_NO_PREPARATION_THREADS)
+    laneOptions.helping = threads - 1;
   laneOptions.preparing = size.preparing;
   laneOptions.onlyReads = size.onlyReads;
   laneOptions.continuous = continuous;
-  laneOptions.steal = steals;
-  if (!allocateMemory(threads + size.preparing, fault))
+  laneOptions.steal = options.no_stealing == 0;
+  if (!createRecorder(options.recorder, size, fault) ||
+      !allocateMemory(threads + size.preparing, fault))
     return false;
-  workers.create(threads, scratch, scratchStride, size.preparing, events);
+  workers.create(threads, scratch, scratchStride, size.preparing, events,
+                 recorder);
   // Threads begin first of all: reading takes longest.
   bool hasPlan = artifact::numLanes(program) != 0;
   planDone = !hasPlan;
   return (!hasPlan || lanes.create(*bundle, laneOptions, memory, scratch,
-                                   scratchStride, events, trace, fault)) &&
+                                   scratchStride, events, recorder, fault)) &&
          team.start(program, size, options.pin_threads != 0, workers, lanes,
-                    events, firstTouch, trace, fault) &&
+                    events, firstTouch, recorder, fault) &&
          resolve(fault);
 }
 
@@ -252,13 +301,23 @@ bool nnv12_session::checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
   return true;
 }
 
-/// One step, with its time for whoever wants it.
-void nnv12_session::runObserved(uint32_t index) {
+/// One step, recorded as far as somebody wants it.
+void nnv12_session::runRecorded(uint32_t index) {
   const Step &step = steps[index];
-  uint64_t start = now();
-  workers.run(step.kernel, step.operands, step.begin, step.end);
-  trace.add({start, 0, index, NNV12_EXECUTE, 0, 0,
-             step.switched ? NNV12_TRACE_SWITCHED : 0});
+  uint64_t start = recorder.startTime();
+  if (recorder.records(RecordLevel::Piece))
+    workers.runRecorded(index, start, step.kernel, step.operands, step.begin,
+                        step.end);
+  else
+    workers.run(step.kernel, step.operands, step.begin, step.end);
+  if (!start)
+    return;
+  Record record = {};
+  record.start = start;
+  record.ticks = recorder.ticks() - start;
+  record.index = index;
+  record.kind = RecordKind::Execute;
+  recorder.write(record);
 }
 
 /// The execute lane's queue, as far as the last execute: what may follow is for
@@ -273,24 +332,42 @@ bool nnv12_session::runPlan() {
       lanes.prepare(index - static_cast<uint32_t>(steps.size()), workers);
       continue;
     }
-    if (!lanes.waitFor(program->operations()->Get(index)->after(), workers))
+    if (!lanes.waitFor(index, program->operations()->Get(index)->after(),
+                       workers))
       return false;
-    runObserved(index);
+    runRecorded(index);
     ++numDone;
   }
   planDone = true;
   return true;
 }
 
-void nnv12_session::runSteps() {
-  uint32_t count = static_cast<uint32_t>(steps.size());
-  if (trace) {
-    for (uint32_t i = 0; i < count; ++i)
-      runObserved(i);
+/// All steps, each of which ends where the next one begins.
+template <RecordLevel Level> void nnv12_session::runSteps() {
+  if constexpr (Level < RecordLevel::Operation) {
+    for (const Step &step : steps)
+      workers.run(step.kernel, step.operands, step.begin, step.end);
     return;
   }
-  for (const Step &step : steps)
-    workers.run(step.kernel, step.operands, step.begin, step.end);
+  Record record = {};
+  record.kind = RecordKind::Execute;
+  record.run = recorder.run();
+  record.start = recorder.ticks();
+  for (const Step &step : steps) {
+    uint64_t end;
+    if constexpr (Level == RecordLevel::Piece) {
+      end = workers.runRecorded(record.index, record.start, step.kernel,
+                                step.operands, step.begin, step.end);
+    } else {
+      workers.run(step.kernel, step.operands, step.begin, step.end);
+      end = recorder.ticks();
+    }
+    record.ticks = end - record.start;
+    record.flags = step.switched ? NNV12_RECORD_SWITCHED : 0;
+    recorder.ring(0).write(record);
+    record.start = end;
+    ++record.index;
+  }
 }
 
 /// Changes to the kernels whose weights are ready. False when a preparation has
@@ -321,7 +398,12 @@ bool nnv12_session::runOnce(Fault &fault) {
       changesDone.load(std::memory_order_relaxed) < changes.size();
   if (isChanging && !takeSwitches())
     return lanes.preparations().reportFailure(fault);
-  runSteps();
+  if (!recorder.records(RecordLevel::Operation))
+    runSteps<RecordLevel::Off>();
+  else if (!recorder.records(RecordLevel::Piece))
+    runSteps<RecordLevel::Operation>();
+  else
+    runSteps<RecordLevel::Piece>();
   return true;
 }
 
@@ -342,11 +424,13 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
     for (uint32_t i = 0; i < numOutputs; ++i)
       firstTouch.add(at(outputs, i).data, at(outputs, i).size,
                      /*ours=*/false);
+  recorder.beginRun();
   bool mayPrepare = lanes.mayPrepareInBackground();
   uint64_t start = mayPrepare ? now() : 0;
   bool good = runOnce(fault);
   if (good && mayPrepare)
     lanes.prepareInBackground((now() - start) / 16);
+  recorder.endRun(good ? Fault::None : fault.code);
   running.store(false, std::memory_order_release);
   return good;
 }

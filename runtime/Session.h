@@ -21,6 +21,15 @@ public:
   uint32_t threads() const { return workers.threads(); }
   nnv12_session_info info() const;
 
+  /// How many threads such a session has.
+  static nnv12::runtime::Team::Size
+  teamFor(const nnv12_bundle &bundle, const nnv12_session_options &options);
+  /// Bytes in which the last `runs` runs of one find room, and what it prepares
+  /// before.
+  static size_t recorderSize(const nnv12_bundle &bundle,
+                             const nnv12_session_options &options,
+                             nnv12::runtime::RecordLevel level, uint32_t runs);
+
 private:
   /// An operation, resolved: all that run needs of it.
   struct Step {
@@ -46,6 +55,9 @@ private:
     uint64_t offset;
   };
 
+  bool createRecorder(const nnv12_recorder *wanted,
+                      nnv12::runtime::Team::Size size,
+                      nnv12::artifact::Fault &fault);
   bool allocateMemory(uint32_t threads, nnv12::artifact::Fault &fault);
   bool resolve(nnv12::artifact::Fault &fault);
   Step resolve(const nnv12::bundle::Operation *operation, void **&place,
@@ -55,8 +67,8 @@ private:
                     nnv12::artifact::Fault &fault) const;
   bool runOnce(nnv12::artifact::Fault &fault);
   bool runPlan();
-  void runSteps();
-  void runObserved(uint32_t index);
+  template <nnv12::runtime::RecordLevel Level> void runSteps();
+  void runRecorded(uint32_t index);
   bool takeSwitches();
 
   nnv12_bundle *bundle = nullptr;
@@ -68,7 +80,7 @@ private:
   nnv12::runtime::Array<Step> steps;
   nnv12::runtime::Array<Change> changes;
   nnv12::runtime::Array<Patch> patches;
-  nnv12::runtime::Trace trace;
+  nnv12::runtime::Recorder recorder;
   std::atomic<bool> running{false};
   /// A run has been through the plan: all that executes wait for is done.
   bool planDone = false;

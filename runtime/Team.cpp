@@ -19,14 +19,14 @@ void (*betweenLooks)() = nullptr;
 
 bool Team::start(const bundle::Program *program, Size size, bool pin,
                  Workers &theWorkers, Lanes &theLanes, Events &theEvents,
-                 FirstTouch &touched, const Trace &told,
+                 FirstTouch &touched, Recorder &recording,
                  artifact::Fault &fault) {
   assert(size.computing >= 1 && size.computing <= maxThreads);
   workers = &theWorkers;
   lanes = &theLanes;
   events = &theEvents;
   firstTouch = &touched;
-  trace = &told;
+  recorder = &recording;
   uint32_t count = size.preparing + size.computing - 1;
   if (count == 0)
     return true;
@@ -41,7 +41,7 @@ bool Team::start(const bundle::Program *program, Size size, bool pin,
     member.role = member.worker    ? Lanes::Role::Compute
                   : size.onlyReads ? Lanes::Role::Read
                                    : Lanes::Role::Prepare;
-    member.startTime = trace->time();
+    member.startTime = recorder->startTime();
     int error = starter.start(member.thread, threadMain, &member, member.place);
     member.isStarted = error == 0;
     return error;
@@ -112,9 +112,15 @@ void *Team::threadMain(void *argument) {
 #ifndef __GLIBC__
   member->place.apply();
 #endif
-  if (member->team->lanes->prepares(member->number))
-    member->team->trace->add({member->startTime, 0, 0, NNV12_THREAD_START,
-                              member->number, member->number, 0});
+  if (member->startTime) {
+    Recorder &recorder = *member->team->recorder;
+    Record record = {};
+    record.start = member->startTime;
+    record.ticks = recorder.ticks() - record.start;
+    record.kind = RecordKind::ThreadStart;
+    record.thread = record.lane = static_cast<uint8_t>(member->number);
+    recorder.write(record);
+  }
   FloatMode mode;
   member->team->work(*member);
   return nullptr;

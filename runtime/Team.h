@@ -43,7 +43,7 @@ public:
   /// are done without.
   bool start(const bundle::Program *program, Size size, bool pin,
              Workers &workers, Lanes &lanes, Events &events,
-             FirstTouch &firstTouch, const Trace &trace,
+             FirstTouch &firstTouch, Recorder &recorder,
              artifact::Fault &fault);
 
   /// How many of the threads that only prepare were started.
@@ -73,7 +73,7 @@ private:
   Lanes *lanes = nullptr;
   Events *events = nullptr;
   FirstTouch *firstTouch = nullptr;
-  const Trace *trace = nullptr;
+  Recorder *recorder = nullptr;
   CpuMask allowed; ///< to whom started the threads
   Array<Member> members;
   uint32_t numPreparing = 0;

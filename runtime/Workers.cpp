@@ -24,13 +24,14 @@ static constexpr uint64_t piecesPerRange = 8;
 static constexpr uint32_t anyone = ~0u;
 
 void Workers::create(uint32_t threads, uint8_t *scratchMemory, size_t stride,
-                     uint32_t numOthers, Events &told) {
+                     uint32_t numOthers, Events &told, Recorder &recording) {
   assert(threads >= 1 && threads <= maxThreads);
   count = threads;
   others = numOthers;
   scratch = scratchMemory;
   scratchStride = stride;
   events = &told;
+  recorder = &recording;
 }
 
 bool Workers::help(uint32_t worker, uint32_t &seen) {
@@ -39,11 +40,23 @@ bool Workers::help(uint32_t worker, uint32_t &seen) {
     if (state.compare_exchange_weak(value, value + 1, std::memory_order_acq_rel,
                                     std::memory_order_acquire)) {
       seen = value >> numberShift;
-      takePieces(worker);
+      if (isRecorded)
+        helpRecorded(worker);
+      else
+        takePieces(worker);
       leave();
       return true;
     }
   return false;
+}
+
+/// Who sees that it has left sees its records.
+void Workers::helpRecorded(uint32_t worker) {
+  Record last = {};
+  last.start = recorder->ticks();
+  takeRecorded(worker, last);
+  if (last.count)
+    recorder->write(last);
 }
 
 void Workers::leave() {
@@ -53,13 +66,16 @@ void Workers::leave() {
     futexWake(state, anyone);
 }
 
+/// `taken(begin, tiles)` is told of each range of which this thread took some,
+/// before and after.
+template <typename Taken>
 // Clang's check of function pointers reads what stands before the function,
 // which generated code does not have.
 #if defined(__clang__)
 __attribute__((no_sanitize("function")))
 #endif
-void Workers::takePieces(uint32_t index) {
-  void *mine = scratch + (index ? index + others : 0) * scratchStride;
+inline void Workers::takePieces(uint32_t index, Taken taken) {
+  void *mine = scratch + threadOf(index) * scratchStride;
   for (uint32_t i = 0; i < count; ++i) {
     Range &range = ranges[(index + i) % count];
     // Looking before adding keeps the counter from overflowing, and an empty
@@ -72,8 +88,41 @@ void Workers::takePieces(uint32_t index) {
       BEFORE_TILES();
       kernel(operands, static_cast<int64_t>(begin), static_cast<int64_t>(end),
              mine);
+      taken(begin, end);
     }
+    taken(0, 0);
   }
+}
+
+void Workers::takePieces(uint32_t index) {
+  takePieces(index, [](uint64_t, uint64_t) {});
+}
+
+/// One record for all that the thread takes of a range. `last`, where the time
+/// when it began is set, becomes the last one, which is not written yet.
+void Workers::takeRecorded(uint32_t index, Record &last) {
+  Record next = {};
+  next.kind = RecordKind::Tiles;
+  next.index = operation;
+  next.thread = static_cast<uint8_t>(threadOf(index));
+  next.start = last.start;
+  uint64_t first = 0, tiles = 0;
+  takePieces(index, [&](uint64_t begin, uint64_t end) {
+    if (tiles == 0)
+      first = begin;
+    tiles += end - begin;
+    if (begin != end || tiles == 0)
+      return;
+    if (last.count)
+      recorder->write(last);
+    uint64_t time = recorder->ticks();
+    next.ticks = time - next.start;
+    next.first = partOf(first - firstTile);
+    next.count = partOf(tiles);
+    last = next;
+    next.start = time;
+    tiles = 0;
+  });
 }
 
 /// Bounded by one piece of each worker that has joined, which depends on
@@ -91,6 +140,31 @@ void Workers::waitForWorkers() {
   }
 }
 
+void Workers::publish(artifact::KernelFn fn, void *const *addresses,
+                      uint64_t first, uint64_t end) {
+  assert((state.load() & (openBit | joinedMask)) == 0 &&
+         "one operation at a time");
+  kernel = fn;
+  operands = addresses;
+  uint64_t tiles = end - first;
+  for (uint32_t i = 0; i < count; ++i) {
+    ranges[i].next.store(first + tiles * i / count, std::memory_order_relaxed);
+    ranges[i].end = first + tiles * (i + 1) / count;
+  }
+  piece = tiles / (count * piecesPerRange);
+  if (piece == 0)
+    piece = 1;
+
+  uint32_t number = (state.load(std::memory_order_relaxed) >> numberShift) + 1;
+  state.store(number << numberShift | openBit, std::memory_order_release);
+  events->happen(Events::Operation);
+}
+
+void Workers::close() {
+  state.fetch_and(~openBit, std::memory_order_acq_rel);
+  waitForWorkers();
+}
+
 #if defined(__clang__)
 __attribute__((no_sanitize("function")))
 #endif
@@ -104,24 +178,39 @@ void Workers::run(artifact::KernelFn fn, void *const *addresses, uint64_t first,
          scratch);
     return;
   }
-  assert((state.load() & (openBit | joinedMask)) == 0 &&
-         "one operation at a time");
-  kernel = fn;
-  operands = addresses;
-  for (uint32_t i = 0; i < count; ++i) {
-    ranges[i].next.store(first + tiles * i / count, std::memory_order_relaxed);
-    ranges[i].end = first + tiles * (i + 1) / count;
-  }
-  piece = tiles / (count * piecesPerRange);
-  if (piece == 0)
-    piece = 1;
-
-  uint32_t number = (state.load(std::memory_order_relaxed) >> numberShift) + 1;
-  state.store(number << numberShift | openBit, std::memory_order_release);
-  events->happen(Events::Operation);
+  publish(fn, addresses, first, end);
   takePieces(0);
-  state.fetch_and(~openBit, std::memory_order_acq_rel);
-  waitForWorkers();
+  close();
+}
+
+uint64_t Workers::runRecorded(uint32_t index, uint64_t start,
+                              artifact::KernelFn fn, void *const *addresses,
+                              uint64_t first, uint64_t end) {
+  if (count == 1 || end - first <= 1) {
+    run(fn, addresses, first, end);
+    return recorder->ticks();
+  }
+  // Nobody looks at these before the operation is published.
+  isRecorded = true;
+  operation = index;
+  firstTile = first;
+  numTiles = end - first;
+  publish(fn, addresses, first, end);
+  Record last = {}, join = {};
+  last.start = start;
+  takeRecorded(0, last);
+  join.kind = RecordKind::Join;
+  join.index = index;
+  join.start = last.start + last.ticks;
+  close();
+  isRecorded = false;
+  // Nobody waits for what is written now.
+  uint64_t time = recorder->ticks();
+  join.ticks = time - join.start;
+  if (last.count)
+    recorder->write(last);
+  recorder->write(join);
+  return time;
 }
 
 } // namespace nnv12::runtime

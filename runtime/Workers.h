@@ -12,8 +12,9 @@
 
 #include "artifact/Bundle.h"
 #include "artifact/Fault.h"
-#include "runtime/Memory.h"
-#include "runtime/Threads.h"
+#include "runtime/recorder/Recorder.h"
+#include "runtime/system/Memory.h"
+#include "runtime/system/Threads.h"
 
 namespace nnv12::runtime {
 
@@ -30,13 +31,20 @@ public:
   /// those of `others` that are no workers, and then the workers'. `events` are
   /// told of each operation.
   void create(uint32_t threads, uint8_t *scratch, size_t stride,
-              uint32_t others, Events &events);
+              uint32_t others, Events &events, Recorder &recorder);
 
   uint32_t threads() const { return count; }
 
   /// Runs `kernel` on tiles [first, end). For the leader alone.
   void run(artifact::KernelFn kernel, void *const *operands, uint64_t first,
            uint64_t end);
+  /// The same of operation `index`, which begins at the tick `start`, with a
+  /// record of what each thread did of it, and of how long the leader waited
+  /// for the others then. Where the leader does it all that is the operation's
+  /// own record. Returns the tick at which it ended.
+  uint64_t runRecorded(uint32_t index, uint64_t start,
+                       artifact::KernelFn kernel, void *const *operands,
+                       uint64_t first, uint64_t end);
 
   /// A worker's part, if there is an operation that is not over and that `seen`
   /// does not name: it is that one's number then. Whether there was. Workers
@@ -51,8 +59,20 @@ private:
     uint64_t end;
   };
 
+  void publish(artifact::KernelFn kernel, void *const *operands, uint64_t first,
+               uint64_t end);
+  void close();
   void leave();
+  /// That of the session whose worker is `index`, 0 for the leader.
+  uint32_t threadOf(uint32_t index) const { return index ? index + others : 0; }
+  /// Of the operation's tiles, as records have it.
+  uint16_t partOf(uint64_t tiles) const {
+    return static_cast<uint16_t>(tiles * 65535 / numTiles);
+  }
   void takePieces(uint32_t index);
+  void takeRecorded(uint32_t index, Record &last);
+  void helpRecorded(uint32_t worker);
+  template <typename Taken> void takePieces(uint32_t index, Taken taken);
   void waitForWorkers();
 
   uint32_t count = 1;
@@ -60,11 +80,15 @@ private:
   size_t scratchStride = 0;
   uint32_t others = 0;
   Events *events = nullptr;
+  Recorder *recorder = nullptr;
 
   // The current operation. Written by the leader while no worker has joined.
   artifact::KernelFn kernel = nullptr;
   void *const *operands = nullptr;
   uint64_t piece = 1;
+  uint64_t firstTile = 0, numTiles = 1;
+  bool isRecorded = false;
+  uint32_t operation = 0; ///< where that is so
   Range ranges[maxThreads];
 
   /// Bits 0..7: workers that have joined. Bit 8: open for joining. Bit 9: the

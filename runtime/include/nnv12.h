@@ -244,10 +244,12 @@ typedef struct nnv12_bundle_info {
                                    unknown */
   uint64_t predicted_warm_ns; /**< and of a later one */
   nnv12_bundle_kind kind;
-  const char *revision; /**< of the code generator, for device profiles; "":
-                             not said */
-  const char *tune;     /**< the processor that code is scheduled for, LLVM's
-                             name; "": not said */
+  const char *revision;  /**< of the code generator, for device profiles; "":
+                              not said */
+  const char *tune;      /**< the processor that code is scheduled for, LLVM's
+                              name; "": not said */
+  const uint8_t *digest; /**< 32 bytes: of all that the bundle says */
+  uint32_t program;      /**< the number of the chosen one */
 } nnv12_bundle_info;
 
 NNV12_API void nnv12_bundle_get_info(const nnv12_bundle *bundle,
@@ -273,13 +275,12 @@ NNV12_API nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
                                                   uint32_t index,
                                                   nnv12_operation_info *info);
 
-/** The stages of a routine, and what else a trace tells of. */
+/** The stages of a routine. */
 typedef enum nnv12_stage {
   NNV12_EXECUTE,
-  NNV12_READ,        /**< brings bytes of the file into memory */
-  NNV12_DECODE,      /**< decompresses weights */
-  NNV12_TRANSFORM,   /**< brings weights into the form that a kernel wants */
-  NNV12_THREAD_START /**< in traces: a preparation lane's thread begins */
+  NNV12_READ,     /**< brings bytes of the file into memory */
+  NNV12_DECODE,   /**< decompresses weights */
+  NNV12_TRANSFORM /**< brings weights into the form that a kernel wants */
 } nnv12_stage;
 
 /** "execute", "read"... */
@@ -331,43 +332,31 @@ typedef enum nnv12_mode {
 /** For nnv12_session_options.preparation_threads. */
 #define NNV12_NO_PREPARATION_THREADS 0xffffffffu
 
-/** One thing that a thread did without a break. Grows at its end: see
- *  nnv12_trace.event_size. */
-typedef struct nnv12_trace_event {
-  uint64_t start_ns; /**< CLOCK_MONOTONIC */
-  uint64_t end_ns;
-  uint32_t index;  /**< NNV12_EXECUTE: of the operation; NNV12_READ, _DECODE,
-                        _TRANSFORM: of the preparation, of which it may be a
-                        part: threads share preparations in pieces */
-  uint32_t stage;  /**< nnv12_stage */
-  uint32_t thread; /**< 0: the one that called run; else a lane's */
-  uint32_t lane;   /**< whose queue it comes from */
-  uint32_t flags;  /**< NNV12_TRACE_... */
-} nnv12_trace_event;
+/** How much a session writes down; each level all that those before it do. */
+typedef enum nnv12_record_level {
+  NNV12_RECORD_OFF = 0,
+  NNV12_RECORD_RUN = 1,       /**< each run */
+  NNV12_RECORD_OPERATION = 2, /**< and each operation, preparation, wait for
+                                   weights and start of a thread */
+  NNV12_RECORD_PIECE = 3      /**< and each thread's part of an operation */
+} nnv12_record_level;
 
-#define NNV12_TRACE_STOLEN 1u   /**< `thread` took it from another lane */
-#define NNV12_TRACE_SWITCHED 2u /**< with the kernel of its switch */
-
-/** Memory of the caller for the events of a session, in the order in which they
- *  ended, nearly. Start from NNV12_TRACE_INIT. Must stay until the session is
- *  closed. While threads prepare weights they may add events at any time: close
- *  the session before reading. Where all is prepared
- *  (nnv12_session_info.preparations_done is num_preparations), runs alone add
- *  events: between two of them events may be read, and count and dropped be set
- *  to 0. */
-typedef struct nnv12_trace {
+/** Memory of the caller in which a session writes down what runs when: see
+ *  nnv12_recording_open. Start from NNV12_RECORDER_INIT. The struct is read
+ *  when the session is created; the memory must stay until it is closed. Where
+ *  it is full, the newest records take the place of the oldest ones. */
+typedef struct nnv12_recorder {
   size_t struct_size;
-  size_t event_size; /**< bytes from one event to the next, of which the library
-                          fills as many as it knows */
-  nnv12_trace_event *events;
-  uint32_t capacity;
-  uint32_t count;   /**< set to 0 by the caller; events written */
-  uint32_t dropped; /**< set to 0 by the caller; events without room */
-} nnv12_trace;
+  void *memory; /**< a multiple of 64. Mapped from a file, other processes may
+                     read what is written there as well. */
+  size_t size;  /**< bytes, as nnv12_recorder_size says */
+  nnv12_record_level level;
+  uint32_t sample_every; /**< one run of so many is recorded, the first one
+                              first; 0: each */
+} nnv12_recorder;
 
-/** For an array of `capacity` events. */
-#define NNV12_TRACE_INIT(events, capacity)                                     \
-  {sizeof(nnv12_trace), sizeof(nnv12_trace_event), (events), (capacity), 0, 0}
+#define NNV12_RECORDER_INIT(memory, size)                                      \
+  {sizeof(nnv12_recorder), (memory), (size), NNV12_RECORD_OPERATION, 0}
 
 /** Start from NNV12_SESSION_OPTIONS_INIT. */
 typedef struct nnv12_session_options {
@@ -396,8 +385,8 @@ typedef struct nnv12_session_options {
    *  work. They end when all is prepared. */
   uint32_t preparation_threads;
   nnv12_mode mode;
-  /** Where to write what ran when; NULL: nowhere. */
-  nnv12_trace *trace;
+  /** Where to write what runs when; NULL: nowhere. */
+  const nnv12_recorder *recorder;
   /** Not zero: each thread does what the plan gave its lane and no more, which
    *  is slower when a core is busy. For measurements. Without effect when there
    *  are fewer threads than lanes. */
@@ -416,6 +405,14 @@ typedef struct nnv12_session_options {
 NNV12_API nnv12_status
 nnv12_session_create(nnv12_bundle *bundle, const nnv12_session_options *options,
                      nnv12_session **session, nnv12_error *error);
+
+/** How large memory for nnv12_recorder must be to hold, at that level, the last
+ *  `runs` runs of a session with these options (NULL: the defaults; their own
+ *  recorder does not matter), and what it prepares before. 0 when `bundle` is
+ *  NULL or there is no such level. */
+NNV12_API size_t nnv12_recorder_size(const nnv12_bundle *bundle,
+                                     const nnv12_session_options *options,
+                                     nnv12_record_level level, uint32_t runs);
 
 /** Ends the session's threads and frees its memory. NULL is allowed. */
 NNV12_API void nnv12_session_close(nnv12_session *session);
@@ -475,6 +472,91 @@ NNV12_API void nnv12_session_get_info(const nnv12_session *session,
 NNV12_API nnv12_status nnv12_session_run(
     nnv12_session *session, const nnv12_input *inputs, uint32_t num_inputs,
     const nnv12_output *outputs, uint32_t num_outputs, nnv12_error *error);
+
+/*===- Recordings ---------------------------------------------------------===*/
+
+/** What a session has written down, for whoever reads it: at any time, while
+ *  the session runs too, in this process, in another one that has mapped the
+ *  same memory, or later, from a file. Nothing in it is trusted. One thread at
+ *  a time may use a handle. */
+typedef struct nnv12_recording nnv12_recording;
+
+/** What a record tells of. Numbers never change; pass over those that you do
+ *  not know. */
+typedef enum nnv12_record_kind {
+  NNV12_RECORD_EXECUTE = 0,   /**< an operation */
+  NNV12_RECORD_READ = 1,      /**< of a preparation, or a part of it: threads
+                                   share preparations in pieces */
+  NNV12_RECORD_DECODE = 2,    /**< the same */
+  NNV12_RECORD_TRANSFORM = 3, /**< the same */
+  NNV12_RECORD_THREAD_START =
+      4,                      /**< from when it was asked for until it runs */
+  NNV12_RECORD_WHOLE_RUN = 5, /**< index: the nnv12_status it ended with */
+  NNV12_RECORD_TILES =
+      6,                 /**< of an operation, by one thread, without a break */
+  NNV12_RECORD_WAIT = 7, /**< for weights. index: what needs them; operations
+                              first, then preparations */
+  NNV12_RECORD_JOIN = 8, /**< for other threads' tiles of an operation */
+  NNV12_RECORD_COUNTER = 9, /**< index: which; duration: by how much it grew in
+                                 the run */
+  NNV12_RECORD_GPU_SUBMIT = 10, /**< commands handed to the device */
+  NNV12_RECORD_GPU_KERNEL = 11  /**< a kernel on the device */
+} nnv12_record_kind;
+
+#define NNV12_RECORD_STOLEN 1u   /**< `thread` took it from another lane */
+#define NNV12_RECORD_SWITCHED 2u /**< with the kernel of its switch */
+
+/** One thing that a thread did without a break. Never grows. */
+typedef struct nnv12_record {
+  uint64_t start_ns; /**< CLOCK_MONOTONIC */
+  uint64_t duration_ns;
+  uint32_t index; /**< of the operation or the preparation, see the kinds */
+  uint32_t run;   /**< of the session, from 0; what is prepared before the first
+                       one belongs to it */
+  /** NNV12_RECORD_TILES: where they begin and how many they are, in parts of
+   *  the operation's tiles, of which 65535 are all. */
+  uint16_t first, count;
+  uint8_t kind;   /**< nnv12_record_kind */
+  uint8_t thread; /**< 0: the one that called run; then those that only prepare,
+                       then the others that compute */
+  uint8_t lane;   /**< of a preparation: whose queue it comes from */
+  uint8_t flags;  /**< NNV12_RECORD_STOLEN... */
+} nnv12_record;
+
+/** Checks what lies in `memory`, a multiple of 64 as well. It is borrowed, and
+ *  may change meanwhile. NNV12_BAD_BUNDLE: it is no recording (yet: a session
+ *  makes it one when it is created). On failure `*recording` is NULL. */
+NNV12_API nnv12_status nnv12_recording_open(const void *memory, size_t size,
+                                            nnv12_recording **recording,
+                                            nnv12_error *error);
+
+/** NULL is allowed. */
+NNV12_API void nnv12_recording_close(nnv12_recording *recording);
+
+typedef struct nnv12_recording_info {
+  size_t struct_size; /**< set by the caller */
+  nnv12_record_level level;
+  uint32_t sample_every;
+  uint32_t process; /**< that wrote it: its number where it runs */
+  uint32_t num_threads;
+  uint32_t num_preparing; /**< threads from number 1 that only prepare */
+  uint32_t program;       /**< which one of the bundle's runs */
+  const uint8_t *digest;  /**< 32 bytes: nnv12_bundle_info.digest of the bundle
+                               that has the names and the plan */
+  uint64_t runs;          /**< that have ended, recorded or not */
+  int is_closed;          /**< the session has ended, nothing more comes */
+} nnv12_recording_info;
+
+NNV12_API void nnv12_recording_get_info(const nnv12_recording *recording,
+                                        nnv12_recording_info *info);
+
+/** The next records of a thread, in the order in which they ended, at most
+ *  `capacity`; how many. Adds to `*lost`, which may be NULL, how many went lost
+ *  because nobody read them in time. None before the first run has ended: only
+ *  then it is known how fast the clock ticks. */
+NNV12_API size_t nnv12_recording_read(nnv12_recording *recording,
+                                      uint32_t thread, nnv12_record *records,
+                                      size_t capacity, uint64_t *lost);
 
 #ifdef __cplusplus
 }

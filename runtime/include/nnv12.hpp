@@ -56,6 +56,11 @@ struct CloseSession {
     nnv12_session_close(session);
   }
 };
+struct CloseRecording {
+  void operator()(nnv12_recording *recording) const {
+    nnv12_recording_close(recording);
+  }
+};
 } // namespace detail
 
 /// Options of Bundle; the fields are those of nnv12_open_options.
@@ -159,23 +164,29 @@ struct SessionOptions {
   bool pinThreads = false;
   uint32_t preparationThreads = 0;
   nnv12_mode mode = NNV12_MODE_PLAN;
-  nnv12_trace *trace = nullptr;
+  /// Its memory must stay until the session is gone.
+  const nnv12_recorder *recorder = nullptr;
   bool noStealing = false;
   bool oversubscribe = false;
+
+  nnv12_session_options get() const {
+    nnv12_session_options c = NNV12_SESSION_OPTIONS_INIT;
+    c.threads = threads;
+    c.pin_threads = pinThreads;
+    c.preparation_threads = preparationThreads;
+    c.mode = mode;
+    c.recorder = recorder;
+    c.no_stealing = noStealing;
+    c.oversubscribe = oversubscribe;
+    return c;
+  }
 };
 
 /// Runs a bundle. Movable, not copyable. Keeps the bundle's contents alive.
 class Session {
 public:
   explicit Session(const Bundle &bundle, const SessionOptions &options = {}) {
-    nnv12_session_options c = NNV12_SESSION_OPTIONS_INIT;
-    c.threads = options.threads;
-    c.pin_threads = options.pinThreads;
-    c.preparation_threads = options.preparationThreads;
-    c.mode = options.mode;
-    c.trace = options.trace;
-    c.no_stealing = options.noStealing;
-    c.oversubscribe = options.oversubscribe;
+    nnv12_session_options c = options.get();
     nnv12_session *raw = nullptr;
     nnv12_error error;
     detail::check(nnv12_session_create(bundle.get(), &c, &raw, &error), error);
@@ -213,6 +224,76 @@ public:
 
 private:
   std::unique_ptr<nnv12_session, detail::CloseSession> handle;
+};
+
+/// What a session has written down; see nnv12_recording. Borrows the memory.
+class Recording {
+public:
+  Recording(const void *memory, size_t size) {
+    nnv12_recording *raw = nullptr;
+    nnv12_error error;
+    detail::check(nnv12_recording_open(memory, size, &raw, &error), error);
+    handle.reset(raw);
+  }
+
+  nnv12_recording_info info() const {
+    nnv12_recording_info info = {};
+    info.struct_size = sizeof info;
+    nnv12_recording_get_info(handle.get(), &info);
+    return info;
+  }
+
+  /// The next records of a thread, at most `capacity`; how many. Adds to `lost`
+  /// how many nobody read in time.
+  size_t read(uint32_t thread, nnv12_record *records, size_t capacity,
+              uint64_t &lost) {
+    return nnv12_recording_read(handle.get(), thread, records, capacity, &lost);
+  }
+
+  /// All that is new, one thread after another.
+  std::vector<nnv12_record> readAll(uint64_t &lost) {
+    std::vector<nnv12_record> records;
+    for (uint32_t thread = 0; thread < info().num_threads; ++thread)
+      for (size_t size = records.size(), count = ~size_t(0); count != 0;
+           size += count) {
+        records.resize(size + 4096);
+        count = read(thread, &records[size], 4096, lost);
+        records.resize(size + count);
+      }
+    return records;
+  }
+
+private:
+  std::unique_ptr<nnv12_recording, detail::CloseRecording> handle;
+};
+
+/// Memory in which a session writes down what runs when. Made before the
+/// session, and kept until that is gone.
+class Recorder {
+public:
+  /// For the last `runs` runs of a session with these options.
+  Recorder(const Bundle &bundle, const SessionOptions &options,
+           nnv12_record_level level, uint32_t runs) {
+    nnv12_session_options c = options.get();
+    size_t size = nnv12_recorder_size(bundle.get(), &c, level, runs);
+    memory.reset(std::aligned_alloc(64, (size + 63) & ~size_t(63)));
+    if (memory)
+      recorder.size = size;
+    recorder.memory = memory.get();
+    recorder.level = level;
+  }
+
+  /// For SessionOptions.
+  const nnv12_recorder *get() const { return &recorder; }
+  /// Of a session that has been made with it.
+  Recording recording() const { return {recorder.memory, recorder.size}; }
+
+private:
+  struct Free {
+    void operator()(void *bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<void, Free> memory;
+  nnv12_recorder recorder = NNV12_RECORDER_INIT(nullptr, 0);
 };
 
 } // namespace nnv12

@@ -7,6 +7,10 @@
 
 namespace nnv12::runtime {
 
+#ifdef NNV12_TEST_HOOKS
+uint64_t (*fakeTicks)() = nullptr;
+#endif
+
 Clock::Source Clock::best() {
 #if defined(__x86_64__)
   // "Invariant TSC": the same rate in all states of power and on all CPUs.

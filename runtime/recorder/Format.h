@@ -37,15 +37,15 @@ enum class RecordLevel : uint32_t {
 /// What a record tells of. Numbers never change; readers pass over those that
 /// they do not know.
 enum class RecordKind : uint8_t {
-  Execute = 0,     ///< an operation; the first five are nnv12_stage
+  Execute = 0,     ///< an operation; the first four are nnv12_stage
   Read = 1,        ///< of a preparation, or a part of it
   Decode = 2,      ///< the same
   Transform = 3,   ///< the same
   ThreadStart = 4, ///< from when it was asked for until it runs
   Run = 5,         ///< a whole one; index: nnv12_status
-  Piece = 6,       ///< tiles of an operation, by one thread
-  Wait = 7,        ///< for weights that the operation `index` needs
-  Join = 8,        ///< for other threads' pieces of the operation `index`
+  Tiles = 6,       ///< of an operation, by one thread
+  Wait = 7,        ///< for weights that `index` of the program needs
+  Join = 8,        ///< for other threads' tiles of the operation `index`
   Counter = 9,     ///< index: which; ticks: by how much it grew in the run
   GpuSubmit = 10,  ///< commands handed to the device
   GpuKernel = 11   ///< a kernel on the device
@@ -57,13 +57,13 @@ struct Record {
   uint64_t ticks; ///< from then on
   uint32_t index; ///< of the operation or preparation
   uint32_t run;   ///< of the session, from 0
-  /// Kind Piece: where its tiles begin, and how many they are, in parts of the
+  /// Kind Tiles: where its tiles begin, and how many they are, in parts of the
   /// operation's tiles, of which 65535 are all.
   uint16_t first, count;
   RecordKind kind;
   uint8_t thread; ///< 0: the one that called run
   uint8_t lane;   ///< in whose queue it stood
-  uint8_t flags;  ///< NNV12_TRACE_...
+  uint8_t flags;  ///< NNV12_RECORD_STOLEN...
 };
 static_assert(sizeof(Record) == 32);
 
@@ -109,6 +109,9 @@ struct RecordingFacts {
   RecordLevel level;
   uint32_t sampleEvery;
   uint32_t numRings;
+  /// Of the threads, from number 1 on, those that only prepare.
+  uint32_t numPreparing;
+  uint32_t program; ///< which one of the bundle's
   uint32_t recordSize;
   uint32_t process; ///< its number in its namespace
   Clock::Source clockSource;

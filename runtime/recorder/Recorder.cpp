@@ -22,11 +22,16 @@ size_t Recorder::sizeFor(uint32_t threads, uint32_t records) {
   return headerSize(threads) + capacity * threads * sizeof(Record);
 }
 
-bool Recorder::create(const Options &options, uint32_t threads,
-                      const artifact::Digest &bundle, Fault &fault) {
-  assert(threads > 0 && threads <= maxRings);
+bool Recorder::create(const Options &options, const Subject &subject,
+                      Fault &fault) {
   if (options.level == RecordLevel::Off)
     return true;
+  uint32_t threads = subject.threads;
+  assert(threads > subject.preparing);
+  if (threads > maxRings)
+    return fault.set(Fault::Unsupported,
+                     "recorder: threads: found %u, expected at most %u",
+                     threads, maxRings);
   if (options.level > RecordLevel::Piece)
     return fault.set(Fault::InvalidArgument,
                      "recorder: level: found %u, expected at most %u",
@@ -74,7 +79,9 @@ bool Recorder::create(const Options &options, uint32_t threads,
   header->facts.process = static_cast<uint32_t>(getpid());
   header->facts.clockSource = clock.source();
   header->monotonicFrom.store(~0u, std::memory_order_relaxed);
-  header->facts.bundle = bundle;
+  header->facts.numPreparing = subject.preparing;
+  header->facts.program = subject.program;
+  header->facts.bundle = subject.bundle;
   takePair();
   // What is prepared before the first run belongs to it.
   levelNow.store(wanted, std::memory_order_relaxed);
@@ -114,6 +121,11 @@ void Recorder::endRun(uint32_t status) {
   if ((number & (number - 1)) == 0 || number % runsPerPair == 0)
     takePair();
   header->runs.store(number, std::memory_order_relaxed);
+}
+
+void Recorder::write(Record &record) {
+  record.run = run();
+  rings[record.thread].write(record);
 }
 
 /// Also looks whether the clock still keeps time.

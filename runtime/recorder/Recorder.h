@@ -8,13 +8,21 @@
 #define NNV12_RUNTIME_RECORDER_RECORDER_H
 
 #include "artifact/Fault.h"
-#include "runtime/Memory.h"
 #include "runtime/recorder/Ring.h"
+#include "runtime/system/Memory.h"
 
 namespace nnv12::runtime {
 
 class Recorder {
 public:
+  /// Of whom, for whoever reads.
+  struct Subject {
+    artifact::Digest bundle; ///< of the metadata
+    uint32_t program;        ///< which one of the bundle's
+    uint32_t threads;        ///< all, a ring each
+    uint32_t preparing;      ///< those that only prepare, from number 1 on
+  };
+
   struct Options {
     void *memory = nullptr; ///< of the caller, a multiple of 64
     size_t size = 0;
@@ -32,10 +40,10 @@ public:
   /// Says that nothing more comes.
   ~Recorder();
 
-  /// Divides the memory among `threads` rings, as large as fit. `bundle`: the
-  /// digest of the metadata.
-  bool create(const Options &options, uint32_t threads,
-              const artifact::Digest &bundle, artifact::Fault &fault);
+  /// Divides the memory among rings as large as fit. At level Off it does
+  /// nothing, and needs no memory.
+  bool create(const Options &options, const Subject &subject,
+              artifact::Fault &fault);
 
   /// Of the run that goes on: Off where it is not one of those that are
   /// recorded. Threads that prepare may see it a moment late.
@@ -43,16 +51,22 @@ public:
   bool records(RecordLevel least) const { return level() >= least; }
 
   uint64_t ticks() const { return clock.ticks(); }
+  /// The time, where operations are recorded; else 0.
+  uint64_t startTime() const {
+    return records(RecordLevel::Operation) ? ticks() : 0;
+  }
 
   /// Both by the thread that runs the session, which is number 0.
   void beginRun();
   void endRun(uint32_t status);
 
-  /// By the thread `record.thread` alone. The run is filled in.
-  void write(Record record) {
-    record.run = static_cast<uint32_t>(runs());
-    rings[record.thread].write(record);
-  }
+  /// By the thread `record.thread` alone. Fills in the run.
+  void write(Record &record);
+
+  /// The same in parts, for who writes many: the number of the run, and the
+  /// ring of a thread.
+  uint32_t run() const { return static_cast<uint32_t>(runs()); }
+  RingWriter &ring(uint32_t thread) { return rings[thread]; }
 
 private:
   /// That have ended.

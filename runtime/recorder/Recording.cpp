@@ -43,6 +43,7 @@ bool Recording::open(const void *memory, size_t size, Fault &fault) {
   if (size < sizeof(RecordingHeader) ||
       found->magic.load(std::memory_order_acquire) != recordingMagic)
     return fault.set(Fault::BadBundle, "found no recording");
+  RecordingFacts &facts = checked;
   copyShared(facts, &found->facts);
   if (facts.version != recordingVersion)
     return fault.set(Fault::Unsupported, "version: found %u, expected %u",
@@ -59,6 +60,9 @@ bool Recording::open(const void *memory, size_t size, Fault &fault) {
       sizeof(RecordingHeader) + facts.numRings * sizeof(RingHeader);
   if (facts.headerSize != headerSize || headerSize > size)
     return bad("header size", facts.headerSize, "that of its rings");
+  if (facts.numPreparing >= facts.numRings)
+    return bad("threads that only prepare", facts.numPreparing,
+               "less than all");
   if (facts.size > size)
     return bad("size", facts.size, "no more than there is");
   if (facts.level == RecordLevel::Off || facts.level > RecordLevel::Piece)
@@ -120,7 +124,7 @@ size_t Recording::takePairs(ClockPair *pairs) const {
 size_t Recording::read(uint32_t ring, Record *out, size_t most,
                        uint64_t &lost) {
   assert(ring < rings.size());
-  bool hasTicks = facts.clockSource != Clock::Monotonic;
+  bool hasTicks = checked.clockSource != Clock::Monotonic;
   ClockPair pairs[maxClockPairs];
   Timeline timeline(pairs, hasTicks ? takePairs(pairs) : 0);
   if (hasTicks && !timeline.isKnown())

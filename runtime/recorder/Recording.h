@@ -8,8 +8,8 @@
 #define NNV12_RUNTIME_RECORDER_RECORDING_H
 
 #include "artifact/Fault.h"
-#include "runtime/Memory.h"
 #include "runtime/recorder/Ring.h"
+#include "runtime/system/Memory.h"
 
 namespace nnv12::runtime {
 
@@ -35,12 +35,7 @@ public:
   /// called before all others.
   bool open(const void *memory, size_t size, artifact::Fault &fault);
 
-  /// What does not change.
-  RecordLevel level() const { return facts.level; }
-  uint32_t sampleEvery() const { return facts.sampleEvery; }
-  uint32_t process() const { return facts.process; }
-  const artifact::Digest &bundle() const { return facts.bundle; }
-  size_t numRings() const { return rings.size(); }
+  const RecordingFacts &facts() const { return checked; }
 
   uint64_t runs() const { return header->runs.load(std::memory_order_relaxed); }
   bool isClosed() const {
@@ -61,7 +56,7 @@ private:
   size_t takePairs(ClockPair *pairs) const;
 
   const RecordingHeader *header = nullptr;
-  RecordingFacts facts = {}; ///< as they were when they were checked
+  RecordingFacts checked = {}; ///< as they were then
   Array<Ring> rings;
 };
 

@@ -78,10 +78,12 @@ struct Buffers {
 
 static void runSession(Choices &choices, nnv12_bundle *bundle) {
   nnv12_session_options options = sessionOptions(choices);
-  nnv12_trace_event events[50];
-  nnv12_trace trace = NNV12_TRACE_INIT(events, 50);
-  if (choices.oneIn(4))
-    options.trace = &trace;
+  alignas(64) static uint8_t recorded[64 << 10];
+  nnv12_recorder recorder = NNV12_RECORDER_INIT(recorded, sizeof recorded);
+  if (choices.oneIn(4)) {
+    recorder.level = nnv12_record_level(choices.below(4));
+    options.recorder = &recorder;
+  }
   nnv12_session *session;
   nnv12_error error = {};
   if (nnv12_session_create(bundle, &options, &session, &error) != NNV12_OK) {

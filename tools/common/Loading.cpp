@@ -100,7 +100,7 @@ void RunOptions::addTo(Options &options) {
                "As many threads as asked for, even on fewer CPUs. For tests.");
 }
 
-SessionOptions RunOptions::session(nnv12_trace *trace) const {
+SessionOptions RunOptions::session() const {
   SessionOptions result;
   result.threads = threads;
   result.pinThreads = pin;
@@ -113,7 +113,6 @@ SessionOptions RunOptions::session(nnv12_trace *trace) const {
                                        : NNV12_MODE_PLAN;
   result.noStealing = noStealing;
   result.oversubscribe = oversubscribe;
-  result.trace = trace;
   return result;
 }
 

@@ -36,7 +36,7 @@ struct RunOptions {
   bool pin = false;
 
   void addTo(Options &options);
-  SessionOptions session(nnv12_trace *trace = nullptr) const;
+  SessionOptions session() const;
 
 private:
   static constexpr unsigned asPlanned = 1000;

@@ -6,9 +6,9 @@
 #include "tools/common/Json.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Profile.h"
+#include "tools/common/Recorded.h"
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
-#include "tools/common/TraceWriter.h"
 
 #include <cassert>
 #include <cinttypes>
@@ -207,18 +207,22 @@ static std::vector<uint64_t> profileOf(const BenchOptions &options,
                                        const Bundle &bundle,
                                        const std::vector<Input> &in,
                                        const std::vector<Output> &out) {
-  TraceRecorder recorder(bundle, 1);
-  Session session = openSession(options.bundle, bundle,
-                                options.session.session(recorder.trace()));
+  SessionOptions recorded = options.session.session();
+  Recorder recorder(bundle, recorded, NNV12_RECORD_OPERATION, 1);
+  recorded.recorder = recorder.get();
+  Session session = openSession(options.bundle, bundle, recorded);
+  Recording recording = recorder.recording();
   runSession(options.bundle, session, in, out);
   Results ignored;
   runUntilSwitched(options, session, in, out, ignored);
   uint32_t operations = bundle.info().num_operations;
   std::vector<std::vector<double>> samples(operations);
+  uint64_t lost = 0;
+  recording.readAll(lost);
   for (unsigned i = 0; i < options.warm; ++i) {
-    recorder.clear();
     runSession(options.bundle, session, in, out);
-    std::vector<uint64_t> times = recorder.runs(operations).back();
+    std::vector<uint64_t> times =
+        operationTimes(recording.readAll(lost), operations).back();
     for (uint32_t k = 0; k < operations; ++k)
       samples[k].push_back(double(times[k]));
   }

@@ -1,5 +1,6 @@
 //===- nnv12-run.cpp - Runs a bundle once ---------------------------------===//
 #include "tools/common/BoundsFault.h"
+#include "tools/common/ChromeTrace.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Compare.h"
 #include "tools/common/Files.h"
@@ -7,7 +8,6 @@
 #include "tools/common/Npy.h"
 #include "tools/common/Profile.h"
 #include "tools/common/Report.h"
-#include "tools/common/TraceWriter.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -254,13 +254,16 @@ int main(int argc, char **argv) {
   Bundle bundle = openBundle(options.bundle, options.load);
   uint64_t opened = nanoseconds();
   // Owned here, for its threads write to it until the session is closed.
-  std::unique_ptr<TraceRecorder> recorder;
-  if (!options.trace.empty())
-    recorder = std::make_unique<TraceRecorder>(bundle, options.runs);
+  std::unique_ptr<Recorder> recorder;
+  SessionOptions sessionOptions = options.session.session();
+  if (!options.trace.empty()) {
+    recorder = std::make_unique<Recorder>(bundle, sessionOptions,
+                                          NNV12_RECORD_OPERATION, options.runs);
+    sessionOptions.recorder = recorder->get();
+  }
   uint64_t creating = nanoseconds();
-  auto session = std::make_unique<Session>(openSession(
-      options.bundle, bundle,
-      options.session.session(recorder ? recorder->trace() : nullptr)));
+  auto session = std::make_unique<Session>(
+      openSession(options.bundle, bundle, sessionOptions));
   uint64_t created = nanoseconds();
   std::vector<Tensor> inputs =
       loadInputs(options.bundle, bundle, options.input, options.expect);
@@ -296,21 +299,29 @@ int main(int argc, char **argv) {
            (loaded - created) * 1e-6, (ran - loaded) * 1e-6,
            bundle.info().target, session->threads());
   if (recorder) {
-    recorder->addStage("open and verify", start, opened);
-    recorder->addStage("create session", creating, created);
-    recorder->addStage("read inputs", created, loaded);
     session.reset();
-    writeText(options.trace, recorder->json(bundle));
+    Recorded recorded;
+    Recording recording = recorder->recording();
+    recorded.read(recording);
+    recorded.stages = {{"open and verify", start, opened},
+                       {"create session", creating, created},
+                       {"read inputs", created, loaded}};
+    writeText(options.trace, chromeTrace(bundle, recorded));
   }
   if (options.profile) {
     // Of the second run, which does not wait for weights.
-    TraceRecorder runs(bundle, 2);
-    session = std::make_unique<Session>(openSession(
-        options.bundle, bundle, options.session.session(runs.trace())));
-    session->run(in, out);
-    session->run(in, out);
+    sessionOptions = options.session.session();
+    Recorder runs(bundle, sessionOptions, NNV12_RECORD_OPERATION, 2);
+    sessionOptions.recorder = runs.get();
+    session = std::make_unique<Session>(
+        openSession(options.bundle, bundle, sessionOptions));
+    runSession(options.bundle, *session, in, out);
+    runSession(options.bundle, *session, in, out);
     session.reset();
-    printProfile(bundle, runs.runs(bundle.info().num_operations).back());
+    uint64_t lost = 0;
+    printProfile(bundle, operationTimes(runs.recording().readAll(lost),
+                                        bundle.info().num_operations)
+                             .back());
   }
   finishOutput();
   return good ? 0 : 1;

@@ -5,6 +5,7 @@
 #include "runtime/Policy.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Loading.h"
+#include "tools/common/Recorded.h"
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
 
@@ -110,19 +111,20 @@ Kernels::Kernels(const std::string &path)
   memset(fresh.data(), 0, fresh.size());
 }
 
-static Session makeSession(const std::string &path, const Bundle &bundle,
-                           unsigned threads, nnv12_trace *trace) {
+SessionOptions Kernels::Runner::optionsFor(unsigned threads,
+                                           const nnv12_recorder *recorder) {
   SessionOptions options;
   options.threads = threads;
-  options.trace = trace;
-  return tools::openSession(path, bundle, options);
+  options.recorder = recorder;
+  return options;
 }
 
 Kernels::Runner::Runner(Kernels &kernels, unsigned threads)
-    : kernels(kernels), recorder(kernels.bundle, 1),
-      session(makeSession(kernels.path_, kernels.bundle, threads,
-                          recorder.trace())),
-      times(kernels.features_.size()) {}
+    : kernels(kernels), recorder(kernels.bundle, optionsFor(threads, nullptr),
+                                 NNV12_RECORD_OPERATION, 1),
+      session(tools::openSession(kernels.path_, kernels.bundle,
+                                 optionsFor(threads, recorder.get()))),
+      recording(recorder.recording()), times(kernels.features_.size()) {}
 
 const std::vector<double> &Kernels::Runner::run() {
   // A bundle of few kernels would find its weights where it left them in the
@@ -136,14 +138,16 @@ const std::vector<double> &Kernels::Runner::run() {
                       {kernels.integers.data(), kernels.integers.size()}};
   const Output out[] = {{kernels.sink.data(), kernels.sink.size()},
                         {kernels.fresh.data(), kernels.fresh.size()}};
-  recorder.clear();
   try {
     session.run(in, 3, out, 2);
   } catch (const Error &error) {
     fail(kernels.path_ + ": " + error.what());
   }
+  uint64_t lost = 0;
   std::vector<uint64_t> nanoseconds =
-      recorder.runs(kernels.bundle.info().num_operations).back();
+      tools::operationTimes(recording.readAll(lost),
+                            kernels.bundle.info().num_operations)
+          .back();
   for (size_t i = 0; i < times.size(); ++i)
     times[i] = double(nanoseconds[kernels.operations[i]]) * 1e-6;
   return times;

@@ -4,7 +4,6 @@
 
 #include "compiler/device/CostModel.h"
 #include "runtime/include/nnv12.hpp"
-#include "tools/common/TraceWriter.h"
 
 #include <functional>
 #include <memory>
@@ -58,9 +57,13 @@ public:
     const std::vector<double> &run();
 
   private:
+    static SessionOptions optionsFor(unsigned threads,
+                                     const nnv12_recorder *recorder);
+
     Kernels &kernels;
-    tools::TraceRecorder recorder;
+    Recorder recorder;
     Session session;
+    Recording recording;
     std::vector<double> times;
   };
 

@@ -6,7 +6,7 @@
 #include "runtime/Decoder.h"
 #include "runtime/ReadAhead.h"
 #include "runtime/Reader.h"
-#include "runtime/Threads.h"
+#include "runtime/system/Threads.h"
 #include "tools/common/Clock.h"
 #include "tools/common/ColdRun.h"
 #include "tools/common/Report.h"

@@ -2,7 +2,7 @@
 #ifndef NNV12_TEST_UNIT_RUNTIME_CPUSET_H
 #define NNV12_TEST_UNIT_RUNTIME_CPUSET_H
 
-#include "runtime/Cpus.h"
+#include "runtime/system/Cpus.h"
 
 #include <set>
 

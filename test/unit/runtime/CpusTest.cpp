@@ -1,5 +1,5 @@
 //===- CpusTest.cpp -------------------------------------------------------===//
-#include "runtime/Cpus.h"
+#include "runtime/system/Cpus.h"
 #include "test/unit/runtime/CpuSet.h"
 
 #include <gtest/gtest.h>

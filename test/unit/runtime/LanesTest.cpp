@@ -1,9 +1,9 @@
 //===- LanesTest.cpp - Sessions that follow a plan ------------------------===//
 #include "artifact/Fault.h"
 #include "artifact/Writer.h"
-#include "runtime/Cpus.h"
 #include "runtime/Decoder.h"
 #include "runtime/include/nnv12.hpp"
+#include "runtime/system/Cpus.h"
 #include "test/unit/sample/PlannedSample.h"
 
 #include <atomic>
@@ -319,12 +319,10 @@ TEST_F(LanesTest, WithoutStealing) {
     make(20, lanes, 5);
     Bundle bundle(path);
     for (uint32_t preparing : {0u, 1u, none}) {
-      std::vector<nnv12_trace_event> events(1000);
-      nnv12_trace trace =
-          NNV12_TRACE_INIT(events.data(), uint32_t(events.size()));
       SessionOptions own = options(1, preparing);
       own.noStealing = true;
-      own.trace = &trace;
+      Recorder recorder(bundle, own, NNV12_RECORD_OPERATION, 100);
+      own.recorder = recorder.get();
       uint32_t threads;
       {
         Session session(bundle, own);
@@ -338,8 +336,11 @@ TEST_F(LanesTest, WithoutStealing) {
         ASSERT_TRUE(runs(session, 2, true));
       }
       // A lane without a thread needs others.
-      for (uint32_t i = 0; threads == lanes - 1 && i < trace.count; ++i)
-        ASSERT_FALSE(events[i].flags & NNV12_TRACE_STOLEN);
+      uint64_t lost = 0;
+      for (const nnv12_record &record : recorder.recording().readAll(lost))
+        ASSERT_FALSE(threads == lanes - 1 &&
+                     record.flags & NNV12_RECORD_STOLEN &&
+                     record.kind != NNV12_RECORD_EXECUTE);
     }
   }
 }
@@ -381,106 +382,137 @@ TEST_F(LanesTest, DamagedFrame) {
   }
 }
 
-TEST_F(LanesTest, Trace) {
+TEST_F(LanesTest, Recorded) {
   Bundle bundle(path);
-  std::vector<nnv12_trace_event> events(1000);
-  nnv12_trace trace = NNV12_TRACE_INIT(events.data(), uint32_t(events.size()));
+  SessionOptions recorded = options(1);
+  Recorder recorder(bundle, recorded, NNV12_RECORD_OPERATION, 1000);
+  recorded.recorder = recorder.get();
   {
-    SessionOptions traced = options(1);
-    traced.trace = &trace;
-    Session session(bundle, traced);
+    Session session(bundle, recorded);
     EXPECT_TRUE(runs(session, 1, false));
     prepareAll(session);
     EXPECT_TRUE(runs(session, 1, true));
   }
-  EXPECT_EQ(trace.dropped, 0u);
-  uint32_t executes = 0, switched = 0;
+  Recording recording = recorder.recording();
+  nnv12_recording_info info = recording.info();
+  EXPECT_TRUE(info.is_closed);
+  EXPECT_EQ(memcmp(info.digest, bundle.info().digest, 32), 0);
+  EXPECT_EQ(info.num_threads, 1 + info.num_preparing);
+  uint64_t lost = 0;
+  std::vector<nnv12_record> records = recording.readAll(lost);
+  EXPECT_EQ(lost, 0u);
+  uint32_t executes = 0, switched = 0, starts = 0, wholes = 0;
   std::vector<uint64_t> done(16), firstStart(9, ~0ull);
-  for (uint32_t i = 0; i < trace.count; ++i) {
-    const nnv12_trace_event &event = events[i];
-    EXPECT_LE(event.start_ns, event.end_ns);
-    if (event.stage == NNV12_EXECUTE) {
-      EXPECT_EQ(event.thread, 0u);
+  for (const nnv12_record &record : records) {
+    switch (record.kind) {
+    case NNV12_RECORD_EXECUTE:
+      EXPECT_EQ(record.thread, 0u);
       ++executes;
-      switched += (event.flags & NNV12_TRACE_SWITCHED) != 0;
-      if (!(event.flags & NNV12_TRACE_SWITCHED))
-        firstStart[event.index] =
-            std::min(firstStart[event.index], event.start_ns);
-    } else if (event.stage != NNV12_THREAD_START) {
-      EXPECT_EQ(event.stage, uint32_t(bundle.preparation(event.index).stage));
-      EXPECT_EQ((event.flags & NNV12_TRACE_STOLEN) != 0,
-                event.thread != event.lane);
-      done[event.index] = std::max(done[event.index], event.start_ns);
+      switched += (record.flags & NNV12_RECORD_SWITCHED) != 0;
+      if (!(record.flags & NNV12_RECORD_SWITCHED))
+        firstStart[record.index] =
+            std::min(firstStart[record.index], record.start_ns);
+      break;
+    case NNV12_RECORD_THREAD_START:
+      ++starts;
+      EXPECT_EQ(record.thread, starts);
+      break;
+    case NNV12_RECORD_WHOLE_RUN:
+      EXPECT_EQ(record.run, wholes++);
+      EXPECT_EQ(record.index, uint32_t(NNV12_OK));
+      break;
+    case NNV12_RECORD_WAIT:
+      EXPECT_EQ(record.thread, 0u);
+      EXPECT_EQ(record.run, 0u);
+      EXPECT_LT(record.index, 9u + bundle.info().num_preparations);
+      break;
+    default:
+      ASSERT_LE(record.kind, NNV12_RECORD_TRANSFORM);
+      EXPECT_EQ(record.kind, uint32_t(bundle.preparation(record.index).stage));
+      EXPECT_EQ((record.flags & NNV12_RECORD_STOLEN) != 0,
+                record.thread != record.lane);
+      done[record.index] = std::max(done[record.index], record.start_ns);
     }
   }
-  EXPECT_EQ(executes % 9, 0u);
+  EXPECT_EQ(starts, info.num_preparing);
+  EXPECT_EQ(wholes, info.runs);
+  EXPECT_EQ(executes, 9 * wholes);
   EXPECT_EQ(switched, 4u);
+  // What a tick is was measured over some microseconds alone.
   for (uint32_t r = 0; r < 4; ++r)
-    EXPECT_LE(done[4 * r + 2], firstStart[2 * r + 1]);
+    EXPECT_LE(done[4 * r + 2], firstStart[2 * r + 1] + 1000);
 }
 
-TEST_F(LanesTest, TraceWithoutRoom) {
+/// Without preparation threads the caller does it all, and waits for nobody.
+TEST_F(LanesTest, RecordedWithoutThreads) {
   Bundle bundle(path);
-  nnv12_trace_event event;
-  nnv12_trace trace = NNV12_TRACE_INIT(&event, 1);
-  {
-    SessionOptions traced = options(2);
-    traced.trace = &trace;
-    Session session(bundle, traced);
-    EXPECT_TRUE(runs(session, 1, false));
+  SessionOptions recorded = options(1, none);
+  Recorder recorder(bundle, recorded, NNV12_RECORD_PIECE, 1);
+  recorded.recorder = recorder.get();
+  Session session(bundle, recorded);
+  EXPECT_TRUE(runs(session, 1, false));
+  uint64_t lost = 0, sum = 0, whole = 0, last = 0;
+  for (const nnv12_record &record : recorder.recording().readAll(lost)) {
+    EXPECT_EQ(record.thread, 0u);
+    EXPECT_NE(record.kind, NNV12_RECORD_WAIT);
+    if (record.kind == NNV12_RECORD_WHOLE_RUN) {
+      whole = record.duration_ns;
+    } else {
+      sum += record.duration_ns;
+      // One after another.
+      EXPECT_GE(record.start_ns + 10, last);
+      last = record.start_ns + record.duration_ns;
+    }
   }
-  EXPECT_EQ(trace.count, 1u);
-  EXPECT_GT(trace.dropped, 8u);
+  EXPECT_EQ(lost, 0u);
+  EXPECT_LE(sum, whole);
+}
+
+TEST_F(LanesTest, RecordedWithoutRoom) {
+  Bundle bundle(path);
+  SessionOptions recorded = options(2);
+  std::vector<uint64_t> bytes(10'000);
+  nnv12_recorder recorder = NNV12_RECORDER_INIT(
+      reinterpret_cast<void *>((uintptr_t(bytes.data()) + 63) & ~63), 2048);
+  recorded.recorder = &recorder;
+  Session session(bundle, recorded);
+  EXPECT_TRUE(runs(session, 1, false));
+  uint64_t lost = 0;
+  Recording recording(recorder.memory, recorder.size);
+  EXPECT_LT(recording.readAll(lost).size(), 16u);
+  EXPECT_GT(lost, 4u);
 }
 
 TEST_F(LanesTest, WrongOptions) {
   Bundle bundle(path);
   EXPECT_THROW(Session(bundle, options(1, 0, nnv12_mode(3))), Error);
-  nnv12_trace trace = NNV12_TRACE_INIT(nullptr, 5);
-  SessionOptions traced = options(1);
-  traced.trace = &trace;
-  EXPECT_THROW(Session(bundle, traced), Error);
-  nnv12_trace_event event;
-  trace = NNV12_TRACE_INIT(&event, 1);
-  trace.struct_size = 0;
-  EXPECT_THROW(Session(bundle, traced), Error);
-  trace = NNV12_TRACE_INIT(&event, 1);
-  trace.event_size = 8;
-  EXPECT_THROW(Session(bundle, traced), Error);
-}
-
-/// What a newer header has at the end of its structs is left alone, and stepped
-/// over.
-TEST_F(LanesTest, NewerCallersKnowMoreOfAStruct) {
-  struct NewerEvent {
-    nnv12_trace_event known;
-    uint64_t added;
+  auto refusal = [&](nnv12_recorder recorder) -> std::string {
+    SessionOptions recorded = options(1);
+    recorded.recorder = &recorder;
+    try {
+      Session session(bundle, recorded);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "";
   };
-  struct NewerTrace {
-    nnv12_trace known;
-    uint64_t added;
-  };
-  std::vector<NewerEvent> events(1000);
-  for (NewerEvent &event : events)
-    event.added = 7;
-  NewerTrace trace = {};
-  trace.known.struct_size = sizeof trace;
-  trace.known.event_size = sizeof(NewerEvent);
-  trace.known.events = &events[0].known;
-  trace.known.capacity = 1000;
-  Bundle bundle(path);
-  {
-    SessionOptions traced = options(1);
-    traced.trace = &trace.known;
-    Session session(bundle, traced);
-    EXPECT_TRUE(runs(session, 1, false));
-  }
-  ASSERT_GT(trace.known.count, 5u);
-  for (uint32_t i = 0; i < trace.known.count; ++i) {
-    EXPECT_LE(events[i].known.start_ns, events[i].known.end_ns);
-    EXPECT_NE(events[i].known.start_ns, 0u);
-    EXPECT_EQ(events[i].added, 7u);
-  }
+  alignas(64) static uint8_t bytes[4096];
+  nnv12_recorder recorder = NNV12_RECORDER_INIT(nullptr, 4096);
+  EXPECT_NE(refusal(recorder).find("recorder: memory: found"),
+            std::string::npos);
+  recorder = NNV12_RECORDER_INIT(bytes, 1000);
+  EXPECT_NE(refusal(recorder).find("recorder: size: found 1000, expected"),
+            std::string::npos);
+  recorder = NNV12_RECORDER_INIT(bytes, sizeof bytes);
+  EXPECT_EQ(refusal(recorder), "");
+  recorder.level = nnv12_record_level(4);
+  EXPECT_EQ(refusal(recorder), "recorder: level: found 4, expected at most 3");
+  recorder.struct_size = 0;
+  EXPECT_EQ(refusal(recorder), "recorder: struct_size: found 0, expected what "
+                               "NNV12_RECORDER_INIT sets");
+  EXPECT_EQ(nnv12_recorder_size(nullptr, nullptr, NNV12_RECORD_RUN, 1), 0u);
+  EXPECT_EQ(
+      nnv12_recorder_size(bundle.get(), nullptr, nnv12_record_level(4), 1), 0u);
 }
 
 /// A plan runs without the threads that it was made for.

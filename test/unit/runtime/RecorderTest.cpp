@@ -177,7 +177,7 @@ TEST(Recorder, refusesWhatItCannotUse) {
   auto refusal = [](Recorder::Options options, uint32_t threads) {
     Recorder recorder;
     Fault fault;
-    EXPECT_FALSE(recorder.create(options, threads, {}, fault));
+    EXPECT_FALSE(recorder.create(options, {{}, 0, threads, 0}, fault));
     return std::string(fault.text);
   };
   Recorder::Options options;
@@ -197,6 +197,8 @@ TEST(Recorder, refusesWhatItCannotUse) {
   options.memory = nullptr;
   EXPECT_NE(refusal(options, 2).find("recorder: memory: found"),
             std::string::npos);
+  EXPECT_EQ(refusal(options, 256),
+            "recorder: threads: found 256, expected at most 255");
 }
 
 namespace {
@@ -214,7 +216,7 @@ struct Session {
     artifact::Digest digest = {};
     digest.bytes[0] = 42;
     Fault fault;
-    EXPECT_TRUE(recorder->create(options, threads, digest, fault))
+    EXPECT_TRUE(recorder->create(options, {digest, 7, threads, 1}, fault))
         << fault.text;
     EXPECT_TRUE(recording.open(room.data(), room.size, fault)) << fault.text;
   }
@@ -236,8 +238,12 @@ struct Session {
     recorder->endRun(0);
   }
 
+  const RecordingHeader &header() {
+    return *reinterpret_cast<const RecordingHeader *>(room.data());
+  }
+
   std::vector<Record> read(uint32_t ring = 0) {
-    std::vector<Record> out(1000);
+    std::vector<Record> out(40'000);
     out.resize(recording.read(ring, out.data(), out.size(), lost));
     return out;
   }
@@ -284,7 +290,7 @@ TEST(Recorder, levelsAndSampling) {
     EXPECT_EQ(records[i].kind, RecordKind::Run);
   }
   EXPECT_EQ(runs.recording.runs(), 7u);
-  EXPECT_EQ(runs.recording.sampleEvery(), 3u);
+  EXPECT_EQ(runs.recording.facts().sampleEvery, 3u);
 
   Session off(RecordLevel::Operation, 4);
   EXPECT_EQ(off.recorder->level(), RecordLevel::Operation);
@@ -295,10 +301,13 @@ TEST(Recorder, levelsAndSampling) {
 
 TEST(Recorder, saysWhatItIs) {
   Session session(RecordLevel::Piece, 1, 5);
-  EXPECT_EQ(session.recording.level(), RecordLevel::Piece);
-  EXPECT_EQ(session.recording.numRings(), 5u);
-  EXPECT_EQ(session.recording.process(), uint32_t(getpid()));
-  EXPECT_EQ(session.recording.bundle().bytes[0], 42);
+  const RecordingFacts &facts = session.recording.facts();
+  EXPECT_EQ(facts.level, RecordLevel::Piece);
+  EXPECT_EQ(facts.numRings, 5u);
+  EXPECT_EQ(facts.numPreparing, 1u);
+  EXPECT_EQ(facts.process, uint32_t(getpid()));
+  EXPECT_EQ(facts.bundle.bytes[0], 42);
+  EXPECT_EQ(facts.program, 7u);
   EXPECT_FALSE(session.recording.isClosed());
   session.recorder.reset();
   EXPECT_TRUE(session.recording.isClosed());
@@ -337,6 +346,53 @@ TEST(Recorder, clockPairsGoInARing) {
   EXPECT_NEAR(double(records[1].start), double(before), 1e5);
 }
 
+namespace nnv12::runtime {
+extern uint64_t (*fakeTicks)();
+}
+
+/// A counter that goes twice as fast all of a sudden: what was recorded before
+/// is as exact as that counter was, and what comes after is exact again, for it
+/// is taken from the system's clock.
+TEST(Recorder, doesWithoutACounterThatDoesNotKeepTime) {
+  static double rate;
+  static uint64_t turn, turnTicks;
+  rate = 3;
+  turn = now();
+  turnTicks = 0;
+  fakeTicks = [] { return turnTicks + uint64_t(rate * double(now() - turn)); };
+  if (Clock::best() == Clock::Monotonic)
+    GTEST_SKIP() << "this CPU has no counter";
+  {
+    Session session(RecordLevel::Operation, 1, 2, 32'768);
+    auto runFor = [&](uint64_t ns) {
+      for (uint64_t end = now() + ns; now() < end;)
+        session.run();
+    };
+    runFor(60'000'000);
+    EXPECT_TRUE(session.header().monotonicFrom == ~0u);
+    turnTicks = fakeTicks();
+    turn = now();
+    rate = 6;
+    runFor(120'000'000);
+    uint32_t first = session.header().monotonicFrom;
+    ASSERT_NE(first, ~0u);
+    std::vector<Record> records = session.read();
+    ASSERT_EQ(session.lost, 0u);
+    uint64_t last = 0, checked = 0;
+    for (const Record &record : records) {
+      if (record.run < first || record.kind != RecordKind::Execute)
+        continue;
+      EXPECT_GE(record.start, last);
+      EXPECT_GE(record.ticks, 20'000u);
+      EXPECT_LE(record.start + record.ticks, now());
+      last = record.start;
+      ++checked;
+    }
+    EXPECT_GT(checked, 10u);
+  }
+  fakeTicks = nullptr;
+}
+
 namespace {
 
 std::string openingFault(const uint8_t *bytes, size_t size) {
@@ -369,6 +425,8 @@ TEST(Recording, isNotTrusted) {
   EXPECT_EQ(with(facts.version, 2u), "version: found 2, expected 1");
   EXPECT_EQ(with(facts.recordSize, 24u), "record size: found 24, expected 32");
   EXPECT_EQ(with(facts.numRings, 0u), "rings: found 0, expected 1 to 255");
+  EXPECT_EQ(with(facts.numPreparing, 2u),
+            "threads that only prepare: found 2, expected less than all");
   EXPECT_EQ(with(facts.numRings, 3u),
             "header size: found 1280, expected that of its rings");
   EXPECT_EQ(with(facts.level, RecordLevel(9)),
@@ -406,7 +464,7 @@ TEST(Recording, survivesDamage) {
     ++opened;
     Record out[16];
     uint64_t lost = 0;
-    for (uint32_t ring = 0; ring < recording.numRings(); ++ring)
+    for (uint32_t ring = 0; ring < recording.facts().numRings; ++ring)
       EXPECT_LE(recording.read(ring, out, 16, lost), 16u);
   }
   EXPECT_GT(opened, 1000u);

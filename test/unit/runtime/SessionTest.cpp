@@ -213,29 +213,83 @@ TEST_F(SessionTest, OneSessionRunsOneAtATime) {
   EXPECT_GT(ok, 0);
 }
 
-/// Of a session with nothing to prepare, events may be read and forgotten
-/// between runs.
-TEST_F(SessionTest, TraceBetweenRuns) {
+/// Level by level, while the session goes on.
+TEST_F(SessionTest, Recorded) {
+  make(100);
   Bundle bundle(path);
-  std::vector<nnv12_trace_event> events(3);
-  nnv12_trace trace = NNV12_TRACE_INIT(events.data(), 3);
-  SessionOptions options = threads(2);
-  options.trace = &trace;
-  Session session(bundle, options);
-  for (int run = 0; run < 3; ++run) {
-    EXPECT_TRUE(runs(session, 1));
-    ASSERT_EQ(trace.count, 3u);
-    for (uint32_t i = 0; i < 3; ++i) {
-      EXPECT_EQ(events[i].index, i);
-      EXPECT_EQ(events[i].stage, uint32_t(NNV12_EXECUTE));
-      EXPECT_LE(events[i].start_ns, events[i].end_ns);
+  for (nnv12_record_level level :
+       {NNV12_RECORD_RUN, NNV12_RECORD_OPERATION, NNV12_RECORD_PIECE}) {
+    SessionOptions options = threads(2);
+    options.oversubscribe = true;
+    Recorder recorder(bundle, options, level, 1);
+    options.recorder = recorder.get();
+    Session session(bundle, options);
+    Recording recording = recorder.recording();
+    EXPECT_EQ(recording.info().level, level);
+    EXPECT_EQ(recording.info().num_threads, 2u);
+    EXPECT_EQ(recording.info().num_preparing, 0u);
+    for (uint32_t run = 0; run < 5; ++run) {
+      ASSERT_TRUE(runs(session, int(run)));
+      EXPECT_EQ(recording.info().runs, run + 1);
+      EXPECT_FALSE(recording.info().is_closed);
+      uint64_t lost = 0, sum = 0, whole = 0, wholeStart = 0, first = 0;
+      uint32_t executes = 0, joins = 0, parts[3] = {};
+      for (const nnv12_record &record : recording.readAll(lost)) {
+        if (record.kind == NNV12_RECORD_THREAD_START)
+          continue;
+        EXPECT_EQ(record.run, run);
+        if (record.kind == NNV12_RECORD_EXECUTE) {
+          EXPECT_EQ(record.index, executes++);
+          if (!first)
+            first = record.start_ns;
+          // No gaps.
+          EXPECT_NEAR(double(record.start_ns), double(first + sum), 5.);
+          sum += record.duration_ns;
+        } else if (record.kind == NNV12_RECORD_WHOLE_RUN) {
+          whole = record.duration_ns;
+          wholeStart = record.start_ns;
+        } else if (record.kind == NNV12_RECORD_TILES) {
+          ASSERT_LT(record.index, 3u);
+          EXPECT_LE(record.first + record.count, 65535);
+          parts[record.index] += record.count;
+        } else {
+          EXPECT_EQ(record.kind, NNV12_RECORD_JOIN);
+          ++joins;
+        }
+      }
+      EXPECT_EQ(lost, 0u);
+      EXPECT_NE(whole, 0u);
+      EXPECT_EQ(executes, level >= NNV12_RECORD_OPERATION ? 3u : 0u);
+      EXPECT_LE(sum, whole + 5);
+      if (executes) {
+        EXPECT_GE(first + 5, wholeStart);
+      }
+      EXPECT_EQ(joins, level == NNV12_RECORD_PIECE ? 3u : 0u);
+      for (uint32_t part : parts)
+        EXPECT_NEAR(part, joins ? 65535 : 0, 8);
     }
-    EXPECT_EQ(trace.dropped, 0u);
-    trace.count = 0;
   }
-  trace.count = 3;
-  EXPECT_TRUE(runs(session, 1));
-  EXPECT_EQ(trace.dropped, 3u);
+}
+
+/// One run of four.
+TEST_F(SessionTest, Sampled) {
+  Bundle bundle(path);
+  SessionOptions options = threads(1);
+  Recorder recorder(bundle, options, NNV12_RECORD_OPERATION, 10);
+  nnv12_recorder sampling = *recorder.get();
+  sampling.sample_every = 4;
+  options.recorder = &sampling;
+  Session session(bundle, options);
+  for (int run = 0; run < 9; ++run)
+    ASSERT_TRUE(runs(session, run));
+  Recording recording = recorder.recording();
+  EXPECT_EQ(recording.info().runs, 9u);
+  EXPECT_EQ(recording.info().sample_every, 4u);
+  uint64_t lost = 0;
+  std::vector<nnv12_record> records = recording.readAll(lost);
+  ASSERT_EQ(records.size(), 12u);
+  for (size_t i = 0; i < 12; ++i)
+    EXPECT_EQ(records[i].run, i / 4 * 4);
 }
 
 /// A newer header's buffers have more behind what is known here.

@@ -1,5 +1,5 @@
 //===- ThreadsTest.cpp ----------------------------------------------------===//
-#include "runtime/Threads.h"
+#include "runtime/system/Threads.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -4,10 +4,10 @@
 // bounded time and then sleep in a futex.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_RUNTIME_THREADS_H
-#define NNV12_RUNTIME_THREADS_H
+#ifndef NNV12_RUNTIME_SYSTEM_THREADS_H
+#define NNV12_RUNTIME_SYSTEM_THREADS_H
 
-#include "runtime/Cpus.h"
+#include "runtime/system/Cpus.h"
 
 #include <atomic>
 #include <csignal>
@@ -123,4 +123,4 @@ private:
 
 } // namespace nnv12::runtime
 
-#endif // NNV12_RUNTIME_THREADS_H
+#endif // NNV12_RUNTIME_SYSTEM_THREADS_H

@@ -1,5 +1,5 @@
 //===- Cpus.cpp - Which CPUs there are ------------------------------------===//
-#include "runtime/Cpus.h"
+#include "runtime/system/Cpus.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
 //===- Threads.cpp - Starting, waiting and waking -------------------------===//
-#include "runtime/Threads.h"
+#include "runtime/system/Threads.h"
 
 #include <cerrno>
 #include <climits>

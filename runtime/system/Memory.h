@@ -1,9 +1,8 @@
 //===- Memory.h - Owned memory without libstdc++ ----------------*- C++ -*-===//
-#ifndef NNV12_RUNTIME_MEMORY_H
-#define NNV12_RUNTIME_MEMORY_H
+#ifndef NNV12_RUNTIME_SYSTEM_MEMORY_H
+#define NNV12_RUNTIME_SYSTEM_MEMORY_H
 
 #include "artifact/Array.h"
-#include "runtime/Policy.h"
 
 #include <cassert>
 #include <cstddef>
@@ -107,4 +106,4 @@ template <typename T> void destroy(T *object) {
 
 } // namespace nnv12::runtime
 
-#endif // NNV12_RUNTIME_MEMORY_H
+#endif // NNV12_RUNTIME_SYSTEM_MEMORY_H

@@ -1,6 +1,6 @@
 //===- Cpus.h - Which CPUs there are ----------------------------*- C++ -*-===//
-#ifndef NNV12_RUNTIME_CPUS_H
-#define NNV12_RUNTIME_CPUS_H
+#ifndef NNV12_RUNTIME_SYSTEM_CPUS_H
+#define NNV12_RUNTIME_SYSTEM_CPUS_H
 
 #include <cstdint>
 #include <sched.h>
@@ -70,4 +70,4 @@ private:
 
 } // namespace nnv12::runtime
 
-#endif // NNV12_RUNTIME_CPUS_H
+#endif // NNV12_RUNTIME_SYSTEM_CPUS_H

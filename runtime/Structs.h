@@ -1,0 +1,43 @@
+//===- Structs.h - Structs of which the caller knows a part -----*- C++ -*-===//
+//
+// Structs of the C API grow at their end: struct_size says how much of one the
+// caller was built with.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_STRUCTS_H
+#define NNV12_RUNTIME_STRUCTS_H
+
+#include <cstddef>
+#include <cstring>
+
+namespace nnv12::runtime {
+
+/// Copies the part of a caller's struct that the caller knows over defaults.
+/// False where it does not say how large it is.
+template <typename Struct>
+bool readStruct(const Struct *given, Struct &result) {
+  result.struct_size = sizeof(Struct);
+  if (!given)
+    return true;
+  if (given->struct_size < sizeof(size_t))
+    return false;
+  size_t known =
+      given->struct_size < sizeof(Struct) ? given->struct_size : sizeof(Struct);
+  memcpy(static_cast<void *>(&result), given, known);
+  return true;
+}
+
+/// Fills the part of a caller's struct that the caller knows.
+template <typename Struct>
+void writeStruct(const Struct &value, Struct *result) {
+  size_t known = result->struct_size < sizeof(Struct) ? result->struct_size
+                                                      : sizeof(Struct);
+  if (known > sizeof(size_t))
+    memcpy(reinterpret_cast<char *>(result) + sizeof(size_t),
+           reinterpret_cast<const char *>(&value) + sizeof(size_t),
+           known - sizeof(size_t));
+}
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_STRUCTS_H

@@ -1,0 +1,171 @@
+//===- ModelTest.cpp - What a profile says of made up recordings ----------===//
+#include "artifact/Writer.h"
+#include "test/unit/sample/PlannedSample.h"
+#include "tools/nnv12-prof/Profile.h"
+
+#include <gtest/gtest.h>
+
+using namespace nnv12;
+using namespace nnv12::prof;
+using namespace nnv12::test;
+
+namespace {
+
+/// A bundle of five operations, and recordings of it that are made up.
+class ModelTest : public testing::Test {
+protected:
+  static constexpr uint32_t numOperations = 5;
+
+  void SetUp() override {
+    std::string path = folder.file("a.nnv");
+    ASSERT_EQ(artifact::writeBundle(sample.bundle, path), "");
+    bundle = std::make_unique<Bundle>(path);
+    ASSERT_EQ(bundle->info().num_operations, numOperations);
+    recorded.info.level = NNV12_RECORD_PIECE;
+    recorded.info.num_threads = 3;
+    recorded.info.num_preparing = 1;
+  }
+
+  nnv12_record &add(nnv12_record_kind kind, uint32_t run, uint32_t index,
+                    uint64_t start, uint64_t duration, uint8_t thread = 0) {
+    nnv12_record record = {};
+    record.kind = uint8_t(kind);
+    record.run = run;
+    record.index = index;
+    record.start_ns = start;
+    record.duration_ns = duration;
+    record.thread = thread;
+    recorded.records.push_back(record);
+    return recorded.records.back();
+  }
+
+  /// A run whose operations take that long, of which `slow` takes `more`.
+  void addRun(uint32_t run, uint32_t slow = 0, uint64_t more = 0,
+              uint64_t gap = 10) {
+    uint64_t start = 1'000'000 + run * 10'000, time = start + gap;
+    size_t whole = recorded.records.size();
+    add(NNV12_RECORD_WHOLE_RUN, run, 0, start, 0);
+    for (uint32_t i = 0; i < numOperations; ++i) {
+      uint64_t duration = 100 * (i + 1) + (i == slow ? more : 0);
+      add(NNV12_RECORD_EXECUTE, run, i, time, duration);
+      time += duration;
+    }
+    recorded.records[whole].duration_ns = time - start;
+  }
+
+  Profile profile() { return makeProfile(*bundle, recorded); }
+
+  TemporaryFolder folder;
+  PlannedSample sample{64, 3, 2};
+  std::unique_ptr<Bundle> bundle;
+  tools::Recorded recorded;
+};
+
+} // namespace
+
+TEST_F(ModelTest, MediansOfWarmRuns) {
+  addRun(0, 2, 7000);
+  for (uint32_t run = 1; run <= 20; ++run)
+    addRun(run, 1, run == 20 ? 900 : 0);
+  Profile result = profile();
+  ASSERT_EQ(result.runs.size(), 20u);
+  EXPECT_EQ(result.runs[0].number, 1u);
+  EXPECT_EQ(result.time.median, 1510);
+  EXPECT_EQ(result.time.most, 2410);
+  for (uint32_t i = 0; i < numOperations; ++i) {
+    EXPECT_EQ(result.operations[i].time.median, 100 * (i + 1));
+    EXPECT_NEAR(result.operations[i].share, (i + 1) / 15., 1e-9);
+  }
+  EXPECT_NEAR(result.gaps, 200. / (20 * 1510 + 900), 1e-9);
+  // All that the slowest run lost it lost in one operation.
+  EXPECT_NEAR(result.operations[1].slowShare, 1, 1e-9);
+  EXPECT_NEAR(result.operations[4].slowShare, 0, 1e-9);
+}
+
+/// A run of which something is missing, or that failed, does not count.
+TEST_F(ModelTest, RunsThatAreNotWhole) {
+  for (uint32_t run = 0; run < 6; ++run)
+    addRun(run);
+  // Its own record; an operation; its status.
+  recorded.records[1 * 6].kind = 99;
+  recorded.records[2 * 6 + 3].kind = 99;
+  recorded.records[3 * 6].index = NNV12_BAD_BUNDLE;
+  // What the bundle does not have.
+  add(NNV12_RECORD_EXECUTE, 4, 5000, 0, 100);
+  add(NNV12_RECORD_TILES, 4, 5000, 0, 100, 200);
+  Profile result = profile();
+  ASSERT_EQ(result.runs.size(), 2u);
+  EXPECT_EQ(result.runs[0].number, 4u);
+  EXPECT_EQ(result.runs[1].number, 5u);
+}
+
+/// Warm is what comes after the last preparation and the last change.
+TEST_F(ModelTest, WarmIsAfterAllChanges) {
+  for (uint32_t run = 0; run < 8; ++run)
+    addRun(run);
+  add(NNV12_RECORD_TRANSFORM, 3, 2, 1'030'000, 50, 1);
+  for (nnv12_record &record : recorded.records)
+    if (record.kind == NNV12_RECORD_EXECUTE && record.run >= 6 &&
+        record.index == 1)
+      record.flags = NNV12_RECORD_SWITCHED;
+  Profile result = profile();
+  ASSERT_EQ(result.runs.size(), 2u);
+  EXPECT_EQ(result.runs[0].number, 6u);
+}
+
+TEST_F(ModelTest, Threads) {
+  for (uint32_t run = 0; run < 3; ++run) {
+    addRun(run);
+    // Operation 3 takes 400: the leader 300 and then waits, the other 380.
+    add(NNV12_RECORD_TILES, run, 3, 0, 300, 0);
+    add(NNV12_RECORD_TILES, run, 3, 0, 200, 2);
+    add(NNV12_RECORD_TILES, run, 3, 0, 180, 2);
+    add(NNV12_RECORD_JOIN, run, 3, 0, 80, 0);
+  }
+  Profile result = profile();
+  EXPECT_EQ(result.operations[3].busy, 680);
+  EXPECT_EQ(result.operations[3].join, 80);
+  EXPECT_NEAR(result.operations[3].idle, 1 - 680 / 800., 1e-9);
+  // Alone on the execute lane.
+  EXPECT_NEAR(result.operations[4].idle, 0.5, 1e-9);
+  ASSERT_EQ(result.threads.size(), 3u);
+  EXPECT_EQ(result.threads[0].name, "execute lane");
+  EXPECT_EQ(result.threads[1].name, "preparation 1");
+  EXPECT_EQ(result.threads[2].name, "compute 2");
+  EXPECT_NEAR(result.threads[0].busy, 1400 / 1510., 1e-9);
+  EXPECT_NEAR(result.threads[0].waiting, 80 / 1510., 1e-9);
+  EXPECT_NEAR(result.threads[2].busy, 380 / 1510., 1e-9);
+}
+
+TEST_F(ModelTest, TheFirstRun) {
+  addRun(0);
+  addRun(1);
+  add(NNV12_RECORD_READ, 0, 0, 999'000, 800, 1);
+  add(NNV12_RECORD_READ, 0, 4, 999'900, 300, 1);
+  add(NNV12_RECORD_THREAD_START, 0, 0, 998'500, 100, 1);
+  add(NNV12_RECORD_WAIT, 0, 1, 1'000'010, 70);
+  add(NNV12_RECORD_WAIT, 0, 3, 1'000'100, 90);
+  // After the run: for later ones.
+  add(NNV12_RECORD_TRANSFORM, 0, 2, 1'002'000, 50, 1);
+  Cold cold = profile().cold;
+  ASSERT_TRUE(cold.isKnown);
+  EXPECT_EQ(cold.run, 1510);
+  EXPECT_EQ(cold.time, 1510 + 1500);
+  EXPECT_EQ(cold.stages["read"], 1100);
+  EXPECT_EQ(cold.stages["execute"], 1500);
+  EXPECT_EQ(cold.stages.count("transform"), 0u);
+  EXPECT_EQ(cold.waits, 160);
+  EXPECT_EQ(cold.longestWaits[0].first, 3u);
+  // Who lost records does not know how it began.
+  recorded.lost = 1;
+  EXPECT_FALSE(profile().cold.isKnown);
+}
+
+TEST_F(ModelTest, NothingRecorded) {
+  Profile result = profile();
+  EXPECT_TRUE(result.runs.empty());
+  EXPECT_EQ(result.operations.size(), numOperations);
+  EXPECT_FALSE(result.cold.isKnown);
+  EXPECT_NE(profileJson("a", *bundle, result).find("\"runs\": 0"),
+            std::string::npos);
+}

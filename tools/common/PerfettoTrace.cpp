@@ -1,0 +1,254 @@
+//===- PerfettoTrace.cpp - Recordings for Perfetto ------------------------===//
+#include "tools/common/PerfettoTrace.h"
+
+#include <algorithm>
+#include <map>
+
+namespace nnv12::tools {
+
+namespace {
+
+/// A message of protocol buffers, field by field.
+class Message {
+public:
+  void number(unsigned field, uint64_t value) {
+    varint(field << 3 | 0);
+    varint(value);
+  }
+  void fixed(unsigned field, uint64_t value) {
+    varint(field << 3 | 1);
+    for (int i = 0; i < 8; ++i)
+      bytes += static_cast<char>(value >> 8 * i);
+  }
+  void text(unsigned field, const std::string &value) {
+    varint(field << 3 | 2);
+    varint(value.size());
+    bytes += value;
+  }
+  void message(unsigned field, const Message &value) {
+    text(field, value.bytes);
+  }
+  const std::string &encoded() const { return bytes; }
+
+private:
+  void varint(uint64_t value) {
+    for (; value >= 0x80; value >>= 7)
+      bytes += static_cast<char>(value | 0x80);
+    bytes += static_cast<char>(value);
+  }
+
+  std::string bytes;
+};
+
+// Numbers of fields, by message.
+namespace trace {
+constexpr unsigned packet = 1;
+}
+namespace packet {
+constexpr unsigned timestamp = 8, sequence = 10, trackEvent = 11,
+                   trackDescriptor = 60;
+}
+namespace track {
+constexpr unsigned uuid = 1, name = 2, process = 3, thread = 4, parent = 5;
+}
+namespace process {
+constexpr unsigned pid = 1, name = 6;
+}
+namespace thread {
+constexpr unsigned pid = 1, tid = 2, name = 5;
+}
+namespace event {
+constexpr unsigned annotations = 4, type = 9, track = 11, categories = 22,
+                   name = 23, flows = 47;
+constexpr uint64_t sliceBegin = 1, sliceEnd = 2;
+} // namespace event
+namespace annotation {
+constexpr unsigned unsignedValue = 3, stringValue = 6, name = 10;
+}
+
+constexpr uint64_t processTrack = 1;
+constexpr uint64_t trackOf(uint32_t thread) { return 2 + thread; }
+
+class Writer {
+public:
+  Writer(const Bundle &bundle, const Recorded &recorded);
+  std::string write();
+
+private:
+  /// Of a thread, which nest.
+  struct Slice {
+    uint64_t start, end;
+    const nnv12_record *record; ///< or null:
+    const char *name;
+  };
+
+  void add(const Message &packet) { all.message(trace::packet, packet); }
+  void addTrack(uint64_t uuid, uint32_t threadNumber, const std::string &name);
+  void addThread(uint32_t number);
+  void begin(const Slice &slice, uint64_t track);
+  void end(uint64_t time, uint64_t track);
+  Message describe(const Slice &slice) const;
+
+  const Bundle &bundle;
+  const Recorded &recorded;
+  /// The operation that computes a layer first, by the layer's name.
+  std::map<std::string, uint32_t> operations;
+  Message all;
+};
+
+Writer::Writer(const Bundle &bundle, const Recorded &recorded)
+    : bundle(bundle), recorded(recorded) {
+  for (uint32_t i = 0; i < bundle.info().num_operations; ++i)
+    operations.emplace(bundle.operation(i).layer, i);
+}
+
+void Writer::addTrack(uint64_t uuid, uint32_t threadNumber,
+                      const std::string &name) {
+  Message descriptor, owner, result;
+  descriptor.number(track::uuid, uuid);
+  uint64_t pid = recorded.info.process;
+  if (uuid == processTrack) {
+    owner.number(process::pid, pid);
+    owner.text(process::name, name);
+    descriptor.message(track::process, owner);
+  } else {
+    descriptor.number(track::parent, processTrack);
+    owner.number(thread::pid, pid);
+    // The system's own numbers are not known; the caller's is the process's.
+    owner.number(thread::tid, pid + threadNumber);
+    owner.text(thread::name, name);
+    descriptor.message(track::thread, owner);
+  }
+  result.number(packet::sequence, 1);
+  result.message(packet::trackDescriptor, descriptor);
+  add(result);
+}
+
+/// What is there to be told of a slice beside its name.
+static void annotate(Message &target, const char *name, uint64_t value) {
+  Message result;
+  result.text(annotation::name, name);
+  result.number(annotation::unsignedValue, value);
+  target.message(event::annotations, result);
+}
+
+static void annotate(Message &target, const char *name,
+                     const std::string &value) {
+  Message result;
+  result.text(annotation::name, name);
+  result.text(annotation::stringValue, value);
+  target.message(event::annotations, result);
+}
+
+Message Writer::describe(const Slice &slice) const {
+  Message result;
+  result.number(event::type, event::sliceBegin);
+  if (!slice.record) {
+    result.text(event::categories, "tool");
+    result.text(event::name, slice.name);
+    return result;
+  }
+  const nnv12_record &record = *slice.record;
+  std::string name = nameOf(bundle, record);
+  result.text(event::categories, kindName(record));
+  result.text(event::name, name);
+  annotate(result, "run", uint64_t(record.run));
+  if (record.kind == NNV12_RECORD_TILES) {
+    annotate(result, "first / 65535", uint64_t(record.first));
+    annotate(result, "count / 65535", uint64_t(record.count));
+  }
+  bool isExecute = record.kind == NNV12_RECORD_EXECUTE;
+  if (!isExecute && !isPreparation(record))
+    return result;
+  annotate(result, "index", uint64_t(record.index));
+  annotate(result, "kernel", kernelOf(bundle, record));
+  if (isExecute && record.index < bundle.info().num_operations) {
+    nnv12_operation_info info = bundle.operation(record.index);
+    annotate(result, "routine", std::string(info.routine));
+    annotate(result, "multiply-adds", info.multiply_adds);
+    annotate(result, "bytes", info.bytes);
+    annotate(result, "tiles", info.tiles);
+  } else if (!isExecute) {
+    annotate(result, "lane", uint64_t(record.lane));
+    annotate(result, "stolen",
+             uint64_t((record.flags & NNV12_RECORD_STOLEN) != 0));
+  }
+  auto first = operations.find(name);
+  bool isFirst = isExecute && record.run == 0 && first != operations.end() &&
+                 first->second == record.index;
+  if (first != operations.end() && (isFirst || isPreparation(record)))
+    result.fixed(event::flows, uint64_t(first->second) + 1);
+  return result;
+}
+
+void Writer::begin(const Slice &slice, uint64_t trackNumber) {
+  Message described = describe(slice), result;
+  described.number(event::track, trackNumber);
+  result.number(packet::timestamp, slice.start);
+  result.number(packet::sequence, 1);
+  result.message(packet::trackEvent, described);
+  add(result);
+}
+
+void Writer::end(uint64_t time, uint64_t trackNumber) {
+  Message ended, result;
+  ended.number(event::type, event::sliceEnd);
+  ended.number(event::track, trackNumber);
+  result.number(packet::timestamp, time);
+  result.number(packet::sequence, 1);
+  result.message(packet::trackEvent, ended);
+  add(result);
+}
+
+/// Slices must nest; where a clock's rounding makes them overlap by a
+/// nanosecond, the later one is cut.
+void Writer::addThread(uint32_t number) {
+  std::vector<Slice> slices;
+  for (const nnv12_record &record : recorded.records)
+    if (record.thread == number && record.kind != NNV12_RECORD_COUNTER)
+      slices.push_back({record.start_ns, endOf(record), &record, nullptr});
+  if (number == 0)
+    for (const ToolStage &stage : recorded.stages)
+      slices.push_back({stage.start, stage.end, nullptr, stage.name});
+  std::stable_sort(
+      slices.begin(), slices.end(), [](const Slice &a, const Slice &b) {
+        return nestsBefore(a.start, a.end - a.start, b.start, b.end - b.start);
+      });
+  uint64_t track = trackOf(number), last = 0;
+  std::vector<uint64_t> open;
+  auto close = [&](uint64_t until) {
+    for (; !open.empty() && open.back() <= until; open.pop_back())
+      end(last = open.back(), track);
+  };
+  for (Slice slice : slices) {
+    // One that begins where another ends is not a part of it.
+    constexpr uint64_t rounding = 2;
+    close(slice.start + rounding);
+    slice.start = std::max(slice.start, last);
+    if (!open.empty())
+      slice.end = std::min(slice.end, open.back());
+    slice.end = std::max(slice.end, slice.start);
+    begin(slice, track);
+    last = slice.start;
+    open.push_back(slice.end);
+  }
+  close(~uint64_t(0));
+}
+
+std::string Writer::write() {
+  std::string model = bundle.info().model;
+  addTrack(processTrack, 0, model.empty() ? "nnv12" : "nnv12 " + model);
+  for (uint32_t i = 0; i < recorded.info.num_threads; ++i)
+    addTrack(trackOf(i), i, threadName(recorded.info, i));
+  for (uint32_t i = 0; i < recorded.info.num_threads; ++i)
+    addThread(i);
+  return all.encoded();
+}
+
+} // namespace
+
+std::string perfettoTrace(const Bundle &bundle, const Recorded &recorded) {
+  return Writer(bundle, recorded).write();
+}
+
+} // namespace nnv12::tools

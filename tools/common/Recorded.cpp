@@ -1,0 +1,103 @@
+//===- Recorded.cpp - What a session has written down ---------------------===//
+#include "tools/common/Recorded.h"
+
+#include <algorithm>
+
+namespace nnv12::tools {
+
+void Recorded::read(Recording &recording) {
+  records = recording.readAll(lost);
+  // After the records, which it counts.
+  info = recording.info();
+  std::stable_sort(records.begin(), records.end(),
+                   [](const nnv12_record &a, const nnv12_record &b) {
+                     return nestsBefore(a.start_ns, a.duration_ns, b.start_ns,
+                                        b.duration_ns);
+                   });
+}
+
+const char *kindName(const nnv12_record &record) {
+  static constexpr const char *names[] = {
+      "execute", "read", "decode", "transform", "thread start", "run",
+      "tiles",   "wait", "join",   "counter",   "gpu submit",   "gpu kernel"};
+  return record.kind < std::size(names) ? names[record.kind] : "other";
+}
+
+static std::string layerOf(const Bundle &bundle, uint32_t operation) {
+  nnv12_bundle_info info = bundle.info();
+  if (operation < info.num_operations)
+    return bundle.operation(operation).layer;
+  operation -= info.num_operations;
+  return operation < info.num_preparations ? bundle.preparation(operation).layer
+                                           : "?";
+}
+
+std::string nameOf(const Bundle &bundle, const nnv12_record &record) {
+  if (isPreparation(record))
+    return record.index < bundle.info().num_preparations
+               ? bundle.preparation(record.index).layer
+               : "?";
+  switch (record.kind) {
+  case NNV12_RECORD_EXECUTE:
+  case NNV12_RECORD_TILES:
+  case NNV12_RECORD_JOIN:
+    return record.index < bundle.info().num_operations
+               ? layerOf(bundle, record.index)
+               : "?";
+  case NNV12_RECORD_WAIT:
+    return "wait for " + layerOf(bundle, record.index);
+  case NNV12_RECORD_WHOLE_RUN:
+    return "run " + std::to_string(record.run);
+  default:
+    return kindName(record);
+  }
+}
+
+const char *kernelOf(const Bundle &bundle, const nnv12_record &record) {
+  nnv12_bundle_info info = bundle.info();
+  if (isPreparation(record))
+    return record.index < info.num_preparations
+               ? bundle.preparation(record.index).kernel
+               : "";
+  if (record.kind != NNV12_RECORD_EXECUTE ||
+      record.index >= info.num_operations)
+    return "";
+  if (record.flags & NNV12_RECORD_SWITCHED)
+    for (uint32_t i = 0; i < info.num_switches; ++i)
+      if (bundle.kernelSwitch(i).operation == record.index)
+        return bundle.kernelSwitch(i).kernel;
+  return bundle.operation(record.index).kernel;
+}
+
+std::string threadName(const nnv12_recording_info &info, uint32_t thread) {
+  if (thread == 0)
+    return "execute lane";
+  return thread <= info.num_preparing
+             ? "preparation " + std::to_string(thread)
+             : "compute " + std::to_string(thread - info.num_preparing + 1);
+}
+
+std::vector<std::vector<uint64_t>>
+operationTimes(const std::vector<nnv12_record> &records,
+               uint32_t numOperations) {
+  std::vector<std::vector<uint64_t>> result;
+  std::vector<uint64_t> times;
+  for (const nnv12_record &record : records) {
+    if (record.kind == NNV12_RECORD_WHOLE_RUN && numOperations == 0)
+      result.emplace_back();
+    if (record.kind != NNV12_RECORD_EXECUTE)
+      continue;
+    // Operations come in order; of a run that began before the first record
+    // some are missing.
+    if (record.index == 0)
+      times.clear();
+    if (record.index != times.size())
+      continue;
+    times.push_back(record.duration_ns);
+    if (times.size() == numOperations)
+      result.push_back(times);
+  }
+  return result;
+}
+
+} // namespace nnv12::tools

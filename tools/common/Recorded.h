@@ -1,0 +1,71 @@
+//===- Recorded.h - What a session has written down -------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_RECORDED_H
+#define NNV12_TOOLS_COMMON_RECORDED_H
+
+#include "runtime/include/nnv12.hpp"
+
+#include <string>
+#include <vector>
+
+namespace nnv12::tools {
+
+/// Something that a tool did, on the thread that runs the session; nanoseconds
+/// of CLOCK_MONOTONIC.
+struct ToolStage {
+  const char *name;
+  uint64_t start, end;
+};
+
+/// A recording, read.
+struct Recorded {
+  nnv12_recording_info info = {};
+  std::vector<nnv12_record> records; ///< as they nest
+  uint64_t lost = 0; ///< records that newer ones took the place of
+  std::vector<ToolStage> stages;
+
+  /// Reads all that is new. Records that were there before are forgotten.
+  void read(Recording &recording);
+};
+
+/// The order in which stretches of time nest: by start, longer ones first. What
+/// took no time ends what came before it.
+inline bool nestsBefore(uint64_t start, uint64_t duration, uint64_t otherStart,
+                        uint64_t otherDuration) {
+  if (start != otherStart)
+    return start < otherStart;
+  if (!duration || !otherDuration)
+    return !duration && otherDuration;
+  return duration > otherDuration;
+}
+
+inline uint64_t endOf(const nnv12_record &record) {
+  return record.start_ns + record.duration_ns;
+}
+
+/// Whether `index` is a preparation's.
+inline bool isPreparation(const nnv12_record &record) {
+  return record.kind >= NNV12_RECORD_READ &&
+         record.kind <= NNV12_RECORD_TRANSFORM;
+}
+
+/// "execute", "read"..., "other" for what a newer runtime tells of.
+const char *kindName(const nnv12_record &record);
+
+/// The layer that a record is about, or what it is instead of that. Records are
+/// foreign: numbers that the bundle does not have give "?".
+std::string nameOf(const Bundle &bundle, const nnv12_record &record);
+/// The kernel that ran, or "".
+const char *kernelOf(const Bundle &bundle, const nnv12_record &record);
+
+/// "execute lane", "preparation 1", "compute 2"...
+std::string threadName(const nnv12_recording_info &info, uint32_t thread);
+
+/// Nanoseconds of each of so many operations, run by run, of those runs of
+/// which all operations are there.
+std::vector<std::vector<uint64_t>>
+operationTimes(const std::vector<nnv12_record> &records,
+               uint32_t numOperations);
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_COMMON_RECORDED_H

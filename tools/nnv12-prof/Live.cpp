@@ -1,0 +1,173 @@
+//===- Live.cpp - What a session does now ---------------------------------===//
+#include "tools/nnv12-prof/Live.h"
+
+#include "tools/common/Clock.h"
+#include "tools/common/RecordFile.h"
+#include "tools/common/Recorded.h"
+#include "tools/common/Report.h"
+#include "tools/common/Statistics.h"
+
+#include <cerrno>
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <deque>
+#include <numeric>
+#include <unistd.h>
+
+namespace nnv12::prof {
+
+namespace {
+
+/// What has come in the last seconds.
+class Window {
+public:
+  void add(const nnv12_record &record);
+  /// Forgets what is older than two seconds before `now`.
+  void forget(uint64_t now);
+  void print(const LiveOptions &options, const nnv12_recording_info &info,
+             uint64_t lost) const;
+
+private:
+  static constexpr uint64_t length = 2'000'000'000;
+  std::deque<nnv12_record> records;
+};
+
+} // namespace
+
+void Window::add(const nnv12_record &record) { records.push_back(record); }
+
+void Window::forget(uint64_t now) {
+  // By when they were read, nearly: threads come one after the other.
+  while (!records.empty() && tools::endOf(records.front()) + length < now)
+    records.pop_front();
+}
+
+static void printBar(double part) {
+  static constexpr int width = 20;
+  int filled = int(std::min(1.0, std::max(0.0, part)) * width + 0.5);
+  for (int i = 0; i < width; ++i)
+    putchar(i < filled ? '#' : '.');
+}
+
+void Window::print(const LiveOptions &options, const nnv12_recording_info &info,
+                   uint64_t lost) const {
+  std::vector<double> runs;
+  std::vector<double> operations, busy(info.num_threads);
+  double inRuns = 0, inOperations = 0;
+  for (const nnv12_record &record : records) {
+    double time = double(record.duration_ns);
+    if (record.kind == NNV12_RECORD_WHOLE_RUN) {
+      runs.push_back(time);
+      inRuns += time;
+    }
+    // Numbers are foreign.
+    static constexpr uint32_t mostOperations = 1 << 20;
+    if (record.kind == NNV12_RECORD_EXECUTE && record.index < mostOperations) {
+      if (record.index >= operations.size())
+        operations.resize(record.index + 1);
+      operations[record.index] += time;
+      inOperations += time;
+    }
+    if (record.thread >= busy.size())
+      continue;
+    if (tools::isPreparation(record))
+      busy[record.thread] += time;
+    // What the execute lane does alone has no tiles of its own.
+    else if (record.thread == 0)
+      busy[0] += record.kind == NNV12_RECORD_EXECUTE ? time
+                 : record.kind == NNV12_RECORD_JOIN  ? -time
+                                                     : 0;
+    else if (record.kind == NNV12_RECORD_TILES)
+      busy[record.thread] += time;
+  }
+  printf("process %u, run %" PRIu64, info.process, info.runs);
+  if (lost)
+    printf(", %" PRIu64 " records lost", lost);
+  if (runs.empty()) {
+    printf(": nothing recorded in the last two seconds\n");
+    return;
+  }
+  tools::Statistics statistics(runs);
+  std::sort(runs.begin(), runs.end());
+  printf(": %zu recorded in two seconds, median %.3f ms, p95 %.3f, p99 %.3f, "
+         "%.0f %% of the time\n",
+         runs.size(), statistics.median * 1e-6, statistics.p95 * 1e-6,
+         runs[(runs.size() * 99 + 99) / 100 - 1] * 1e-6,
+         100 * inRuns / double(length));
+  for (uint32_t i = 0; i < info.num_threads; ++i) {
+    printf("  ");
+    printBar(busy[i] / inRuns);
+    printf(" %3.0f %%  %s\n", 100 * busy[i] / inRuns,
+           tools::threadName(info, i).c_str());
+  }
+  std::vector<uint32_t> order(operations.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return operations[a] > operations[b];
+  });
+  order.resize(std::min<size_t>(order.size(), options.top));
+  for (uint32_t operation : order) {
+    nnv12_record record = {};
+    record.index = operation;
+    std::string name = options.bundle
+                           ? tools::nameOf(*options.bundle, record)
+                           : "operation " + std::to_string(operation);
+    printf("  %5.1f %%  %s\n", 100 * operations[operation] / inOperations,
+           name.c_str());
+  }
+}
+
+/// Whether a process of that number is there, as far as one can tell.
+static bool isAlive(uint32_t process) {
+  return kill(pid_t(process), 0) == 0 || errno != ESRCH;
+}
+
+void watch(const LiveOptions &options) {
+  tools::RecordView view(options.recording);
+  Recording recording = tools::openRecording(options.recording, view);
+  if (options.bundle)
+    tools::checkBundle(options.recording, recording.info(), options.bundlePath,
+                       *options.bundle);
+  bool isTerminal = isatty(1);
+  uint64_t lost = 0, lastNews = tools::nanoseconds(), lastRuns = ~uint64_t(0);
+  Window window;
+  for (unsigned update = 0; !options.updates || update < options.updates;
+       ++update) {
+    // Before the records: what comes later is no more.
+    nnv12_recording_info info = recording.info();
+    for (const nnv12_record &record : recording.readAll(lost))
+      window.add(record);
+    uint64_t now = tools::nanoseconds();
+    window.forget(now);
+    // Home, and no more of what stood there.
+    if (isTerminal)
+      printf("\033[H\033[J");
+    window.print(options, info, lost);
+    if (info.is_closed) {
+      printf("the session has ended\n");
+      return;
+    }
+    if (info.runs != lastRuns)
+      lastNews = now;
+    lastRuns = info.runs;
+    // Its number may be that of another one where this runs: while something
+    // comes it does not matter.
+    if (now - lastNews > 1'000'000'000 && !isAlive(info.process)) {
+      fflush(stdout);
+      tools::fail(options.recording + ": process " +
+                  std::to_string(info.process) +
+                  " has gone without ending its session, after " +
+                  std::to_string(info.runs) + " runs");
+    }
+    fflush(stdout);
+    if (update + 1 == options.updates)
+      return;
+    timespec pause = {time_t(options.interval / 1000),
+                      long(options.interval % 1000) * 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+} // namespace nnv12::prof

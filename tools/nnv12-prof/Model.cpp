@@ -1,0 +1,274 @@
+//===- Model.cpp - What a recording says of a bundle's runs ---------------===//
+#include "tools/nnv12-prof/Model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace nnv12::prof {
+
+using tools::endOf;
+using tools::isPreparation;
+
+void Distribution::close() {
+  if (samples.empty())
+    return;
+  std::vector<double> sorted = samples;
+  std::sort(sorted.begin(), sorted.end());
+  size_t n = sorted.size();
+  // The nearest rank: a value that occurred.
+  auto rank = [&](double part) {
+    return sorted[size_t(std::max(1.0, std::ceil(part * double(n)))) - 1];
+  };
+  least = sorted.front();
+  most = sorted.back();
+  median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+  p10 = rank(0.10);
+  p90 = rank(0.90);
+  p95 = rank(0.95);
+  p99 = rank(0.99);
+}
+
+namespace {
+
+/// All that was recorded of a run.
+struct RunRecords {
+  Run run;
+  bool isWhole = false; ///< its own record and all of its operations are there
+  std::vector<double> times; ///< by operation
+  std::vector<double> busy, join;
+  std::vector<const nnv12_record *> tiles;
+};
+
+using Runs = std::map<uint32_t, RunRecords>;
+
+} // namespace
+
+/// Records of operations that the bundle does not have are passed over: a
+/// recording is foreign.
+static Runs collectRuns(const tools::Recorded &recorded,
+                        uint32_t numOperations) {
+  Runs runs;
+  for (const nnv12_record &record : recorded.records) {
+    RunRecords &of = runs[record.run];
+    if (of.times.empty()) {
+      of.times.assign(numOperations, -1);
+      of.busy.assign(numOperations, 0);
+      of.join.assign(numOperations, 0);
+    }
+    bool isKnown = record.index < numOperations;
+    double time = double(record.duration_ns);
+    switch (record.kind) {
+    case NNV12_RECORD_WHOLE_RUN:
+      of.run = {record.run, record.index, record.start_ns, time, 0};
+      of.isWhole = true;
+      break;
+    case NNV12_RECORD_EXECUTE:
+      if (isKnown)
+        of.times[record.index] = time;
+      break;
+    case NNV12_RECORD_TILES:
+      if (isKnown) {
+        of.busy[record.index] += time;
+        of.tiles.push_back(&record);
+      }
+      break;
+    case NNV12_RECORD_JOIN:
+      if (isKnown)
+        of.join[record.index] += time;
+      break;
+    }
+  }
+  for (auto &[number, of] : runs) {
+    for (double time : of.times) {
+      of.isWhole &= time >= 0 || recorded.info.level < NNV12_RECORD_OPERATION;
+      of.run.operations += std::max(time, 0.0);
+    }
+    of.isWhole &= of.run.status == NNV12_OK;
+  }
+  return runs;
+}
+
+/// The first run with nothing prepared in it or later, and with the kernels of
+/// the last one.
+static uint32_t firstWarm(const tools::Recorded &recorded) {
+  uint32_t first = 1;
+  std::map<uint32_t, uint32_t> switchedIn;
+  for (const nnv12_record &record : recorded.records)
+    if (isPreparation(record))
+      first = std::max(first, record.run + 1);
+    else if (record.kind == NNV12_RECORD_EXECUTE &&
+             (record.flags & NNV12_RECORD_SWITCHED))
+      switchedIn.emplace(record.index, record.run);
+  for (auto [operation, run] : switchedIn)
+    first = std::max(first, run);
+  return first;
+}
+
+static Operation describe(const Bundle &bundle, uint32_t index,
+                          bool isSwitched) {
+  nnv12_operation_info info = bundle.operation(index);
+  Operation result;
+  result.index = index;
+  result.layer = info.layer;
+  result.kernel = info.kernel;
+  result.routine = info.routine;
+  result.multiplyAdds = info.multiply_adds;
+  result.bytes = info.bytes;
+  result.tiles = info.tiles;
+  for (uint32_t i = 0; isSwitched && i < bundle.info().num_switches; ++i) {
+    nnv12_switch_info change = bundle.kernelSwitch(i);
+    if (change.operation != index)
+      continue;
+    result.kernel = change.kernel;
+    result.tiles = change.tiles;
+  }
+  return result;
+}
+
+/// Of the slowest hundredth of the runs, at least one, what each operation took
+/// more than its median, as a part of all that they took more.
+static void findSlowShares(Profile &profile) {
+  size_t count = profile.runs.size();
+  if (count < 10)
+    return;
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return profile.runs[a].time > profile.runs[b].time;
+  });
+  order.resize(std::max<size_t>(1, count / 100));
+  double more = 0;
+  for (size_t run : order)
+    more += profile.runs[run].time - profile.time.median;
+  for (Operation &operation : profile.operations) {
+    double here = 0;
+    for (size_t run : order)
+      here += operation.time.samples[run] - operation.time.median;
+    operation.slowShare = more > 0 ? here / more : 0;
+  }
+}
+
+static void findThreads(const Runs &runs, uint32_t first, Profile &profile) {
+  uint32_t count = profile.info.num_threads;
+  bool hasPieces = profile.info.level >= NNV12_RECORD_PIECE;
+  std::vector<double> busy(count);
+  double waiting = 0, all = 0, operations = 0;
+  for (const auto &[number, of] : runs) {
+    if (number < first || !of.isWhole)
+      continue;
+    all += of.run.time;
+    operations += of.run.operations;
+    for (const nnv12_record *tiles : of.tiles)
+      if (tiles->thread < count)
+        busy[tiles->thread] += double(tiles->duration_ns);
+    for (size_t i = 0; i < of.times.size(); ++i) {
+      waiting += of.join[i];
+      // What the execute lane does alone has no tiles of its own.
+      if (of.busy[i] == 0)
+        busy[0] += std::max(of.times[i], 0.0);
+    }
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    Thread thread;
+    thread.name = tools::threadName(profile.info, i);
+    if (all > 0 && (hasPieces || i == 0))
+      thread.busy = (hasPieces ? busy[i] : operations) / all;
+    if (all > 0 && i == 0)
+      thread.waiting = waiting / all;
+    profile.threads.push_back(thread);
+  }
+}
+
+static void findCold(const Bundle &bundle, const tools::Recorded &recorded,
+                     const Runs &runs, Cold &cold) {
+  auto first = runs.find(0);
+  if (first == runs.end() || !first->second.isWhole || recorded.lost)
+    return;
+  uint64_t start = first->second.run.start,
+           end = start + uint64_t(first->second.run.time);
+  std::map<uint32_t, double> waits;
+  for (const nnv12_record &record : recorded.records) {
+    if (record.run != 0 || record.start_ns >= end)
+      continue;
+    start = std::min(start, record.start_ns);
+    if (record.kind == NNV12_RECORD_EXECUTE || isPreparation(record) ||
+        record.kind == NNV12_RECORD_THREAD_START)
+      cold.stages[tools::kindName(record)] += double(record.duration_ns);
+    if (record.kind == NNV12_RECORD_WAIT)
+      waits[record.index] += double(record.duration_ns);
+  }
+  cold.isKnown = true;
+  cold.run = first->second.run.time;
+  cold.time = double(end - start);
+  for (auto [operation, time] : waits) {
+    cold.waits += time;
+    cold.longestWaits.push_back({operation, time});
+  }
+  std::sort(cold.longestWaits.begin(), cold.longestWaits.end(),
+            [](auto a, auto b) { return a.second > b.second; });
+  cold.longestWaits.resize(std::min<size_t>(cold.longestWaits.size(), 5));
+  for (uint32_t i = 0; i < bundle.info().num_preparations; ++i)
+    if (bundle.preparation(i).stage == NNV12_READ)
+      cold.storedBytes += bundle.preparation(i).stored_bytes;
+}
+
+Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded) {
+  Profile profile;
+  profile.info = recorded.info;
+  profile.lost = recorded.lost;
+  uint32_t count = bundle.info().num_operations;
+  Runs runs = collectRuns(recorded, count);
+  uint32_t first = firstWarm(recorded);
+  std::vector<bool> isSwitched(count);
+  for (const nnv12_record &record : recorded.records)
+    if (record.kind == NNV12_RECORD_EXECUTE && record.index < count &&
+        (record.flags & NNV12_RECORD_SWITCHED))
+      isSwitched[record.index] = true;
+  for (uint32_t i = 0; i < count; ++i)
+    profile.operations.push_back(describe(bundle, i, isSwitched[i]));
+
+  uint32_t computing = recorded.info.num_threads - recorded.info.num_preparing;
+  std::vector<Distribution> busy(count), join(count);
+  double all = 0, outside = 0;
+  for (const auto &[number, of] : runs) {
+    if (number < first || !of.isWhole)
+      continue;
+    profile.runs.push_back(of.run);
+    profile.time.add(of.run.time);
+    all += of.run.time;
+    outside += of.run.time - of.run.operations;
+    for (uint32_t i = 0; i < count; ++i) {
+      profile.operations[i].time.add(std::max(of.times[i], 0.0));
+      busy[i].add(of.busy[i]);
+      join[i].add(of.join[i]);
+    }
+  }
+  profile.time.close();
+  profile.gaps = all > 0 ? outside / all : 0;
+  double sum = 0;
+  for (Operation &operation : profile.operations) {
+    operation.time.close();
+    sum += operation.time.median;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    Operation &operation = profile.operations[i];
+    operation.share = sum > 0 ? operation.time.median / sum : 0;
+    busy[i].close();
+    join[i].close();
+    operation.busy = busy[i].median;
+    operation.join = join[i].median;
+    if (recorded.info.level < NNV12_RECORD_PIECE)
+      continue;
+    if (operation.busy == 0)
+      operation.busy = operation.time.median; // by the execute lane, alone
+    if (double had = operation.time.median * computing; had > 0)
+      operation.idle = std::max(0.0, 1 - operation.busy / had);
+  }
+  findSlowShares(profile);
+  findThreads(runs, first, profile);
+  findCold(bundle, recorded, runs, profile.cold);
+  return profile;
+}
+
+} // namespace nnv12::prof

@@ -1,0 +1,90 @@
+//===- Model.h - What a recording says of a bundle's runs -------*- C++ -*-===//
+//
+// Times are nanoseconds. Medians are over warm runs: those after all weights
+// were prepared and all kernels changed to.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TOOLS_NNV12_PROF_MODEL_H
+#define NNV12_TOOLS_NNV12_PROF_MODEL_H
+
+#include "tools/common/Recorded.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nnv12::prof {
+
+/// Of some samples, which are kept in their order.
+struct Distribution {
+  std::vector<double> samples;
+  double median = 0, least = 0, p10 = 0, p90 = 0, p95 = 0, p99 = 0, most = 0;
+
+  void add(double sample) { samples.push_back(sample); }
+  /// After the last one: sets all others.
+  void close();
+};
+
+struct Operation {
+  uint32_t index = 0;
+  std::string layer, kernel, routine;
+  uint64_t multiplyAdds = 0, bytes = 0, tiles = 0;
+  Distribution time;
+  double share = 0; ///< of the medians' sum
+  /// Of a recording with pieces, medians: what the threads computed in all, and
+  /// how long the leader waited for the others at the end.
+  double busy = 0, join = 0;
+  /// Of the time that all threads had, the part in which they did nothing of
+  /// this operation.
+  double idle = 0;
+  /// Of the time that slow runs took more than the median one, the part that
+  /// was spent here.
+  double slowShare = 0;
+};
+
+/// A run that is whole.
+struct Run {
+  uint32_t number = 0, status = 0;
+  uint64_t start = 0;
+  double time = 0;
+  double operations = 0; ///< the sum of its operations
+};
+
+struct Thread {
+  std::string name;
+  /// Parts of the time of warm runs: computing, and waiting for others' tiles.
+  /// Of the execute lane alone, unless pieces were recorded.
+  double busy = 0, waiting = 0;
+};
+
+/// The first run, and what was prepared before it.
+struct Cold {
+  bool isKnown = false;
+  double time = 0; ///< from the first record to the end of the run
+  double run = 0;
+  /// By what it is, on all threads: "read", "decode", "execute"...
+  std::map<std::string, double> stages;
+  double waits = 0; ///< of the execute lane, for weights
+  /// The operations that waited longest, with what each waited.
+  std::vector<std::pair<uint32_t, double>> longestWaits;
+  uint64_t storedBytes = 0; ///< that were read
+};
+
+struct Profile {
+  nnv12_recording_info info = {};
+  uint64_t lost = 0;
+  std::vector<Operation> operations;
+  std::vector<Run> runs; ///< the warm ones
+  Distribution time;     ///< of these
+  /// Of these: what belongs to no operation, as a part of the time.
+  double gaps = 0;
+  std::vector<Thread> threads;
+  Cold cold;
+};
+
+/// Of a recording of that bundle.
+Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded);
+
+} // namespace nnv12::prof
+
+#endif // NNV12_TOOLS_NNV12_PROF_MODEL_H

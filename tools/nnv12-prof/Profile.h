@@ -1,0 +1,26 @@
+//===- Profile.h - Profiles as text, JSON and tables ------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_NNV12_PROF_PROFILE_H
+#define NNV12_TOOLS_NNV12_PROF_PROFILE_H
+
+#include "tools/nnv12-prof/Model.h"
+
+namespace nnv12::prof {
+
+/// For people: runs, threads, the cold run, and the `top` operations that take
+/// longest (0: all, in their order).
+void printProfile(const std::string &path, const Bundle &bundle,
+                  const Profile &profile, unsigned top);
+
+/// All of it, for programs.
+std::string profileJson(const std::string &path, const Bundle &bundle,
+                        const Profile &profile);
+
+/// One line for each kernel of the bundle that ran, with commas between: its
+/// features and its times, as tables from which latencies are predicted
+/// (nnPerf, section 5.3). `withHead`: begins with the names of the columns.
+std::string kernelTable(const std::string &path, const Bundle &bundle,
+                        const Profile &profile, bool withHead);
+
+} // namespace nnv12::prof
+
+#endif // NNV12_TOOLS_NNV12_PROF_PROFILE_H

@@ -1,0 +1,175 @@
+//===- ProfileText.cpp - Profiles as text and as tables -------------------===//
+#include "tools/nnv12-prof/Profile.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+namespace nnv12::prof {
+
+static void printRuns(const Profile &profile) {
+  if (profile.runs.empty()) {
+    printf("warm runs: none recorded whole\n");
+    return;
+  }
+  const Distribution &time = profile.time;
+  printf("warm runs: %zu, median %.3f ms, p10 %.3f, p90 %.3f, p99 %.3f, most "
+         "%.3f",
+         profile.runs.size(), time.median * 1e-6, time.p10 * 1e-6,
+         time.p90 * 1e-6, time.p99 * 1e-6, time.most * 1e-6);
+  if (profile.info.level >= NNV12_RECORD_OPERATION)
+    printf("; %.2f %% outside of operations", 100 * profile.gaps);
+  printf("\n");
+}
+
+static void printThreads(const Profile &profile) {
+  if (profile.info.level < NNV12_RECORD_PIECE || profile.runs.empty())
+    return;
+  printf("threads:");
+  const char *separator = " ";
+  for (uint32_t i = 0; i < profile.threads.size(); ++i) {
+    // In warm runs there is nothing to prepare.
+    if (i != 0 && i <= profile.info.num_preparing)
+      continue;
+    const Thread &thread = profile.threads[i];
+    printf("%s%s busy %.1f %%", separator, thread.name.c_str(),
+           100 * thread.busy);
+    if (i == 0)
+      printf(", waits for others %.1f %%", 100 * thread.waiting);
+    separator = "; ";
+  }
+  printf("\n");
+}
+
+static void printCold(const Bundle &bundle, const Cold &cold) {
+  if (!cold.isKnown)
+    return;
+  printf("first run: %.3f ms from the first thing that was done, run %.3f",
+         cold.time * 1e-6, cold.run * 1e-6);
+  if (uint64_t predicted = bundle.info().predicted_cold_ns)
+    printf(", %.3f predicted", double(predicted) * 1e-6);
+  printf("; on all threads");
+  for (const auto &[stage, time] : cold.stages)
+    printf(" %s %.3f", stage.c_str(), time * 1e-6);
+  printf("; waits for weights %.3f", cold.waits * 1e-6);
+  if (!cold.longestWaits.empty()) {
+    nnv12_record record = {};
+    record.kind = NNV12_RECORD_WAIT;
+    record.index = cold.longestWaits[0].first;
+    printf(", longest %.3f: %s", cold.longestWaits[0].second * 1e-6,
+           tools::nameOf(bundle, record).c_str());
+  }
+  printf("\n");
+}
+
+static void printSlowRuns(const Profile &profile) {
+  std::vector<const Operation *> order;
+  for (const Operation &operation : profile.operations)
+    if (operation.slowShare >= 0.05)
+      order.push_back(&operation);
+  if (order.empty())
+    return;
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Operation *a, const Operation *b) {
+                     return a->slowShare > b->slowShare;
+                   });
+  order.resize(std::min<size_t>(order.size(), 3));
+  printf("slow runs (the slowest hundredth) lose");
+  for (const Operation *operation : order)
+    printf("%s %.0f %% in %s", operation == order[0] ? "" : ",",
+           100 * operation->slowShare, operation->layer.c_str());
+  printf("\n");
+}
+
+static double perNanosecond(double amount, double time) {
+  return time > 0 ? amount / time : 0;
+}
+
+static void printOperations(const Profile &profile, unsigned top) {
+  if (profile.info.level < NNV12_RECORD_OPERATION || profile.runs.empty())
+    return;
+  bool hasPieces = profile.info.level >= NNV12_RECORD_PIECE;
+  std::vector<const Operation *> order;
+  for (const Operation &operation : profile.operations)
+    order.push_back(&operation);
+  if (top) {
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Operation *a, const Operation *b) {
+                       return a->time.median > b->time.median;
+                     });
+    order.resize(std::min<size_t>(order.size(), top));
+  }
+  printf("%10s %6s %8s %8s %8s %6s %8s  %-24s %-36s %s\n", "us", "%", "p90",
+         "GMAC/s", "GB/s", hasPieces ? "idle%" : "", "tiles", "routine",
+         "kernel", "layer");
+  for (const Operation *operation : order) {
+    double time = operation->time.median;
+    char idle[16] = "";
+    if (hasPieces)
+      snprintf(idle, sizeof idle, "%.1f", 100 * operation->idle);
+    printf("%10.1f %6.2f %8.1f %8.2f %8.2f %6s %8" PRIu64 "  %-24s %-36s %s\n",
+           time * 1e-3, 100 * operation->share, operation->time.p90 * 1e-3,
+           perNanosecond(double(operation->multiplyAdds), time),
+           perNanosecond(double(operation->bytes), time), idle,
+           operation->tiles, operation->routine.c_str(),
+           operation->kernel.c_str(), operation->layer.c_str());
+  }
+  if (order.size() < profile.operations.size())
+    printf("%10s %6s %8s and %zu more operations\n", "", "", "",
+           profile.operations.size() - order.size());
+}
+
+void printProfile(const std::string &path, const Bundle &bundle,
+                  const Profile &profile, unsigned top) {
+  nnv12_bundle_info info = bundle.info();
+  static constexpr const char *levels[] = {"off", "run", "operation", "piece"};
+  printf("%s: model '%s', %s, %u threads and %u that prepare, level %s",
+         path.c_str(), info.model, info.target,
+         profile.info.num_threads - profile.info.num_preparing,
+         profile.info.num_preparing, levels[profile.info.level]);
+  if (profile.info.sample_every > 1)
+    printf(", one run of %u", profile.info.sample_every);
+  if (profile.lost)
+    printf(", %" PRIu64 " records lost", profile.lost);
+  printf("\n");
+  printRuns(profile);
+  printThreads(profile);
+  printSlowRuns(profile);
+  printCold(bundle, profile.cold);
+  printOperations(profile, top);
+}
+
+/// Names are the model's and may hold anything.
+static std::string quoted(const std::string &text) {
+  std::string result = "\"";
+  for (char c : text)
+    result += c == '"' ? "\"\"" : c == '\n' ? " " : std::string(1, c);
+  return result + "\"";
+}
+
+std::string kernelTable(const std::string &path, const Bundle &bundle,
+                        const Profile &profile, bool withHead) {
+  std::string table;
+  if (withHead)
+    table = "bundle,target,threads,operation,layer,routine,kernel,key,"
+            "multiply_adds,bytes,tiles,runs,median_us,p10_us,p90_us\n";
+  nnv12_bundle_info info = bundle.info();
+  uint32_t threads = profile.info.num_threads - profile.info.num_preparing;
+  for (const Operation &operation : profile.operations) {
+    char numbers[200];
+    table += quoted(path) + "," + info.target + "," + std::to_string(threads) +
+             "," + std::to_string(operation.index) + "," +
+             quoted(operation.layer) + "," + quoted(operation.routine) + "," +
+             quoted(operation.kernel) + "," +
+             bundle.operation(operation.index).key;
+    snprintf(numbers, sizeof numbers,
+             ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%.3f,%.3f,%.3f\n",
+             operation.multiplyAdds, operation.bytes, operation.tiles,
+             operation.time.samples.size(), operation.time.median * 1e-3,
+             operation.time.p10 * 1e-3, operation.time.p90 * 1e-3);
+    table += numbers;
+  }
+  return table;
+}
+
+} // namespace nnv12::prof

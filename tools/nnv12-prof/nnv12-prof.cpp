@@ -1,0 +1,391 @@
+//===- nnv12-prof.cpp - Where the time of a bundle's runs goes ------------===//
+#include "tools/common/BoundsFault.h"
+#include "tools/common/ChromeTrace.h"
+#include "tools/common/Files.h"
+#include "tools/common/Loading.h"
+#include "tools/common/PerfettoTrace.h"
+#include "tools/common/RecordFile.h"
+#include "tools/common/Report.h"
+#include "tools/nnv12-prof/Live.h"
+#include "tools/nnv12-prof/Overhead.h"
+#include "tools/nnv12-prof/Profile.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+using namespace nnv12;
+using namespace nnv12::tools;
+using namespace nnv12::prof;
+
+namespace {
+
+/// How a profile is shown.
+struct ShowOptions {
+  std::string json, chrome, perfetto, table;
+  unsigned top = 20;
+
+  void addTo(Options &options);
+  void checkOutputs() const;
+  /// All that was asked for.
+  void show(const std::string &path, const Bundle &bundle,
+            const Recorded &recorded) const;
+};
+
+/// What a session that is profiled does.
+struct ProfileOptions {
+  unsigned runs = 200;
+  std::string level = "piece";
+  LoadOptions load;
+  RunOptions session;
+  InputOptions input;
+
+  void addTo(Options &options);
+  /// Without the number of runs.
+  void addLevel(Options &options);
+  nnv12_record_level recordLevel() const;
+};
+
+} // namespace
+
+void ShowOptions::addTo(Options &options) {
+  options.number("top", "N", top, 0, 1000000,
+                 "Show the N operations that take longest; 0: all, in their "
+                 "order. Default 20.");
+  options.text("json", "FILE", json,
+               "Write the profile to FILE as well; - is standard output, "
+               "instead of the text.");
+  options.text("perfetto", "FILE", perfetto,
+               "Write all that was recorded to FILE, in Perfetto's own format: "
+               "open it at ui.perfetto.dev.");
+  options.text("chrome", "FILE", chrome,
+               "The same in the Trace Event Format, for chrome://tracing and "
+               "nnv12-inspect --html.");
+  options.text("table", "FILE", table,
+               "Write a line for each kernel to FILE, with its features and "
+               "times, with commas between.");
+}
+
+void ShowOptions::checkOutputs() const {
+  for (const std::string *path : {&json, &chrome, &perfetto, &table})
+    if (!path->empty())
+      checkOutput(*path);
+}
+
+void ShowOptions::show(const std::string &path, const Bundle &bundle,
+                       const Recorded &recorded) const {
+  Profile profile = makeProfile(bundle, recorded);
+  bool isQuiet = false;
+  for (const std::string *output : {&json, &chrome, &perfetto, &table})
+    isQuiet |= *output == "-";
+  if (!isQuiet)
+    printProfile(path, bundle, profile, top);
+  if (!json.empty())
+    writeText(json, profileJson(path, bundle, profile));
+  if (!chrome.empty())
+    writeText(chrome, chromeTrace(bundle, recorded));
+  if (!perfetto.empty())
+    writeText(perfetto, perfettoTrace(bundle, recorded));
+  if (!table.empty())
+    writeText(table, kernelTable(path, bundle, profile, /*withHead=*/true));
+}
+
+void ProfileOptions::addTo(Options &options) {
+  options.number("runs", "N", runs, 1, 10000000,
+                 "How often to run: the first one is shown apart. Default "
+                 "200.");
+  addLevel(options);
+}
+
+void ProfileOptions::addLevel(Options &options) {
+  options.choice("level", {"run", "operation", "piece"}, level,
+                 ("How much is recorded: runs alone; each operation as well; "
+                  "what each thread did of it as well. Default " +
+                  level + ".")
+                     .c_str());
+  input.addTo(options);
+  session.addTo(options);
+  load.addTo(options);
+}
+
+nnv12_record_level ProfileOptions::recordLevel() const {
+  return level == "run"         ? NNV12_RECORD_RUN
+         : level == "operation" ? NNV12_RECORD_OPERATION
+                                : NNV12_RECORD_PIECE;
+}
+
+/// Runs a session; `file` is where to record, empty: in memory.
+static Recorded record(const std::string &path, const Bundle &bundle,
+                       const ProfileOptions &options, const std::string &file) {
+  std::vector<Tensor> inputs = loadInputs(path, bundle, options.input, "");
+  std::vector<Tensor> outputs = makeOutputs(bundle);
+  std::vector<Input> in = asInputs(inputs);
+  std::vector<Output> out = asOutputs(outputs);
+  SessionOptions session = options.session.session();
+  nnv12_record_level level = options.recordLevel();
+  // Of very many runs the last ones are kept.
+  static constexpr size_t mostBytes = size_t(256) << 20;
+  uint32_t kept = options.runs;
+  for (nnv12_session_options c = session.get();
+       kept > 1 &&
+       nnv12_recorder_size(bundle.get(), &c, level, kept) > mostBytes;)
+    kept /= 2;
+  std::optional<RecordFile> recordFile;
+  std::optional<Recorder> recorder;
+  if (file.empty()) {
+    recorder.emplace(bundle, session, level, kept);
+    session.recorder = recorder->get();
+  } else {
+    recordFile.emplace(file, bundle, session, level, kept);
+    session.recorder = recordFile->get();
+  }
+  Recording recording = [&] {
+    Session running = openSession(path, bundle, session);
+    for (unsigned i = 0; i < options.runs; ++i)
+      runSession(path, running, in, out);
+    return Recording(session.recorder->memory, session.recorder->size);
+  }();
+  Recorded recorded;
+  recorded.read(recording);
+  return recorded;
+}
+
+//===----------------------------------------------------------------------===//
+// nnv12-prof BUNDLE
+//===----------------------------------------------------------------------===//
+
+static constexpr char overview[] =
+    "runs a bundle and shows where the time goes: runs and what slow ones "
+    "lose, "
+    "threads, operations, the first run. Other commands: nnv12-prof live FILE "
+    "watches a session that records to a file; nnv12-prof report FILE shows "
+    "what was recorded; nnv12-prof table BUNDLE... makes a table of kernels; "
+    "nnv12-prof overhead BUNDLE... measures what recording costs. "
+    "Each has a --help of its own";
+
+static constexpr char examples[] =
+    R"(  nnv12-prof model.nnv
+      200 runs with random inputs
+  nnv12-prof model.nnv --threads 1 --runs 1000 --json profile.json
+      for programs
+  nnv12-prof model.nnv --perfetto model.pftrace
+      a picture of all that was recorded, for ui.perfetto.dev
+  nnv12-prof model.nnv --record model.nnr & nnv12-prof live model.nnr
+      while it runs
+)";
+
+static int profileMain(int argc, char **argv) {
+  std::string bundlePath, recordPath;
+  ProfileOptions profile;
+  ShowOptions show;
+  Options options("nnv12-prof", overview, examples);
+  options.positional("BUNDLE.nnv", bundlePath);
+  options.output("record", "FILE", recordPath,
+                 "Keep the recording in FILE, which others may read while it "
+                 "is written: see nnv12-prof live and report.");
+  show.addTo(options);
+  profile.addTo(options);
+  options.parse(argc, argv);
+  profile.input.random = true;
+  Bundle bundle = openBundle(bundlePath, profile.load);
+  show.checkOutputs();
+  if (!recordPath.empty())
+    checkOutput(recordPath);
+  show.show(bundlePath, bundle,
+            record(bundlePath, bundle, profile, recordPath));
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// nnv12-prof live FILE
+//===----------------------------------------------------------------------===//
+
+static constexpr char liveOverview[] =
+    "shows what a session does now that records to a file: its runs of the "
+    "last "
+    "two seconds, threads and operations, again and again until it ends. The "
+    "session notices nothing of it";
+
+static constexpr char liveExamples[] =
+    R"(  nnv12-prof live /dev/shm/camera.nnr --bundle camera.nnv
+      ten times a second, with the names of layers
+  nnv12-prof live camera.nnr --updates 1
+      once
+)";
+
+static int liveMain(int argc, char **argv) {
+  LiveOptions live;
+  LoadOptions load;
+  Options options("nnv12-prof live", liveOverview, liveExamples);
+  options.positional("RECORDING.nnr", live.recording);
+  options.text("bundle", "FILE", live.bundlePath,
+               "The bundle that runs, for the names of layers.");
+  options.number("interval", "MS", live.interval, 1, 1000000,
+                 "Milliseconds from one look to the next. Default 100.");
+  options.number("updates", "N", live.updates, 0, 1000000000,
+                 "End after so many; 0, the default: with the session.");
+  options.number("top", "N", live.top, 0, 1000,
+                 "Show the N operations that take longest. Default 10.");
+  load.addTo(options);
+  options.parse(argc, argv);
+  std::optional<Bundle> bundle;
+  if (!live.bundlePath.empty())
+    bundle.emplace(openBundle(live.bundlePath, load));
+  live.bundle = bundle ? &*bundle : nullptr;
+  watch(live);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// nnv12-prof report FILE
+//===----------------------------------------------------------------------===//
+
+static constexpr char reportOverview[] =
+    "shows what a session has recorded to a file, as nnv12-prof does of one "
+    "that it runs itself";
+
+static constexpr char reportExamples[] =
+    R"(  nnv12-prof report camera.nnr --bundle camera.nnv
+  nnv12-prof report camera.nnr --bundle camera.nnv --perfetto camera.pftrace
+)";
+
+static int reportMain(int argc, char **argv) {
+  std::string recordPath, bundlePath;
+  ShowOptions show;
+  LoadOptions load;
+  Options options("nnv12-prof report", reportOverview, reportExamples);
+  options.positional("RECORDING.nnr", recordPath);
+  options.text("bundle", "FILE", bundlePath,
+               "The bundle that ran. Required: names, kernels and the plan are "
+               "there.");
+  show.addTo(options);
+  load.addTo(options);
+  options.parse(argc, argv);
+  if (bundlePath.empty())
+    fail("--bundle: found none, expected the bundle that ran");
+  noteInput(recordPath);
+  Bundle bundle = openBundle(bundlePath, load);
+  show.checkOutputs();
+  RecordView view(recordPath);
+  Recording recording = openRecording(recordPath, view);
+  checkBundle(recordPath, recording.info(), bundlePath, bundle);
+  Recorded recorded;
+  recorded.read(recording);
+  if (recorded.records.empty())
+    fail(recordPath + ": found no run that has ended, expected one at least");
+  show.show(bundlePath, bundle, recorded);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// nnv12-prof table BUNDLE...
+//===----------------------------------------------------------------------===//
+
+static constexpr char tableOverview[] =
+    "runs bundles and writes a line for each kernel, with its features (layer, "
+    "routine, multiply-adds, bytes, tiles) and its times: what predictors of "
+    "latency and searches for architectures are made from";
+
+static constexpr char tableExamples[] =
+    R"(  nnv12-prof table a.nnv b.nnv -o kernels.csv --threads 1
+)";
+
+static int tableMain(int argc, char **argv) {
+  std::vector<std::string> bundlePaths;
+  std::string output = "-";
+  ProfileOptions profile;
+  // What threads write down of operations costs time.
+  profile.level = "operation";
+  Options options("nnv12-prof table", tableOverview, tableExamples);
+  options.positionals("BUNDLE.nnv", bundlePaths);
+  options.text("o", "FILE", output,
+               "Where to write; -, the default, is standard output.");
+  profile.addTo(options);
+  options.parse(argc, argv);
+  profile.input.random = true;
+  std::vector<Bundle> bundles;
+  for (const std::string &path : bundlePaths)
+    bundles.push_back(openBundle(path, profile.load));
+  checkOutput(output);
+  std::string table;
+  for (size_t i = 0; i < bundles.size(); ++i)
+    table +=
+        kernelTable(bundlePaths[i], bundles[i],
+                    makeProfile(bundles[i], record(bundlePaths[i], bundles[i],
+                                                   profile, "")),
+                    /*withHead=*/i == 0);
+  writeText(output, table);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// nnv12-prof overhead BUNDLE...
+//===----------------------------------------------------------------------===//
+
+static constexpr char overheadOverview[] =
+    "measures what recording costs: runs each bundle with every other run "
+    "recorded, and shows what these take more, with the interval in which the "
+    "median is with 95 %";
+
+static constexpr char overheadExamples[] =
+    R"(  nnv12-prof overhead a.nnv b.nnv --threads 1
+  nnv12-prof overhead a.nnv --level piece --pairs 10000
+)";
+
+static int overheadMain(int argc, char **argv) {
+  std::vector<std::string> bundlePaths;
+  unsigned pairs = 2000;
+  ProfileOptions profile;
+  profile.level = "operation";
+  Options options("nnv12-prof overhead", overheadOverview, overheadExamples);
+  options.positionals("BUNDLE.nnv", bundlePaths);
+  options.number("pairs", "N", pairs, 1, 10000000,
+                 "How many recorded runs, each beside one that is not. Default "
+                 "2000.");
+  profile.addLevel(options);
+  options.parse(argc, argv);
+  profile.input.random = true;
+  printf("%10s %6s %10s %22s %8s %9s  %s\n", "us", "ops", "ns more", "between",
+         "ns/op", "%", "bundle");
+  double logarithms = 0;
+  for (const std::string &path : bundlePaths) {
+    Bundle bundle = openBundle(path, profile.load);
+    std::vector<Tensor> inputs = loadInputs(path, bundle, profile.input, "");
+    std::vector<Tensor> outputs = makeOutputs(bundle);
+    Overhead found = measureOverhead(path, bundle, profile.session.session(),
+                                     profile.recordLevel(), pairs,
+                                     asInputs(inputs), asOutputs(outputs));
+    uint32_t operations = bundle.info().num_operations;
+    char between[64];
+    snprintf(between, sizeof between, "%.0f and %.0f", found.low, found.high);
+    printf("%10.1f %6u %10.0f %22s %8.1f %9.4f  %s\n", found.run * 1e-3,
+           operations, found.difference, between,
+           operations ? found.difference / operations : 0,
+           100 * found.difference / found.run, path.c_str());
+    logarithms += std::log1p(found.difference / found.run);
+  }
+  printf("geometric mean %.4f %%\n",
+         100 * std::expm1(logarithms / double(bundlePaths.size())));
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  static constexpr struct {
+    const char *name;
+    int (*main)(int argc, char **argv);
+  } commands[] = {{"live", liveMain},
+                  {"overhead", overheadMain},
+                  {"report", reportMain},
+                  {"table", tableMain}};
+  reportBoundsFaults();
+  int status = -1;
+  for (const auto &command : commands)
+    if (argc > 1 && strcmp(argv[1], command.name) == 0)
+      status = command.main(argc - 1, argv + 1);
+  if (status < 0)
+    status = profileMain(argc, argv);
+  finishOutput();
+  return status;
+}
