@@ -347,10 +347,10 @@ typedef enum nnv12_record_level {
  *  it is full, the newest records take the place of the oldest ones. */
 typedef struct nnv12_recorder {
   size_t struct_size;
-  void *memory; /**< a multiple of 64. Mapped from a file, other processes may
-                     read what is written there as well. */
-  size_t size;  /**< bytes, as nnv12_recorder_size says */
-  nnv12_record_level level;
+  void *memory;   /**< a multiple of 64. Mapped from a file, other processes may
+                       read what is written there as well. */
+  size_t size;    /**< bytes, as nnv12_recorder_size says */
+  uint32_t level; /**< nnv12_record_level */
   uint32_t sample_every; /**< one run of so many is recorded, the first one
                               first; 0: each */
 } nnv12_recorder;

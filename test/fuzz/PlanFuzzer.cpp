@@ -81,7 +81,7 @@ static void runSession(Choices &choices, nnv12_bundle *bundle) {
   alignas(64) static uint8_t recorded[64 << 10];
   nnv12_recorder recorder = NNV12_RECORDER_INIT(recorded, sizeof recorded);
   if (choices.oneIn(4)) {
-    recorder.level = nnv12_record_level(choices.below(4));
+    recorder.level = uint32_t(choices.below(4));
     options.recorder = &recorder;
   }
   nnv12_session *session;

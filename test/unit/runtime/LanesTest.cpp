@@ -505,14 +505,14 @@ TEST_F(LanesTest, WrongOptions) {
             std::string::npos);
   recorder = NNV12_RECORDER_INIT(bytes, sizeof bytes);
   EXPECT_EQ(refusal(recorder), "");
-  recorder.level = nnv12_record_level(4);
+  recorder.level = 4;
   EXPECT_EQ(refusal(recorder), "recorder: level: found 4, expected at most 3");
   recorder.struct_size = 0;
   EXPECT_EQ(refusal(recorder), "recorder: struct_size: found 0, expected what "
                                "NNV12_RECORDER_INIT sets");
   EXPECT_EQ(nnv12_recorder_size(nullptr, nullptr, NNV12_RECORD_RUN, 1), 0u);
-  EXPECT_EQ(
-      nnv12_recorder_size(bundle.get(), nullptr, nnv12_record_level(4), 1), 0u);
+  EXPECT_EQ(nnv12_recorder_size(bundle.get(), nullptr, NNV12_RECORD_OFF, 1),
+            0u);
 }
 
 /// A plan runs without the threads that it was made for.
