@@ -91,7 +91,7 @@ private:
 
   const Bundle &bundle;
   const Recorded &recorded;
-  /// The operation that computes a layer first, by the layer's name.
+  /// A layer's first operation, by the layer's name.
   std::map<std::string, uint32_t> operations;
   Message all;
 };
@@ -173,10 +173,10 @@ Message Writer::describe(const Slice &slice) const {
     annotate(result, "stolen",
              uint64_t((record.flags & NNV12_RECORD_STOLEN) != 0));
   }
+  // Of a layer that is several operations nobody knows which one needs what was
+  // prepared: the flow leads through all of them.
   auto first = operations.find(name);
-  bool isFirst = isExecute && record.run == 0 && first != operations.end() &&
-                 first->second == record.index;
-  if (first != operations.end() && (isFirst || isPreparation(record)))
+  if (first != operations.end() && record.run == 0)
     result.fixed(event::flows, uint64_t(first->second) + 1);
   return result;
 }

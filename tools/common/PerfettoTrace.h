@@ -11,7 +11,7 @@ namespace nnv12::tools {
 /// A recording of the bundle in Perfetto's own format: protocol buffers, as
 /// protos/perfetto/trace/trace.proto of its sources has them (TrackEvent). Each
 /// thread is a track, on which runs, operations and their tiles nest; flows
-/// lead from what prepares a layer's weights to what computes it first. Times
+/// lead from what prepares a layer's weights to what computes it. Times
 /// are nanoseconds of CLOCK_MONOTONIC.
 std::string perfettoTrace(const Bundle &bundle, const Recorded &recorded);
 
