@@ -49,7 +49,7 @@ constexpr unsigned timestamp = 8, sequence = 10, trackEvent = 11,
                    trackDescriptor = 60;
 }
 namespace track {
-constexpr unsigned uuid = 1, name = 2, process = 3, thread = 4, parent = 5;
+constexpr unsigned uuid = 1, process = 3, thread = 4, parent = 5;
 }
 namespace process {
 constexpr unsigned pid = 1, name = 6;
