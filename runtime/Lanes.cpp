@@ -243,29 +243,23 @@ void Lanes::workOn(uint32_t index, Preparer &preparer, uint32_t most) {
 
 /// Of a preparation, or a part of one, that ends now.
 void Lanes::record(uint32_t index, uint32_t thread, uint64_t start) {
-  if (!start)
-    return;
   Record record = {};
   record.start = start;
-  record.ticks = recorder->ticks() - start;
   record.index = index;
   record.kind = static_cast<RecordKind>(items.kindOf(index));
   record.thread = static_cast<uint8_t>(thread);
   record.lane = static_cast<uint8_t>(laneOf[index]);
   record.flags = thread != laneOf[index] ? NNV12_RECORD_STOLEN : 0;
-  recorder->write(record);
+  recorder->end(record);
 }
 
 /// The execute lane's, which ends now if there is one.
 void Lanes::recordWait(uint32_t operation, uint64_t &since) {
-  if (!since)
-    return;
   Record record = {};
   record.start = since;
-  record.ticks = recorder->ticks() - since;
   record.index = operation;
   record.kind = RecordKind::Wait;
-  recorder->write(record);
+  recorder->end(record);
   since = 0;
 }
 

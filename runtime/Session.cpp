@@ -310,14 +310,11 @@ void nnv12_session::runRecorded(uint32_t index) {
                         step.end);
   else
     workers.run(step.kernel, step.operands, step.begin, step.end);
-  if (!start)
-    return;
   Record record = {};
   record.start = start;
-  record.ticks = recorder.ticks() - start;
   record.index = index;
   record.kind = RecordKind::Execute;
-  recorder.write(record);
+  recorder.end(record);
 }
 
 /// The execute lane's queue, as far as the last execute: what may follow is for

@@ -112,15 +112,11 @@ void *Team::threadMain(void *argument) {
 #ifndef __GLIBC__
   member->place.apply();
 #endif
-  if (member->startTime) {
-    Recorder &recorder = *member->team->recorder;
-    Record record = {};
-    record.start = member->startTime;
-    record.ticks = recorder.ticks() - record.start;
-    record.kind = RecordKind::ThreadStart;
-    record.thread = record.lane = static_cast<uint8_t>(member->number);
-    recorder.write(record);
-  }
+  Record record = {};
+  record.start = member->startTime;
+  record.kind = RecordKind::ThreadStart;
+  record.thread = record.lane = static_cast<uint8_t>(member->number);
+  member->team->recorder->end(record);
   FloatMode mode;
   member->team->work(*member);
   return nullptr;

@@ -110,10 +110,9 @@ void Recorder::endRun(uint32_t status) {
   if (records(RecordLevel::Run)) {
     Record record = {};
     record.start = start;
-    record.ticks = clock.ticks() - start;
     record.index = status;
     record.kind = RecordKind::Run;
-    write(record);
+    end(record);
   }
   uint64_t number = runs() + 1;
   // Often at first, so that ticks are soon known; then before they drift.
@@ -126,6 +125,13 @@ void Recorder::endRun(uint32_t status) {
 void Recorder::write(Record &record) {
   record.run = run();
   rings[record.thread].write(record);
+}
+
+void Recorder::end(Record &record) {
+  if (!record.start)
+    return;
+  record.ticks = ticks() - record.start;
+  write(record);
 }
 
 /// Also looks whether the clock still keeps time.

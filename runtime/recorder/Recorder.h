@@ -63,6 +63,10 @@ public:
   /// By the thread `record.thread` alone. Fills in the run.
   void write(Record &record);
 
+  /// The same of what began at startTime() and ends now; nothing where that was
+  /// 0.
+  void end(Record &record);
+
   /// The same in parts, for who writes many: the number of the run, and the
   /// ring of a thread.
   uint32_t run() const { return static_cast<uint32_t>(runs()); }

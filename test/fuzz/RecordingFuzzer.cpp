@@ -13,7 +13,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <unistd.h>
 
 using namespace nnv12;
 
@@ -21,13 +20,10 @@ using namespace nnv12;
 static const Bundle &sampleBundle() {
   static const auto *bundle = [] {
     static test::PlannedSample sample(3, 2, 2);
-    std::string path = "/tmp/nnv12-fuzz-XXXXXX";
-    close(mkstemp(path.data()));
-    if (!artifact::writeBundle(sample.bundle, path).empty())
+    test::TemporaryFolder folder;
+    if (!artifact::writeBundle(sample.bundle, folder.file("a.nnv")).empty())
       abort();
-    auto *result = new Bundle(path);
-    unlink(path.c_str());
-    return result;
+    return new Bundle(folder.file("a.nnv"));
   }();
   return *bundle;
 }

@@ -12,22 +12,27 @@
 
 namespace nnv12::tools {
 
-/// Of at least one sample. Percentiles are the nearest rank: a value that
-/// occurred.
+/// Percentiles are the nearest rank: a value that occurred.
 struct Statistics {
-  double median, min, p90, p95;
+  double median = 0, min = 0, p10 = 0, p90 = 0, p95 = 0, p99 = 0, max = 0;
 
+  /// Of nothing: all 0.
+  Statistics() = default;
+  /// Of at least one sample.
   explicit Statistics(std::vector<double> samples) {
     assert(!samples.empty() && "of nothing there are no statistics");
     std::sort(samples.begin(), samples.end());
     size_t n = samples.size();
     median = n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
     min = samples[0];
+    max = samples[n - 1];
     auto percentile = [&](double part) {
       return samples[static_cast<size_t>(std::ceil(part * double(n))) - 1];
     };
+    p10 = percentile(0.10);
     p90 = percentile(0.90);
     p95 = percentile(0.95);
+    p99 = percentile(0.99);
   }
 };
 

@@ -2,32 +2,12 @@
 #include "tools/nnv12-prof/Model.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace nnv12::prof {
 
 using tools::endOf;
 using tools::isPreparation;
-
-void Distribution::close() {
-  if (samples.empty())
-    return;
-  std::vector<double> sorted = samples;
-  std::sort(sorted.begin(), sorted.end());
-  size_t n = sorted.size();
-  // The nearest rank: a value that occurred.
-  auto rank = [&](double part) {
-    return sorted[size_t(std::max(1.0, std::ceil(part * double(n)))) - 1];
-  };
-  least = sorted.front();
-  most = sorted.back();
-  median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
-  p10 = rank(0.10);
-  p90 = rank(0.90);
-  p95 = rank(0.95);
-  p99 = rank(0.99);
-}
 
 namespace {
 

@@ -8,6 +8,7 @@
 #define NNV12_TOOLS_NNV12_PROF_MODEL_H
 
 #include "tools/common/Recorded.h"
+#include "tools/common/Statistics.h"
 
 #include <map>
 #include <string>
@@ -16,13 +17,15 @@
 namespace nnv12::prof {
 
 /// Of some samples, which are kept in their order.
-struct Distribution {
+struct Distribution : tools::Statistics {
   std::vector<double> samples;
-  double median = 0, least = 0, p10 = 0, p90 = 0, p95 = 0, p99 = 0, most = 0;
 
   void add(double sample) { samples.push_back(sample); }
-  /// After the last one: sets all others.
-  void close();
+  /// After the last one: sets the statistics.
+  void close() {
+    if (!samples.empty())
+      static_cast<Statistics &>(*this) = Statistics(samples);
+  }
 };
 
 struct Operation {

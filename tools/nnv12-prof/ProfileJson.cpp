@@ -10,12 +10,12 @@ static void addDistribution(Json &json, const char *name,
                             const Distribution &distribution) {
   json.key(name).beginObject();
   json.member("median", distribution.median * 1e-3);
-  json.member("least", distribution.least * 1e-3);
+  json.member("least", distribution.min * 1e-3);
   json.member("p10", distribution.p10 * 1e-3);
   json.member("p90", distribution.p90 * 1e-3);
   json.member("p95", distribution.p95 * 1e-3);
   json.member("p99", distribution.p99 * 1e-3);
-  json.member("most", distribution.most * 1e-3);
+  json.member("most", distribution.max * 1e-3);
   json.endObject();
 }
 

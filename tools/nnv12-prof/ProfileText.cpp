@@ -16,7 +16,7 @@ static void printRuns(const Profile &profile) {
   printf("warm runs: %zu, median %.3f ms, p10 %.3f, p90 %.3f, p99 %.3f, most "
          "%.3f",
          profile.runs.size(), time.median * 1e-6, time.p10 * 1e-6,
-         time.p90 * 1e-6, time.p99 * 1e-6, time.most * 1e-6);
+         time.p90 * 1e-6, time.p99 * 1e-6, time.max * 1e-6);
   if (profile.info.level >= NNV12_RECORD_OPERATION)
     printf("; %.2f %% outside of operations", 100 * profile.gaps);
   printf("\n");

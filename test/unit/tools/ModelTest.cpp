@@ -71,7 +71,7 @@ TEST_F(ModelTest, MediansOfWarmRuns) {
   ASSERT_EQ(result.runs.size(), 20u);
   EXPECT_EQ(result.runs[0].number, 1u);
   EXPECT_EQ(result.time.median, 1510);
-  EXPECT_EQ(result.time.most, 2410);
+  EXPECT_EQ(result.time.max, 2410);
   for (uint32_t i = 0; i < numOperations; ++i) {
     EXPECT_EQ(result.operations[i].time.median, 100 * (i + 1));
     EXPECT_NEAR(result.operations[i].share, (i + 1) / 15., 1e-9);
