@@ -60,6 +60,12 @@ bool nnv12_session::createRecorder(const nnv12_recorder *wanted,
   options.size = known.size;
   options.level = static_cast<RecordLevel>(known.level);
   options.sampleEvery = known.sample_every;
+  options.countersPerMille = known.counters_per_mille;
+  if (known.counters && (!readStruct(known.counters, options.counters) ||
+                         !options.counters.attach || !options.counters.read))
+    return fault.set(Fault::InvalidArgument,
+                     "recorder: counters: found no functions, expected those "
+                     "of nnv12_counter_source");
   Recorder::Subject subject = {bundle->digest(), bundle->programNumber(),
                                size.computing + size.preparing, size.preparing};
   return recorder.create(options, subject, fault);
@@ -85,6 +91,10 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
   }
   if (level >= RecordLevel::Piece)
     each += uint64_t(executes) * (size.computing + 1);
+  nnv12_recorder recorder = NNV12_RECORDER_INIT(nullptr, 0);
+  if (options.recorder && readStruct(options.recorder, recorder) &&
+      recorder.counters)
+    each += uint64_t(NNV12_NUM_COUNTERS) * (size.computing + size.preparing);
   // One less than there are: the oldest may be about to be overwritten.
   uint64_t records = std::min(each * runs + once + 1, maxRecords);
   return Recorder::sizeFor(size.computing + size.preparing,

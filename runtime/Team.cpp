@@ -117,6 +117,7 @@ void *Team::threadMain(void *argument) {
   record.kind = RecordKind::ThreadStart;
   record.thread = record.lane = static_cast<uint8_t>(member->number);
   member->team->recorder->end(record);
+  member->team->recorder->attach(member->number);
   FloatMode mode;
   member->team->work(*member);
   return nullptr;

@@ -341,6 +341,42 @@ typedef enum nnv12_record_level {
   NNV12_RECORD_PIECE = 3      /**< and each thread's part of an operation */
 } nnv12_record_level;
 
+/** What may be counted of a thread in a run. Numbers never change. */
+typedef enum nnv12_counter {
+  NNV12_COUNTER_CPU_TIME = 0, /**< nanoseconds on a CPU */
+  NNV12_COUNTER_CPU_WAIT = 1, /**< nanoseconds in which it could have run, but
+                                   had no CPU */
+  NNV12_COUNTER_PAGE_FAULTS = 2,
+  NNV12_COUNTER_CONTEXT_SWITCHES = 3, /**< how often it got a CPU */
+  NNV12_COUNTER_MIGRATIONS = 4,       /**< from CPU to CPU */
+  NNV12_COUNTER_CYCLES = 5,           /**< from here on what processors count */
+  NNV12_COUNTER_INSTRUCTIONS = 6,
+  NNV12_COUNTER_CACHE_MISSES = 7, /**< of the last level */
+  NNV12_COUNTER_BRANCH_MISSES = 8,
+  NNV12_COUNTER_STALLED_CYCLES = 9 /**< waiting for data or for units */
+} nnv12_counter;
+
+#define NNV12_NUM_COUNTERS 10
+
+/** Who counts: the system (nnv12_counters.h, a library of its own), or anyone
+ *  else. Must not wait. */
+typedef struct nnv12_counter_source {
+  size_t struct_size;
+  void *context;
+  /** The calling thread has that number from now on: of each thread when it
+   *  starts, and of the one that calls run at the beginning of each run that is
+   *  recorded. Returns 0 where it had that number already, else counts begin
+   *  anew. */
+  int (*attach)(void *context, uint32_t thread);
+  /** What was counted of a thread since it was attached, read by the one that
+   *  calls run, before and after each run that is recorded; after alone, where
+   *  runs follow one another at once. Sets values[nnv12_counter] and returns
+   *  which of them it knows, a bit each: none of a thread that was not
+   *  attached. See nnv12_recorder.counters_per_mille. */
+  uint32_t (*read)(void *context, uint32_t thread,
+                   uint64_t values[NNV12_NUM_COUNTERS]);
+} nnv12_counter_source;
+
 /** Memory of the caller in which a session writes down what runs when: see
  *  nnv12_recording_open. Start from NNV12_RECORDER_INIT. The struct is read
  *  when the session is created; the memory must stay until it is closed. Where
@@ -353,10 +389,17 @@ typedef struct nnv12_recorder {
   uint32_t level; /**< nnv12_record_level */
   uint32_t sample_every; /**< one run of so many is recorded, the first one
                               first; 0: each */
+  /** Who counts what threads do in runs; NULL: nobody. What it points to must
+      stay as long as the memory. */
+  const nnv12_counter_source *counters;
+  /** At most so many thousandths of the time since the first run are spent on
+      reading counters: after the first recorded run, those that would take more
+      are recorded without. 0: counted in each of them. */
+  uint32_t counters_per_mille;
 } nnv12_recorder;
 
 #define NNV12_RECORDER_INIT(memory, size)                                      \
-  {sizeof(nnv12_recorder), (memory), (size), NNV12_RECORD_OPERATION, 0}
+  {sizeof(nnv12_recorder), (memory), (size), NNV12_RECORD_OPERATION, 0, NULL, 1}
 
 /** Start from NNV12_SESSION_OPTIONS_INIT. */
 typedef struct nnv12_session_options {
@@ -407,9 +450,9 @@ nnv12_session_create(nnv12_bundle *bundle, const nnv12_session_options *options,
                      nnv12_session **session, nnv12_error *error);
 
 /** How large memory for nnv12_recorder must be to hold, at that level, the last
- *  `runs` runs of a session with these options (NULL: the defaults; their own
- *  recorder does not matter), and what it prepares before. 0 when `bundle` is
- *  NULL or there is no such level. */
+ *  `runs` runs of a session with these options (NULL: the defaults; of their
+ *  own recorder it only matters whether it has counters), and what it prepares
+ *  before. 0 when `bundle` is NULL or there is no such level. */
 NNV12_API size_t nnv12_recorder_size(const nnv12_bundle *bundle,
                                      const nnv12_session_options *options,
                                      nnv12_record_level level, uint32_t runs);
@@ -497,8 +540,9 @@ typedef enum nnv12_record_kind {
   NNV12_RECORD_WAIT = 7, /**< for weights. index: what needs them; operations
                               first, then preparations */
   NNV12_RECORD_JOIN = 8, /**< for other threads' tiles of an operation */
-  NNV12_RECORD_COUNTER = 9, /**< index: which; duration: by how much it grew in
-                                 the run */
+  NNV12_RECORD_COUNTER = 9, /**< index: nnv12_counter; duration: by how much it
+                                 grew in the run; lane: the thread that it is
+                                 of */
   NNV12_RECORD_GPU_SUBMIT = 10, /**< commands handed to the device */
   NNV12_RECORD_GPU_KERNEL = 11  /**< a kernel on the device */
 } nnv12_record_kind;
@@ -519,7 +563,8 @@ typedef struct nnv12_record {
   uint8_t kind;   /**< nnv12_record_kind */
   uint8_t thread; /**< 0: the one that called run; then those that only prepare,
                        then the others that compute */
-  uint8_t lane;   /**< of a preparation: whose queue it comes from */
+  uint8_t lane;   /**< of a preparation: whose queue it comes from; of a
+                       counter: whose */
   uint8_t flags;  /**< NNV12_RECORD_STOLEN... */
 } nnv12_record;
 

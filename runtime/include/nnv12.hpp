@@ -271,10 +271,14 @@ private:
 /// session, and kept until that is gone.
 class Recorder {
 public:
-  /// For the last `runs` runs of a session with these options.
+  /// For the last `runs` runs of a session with these options. `counters` may
+  /// be null, and must stay as long as this.
   Recorder(const Bundle &bundle, const SessionOptions &options,
-           nnv12_record_level level, uint32_t runs) {
+           nnv12_record_level level, uint32_t runs,
+           const nnv12_counter_source *counters = nullptr) {
     nnv12_session_options c = options.get();
+    recorder.counters = counters;
+    c.recorder = &recorder;
     size_t size = nnv12_recorder_size(bundle.get(), &c, level, runs);
     memory.reset(std::aligned_alloc(64, (size + 63) & ~size_t(63)));
     if (memory)

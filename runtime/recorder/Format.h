@@ -46,7 +46,7 @@ enum class RecordKind : uint8_t {
   Tiles = 6,       ///< of an operation, by one thread
   Wait = 7,        ///< for weights that `index` of the program needs
   Join = 8,        ///< for other threads' tiles of the operation `index`
-  Counter = 9,     ///< index: which; ticks: by how much it grew in the run
+  Counter = 9,     ///< of a run. index: nnv12_counter; ticks: how much it grew
   GpuSubmit = 10,  ///< commands handed to the device
   GpuKernel = 11   ///< a kernel on the device
 };
@@ -62,7 +62,7 @@ struct Record {
   uint16_t first, count;
   RecordKind kind;
   uint8_t thread; ///< 0: the one that called run
-  uint8_t lane;   ///< in whose queue it stood
+  uint8_t lane;   ///< in whose queue it stood; kind Counter: whose it is
   uint8_t flags;  ///< NNV12_RECORD_STOLEN...
 };
 static_assert(sizeof(Record) == 32);

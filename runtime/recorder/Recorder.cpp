@@ -47,7 +47,8 @@ bool Recorder::create(const Options &options, const Subject &subject,
                      "recorder: size: found %zu, expected %zu at least for %u "
                      "threads",
                      options.size, sizeFor(threads, 2), threads);
-  if (!rings.allocate(threads))
+  if (!rings.allocate(threads) ||
+      (options.counters.read && !counts.allocate(threads)))
     return fault.set(Fault::OutOfMemory, "no memory for the recorder");
   uint64_t capacity = 2;
   while (capacity < maxRecords &&
@@ -68,6 +69,8 @@ bool Recorder::create(const Options &options, const Subject &subject,
   }
   wanted = options.level;
   sampleEvery = options.sampleEvery ? options.sampleEvery : 1;
+  counters = options.counters;
+  countersPerMille = options.countersPerMille;
   clock.change(Clock::best());
   header->facts.version = recordingVersion;
   header->facts.headerSize = static_cast<uint32_t>(headerSize(threads));
@@ -101,7 +104,16 @@ void Recorder::beginRun() {
     return;
   levelNow.store(runs() % sampleEvery ? RecordLevel::Off : wanted,
                  std::memory_order_relaxed);
+  isCounted = counts.size() && records(RecordLevel::Run) && mayCount();
+  if (isCounted) {
+    bool isOther = counters.attach(counters.context, 0) != 0;
+    // What was read a moment ago is still true.
+    if (isOther || ticks() - countedUntil > countedUntil - countedFrom)
+      readCounters(/*isEnd=*/false);
+  }
   start = clock.ticks();
+  if (!firstStart)
+    firstStart = start;
 }
 
 void Recorder::endRun(uint32_t status) {
@@ -113,6 +125,8 @@ void Recorder::endRun(uint32_t status) {
     record.index = status;
     record.kind = RecordKind::Run;
     end(record);
+    if (isCounted)
+      readCounters(/*isEnd=*/true);
   }
   uint64_t number = runs() + 1;
   // Often at first, so that ticks are soon known; then before they drift.
@@ -120,6 +134,37 @@ void Recorder::endRun(uint32_t status) {
   if ((number & (number - 1)) == 0 || number % runsPerPair == 0)
     takePair();
   header->runs.store(number, std::memory_order_relaxed);
+}
+
+/// Whether the counters may be read again: not where that took more of the time
+/// so far than it should.
+bool Recorder::mayCount() const {
+  return !countersPerMille || !firstStart ||
+         counting / countersPerMille <= (ticks() - firstStart) / 1000;
+}
+
+/// Reads all threads and writes down how much grew, at the end of a run.
+void Recorder::readCounters(bool isEnd) {
+  countedFrom = ticks();
+  for (uint32_t thread = 0; thread < counts.size(); ++thread) {
+    // What is not known yet is of a thread that is attached later, from 0 on.
+    Counts now = {};
+    uint32_t known = counters.read(counters.context, thread, now.values);
+    for (uint32_t i = 0; isEnd && i < NNV12_NUM_COUNTERS; ++i) {
+      if (!(known >> i & 1))
+        continue;
+      Record record = {};
+      record.start = start;
+      record.ticks = now.values[i] - counts[thread].values[i];
+      record.index = i;
+      record.kind = RecordKind::Counter;
+      record.lane = static_cast<uint8_t>(thread);
+      write(record);
+    }
+    counts[thread] = now;
+  }
+  countedUntil = ticks();
+  counting += countedUntil - countedFrom;
 }
 
 void Recorder::write(Record &record) {

@@ -8,6 +8,7 @@
 #define NNV12_RUNTIME_RECORDER_RECORDER_H
 
 #include "artifact/Fault.h"
+#include "runtime/include/nnv12.h"
 #include "runtime/recorder/Ring.h"
 #include "runtime/system/Memory.h"
 
@@ -28,6 +29,9 @@ public:
     size_t size = 0;
     RecordLevel level = RecordLevel::Off;
     uint32_t sampleEvery = 1; ///< one run of so many is recorded
+    /// Who counts; its functions may be null.
+    nnv12_counter_source counters = {};
+    uint32_t countersPerMille = 0; ///< of the time, for them; 0: all it takes
   };
 
   /// Bytes for so many threads with `records` each, which is rounded up to a
@@ -56,6 +60,12 @@ public:
     return records(RecordLevel::Operation) ? ticks() : 0;
   }
 
+  /// The calling thread is number `thread` of the session.
+  void attach(uint32_t thread) {
+    if (counters.attach)
+      counters.attach(counters.context, thread);
+  }
+
   /// Both by the thread that runs the session, which is number 0.
   void beginRun();
   void endRun(uint32_t status);
@@ -76,6 +86,13 @@ private:
   /// That have ended.
   uint64_t runs() const { return header->runs.load(std::memory_order_relaxed); }
   void takePair();
+  bool mayCount() const;
+  void readCounters(bool isEnd);
+
+  /// Of a thread, when the run began.
+  struct Counts {
+    uint64_t values[NNV12_NUM_COUNTERS];
+  };
 
   RecordingHeader *header = nullptr;
   Clock clock;
@@ -83,7 +100,15 @@ private:
   RecordLevel wanted = RecordLevel::Off;
   uint32_t sampleEvery = 1;
   std::atomic<RecordLevel> levelNow{RecordLevel::Off};
-  uint64_t start = 0;          ///< of the run
+  uint64_t start = 0; ///< of the run
+  nnv12_counter_source counters = {};
+  Array<Counts> counts; ///< by thread, where there are counters
+  uint32_t countersPerMille = 0;
+  bool isCounted = false;      ///< the run that goes on
+  uint64_t firstStart = 0;     ///< of the first run
+  uint64_t counting = 0;       ///< ticks spent on reading counters
+  uint64_t countedFrom = 0;    ///< the last reading began then,
+  uint64_t countedUntil = 0;   ///< and ended then
   ClockPair lastPairs[2] = {}; ///< far enough from one another to be compared
 };
 

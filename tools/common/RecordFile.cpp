@@ -19,8 +19,10 @@ namespace nnv12::tools {
 /// whoever still reads one of that name keeps it.
 RecordFile::RecordFile(const std::string &path, const Bundle &bundle,
                        const SessionOptions &options, nnv12_record_level level,
-                       uint32_t runs) {
+                       uint32_t runs, const nnv12_counter_source *counters) {
+  recorder.counters = counters;
   nnv12_session_options c = options.get();
+  c.recorder = &recorder;
   recorder.size = nnv12_recorder_size(bundle.get(), &c, level, runs);
   recorder.level = level;
   // Made with mode 0600.

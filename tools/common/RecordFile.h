@@ -17,7 +17,7 @@ public:
   /// made.
   RecordFile(const std::string &path, const Bundle &bundle,
              const SessionOptions &options, nnv12_record_level level,
-             uint32_t runs);
+             uint32_t runs, const nnv12_counter_source *counters);
   RecordFile(const RecordFile &) = delete;
   RecordFile &operator=(const RecordFile &) = delete;
   /// The session must be gone.

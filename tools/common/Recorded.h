@@ -22,6 +22,8 @@ struct Recorded {
   std::vector<nnv12_record> records; ///< as they nest
   uint64_t lost = 0; ///< records that newer ones took the place of
   std::vector<ToolStage> stages;
+  /// Counters that were wanted and are not there, and why; "" : none.
+  std::string countersState;
 
   /// Reads all that is new. Records that were there before are forgotten.
   void read(Recording &recording);

@@ -11,9 +11,10 @@ namespace nnv12::prof {
 
 Overhead measureOverhead(const std::string &path, const Bundle &bundle,
                          SessionOptions options, nnv12_record_level level,
-                         unsigned pairs, const std::vector<Input> &in,
+                         unsigned pairs, const nnv12_counter_source *counters,
+                         const std::vector<Input> &in,
                          const std::vector<Output> &out) {
-  Recorder memory(bundle, options, level, 1);
+  Recorder memory(bundle, options, level, 1, counters);
   nnv12_recorder everyOther = *memory.get();
   everyOther.sample_every = 2;
   options.recorder = &everyOther;

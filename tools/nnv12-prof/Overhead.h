@@ -21,7 +21,8 @@ struct Overhead {
 /// for. Ends the process when a run fails.
 Overhead measureOverhead(const std::string &path, const Bundle &bundle,
                          SessionOptions options, nnv12_record_level level,
-                         unsigned pairs, const std::vector<Input> &in,
+                         unsigned pairs, const nnv12_counter_source *counters,
+                         const std::vector<Input> &in,
                          const std::vector<Output> &out);
 
 } // namespace nnv12::prof

@@ -1,6 +1,7 @@
 //===- nnv12-prof.cpp - Where the time of a bundle's runs goes ------------===//
 #include "tools/common/BoundsFault.h"
 #include "tools/common/ChromeTrace.h"
+#include "tools/common/Counters.h"
 #include "tools/common/Files.h"
 #include "tools/common/Loading.h"
 #include "tools/common/PerfettoTrace.h"
@@ -38,6 +39,7 @@ struct ShowOptions {
 struct ProfileOptions {
   unsigned runs = 200;
   std::string level = "piece";
+  Counters counters{"all"};
   LoadOptions load;
   RunOptions session;
   InputOptions input;
@@ -105,6 +107,7 @@ void ProfileOptions::addLevel(Options &options) {
                   "what each thread did of it as well. Default " +
                   level + ".")
                      .c_str());
+  counters.addTo(options);
   input.addTo(options);
   session.addTo(options);
   load.addTo(options);
@@ -128,6 +131,9 @@ static Recorded record(const std::string &path, const Bundle &bundle,
   // Of very many runs the last ones are kept.
   static constexpr size_t mostBytes = size_t(256) << 20;
   uint32_t kept = options.runs;
+  nnv12_recorder counting = NNV12_RECORDER_INIT(nullptr, 0);
+  counting.counters = options.counters.source();
+  session.recorder = &counting;
   for (nnv12_session_options c = session.get();
        kept > 1 &&
        nnv12_recorder_size(bundle.get(), &c, level, kept) > mostBytes;)
@@ -135,12 +141,17 @@ static Recorded record(const std::string &path, const Bundle &bundle,
   std::optional<RecordFile> recordFile;
   std::optional<Recorder> recorder;
   if (file.empty()) {
-    recorder.emplace(bundle, session, level, kept);
+    recorder.emplace(bundle, session, level, kept, options.counters.source());
     session.recorder = recorder->get();
   } else {
-    recordFile.emplace(file, bundle, session, level, kept);
+    recordFile.emplace(file, bundle, session, level, kept,
+                       options.counters.source());
     session.recorder = recordFile->get();
   }
+  // What counters cost is outside of the times.
+  nnv12_recorder each = *session.recorder;
+  each.counters_per_mille = 0;
+  session.recorder = &each;
   Recording recording = [&] {
     Session running = openSession(path, bundle, session);
     for (unsigned i = 0; i < options.runs; ++i)
@@ -149,6 +160,7 @@ static Recorded record(const std::string &path, const Bundle &bundle,
   }();
   Recorded recorded;
   recorded.read(recording);
+  recorded.countersState = options.counters.state();
   return recorded;
 }
 
@@ -191,6 +203,7 @@ static int profileMain(int argc, char **argv) {
   profile.input.random = true;
   Bundle bundle = openBundle(bundlePath, profile.load);
   show.checkOutputs();
+  profile.counters.open();
   if (!recordPath.empty())
     checkOutput(recordPath);
   show.show(bundlePath, bundle,
@@ -298,6 +311,7 @@ static int tableMain(int argc, char **argv) {
   ProfileOptions profile;
   // What threads write down of operations costs time.
   profile.level = "operation";
+  profile.counters = Counters("none");
   Options options("nnv12-prof table", tableOverview, tableExamples);
   options.positionals("BUNDLE.nnv", bundlePaths);
   options.text("o", "FILE", output,
@@ -309,6 +323,7 @@ static int tableMain(int argc, char **argv) {
   for (const std::string &path : bundlePaths)
     bundles.push_back(openBundle(path, profile.load));
   checkOutput(output);
+  profile.counters.open();
   std::string table;
   for (size_t i = 0; i < bundles.size(); ++i)
     table +=
@@ -339,6 +354,7 @@ static int overheadMain(int argc, char **argv) {
   unsigned pairs = 2000;
   ProfileOptions profile;
   profile.level = "operation";
+  profile.counters = Counters("none");
   Options options("nnv12-prof overhead", overheadOverview, overheadExamples);
   options.positionals("BUNDLE.nnv", bundlePaths);
   options.number("pairs", "N", pairs, 1, 10000000,
@@ -347,6 +363,7 @@ static int overheadMain(int argc, char **argv) {
   profile.addLevel(options);
   options.parse(argc, argv);
   profile.input.random = true;
+  profile.counters.open();
   printf("%10s %6s %10s %22s %8s %9s  %s\n", "us", "ops", "ns more", "between",
          "ns/op", "%", "bundle");
   double logarithms = 0;
@@ -354,9 +371,9 @@ static int overheadMain(int argc, char **argv) {
     Bundle bundle = openBundle(path, profile.load);
     std::vector<Tensor> inputs = loadInputs(path, bundle, profile.input, "");
     std::vector<Tensor> outputs = makeOutputs(bundle);
-    Overhead found = measureOverhead(path, bundle, profile.session.session(),
-                                     profile.recordLevel(), pairs,
-                                     asInputs(inputs), asOutputs(outputs));
+    Overhead found = measureOverhead(
+        path, bundle, profile.session.session(), profile.recordLevel(), pairs,
+        profile.counters.source(), asInputs(inputs), asOutputs(outputs));
     uint32_t operations = bundle.info().num_operations;
     char between[64];
     snprintf(between, sizeof between, "%.0f and %.0f", found.low, found.high);

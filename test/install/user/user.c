@@ -1,4 +1,7 @@
 #include <nnv12.h>
+#ifdef WITH_COUNTERS
+#include <nnv12_counters.h>
+#endif
 #include <stdio.h>
 
 int main(int argc, char **argv) {
@@ -14,5 +17,11 @@ int main(int argc, char **argv) {
     return fprintf(stderr, "%s\n", error.message), 1;
   nnv12_session_close(session);
   nnv12_bundle_close(bundle);
+#ifdef WITH_COUNTERS
+  nnv12_counters *counters = nnv12_counters_create(NNV12_COUNT_SOFTWARE);
+  if (!counters || !nnv12_counters_source(counters)->read)
+    return fprintf(stderr, "no counters\n"), 1;
+  nnv12_counters_close(counters);
+#endif
   return printf("%g\n", y[0]) < 0;
 }

@@ -1,0 +1,86 @@
+//===- SystemCounters.h - What the system counts of threads -----*- C++ -*-===//
+//
+// Time on CPUs by the thread's clock; time without one, and how often it got
+// one, by what Linux says of its scheduling, exact where it is needed: after a
+// switch. For faults and migrations a group of performance events for each
+// thread, which one system call reads; a second group where the processor
+// counts as well, since that one may have to share the processor's counters
+// with others. Where the system refuses events, getrusage tells a part of it.
+// (There is an event for time on CPUs; as the first of a group it keeps the
+// others from counting with some kernels.)
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_COUNTERS_SYSTEMCOUNTERS_H
+#define NNV12_RUNTIME_COUNTERS_SYSTEMCOUNTERS_H
+
+#include "runtime/include/nnv12_counters.h"
+
+#include <atomic>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <time.h>
+
+namespace nnv12::runtime {
+
+class SystemCounters {
+public:
+  /// Opens an event of the calling thread in the group of the file `group`, or
+  /// -1. A file, or -1 and errno.
+  using Open = int (*)(perf_event_attr &event, int group);
+
+  /// Tests have another way to open than the system's.
+  explicit SystemCounters(unsigned wanted, Open open = openEvent);
+  SystemCounters(const SystemCounters &) = delete;
+  SystemCounters &operator=(const SystemCounters &) = delete;
+  ~SystemCounters();
+
+  /// False where the calling thread has that number already.
+  bool attach(uint32_t thread);
+  uint32_t read(uint32_t thread, uint64_t *values);
+
+  const nnv12_counter_source &source() const { return functions; }
+  const char *state() const { return stateText; }
+
+private:
+  static constexpr uint32_t maxThreads = 256;
+
+  /// Events that are read with one call.
+  struct Group {
+    int files[4] = {-1, -1, -1, -1};
+    uint8_t counters[4]; ///< nnv12_counter of each
+    uint32_t size = 0;
+
+    void close();
+    uint32_t read(uint64_t *values) const;
+  };
+
+  struct Thread {
+    /// Set last.
+    std::atomic<bool> isAttached{false};
+    uint64_t serial = 0; ///< of the system's thread, never used twice
+    Group software, hardware;
+    clockid_t clock = 0; ///< of its time on CPUs
+    int schedule = -1;   ///< the file that says when it had none
+    uint64_t firstFaults = 0;
+    uint64_t last[NNV12_NUM_COUNTERS]; ///< that were read
+    uint32_t lastKnown = 0;            ///< which of them; 0: none yet
+
+    void close();
+  };
+
+  static int openEvent(perf_event_attr &event, int group);
+  int add(Group &group, uint32_t type, uint64_t config, nnv12_counter counter);
+  void openGroups(Thread &thread);
+  void describe(const Thread &thread);
+
+  unsigned wanted;
+  Open open;
+  int softwareError = 0, hardwareError = 0;
+  nnv12_counter_source functions = {};
+  char stateText[256] = "";
+  Thread threads[maxThreads];
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_COUNTERS_SYSTEMCOUNTERS_H

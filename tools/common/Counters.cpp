@@ -1,0 +1,27 @@
+//===- Counters.cpp - What is counted of a session's threads --------------===//
+#include "tools/common/Counters.h"
+
+#include "tools/common/Report.h"
+
+namespace nnv12::tools {
+
+void Counters::addTo(Options &options) {
+  options.choice("counters", {"none", "software", "all"}, wanted,
+                 ("What is counted of each thread in runs: nothing; what the "
+                  "system counts (time on CPUs and without one, page faults, "
+                  "context switches, migrations); what the processor counts "
+                  "as well, where the system grants it. Default " +
+                  wanted + ".")
+                     .c_str());
+}
+
+void Counters::open() {
+  if (wanted == "none")
+    return;
+  handle.reset(nnv12_counters_create(wanted == "all" ? NNV12_COUNT_HARDWARE
+                                                     : NNV12_COUNT_SOFTWARE));
+  if (!handle)
+    fail("no memory for counters");
+}
+
+} // namespace nnv12::tools

@@ -1,0 +1,43 @@
+//===- Counters.h - What is counted of a session's threads ------*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_COUNTERS_H
+#define NNV12_TOOLS_COMMON_COUNTERS_H
+
+#include "runtime/include/nnv12_counters.h"
+#include "tools/common/Options.h"
+
+#include <memory>
+
+namespace nnv12::tools {
+
+/// As --counters says.
+class Counters {
+public:
+  /// What is counted where nobody says: "none", "software" or "all".
+  explicit Counters(const char *wanted) : wanted(wanted) {}
+
+  void addTo(Options &options);
+  /// After the options were parsed.
+  void open();
+
+  /// For recorders of one session at a time. Null: nothing is counted.
+  const nnv12_counter_source *source() const {
+    return handle ? nnv12_counters_source(handle.get()) : nullptr;
+  }
+  /// What is not counted, and why; "" where all that was wanted is.
+  const char *state() const {
+    return handle ? nnv12_counters_state(handle.get()) : "";
+  }
+
+private:
+  struct Close {
+    void operator()(nnv12_counters *counters) const {
+      nnv12_counters_close(counters);
+    }
+  };
+  std::string wanted;
+  std::unique_ptr<nnv12_counters, Close> handle;
+};
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_COMMON_COUNTERS_H
