@@ -219,6 +219,7 @@ nnv12_status nnv12_bundle_get_operation(const nnv12_bundle *bundle,
   result.bytes = kernel->bytes();
   if (kernel->fingerprint() && kernel->fingerprint()->size())
     result.fingerprint = kernel->fingerprint()->data();
+  result.live_bytes = operation->live_arena();
   writeStruct(result, info);
   return NNV12_OK;
 }

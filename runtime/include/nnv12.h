@@ -268,6 +268,9 @@ typedef struct nnv12_operation_info {
   uint64_t bytes;         /**< read and written at least, of the grid */
   const uint8_t *fingerprint; /**< 32 bytes: digest of the kernel's code; NULL:
                                    not said */
+  uint64_t live_bytes; /**< of the arena that hold a value meanwhile: what it
+                            reads, writes, or what a later one still reads;
+                            0: not said */
 } nnv12_operation_info;
 
 /** NNV12_INVALID_ARGUMENT when there is no operation `index`. */

@@ -1,6 +1,7 @@
 //===- ChromeTrace.cpp - Recordings for chrome://tracing ------------------===//
 #include "tools/common/ChromeTrace.h"
 
+#include "runtime/include/nnv12_counters.h"
 #include "tools/common/Json.h"
 
 #include <algorithm>
@@ -42,6 +43,15 @@ static void addArguments(Json &json, const Bundle &bundle,
   }
 }
 
+/// What a thread counted in a run, or how much of the arena holds values.
+static void addCounter(Json &json, const std::string &name, double time,
+                       uint64_t value) {
+  json.beginObject().member("name", name).member("ph", "C");
+  json.member("pid", 1u).member("ts", time);
+  json.key("args").beginObject().member("value", value).endObject();
+  json.endObject();
+}
+
 std::string chromeTrace(const Bundle &bundle, const Recorded &recorded) {
   uint64_t origin = ~uint64_t(0);
   for (const ToolStage &stage : recorded.stages)
@@ -63,10 +73,20 @@ std::string chromeTrace(const Bundle &bundle, const Recorded &recorded) {
     json.endObject().endObject();
   }
   for (const nnv12_record &record : recorded.records) {
-    if (record.kind == NNV12_RECORD_COUNTER)
+    double start = micros(origin, record.start_ns);
+    if (record.kind == NNV12_RECORD_COUNTER) {
+      addCounter(json,
+                 std::string(nnv12_counter_name(record.index)) + " of " +
+                     threadName(recorded.info, record.lane),
+                 start, record.duration_ns);
       continue;
+    }
+    if (record.kind == NNV12_RECORD_EXECUTE &&
+        record.index < bundle.info().num_operations)
+      addCounter(json, "live bytes of the arena", start,
+                 bundle.operation(record.index).live_bytes);
     beginEvent(json, nameOf(bundle, record), kindName(record), record.thread,
-               micros(origin, record.start_ns), micros(0, record.duration_ns));
+               start, micros(0, record.duration_ns));
     addArguments(json, bundle, record);
     json.endObject().endObject();
   }

@@ -2,6 +2,7 @@
 #ifndef NNV12_TOOLS_COMMON_CLOCK_H
 #define NNV12_TOOLS_COMMON_CLOCK_H
 
+#include <cerrno>
 #include <cstdint>
 #include <ctime>
 
@@ -11,6 +12,14 @@ inline uint64_t nanoseconds() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return uint64_t(time.tv_sec) * 1000000000 + uint64_t(time.tv_nsec);
+}
+
+inline void sleepUntil(uint64_t nanoseconds) {
+  timespec time = {time_t(nanoseconds / 1000000000),
+                   long(nanoseconds % 1000000000)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) ==
+         EINTR)
+    ;
 }
 
 inline double milliseconds() { return double(nanoseconds()) * 1e-6; }

@@ -1,6 +1,8 @@
 //===- PerfettoTrace.cpp - Recordings for Perfetto ------------------------===//
 #include "tools/common/PerfettoTrace.h"
 
+#include "runtime/include/nnv12_counters.h"
+
 #include <algorithm>
 #include <map>
 
@@ -49,7 +51,8 @@ constexpr unsigned timestamp = 8, sequence = 10, trackEvent = 11,
                    trackDescriptor = 60;
 }
 namespace track {
-constexpr unsigned uuid = 1, process = 3, thread = 4, parent = 5;
+constexpr unsigned uuid = 1, name = 2, process = 3, thread = 4, parent = 5,
+                   counter = 8;
 }
 namespace process {
 constexpr unsigned pid = 1, name = 6;
@@ -59,8 +62,8 @@ constexpr unsigned pid = 1, tid = 2, name = 5;
 }
 namespace event {
 constexpr unsigned annotations = 4, type = 9, track = 11, categories = 22,
-                   name = 23, flows = 47;
-constexpr uint64_t sliceBegin = 1, sliceEnd = 2;
+                   name = 23, counterValue = 30, flows = 47;
+constexpr uint64_t sliceBegin = 1, sliceEnd = 2, counter = 4;
 } // namespace event
 namespace annotation {
 constexpr unsigned unsignedValue = 3, stringValue = 6, name = 10;
@@ -68,6 +71,8 @@ constexpr unsigned unsignedValue = 3, stringValue = 6, name = 10;
 
 constexpr uint64_t processTrack = 1;
 constexpr uint64_t trackOf(uint32_t thread) { return 2 + thread; }
+// More than there are threads.
+constexpr uint64_t liveBytesTrack = 1000, firstCounterTrack = 1001;
 
 class Writer {
 public:
@@ -84,7 +89,11 @@ private:
 
   void add(const Message &packet) { all.message(trace::packet, packet); }
   void addTrack(uint64_t uuid, uint32_t threadNumber, const std::string &name);
+  void addCounterTrack(uint64_t uuid, const std::string &name);
   void addThread(uint32_t number);
+  void addCounters();
+  void addLiveBytes();
+  void count(uint64_t time, uint64_t track, uint64_t value);
   void begin(const Slice &slice, uint64_t track);
   void end(uint64_t time, uint64_t track);
   Message describe(const Slice &slice) const;
@@ -235,6 +244,55 @@ void Writer::addThread(uint32_t number) {
   close(~uint64_t(0));
 }
 
+void Writer::addCounterTrack(uint64_t uuid, const std::string &name) {
+  Message descriptor, result;
+  descriptor.number(track::uuid, uuid);
+  descriptor.number(track::parent, processTrack);
+  descriptor.text(track::name, name);
+  descriptor.message(track::counter, Message());
+  result.number(packet::sequence, 1);
+  result.message(packet::trackDescriptor, descriptor);
+  add(result);
+}
+
+void Writer::count(uint64_t time, uint64_t trackNumber, uint64_t value) {
+  Message counted, result;
+  counted.number(event::type, event::counter);
+  counted.number(event::track, trackNumber);
+  counted.number(event::counterValue, value);
+  result.number(packet::timestamp, time);
+  result.number(packet::sequence, 1);
+  result.message(packet::trackEvent, counted);
+  add(result);
+}
+
+/// What was counted of each thread, from the run's start on.
+void Writer::addCounters() {
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> tracks;
+  for (const nnv12_record &record : recorded.records) {
+    if (record.kind != NNV12_RECORD_COUNTER ||
+        record.lane >= recorded.info.num_threads)
+      continue;
+    auto [place, isNew] = tracks.insert(
+        {{record.lane, record.index}, firstCounterTrack + tracks.size()});
+    if (isNew)
+      addCounterTrack(place->second,
+                      std::string(nnv12_counter_name(record.index)) + " of " +
+                          threadName(recorded.info, record.lane));
+    count(record.start_ns, place->second, record.duration_ns);
+  }
+}
+
+/// How much of the arena holds values.
+void Writer::addLiveBytes() {
+  addCounterTrack(liveBytesTrack, "live bytes of the arena");
+  for (const nnv12_record &record : recorded.records)
+    if (record.kind == NNV12_RECORD_EXECUTE &&
+        record.index < bundle.info().num_operations)
+      count(record.start_ns, liveBytesTrack,
+            bundle.operation(record.index).live_bytes);
+}
+
 std::string Writer::write() {
   std::string model = bundle.info().model;
   addTrack(processTrack, 0, model.empty() ? "nnv12" : "nnv12 " + model);
@@ -242,6 +300,9 @@ std::string Writer::write() {
     addTrack(trackOf(i), i, threadName(recorded.info, i));
   for (uint32_t i = 0; i < recorded.info.num_threads; ++i)
     addThread(i);
+  addCounters();
+  if (!operations.empty())
+    addLiveBytes();
   return all.encoded();
 }
 

@@ -24,6 +24,9 @@ struct Recorded {
   std::vector<ToolStage> stages;
   /// Counters that were wanted and are not there, and why; "" : none.
   std::string countersState;
+  /// Nanoseconds of CPUs that other programs used meanwhile; negative: not
+  /// known.
+  double othersCpu = -1;
 
   /// Reads all that is new. Records that were there before are forgotten.
   void read(Recording &recording);

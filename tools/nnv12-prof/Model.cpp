@@ -1,6 +1,8 @@
 //===- Model.cpp - What a recording says of a bundle's runs ---------------===//
 #include "tools/nnv12-prof/Model.h"
 
+#include "tools/nnv12-prof/Idle.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -17,7 +19,9 @@ struct RunRecords {
   bool isWhole = false; ///< its own record and all of its operations are there
   std::vector<double> times; ///< by operation
   std::vector<double> busy, join;
-  std::vector<const nnv12_record *> tiles;
+  std::vector<const nnv12_record *> executes; ///< by operation, null: none
+  std::vector<std::vector<const nnv12_record *>> tiles; ///< by operation
+  std::vector<const nnv12_record *> counters;
 };
 
 using Runs = std::map<uint32_t, RunRecords>;
@@ -35,6 +39,8 @@ static Runs collectRuns(const tools::Recorded &recorded,
       of.times.assign(numOperations, -1);
       of.busy.assign(numOperations, 0);
       of.join.assign(numOperations, 0);
+      of.executes.assign(numOperations, nullptr);
+      of.tiles.resize(numOperations);
     }
     bool isKnown = record.index < numOperations;
     double time = double(record.duration_ns);
@@ -44,18 +50,23 @@ static Runs collectRuns(const tools::Recorded &recorded,
       of.isWhole = true;
       break;
     case NNV12_RECORD_EXECUTE:
-      if (isKnown)
+      if (isKnown) {
         of.times[record.index] = time;
+        of.executes[record.index] = &record;
+      }
       break;
     case NNV12_RECORD_TILES:
       if (isKnown) {
         of.busy[record.index] += time;
-        of.tiles.push_back(&record);
+        of.tiles[record.index].push_back(&record);
       }
       break;
     case NNV12_RECORD_JOIN:
       if (isKnown)
         of.join[record.index] += time;
+      break;
+    case NNV12_RECORD_COUNTER:
+      of.counters.push_back(&record);
       break;
     }
   }
@@ -96,6 +107,7 @@ static Operation describe(const Bundle &bundle, uint32_t index,
   result.multiplyAdds = info.multiply_adds;
   result.bytes = info.bytes;
   result.tiles = info.tiles;
+  result.liveBytes = info.live_bytes;
   for (uint32_t i = 0; isSwitched && i < bundle.info().num_switches; ++i) {
     nnv12_switch_info change = bundle.kernelSwitch(i);
     if (change.operation != index)
@@ -139,10 +151,10 @@ static void findThreads(const Runs &runs, uint32_t first, Profile &profile) {
       continue;
     all += of.run.time;
     operations += of.run.operations;
-    for (const nnv12_record *tiles : of.tiles)
-      if (tiles->thread < count)
-        busy[tiles->thread] += double(tiles->duration_ns);
     for (size_t i = 0; i < of.times.size(); ++i) {
+      for (const nnv12_record *tiles : of.tiles[i])
+        if (tiles->thread < count)
+          busy[tiles->thread] += double(tiles->duration_ns);
       waiting += of.join[i];
       // What the execute lane does alone has no tiles of its own.
       if (of.busy[i] == 0)
@@ -160,14 +172,65 @@ static void findThreads(const Runs &runs, uint32_t first, Profile &profile) {
   }
 }
 
+static bool computes(const nnv12_recording_info &info, uint32_t thread) {
+  return thread == 0 || thread > info.num_preparing;
+}
+
+/// Of all threads that compute, a run; 0: not counted.
+static double perRun(const std::vector<Counter> &counters,
+                     nnv12_counter wanted) {
+  for (const Counter &counter : counters)
+    if (counter.counter == wanted)
+      return counter.perRun;
+  return 0;
+}
+
+/// The sum over runs that were counted, as a mean.
+static std::vector<Counter>
+findCounters(const std::vector<const RunRecords *> &runs,
+             const nnv12_recording_info &info) {
+  size_t counted = 0;
+  std::map<uint32_t, Counter> found;
+  for (const RunRecords *of : runs) {
+    counted += !of->counters.empty();
+    for (const nnv12_record *record : of->counters) {
+      if (record->lane >= info.num_threads)
+        continue;
+      Counter &counter = found[record->index];
+      counter.counter = record->index;
+      counter.ofThread.resize(info.num_threads);
+      counter.ofThread[record->lane] += double(record->duration_ns);
+    }
+  }
+  std::vector<Counter> counters;
+  for (auto &[number, counter] : found) {
+    for (uint32_t i = 0; i < info.num_threads; ++i) {
+      counter.ofThread[i] /= double(counted);
+      if (computes(info, i))
+        counter.perRun += counter.ofThread[i];
+    }
+    counters.push_back(counter);
+  }
+  return counters;
+}
+
+/// Of the execute lane alone, in that run.
+static double countOf(const RunRecords &run, nnv12_counter counter) {
+  for (const nnv12_record *record : run.counters)
+    if (record->index == counter && record->lane == 0)
+      return double(record->duration_ns);
+  return 0;
+}
+
 static void findCold(const Bundle &bundle, const tools::Recorded &recorded,
                      const Runs &runs, Cold &cold) {
   auto first = runs.find(0);
   if (first == runs.end() || !first->second.isWhole || recorded.lost)
     return;
-  uint64_t start = first->second.run.start,
-           end = start + uint64_t(first->second.run.time);
+  const Run &run = first->second.run;
+  uint64_t start = run.start, end = start + uint64_t(run.time);
   std::map<uint32_t, double> waits;
+  Stretches forWeights, reads;
   for (const nnv12_record &record : recorded.records) {
     if (record.run != 0 || record.start_ns >= end)
       continue;
@@ -177,9 +240,15 @@ static void findCold(const Bundle &bundle, const tools::Recorded &recorded,
       cold.stages[tools::kindName(record)] += double(record.duration_ns);
     if (record.kind == NNV12_RECORD_WAIT)
       waits[record.index] += double(record.duration_ns);
+    Stretches::value_type stretch = {record.start_ns, endOf(record)};
+    if (record.kind == NNV12_RECORD_READ)
+      reads.push_back(stretch);
+    if (record.thread == 0 && record.start_ns >= run.start &&
+        (record.kind == NNV12_RECORD_WAIT || isPreparation(record)))
+      forWeights.push_back(stretch);
   }
   cold.isKnown = true;
-  cold.run = first->second.run.time;
+  cold.run = run.time;
   cold.time = double(end - start);
   for (auto [operation, time] : waits) {
     cold.waits += time;
@@ -191,10 +260,75 @@ static void findCold(const Bundle &bundle, const tools::Recorded &recorded,
   for (uint32_t i = 0; i < bundle.info().num_preparations; ++i)
     if (bundle.preparation(i).stage == NNV12_READ)
       cold.storedBytes += bundle.preparation(i).stored_bytes;
+  cold.work.time = cold.time;
+  cold.work.weights = double(lengthOf(forWeights));
+  cold.work.reading = double(overlapOf(forWeights, reads));
+  cold.work.storedBytes = cold.storedBytes;
+  cold.work.executes = run.operations;
+  cold.work.pageFaults = countOf(first->second, NNV12_COUNTER_PAGE_FAULTS);
+  cold.work.withoutCpu = countOf(first->second, NNV12_COUNTER_CPU_WAIT);
 }
 
-Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded) {
+/// What is known of the work of operation `i`, from whole warm runs.
+static Work findWork(const Operation &operation,
+                     const std::vector<const RunRecords *> &runs,
+                     const nnv12_recording_info &info, unsigned threads) {
+  Work work;
+  work.multiplyAdds = double(operation.multiplyAdds);
+  work.bytes = double(operation.bytes);
+  work.tiles = operation.tiles;
+  work.least = operation.time.p10;
+  Distribution idle;
+  for (const RunRecords *of : runs) {
+    work.time += std::max(of->times[operation.index], 0.0);
+    const nnv12_record *execute = of->executes[operation.index];
+    if (info.level < NNV12_RECORD_PIECE || !execute)
+      continue;
+    Idle found = findIdle(*execute, of->tiles[operation.index], threads);
+    work.late += found.late;
+    work.tail += found.tail;
+    work.absent += found.absent;
+    idle.add(found.sum());
+  }
+  idle.close();
+  work.leastIdle = idle.p10;
+  for (double *sum : {&work.time, &work.late, &work.tail, &work.absent})
+    *sum /= double(runs.size());
+  return work;
+}
+
+/// Why warm runs, their operations and the first run take so long.
+static void explain(const std::vector<const RunRecords *> &runs,
+                    unsigned threads, Profile &profile) {
+  if (runs.empty() || profile.info.level < NNV12_RECORD_OPERATION)
+    return;
+  RunWork run;
+  run.threads = threads;
+  for (const RunRecords *of : runs)
+    run.time += of->run.time / double(runs.size());
+  run.withoutCpu = perRun(profile.counters, NNV12_COUNTER_CPU_WAIT);
+  run.othersCpu = profile.othersCpu;
+  run.pageFaults = perRun(profile.counters, NNV12_COUNTER_PAGE_FAULTS);
+  std::vector<Work> work;
+  for (const Operation &operation : profile.operations)
+    work.push_back(findWork(operation, runs, profile.info, threads));
+  std::vector<Explanation> found =
+      explainOperations(work, run, profile.machine);
+  profile.explanation = explainRun(found, run);
+  for (size_t i = 0; i < found.size(); ++i)
+    profile.operations[i].explanation = std::move(found[i]);
+  if (profile.cold.isKnown)
+    profile.cold.explanation =
+        explainCold(profile.cold.work, profile.explanation, profile.machine);
+}
+
+Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded,
+                    const Machine &machine) {
   Profile profile;
+  profile.machine = machine;
+  profile.countersState = recorded.countersState;
+  if (recorded.othersCpu >= 0 && recorded.info.runs)
+    profile.othersCpu = recorded.othersCpu / double(recorded.info.runs);
   profile.info = recorded.info;
   profile.lost = recorded.lost;
   uint32_t count = bundle.info().num_operations;
@@ -210,10 +344,12 @@ Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded) {
 
   uint32_t computing = recorded.info.num_threads - recorded.info.num_preparing;
   std::vector<Distribution> busy(count), join(count);
+  std::vector<const RunRecords *> warm;
   double all = 0, outside = 0;
   for (const auto &[number, of] : runs) {
     if (number < first || !of.isWhole)
       continue;
+    warm.push_back(&of);
     profile.runs.push_back(of.run);
     profile.time.add(of.run.time);
     all += of.run.time;
@@ -248,6 +384,8 @@ Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded) {
   findSlowShares(profile);
   findThreads(runs, first, profile);
   findCold(bundle, recorded, runs, profile.cold);
+  profile.counters = findCounters(warm, profile.info);
+  explain(warm, computing, profile);
   return profile;
 }
 

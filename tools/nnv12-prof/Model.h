@@ -9,6 +9,7 @@
 
 #include "tools/common/Recorded.h"
 #include "tools/common/Statistics.h"
+#include "tools/nnv12-prof/Explain.h"
 
 #include <map>
 #include <string>
@@ -43,6 +44,16 @@ struct Operation {
   /// Of the time that slow runs took more than the median one, the part that
   /// was spent here.
   double slowShare = 0;
+  /// Bytes of the arena that hold a value meanwhile.
+  uint64_t liveBytes = 0;
+  Explanation explanation;
+};
+
+/// What was counted in warm runs, the mean.
+struct Counter {
+  uint32_t counter = 0;         ///< nnv12_counter
+  double perRun = 0;            ///< of all threads that compute
+  std::vector<double> ofThread; ///< of each, those that prepare as well
 };
 
 /// A run that is whole.
@@ -67,10 +78,12 @@ struct Cold {
   double run = 0;
   /// By what it is, on all threads: "read", "decode", "execute"...
   std::map<std::string, double> stages;
-  double waits = 0; ///< of the execute lane, for weights
+  double waits = 0; ///< for weights
   /// The operations that waited longest, with what each waited.
   std::vector<std::pair<uint32_t, double>> longestWaits;
   uint64_t storedBytes = 0; ///< that were read
+  ColdWork work;
+  Explanation explanation;
 };
 
 struct Profile {
@@ -82,11 +95,17 @@ struct Profile {
   /// Of these: what belongs to no operation, as a part of the time.
   double gaps = 0;
   std::vector<Thread> threads;
+  std::vector<Counter> counters;
+  std::string countersState; ///< see tools::Recorded
+  double othersCpu = -1;     ///< the same a run
   Cold cold;
+  Machine machine;
+  Explanation explanation; ///< of a warm run
 };
 
-/// Of a recording of that bundle.
-Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded);
+/// Of a recording of that bundle. What the machine could do may not be known.
+Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded,
+                    const Machine &machine = Machine());
 
 } // namespace nnv12::prof
 

@@ -1,4 +1,5 @@
 //===- ProfileJson.cpp - Profiles for programs ----------------------------===//
+#include "runtime/include/nnv12_counters.h"
 #include "tools/common/Json.h"
 #include "tools/nnv12-prof/Profile.h"
 
@@ -19,6 +20,51 @@ static void addDistribution(Json &json, const char *name,
   json.endObject();
 }
 
+static void addExplanation(Json &json, const Explanation &explanation) {
+  if (!explanation.isKnown)
+    return;
+  json.key("explanation").beginObject();
+  json.member("cause", causeName(explanation.cause));
+  json.member("text", explanation.text);
+  json.member("gives_back_us", explanation.givesBack() * 1e-3);
+  json.key("parts_us").beginObject();
+  for (unsigned i = 0; i < numCauses; ++i)
+    json.member(causeName(Cause(i)), explanation.parts[i] * 1e-3);
+  json.endObject().endObject();
+}
+
+/// What the machine does at best, all threads together.
+static void addRoof(Json &json, const Machine &machine) {
+  if (machine.memory.empty())
+    return;
+  json.key("roof").beginObject();
+  json.member("multiply_adds_per_second", machine.multiplyAdds * 1e9);
+  json.member("bytes_per_second", machine.memory.back().rate * 1e9);
+  json.key("by_size").beginArray();
+  for (const Machine::Memory &memory : machine.memory) {
+    json.beginObject().member("bytes", memory.bytes);
+    json.member("bytes_per_second", memory.rate * 1e9).endObject();
+  }
+  json.endArray().member("page_fault_us", machine.faultNs * 1e-3);
+  json.member("speed_of_cpus", machine.speed).endObject();
+}
+
+static void addCounters(Json &json, const Profile &profile) {
+  json.key("counters").beginObject();
+  json.member("state", profile.countersState);
+  if (profile.othersCpu >= 0)
+    json.member("other_programs_us", profile.othersCpu * 1e-3);
+  json.key("values").beginArray();
+  for (const Counter &counter : profile.counters) {
+    json.beginObject().member("name", nnv12_counter_name(counter.counter));
+    json.member("per_run", counter.perRun).key("of_thread").beginArray();
+    for (double value : counter.ofThread)
+      json.value(value);
+    json.endArray().endObject();
+  }
+  json.endArray().endObject();
+}
+
 static void addCold(Json &json, const Bundle &bundle, const Cold &cold) {
   json.key("first_run").beginObject();
   json.member("us", cold.time * 1e-3).member("run_us", cold.run * 1e-3);
@@ -37,7 +83,9 @@ static void addCold(Json &json, const Bundle &bundle, const Cold &cold) {
     json.beginObject().member("for", tools::nameOf(bundle, record));
     json.member("us", time * 1e-3).endObject();
   }
-  json.endArray().endObject();
+  json.endArray();
+  addExplanation(json, cold.explanation);
+  json.endObject();
 }
 
 static void addOperation(Json &json, const Operation &operation,
@@ -55,6 +103,8 @@ static void addOperation(Json &json, const Operation &operation,
     json.member("join_us", operation.join * 1e-3);
     json.member("idle", operation.idle);
   }
+  json.member("live_bytes", operation.liveBytes);
+  addExplanation(json, operation.explanation);
   json.endObject();
 }
 
@@ -70,6 +120,11 @@ std::string profileJson(const std::string &path, const Bundle &bundle,
   json.member("level", uint32_t(profile.info.level));
   json.member("sample_every", profile.info.sample_every);
   json.member("lost", profile.lost);
+  addCounters(json, profile);
+  json.key("memory").beginObject().member("arena_bytes", info.arena_size);
+  json.member("scratch_bytes_per_thread", info.scratch_size);
+  json.member("prepared_bytes", info.prepared_size);
+  json.member("weights_bytes", info.weights_size).endObject();
   if (profile.cold.isKnown)
     addCold(json, bundle, profile.cold);
   json.key("warm").beginObject();
@@ -78,6 +133,8 @@ std::string profileJson(const std::string &path, const Bundle &bundle,
   if (!profile.runs.empty()) {
     addDistribution(json, "us", profile.time);
     json.member("outside_of_operations", profile.gaps);
+    addRoof(json, profile.machine);
+    addExplanation(json, profile.explanation);
     json.key("samples_us").beginArray();
     for (double sample : profile.time.samples)
       json.value(sample * 1e-3);

@@ -1,4 +1,5 @@
 //===- ProfileText.cpp - Profiles as text and as tables -------------------===//
+#include "runtime/include/nnv12_counters.h"
 #include "tools/nnv12-prof/Profile.h"
 
 #include <algorithm>
@@ -41,6 +42,54 @@ static void printThreads(const Profile &profile) {
   printf("\n");
 }
 
+static void printCounters(const Profile &profile) {
+  if (profile.counters.empty() && profile.countersState.empty())
+    return;
+  printf("counted a run, all threads:");
+  const char *separator = " ";
+  for (const Counter &counter : profile.counters) {
+    bool isTime = counter.counter == NNV12_COUNTER_CPU_TIME ||
+                  counter.counter == NNV12_COUNTER_CPU_WAIT;
+    printf("%s%s %.*f%s", separator, nnv12_counter_name(counter.counter),
+           isTime ? 3 : 1, counter.perRun * (isTime ? 1e-6 : 1),
+           isTime ? " ms" : "");
+    separator = ", ";
+  }
+  if (profile.othersCpu >= 0) {
+    printf("%sother programs %.3f ms of CPUs", separator,
+           profile.othersCpu * 1e-6);
+    separator = "; ";
+  }
+  if (!profile.countersState.empty())
+    printf("%s%s", profile.counters.empty() ? " " : "; ",
+           profile.countersState.c_str());
+  printf("\n");
+}
+
+/// Where the time went, largest part first, and what to look at.
+static void printExplanation(const char *what, const Explanation &explanation) {
+  if (!explanation.isKnown)
+    return;
+  double time = 0;
+  std::vector<Cause> order;
+  for (unsigned i = 0; i < numCauses; ++i) {
+    time += explanation.parts[i];
+    order.push_back(Cause(i));
+  }
+  std::stable_sort(order.begin(), order.end(), [&](Cause a, Cause b) {
+    return explanation.part(a) > explanation.part(b);
+  });
+  printf("%s:", what);
+  const char *separator = " ";
+  for (Cause cause : order)
+    if (double part = explanation.part(cause) / time; part >= 0.005) {
+      printf("%s%s %.0f %%", separator, causeName(cause), 100 * part);
+      separator = ", ";
+    }
+  printf("; first %s: %s\n", causeName(explanation.cause),
+         explanation.text.c_str());
+}
+
 static void printCold(const Bundle &bundle, const Cold &cold) {
   if (!cold.isKnown)
     return;
@@ -77,7 +126,9 @@ static void printSlowRuns(const Profile &profile) {
   printf("slow runs (the slowest hundredth) lose");
   for (const Operation *operation : order)
     printf("%s %.0f %% in %s", operation == order[0] ? "" : ",",
-           100 * operation->slowShare, operation->layer.c_str());
+           100 * operation->slowShare,
+           (operation->layer.empty() ? operation->kernel : operation->layer)
+               .c_str());
   printf("\n");
 }
 
@@ -99,19 +150,23 @@ static void printOperations(const Profile &profile, unsigned top) {
                      });
     order.resize(std::min<size_t>(order.size(), top));
   }
-  printf("%10s %6s %8s %8s %8s %6s %8s  %-24s %-36s %s\n", "us", "%", "p90",
-         "GMAC/s", "GB/s", hasPieces ? "idle%" : "", "tiles", "routine",
-         "kernel", "layer");
+  printf("%10s %6s %8s %8s %8s %6s %8s  %-10s %8s  %-24s %-36s %s\n", "us", "%",
+         "p90", "GMAC/s", "GB/s", hasPieces ? "idle%" : "", "tiles", "why",
+         "us back", "routine", "kernel", "layer");
   for (const Operation *operation : order) {
     double time = operation->time.median;
     char idle[16] = "";
     if (hasPieces)
       snprintf(idle, sizeof idle, "%.1f", 100 * operation->idle);
-    printf("%10.1f %6.2f %8.1f %8.2f %8.2f %6s %8" PRIu64 "  %-24s %-36s %s\n",
+    const Explanation &explanation = operation->explanation;
+    printf("%10.1f %6.2f %8.1f %8.2f %8.2f %6s %8" PRIu64
+           "  %-10s %8.1f  %-24s %-36s %s\n",
            time * 1e-3, 100 * operation->share, operation->time.p90 * 1e-3,
            perNanosecond(double(operation->multiplyAdds), time),
            perNanosecond(double(operation->bytes), time), idle,
-           operation->tiles, operation->routine.c_str(),
+           operation->tiles,
+           explanation.isKnown ? causeName(explanation.cause) : "",
+           explanation.givesBack() * 1e-3, operation->routine.c_str(),
            operation->kernel.c_str(), operation->layer.c_str());
   }
   if (order.size() < profile.operations.size())
@@ -134,8 +189,11 @@ void printProfile(const std::string &path, const Bundle &bundle,
   printf("\n");
   printRuns(profile);
   printThreads(profile);
+  printCounters(profile);
+  printExplanation("warm runs are", profile.explanation);
   printSlowRuns(profile);
   printCold(bundle, profile.cold);
+  printExplanation("the first run is", profile.cold.explanation);
   printOperations(profile, top);
 }
 

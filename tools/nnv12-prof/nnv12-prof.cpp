@@ -1,13 +1,16 @@
 //===- nnv12-prof.cpp - Where the time of a bundle's runs goes ------------===//
 #include "tools/common/BoundsFault.h"
 #include "tools/common/ChromeTrace.h"
+#include "tools/common/Clock.h"
 #include "tools/common/Counters.h"
 #include "tools/common/Files.h"
 #include "tools/common/Loading.h"
 #include "tools/common/PerfettoTrace.h"
 #include "tools/common/RecordFile.h"
 #include "tools/common/Report.h"
+#include "tools/nnv12-prof/FreshOutputs.h"
 #include "tools/nnv12-prof/Live.h"
+#include "tools/nnv12-prof/OtherPrograms.h"
 #include "tools/nnv12-prof/Overhead.h"
 #include "tools/nnv12-prof/Profile.h"
 
@@ -32,12 +35,14 @@ struct ShowOptions {
   void checkOutputs() const;
   /// All that was asked for.
   void show(const std::string &path, const Bundle &bundle,
-            const Recorded &recorded) const;
+            const Recorded &recorded, const Machine &machine) const;
 };
 
 /// What a session that is profiled does.
 struct ProfileOptions {
   unsigned runs = 200;
+  unsigned every = 0; ///< milliseconds from one run to the next
+  bool freshOutputs = false;
   std::string level = "piece";
   Counters counters{"all"};
   LoadOptions load;
@@ -45,7 +50,7 @@ struct ProfileOptions {
   InputOptions input;
 
   void addTo(Options &options);
-  /// Without the number of runs.
+  /// Without those that say what runs there are.
   void addLevel(Options &options);
   nnv12_record_level recordLevel() const;
 };
@@ -77,8 +82,8 @@ void ShowOptions::checkOutputs() const {
 }
 
 void ShowOptions::show(const std::string &path, const Bundle &bundle,
-                       const Recorded &recorded) const {
-  Profile profile = makeProfile(bundle, recorded);
+                       const Recorded &recorded, const Machine &machine) const {
+  Profile profile = makeProfile(bundle, recorded, machine);
   bool isQuiet = false;
   for (const std::string *output : {&json, &chrome, &perfetto, &table})
     isQuiet |= *output == "-";
@@ -98,6 +103,13 @@ void ProfileOptions::addTo(Options &options) {
   options.number("runs", "N", runs, 1, 10000000,
                  "How often to run: the first one is shown apart. Default "
                  "200.");
+  options.number(
+      "every", "MS", every, 0, 1000000,
+      "Begin a run each MS milliseconds, as a camera does, and sleep "
+      "between. Default 0: one after the other.");
+  options.flag("fresh-outputs", freshOutputs,
+               "Give each run outputs in memory that was never used before, as "
+               "programs do that allocate each result anew.");
   addLevel(options);
 }
 
@@ -125,7 +137,9 @@ static Recorded record(const std::string &path, const Bundle &bundle,
   std::vector<Tensor> inputs = loadInputs(path, bundle, options.input, "");
   std::vector<Tensor> outputs = makeOutputs(bundle);
   std::vector<Input> in = asInputs(inputs);
-  std::vector<Output> out = asOutputs(outputs);
+  FreshOutputs fresh(bundle);
+  std::vector<Output> out =
+      options.freshOutputs ? fresh.outputs() : asOutputs(outputs);
   SessionOptions session = options.session.session();
   nnv12_record_level level = options.recordLevel();
   // Of very many runs the last ones are kept.
@@ -152,15 +166,27 @@ static Recorded record(const std::string &path, const Bundle &bundle,
   nnv12_recorder each = *session.recorder;
   each.counters_per_mille = 0;
   session.recorder = &each;
+  OtherPrograms others;
+  double othersCpu = -1;
   Recording recording = [&] {
     Session running = openSession(path, bundle, session);
-    for (unsigned i = 0; i < options.runs; ++i)
+    uint64_t next = nanoseconds();
+    for (unsigned i = 0; i < options.runs; ++i) {
+      // Even where the time has passed sleeping is not free.
+      if (options.every)
+        sleepUntil(next);
+      next += uint64_t(options.every) * 1'000'000;
+      if (options.freshOutputs)
+        fresh.renew();
       runSession(path, running, in, out);
+    }
+    othersCpu = others.cpuTime();
     return Recording(session.recorder->memory, session.recorder->size);
   }();
   Recorded recorded;
   recorded.read(recording);
   recorded.countersState = options.counters.state();
+  recorded.othersCpu = othersCpu;
   return recorded;
 }
 
@@ -206,8 +232,12 @@ static int profileMain(int argc, char **argv) {
   profile.counters.open();
   if (!recordPath.empty())
     checkOutput(recordPath);
-  show.show(bundlePath, bundle,
-            record(bundlePath, bundle, profile, recordPath));
+  Recorded recorded = record(bundlePath, bundle, profile, recordPath);
+  // Afterwards: the first run found the machine as it was.
+  Machine machine =
+      measureMachine(bundle.info().target,
+                     recorded.info.num_threads - recorded.info.num_preparing);
+  show.show(bundlePath, bundle, recorded, machine);
   return 0;
 }
 
@@ -288,7 +318,8 @@ static int reportMain(int argc, char **argv) {
   recorded.read(recording);
   if (recorded.records.empty())
     fail(recordPath + ": found no run that has ended, expected one at least");
-  show.show(bundlePath, bundle, recorded);
+  // Nobody knows what the machine could do that it was recorded on.
+  show.show(bundlePath, bundle, recorded, Machine());
   return 0;
 }
 

@@ -44,6 +44,7 @@ last = collections.defaultdict(int)
 depth = collections.Counter()
 slices = collections.Counter()
 kinds = set()
+values = collections.defaultdict(list)
 flows = collections.defaultdict(list)
 with open(sys.argv[1], "rb") as file:
     trace = file.read()
@@ -52,6 +53,9 @@ for field, packet in fields(trace):
     packet = dict(fields(packet))
     if 60 in packet:
         descriptor = dict(fields(packet[60]))
+        if 8 in descriptor:
+            tracks[descriptor[1]] = ("counter", descriptor[2].decode())
+            continue
         owner = dict(fields(descriptor.get(4) or descriptor[3]))
         name = owner.get(5) or owner[6]
         tracks[descriptor[1]] = (
@@ -64,7 +68,10 @@ for field, packet in fields(trace):
         assert track in tracks
         assert time >= last[track], "a track's events come in order"
         last[track] = time
-        if event[9] == 1:
+        assert (event[9] == 4) == (tracks[track][0] == "counter")
+        if event[9] == 4:
+            values[track].append(event[30])
+        elif event[9] == 1:
             stacks[track].append(time)
             slices[track] += 1
             depth[track] = max(depth[track], len(stacks[track]))
@@ -79,6 +86,8 @@ assert not any(stacks.values()), "what has begun ends"
 for number, (what, name) in sorted(tracks.items()):
     if what == "process":
         print("process", name)
+    elif what == "counter":
+        print(f"counter {name}: most {max(values[number])}")
     else:
         print(f"thread {name}: {slices[number]} slices, {depth[number]} deep")
 print("kinds", *sorted(kinds))

@@ -156,9 +156,47 @@ TEST_F(ModelTest, TheFirstRun) {
   EXPECT_EQ(cold.stages.count("transform"), 0u);
   EXPECT_EQ(cold.waits, 160);
   EXPECT_EQ(cold.longestWaits[0].first, 3u);
+  // What is waited for and what is read meanwhile.
+  EXPECT_EQ(cold.work.weights, 160);
+  EXPECT_EQ(cold.work.reading, 160);
   // Who lost records does not know how it began.
   recorded.lost = 1;
   EXPECT_FALSE(profile().cold.isKnown);
+}
+
+/// Of threads that compute; what prepares counts for itself.
+TEST_F(ModelTest, Counters) {
+  auto count = [&](uint32_t run, uint8_t thread, nnv12_counter counter,
+                   uint64_t value) {
+    add(NNV12_RECORD_COUNTER, run, counter, 1'000'000 + run * 10'000, value)
+        .lane = thread;
+  };
+  for (uint32_t run = 0; run < 5; ++run) {
+    addRun(run, 2, run == 4 ? 2000 : 0);
+    if (run == 2) // was not counted
+      continue;
+    count(run, 0, NNV12_COUNTER_CPU_TIME, 1000 + run);
+    count(run, 1, NNV12_COUNTER_CPU_TIME, 77);
+    count(run, 2, NNV12_COUNTER_CPU_TIME, 500);
+    count(run, 2, NNV12_COUNTER_CPU_WAIT, run == 4 ? 2700 : 0);
+    count(run, 200, NNV12_COUNTER_CPU_TIME, 1'000'000); // there is no such
+  }
+  recorded.info.level = NNV12_RECORD_OPERATION;
+  recorded.countersState = "few";
+  Profile result = profile();
+  EXPECT_EQ(result.countersState, "few");
+  ASSERT_EQ(result.counters.size(), 2u);
+  EXPECT_EQ(result.counters[0].counter, uint32_t(NNV12_COUNTER_CPU_TIME));
+  EXPECT_NEAR(result.counters[0].perRun, (1001 + 1003 + 1004) / 3. + 500, 1e-6);
+  EXPECT_EQ(result.counters[0].ofThread,
+            (std::vector<double>{1002 + 2 / 3., 77, 500}));
+  EXPECT_NEAR(result.counters[1].perRun, 900, 1e-6);
+  EXPECT_EQ(result.explanation.cause, Cause::Preemption);
+  EXPECT_NEAR(result.operations[2].explanation.part(Cause::Preemption), 500,
+              1e-6);
+  EXPECT_EQ(result.operations[2].explanation.cause, Cause::Preemption);
+  EXPECT_EQ(result.operations[2].liveBytes, bundle->operation(2).live_bytes);
+  EXPECT_GT(result.operations[2].liveBytes, 0u);
 }
 
 TEST_F(ModelTest, NothingRecorded) {

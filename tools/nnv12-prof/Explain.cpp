@@ -1,0 +1,405 @@
+//===- Explain.cpp - Why a run takes the time that it takes ---------------===//
+#include "tools/nnv12-prof/Explain.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <numeric>
+
+namespace nnv12::prof {
+
+/// What is less is not worth to be looked at before the kernel itself.
+static constexpr double leastPart = 0.05;
+/// Kernels that are nearer than that to no roof compute something else than
+/// multiply-adds: exponentials, comparisons, addresses.
+static constexpr double leastOfRoof = 0.25;
+/// Of the peak that a loop without memory reaches, good kernels reach so much.
+static constexpr double attainable = 0.7;
+
+static constexpr Cause kernelCauses[] = {Cause::Compute, Cause::Memory};
+static constexpr Cause otherCauses[] = {Cause::Imbalance,  Cause::Dispatch,
+                                        Cause::Weights,    Cause::Faults,
+                                        Cause::Preemption, Cause::Frequency};
+
+const char *causeName(Cause cause) {
+  static constexpr const char *names[] = {"compute",    "memory",   "imbalance",
+                                          "dispatch",   "weights",  "faults",
+                                          "preemption", "frequency"};
+  static_assert(std::size(names) == numCauses);
+  return names[unsigned(cause)];
+}
+
+static double &part(Explanation &of, Cause cause) {
+  return of.parts[unsigned(cause)];
+}
+
+static double sum(const std::array<double, numCauses> &values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+template <typename... Values>
+static std::string format(const char *text, Values... values) {
+  char result[200];
+  snprintf(result, sizeof result, text, values...);
+  return result;
+}
+
+/// "310 us", "2.10 ms".
+static std::string timeText(double ns) {
+  return ns >= 1e6   ? format("%.2f ms", ns * 1e-6)
+         : ns >= 1e5 ? format("%.0f us", ns * 1e-3)
+                     : format("%.1f us", ns * 1e-3);
+}
+
+/// Names the cause to look at first, after parts and gains are known.
+static void nameCause(Explanation &explanation) {
+  double time = sum(explanation.parts);
+  explanation.isKnown = time > 0;
+  for (Cause cause : otherCauses)
+    explanation.gains[unsigned(cause)] = explanation.part(cause);
+  auto larger = [](const std::array<double, numCauses> &of) {
+    return
+        [&of](Cause a, Cause b) { return of[unsigned(a)] < of[unsigned(b)]; };
+  };
+  explanation.cause =
+      *std::max_element(std::begin(otherCauses), std::end(otherCauses),
+                        larger(explanation.gains));
+  if (explanation.givesBack() < leastPart * time)
+    explanation.cause =
+        *std::max_element(std::begin(kernelCauses), std::end(kernelCauses),
+                          larger(explanation.parts));
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What the machine does at best, of one operation.
+struct Roof {
+  double rate = 0;       ///< multiply-adds a nanosecond
+  double attainable = 0; ///< and those that kernels reach
+  double memory = 0;     ///< bytes a nanosecond
+
+  static double quotient(double amount, double rate) {
+    return rate > 0 ? amount / rate : 0;
+  }
+  /// At least so long, if nothing else is to be done.
+  double compute(const Work &work) const {
+    return quotient(work.multiplyAdds, rate);
+  }
+  double move(const Work &work) const { return quotient(work.bytes, memory); }
+  double best(const Work &work) const {
+    return std::max(quotient(work.multiplyAdds, attainable), move(work));
+  }
+};
+
+/// Explains those of a run, rule by rule.
+class Operations {
+public:
+  Operations(const std::vector<Work> &work, const RunWork &run,
+             const Machine &machine)
+      : work(work), run(run), machine(machine), found(work.size()),
+        kernel(work.size()) {
+    assert(run.threads > 0 && "somebody computes");
+    for (const Work &operation : work) {
+      bestRate = std::max(
+          bestRate, Roof::quotient(operation.multiplyAdds, operation.time));
+      bestMemory =
+          std::max(bestMemory, Roof::quotient(operation.bytes, operation.time));
+    }
+  }
+
+  std::vector<Explanation> explain();
+
+private:
+  Roof roof(const Work &operation) const;
+  void takeWaits();
+  void takePreemption();
+  double excessOf(size_t number) const;
+  void takeFaults();
+  void divideKernels();
+  std::string describe(size_t number) const;
+
+  const std::vector<Work> &work;
+  const RunWork &run;
+  const Machine &machine;
+  std::vector<Explanation> found;
+  std::vector<double> kernel; ///< the kernel's own time that is left
+  double bestRate = 0, bestMemory = 0;
+};
+
+} // namespace
+
+Roof Operations::roof(const Work &operation) const {
+  Roof result;
+  result.rate = std::max(machine.multiplyAdds, bestRate);
+  result.attainable = std::max(bestRate, attainable * result.rate);
+  double memory = machine.memoryRate(operation.bytes);
+  // Without a probe the best operation is the roof. With one it is not: what
+  // one operation has in caches another one has not.
+  result.memory = memory > 0 ? memory : bestMemory;
+  return result;
+}
+
+/// Rule: a thread that begins late was told late, a thread that has nothing
+/// more to do has less to do than others. One that never came found too few
+/// tiles, or came too late for them.
+void Operations::takeWaits() {
+  for (size_t i = 0; i < work.size(); ++i) {
+    const Work &operation = work[i];
+    double threads = run.threads;
+    bool hasEnough = operation.tiles >= run.threads;
+    double imbalance = operation.tail + (hasEnough ? 0 : operation.absent);
+    double dispatch = operation.late + (hasEnough ? operation.absent : 0);
+    part(found[i], Cause::Imbalance) = imbalance / threads;
+    part(found[i], Cause::Dispatch) = dispatch / threads;
+    kernel[i] =
+        std::max(0.0, operation.time - (imbalance + dispatch) / threads);
+  }
+}
+
+/// Rule: a thread without a CPU begins late, which is seen; or it is
+/// interrupted: then the operation takes longer than in good runs, at most as
+/// long as the thread had no CPU, because the others wait for it. A thread that
+/// no other program kept from a CPU was woken up late: that stays dispatch.
+void Operations::takePreemption() {
+  double left = run.withoutCpu;
+  if (run.othersCpu >= 0)
+    left = std::min(left, run.othersCpu);
+  double late = 0;
+  for (const Explanation &explanation : found)
+    late += explanation.part(Cause::Dispatch) * run.threads;
+  double ofLate = late > 0 ? std::min(1.0, left / late) : 0;
+  left -= late * ofLate;
+  double excess = 0;
+  for (size_t i = 0; i < work.size(); ++i) {
+    double &dispatch = part(found[i], Cause::Dispatch);
+    part(found[i], Cause::Preemption) = dispatch * ofLate;
+    dispatch -= dispatch * ofLate;
+    excess += excessOf(i);
+  }
+  double ofExcess = excess > 0 ? std::min(1.0, left / excess) : 0;
+  for (size_t i = 0; i < work.size(); ++i) {
+    double lost = excessOf(i) * ofExcess;
+    double &imbalance = part(found[i], Cause::Imbalance);
+    double waits =
+        std::max(0.0, work[i].idle() - work[i].leastIdle) / run.threads;
+    double ofWaits = std::min({lost, waits, imbalance});
+    imbalance -= ofWaits;
+    double ofKernel = std::min(lost - ofWaits, kernel[i]);
+    kernel[i] -= ofKernel;
+    part(found[i], Cause::Preemption) += ofWaits + ofKernel;
+  }
+}
+
+/// How much longer it took than in good runs, beside what is known of it.
+double Operations::excessOf(size_t i) const {
+  return std::max(0.0, work[i].time - work[i].least -
+                           found[i].part(Cause::Preemption));
+}
+
+/// Rule: page faults cost what they cost elsewhere on this machine, where
+/// kernels take longer than their work.
+void Operations::takeFaults() {
+  double cost = run.pageFaults * machine.faultNs / run.threads, excess = 0;
+  std::vector<double> above(work.size());
+  for (size_t i = 0; i < work.size(); ++i) {
+    Roof roof = this->roof(work[i]);
+    above[i] = std::max(
+        0.0, kernel[i] - std::max(roof.compute(work[i]), roof.move(work[i])));
+    excess += above[i];
+  }
+  double share = excess > 0 ? std::min(1.0, cost / excess) : 0;
+  for (size_t i = 0; i < work.size(); ++i) {
+    part(found[i], Cause::Faults) = above[i] * share;
+    kernel[i] -= above[i] * share;
+  }
+}
+
+/// Rule: a kernel is bound by the roof that it is nearer to. Slower CPUs are
+/// slower at computing alone.
+void Operations::divideKernels() {
+  for (size_t i = 0; i < work.size(); ++i) {
+    Roof roof = this->roof(work[i]);
+    double compute = roof.compute(work[i]), move = roof.move(work[i]);
+    bool isMemory = move > compute && move >= leastOfRoof * kernel[i];
+    Cause bound = isMemory ? Cause::Memory : Cause::Compute;
+    double slower = isMemory ? 0 : kernel[i] * (1 - machine.speed);
+    part(found[i], Cause::Frequency) = slower;
+    kernel[i] -= slower;
+    part(found[i], bound) = kernel[i];
+    // A kernel whose work is not told is as good as it can be.
+    double best = roof.best(work[i]);
+    found[i].gains[unsigned(bound)] =
+        best > 0 ? std::max(0.0, kernel[i] - best) : 0;
+  }
+}
+
+std::string Operations::describe(size_t number) const {
+  const Work &operation = work[number];
+  const Explanation &explanation = found[number];
+  Roof roof = this->roof(operation);
+  double time = explanation.part(explanation.cause);
+  switch (explanation.cause) {
+  case Cause::Compute: {
+    double of = Roof::quotient(roof.compute(operation), time);
+    // Probes and kernels are not measured at the same moment.
+    of = std::min(of, 1.0);
+    return of > 0 ? format("%.0f %% of the compute roof", 100 * of)
+                  : "computes other things than multiply-adds";
+  }
+  case Cause::Memory:
+    return format(
+        "%.0f %% of the memory roof",
+        100 * std::min(1.0, Roof::quotient(roof.move(operation), time)));
+  case Cause::Imbalance:
+    return format("%llu tiles on %u threads: waits for the last one %s",
+                  static_cast<unsigned long long>(operation.tiles), run.threads,
+                  timeText(time).c_str());
+  case Cause::Dispatch:
+    return "threads begin late, together " +
+           timeText(operation.late + operation.absent);
+  case Cause::Preemption:
+    return "threads had no CPU for " + timeText(time);
+  case Cause::Faults:
+    return "page faults take about " + timeText(time);
+  case Cause::Frequency:
+    return format("CPUs have %.0f %% of the fastest one's speed",
+                  100 * machine.speed);
+  case Cause::Weights:
+    return "waits for weights " + timeText(time);
+  }
+  return "";
+}
+
+std::vector<Explanation> Operations::explain() {
+  takeWaits();
+  takePreemption();
+  takeFaults();
+  divideKernels();
+  for (size_t i = 0; i < work.size(); ++i) {
+    nameCause(found[i]);
+    if (found[i].isKnown)
+      found[i].text = describe(i);
+  }
+  return std::move(found);
+}
+
+std::vector<Explanation> explainOperations(const std::vector<Work> &work,
+                                           const RunWork &run,
+                                           const Machine &machine) {
+  return Operations(work, run, machine).explain();
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+static std::string describeRun(const Explanation &explanation,
+                               const RunWork &run) {
+  std::string time = timeText(explanation.part(explanation.cause));
+  switch (explanation.cause) {
+  case Cause::Compute:
+    return "multiply-adds and other computing take " + time;
+  case Cause::Memory:
+    return "reading and writing take " + time;
+  case Cause::Imbalance:
+    return "threads wait for one another, " + time;
+  case Cause::Dispatch:
+    return "threads begin late, " + time;
+  case Cause::Weights:
+    return "waits for weights, " + time;
+  case Cause::Faults:
+    return format("%.0f page faults a run take about %s", run.pageFaults,
+                  time.c_str());
+  case Cause::Preemption:
+    return format("threads had no CPU for %s a run, together; that costs %s",
+                  timeText(run.withoutCpu).c_str(), time.c_str());
+  case Cause::Frequency:
+    return "slow CPUs cost " + time;
+  }
+  return "";
+}
+
+Explanation explainRun(const std::vector<Explanation> &operations,
+                       const RunWork &run) {
+  Explanation result;
+  for (const Explanation &operation : operations)
+    for (unsigned i = 0; i < numCauses; ++i) {
+      result.parts[i] += operation.parts[i];
+      result.gains[i] += operation.gains[i];
+    }
+  part(result, Cause::Dispatch) += std::max(0.0, run.time - sum(result.parts));
+  nameCause(result);
+  if (result.isKnown)
+    result.text = describeRun(result, run);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// First runs
+//===----------------------------------------------------------------------===//
+
+static std::string describeCold(const ColdWork &work,
+                                const Explanation &explanation) {
+  double time = explanation.part(explanation.cause);
+  switch (explanation.cause) {
+  case Cause::Weights: {
+    std::string text = "waits for weights " + timeText(time);
+    // More than half of it: faster storage would help, faster threads not.
+    if (work.reading >= 0.5 * time)
+      text += format(", for the storage %s (%.1f MB)",
+                     timeText(work.reading).c_str(),
+                     double(work.storedBytes) * 1e-6);
+    return text;
+  }
+  case Cause::Faults:
+    return format("%.0f page faults take about %s", work.pageFaults,
+                  timeText(time).c_str());
+  case Cause::Preemption:
+    return "had no CPU for " + timeText(time);
+  case Cause::Memory:
+    return "weights and code come from memory for the first time, " +
+           timeText(time);
+  case Cause::Dispatch:
+    return "starting takes " + timeText(time);
+  default:
+    return std::string(causeName(explanation.cause)) + " as in warm runs, " +
+           timeText(time);
+  }
+}
+
+/// Rules: waits and preparations of the execute lane are for weights. What its
+/// operations take longer than in warm runs is first the time that it had no
+/// CPU, then that of page faults, then that of cold caches.
+Explanation explainCold(const ColdWork &work, const Explanation &warm,
+                        const Machine &machine) {
+  Explanation result = warm;
+  double warmTime = sum(warm.parts);
+  double inOperations = std::min(warmTime, work.executes);
+  for (unsigned i = 0; i < numCauses; ++i) {
+    double scale = warmTime > 0 ? inOperations / warmTime : 0;
+    result.parts[i] *= scale;
+    result.gains[i] *= scale;
+  }
+  double more = work.executes - inOperations;
+  auto take = [&](Cause cause, double time) {
+    double taken = std::clamp(time, 0.0, more);
+    part(result, cause) += taken;
+    more -= taken;
+  };
+  take(Cause::Preemption, work.withoutCpu);
+  take(Cause::Faults, work.pageFaults * machine.faultNs);
+  take(Cause::Memory, more);
+  double weights = std::min(work.weights, work.time - work.executes);
+  part(result, Cause::Weights) += std::max(0.0, weights);
+  part(result, Cause::Dispatch) += std::max(0.0, work.time - sum(result.parts));
+  nameCause(result);
+  if (result.isKnown)
+    result.text = describeCold(work, result);
+  return result;
+}
+
+} // namespace nnv12::prof

@@ -1,0 +1,110 @@
+//===- Explain.h - Why a run takes the time that it takes -------*- C++ -*-===//
+//
+// Divides the time of each operation by fixed rules among causes and names the
+// one to look at first. What a thread did not get done (it waited, had no CPU,
+// took page faults) is taken off first; the rest is the kernel's own time and
+// belongs to the roof that it is nearer to (Williams, Waterman, Patterson,
+// "Roofline", 2009). Knows neither recordings nor bundles. Times are
+// nanoseconds.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TOOLS_NNV12_PROF_EXPLAIN_H
+#define NNV12_TOOLS_NNV12_PROF_EXPLAIN_H
+
+#include "tools/nnv12-prof/Machine.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace nnv12::prof {
+
+enum class Cause : uint8_t {
+  Compute,    ///< multiply-adds
+  Memory,     ///< bytes that are read and written
+  Imbalance,  ///< threads wait at the end for those that have more to do
+  Dispatch,   ///< threads begin late
+  Weights,    ///< waiting for weights, or preparing them
+  Faults,     ///< the first use of pages
+  Preemption, ///< threads that could run have no CPU
+  Frequency   ///< CPUs slower than the machine's fastest
+};
+constexpr unsigned numCauses = 8;
+
+/// "compute", "memory"...
+const char *causeName(Cause cause);
+
+/// Where a stretch of time went.
+struct Explanation {
+  std::array<double, numCauses> parts = {}; ///< their sum is the time
+  /// So much less without the cause. Of compute and memory: above the best that
+  /// the machine is known to do.
+  std::array<double, numCauses> gains = {};
+  bool isKnown = false;
+  /// The one to look at first: that which gives back most and a twentieth of
+  /// the time at least, of those that are not the kernel's own; else the
+  /// kernel's own bound.
+  Cause cause = Cause::Compute;
+  std::string text; ///< for people: that one's figures
+
+  double part(Cause of) const { return parts[unsigned(of)]; }
+  double givesBack() const { return gains[unsigned(cause)]; }
+};
+
+/// What an operation has to do, and what was seen of it in warm runs: means,
+/// but for the least.
+struct Work {
+  double time = 0;
+  double least = 0; ///< a tenth of its times is below
+  double multiplyAdds = 0, bytes = 0;
+  uint64_t tiles = 0;
+  /// Of all threads together, where pieces were recorded, else 0: until the
+  /// first tiles and between tiles; after the last ones; that of threads which
+  /// took no tiles.
+  double late = 0, tail = 0, absent = 0;
+  double leastIdle = 0; ///< as `least`, of the sum of these
+
+  double idle() const { return late + tail + absent; }
+};
+
+/// What is known of whole warm runs alone.
+struct RunWork {
+  unsigned threads = 1;  ///< that compute
+  double time = 0;       ///< of a run, outside of operations as well
+  double withoutCpu = 0; ///< of all threads, which could have run
+  /// What other programs had of the CPUs, which is as much as they can have
+  /// taken away; negative: not known.
+  double othersCpu = -1;
+  double pageFaults = 0; ///< of all threads
+};
+
+/// Explains all operations of a run. Where the machine is not known the best of
+/// the operations stands in for it.
+std::vector<Explanation> explainOperations(const std::vector<Work> &work,
+                                           const RunWork &run,
+                                           const Machine &machine);
+
+/// A warm run, from what was found of its operations; what lies between these
+/// is dispatch.
+Explanation explainRun(const std::vector<Explanation> &operations,
+                       const RunWork &run);
+
+/// A first run.
+struct ColdWork {
+  double time = 0;
+  /// Of the execute lane: waiting for weights or preparing them itself; and the
+  /// part of that in which some thread waited for the storage.
+  double weights = 0, reading = 0;
+  uint64_t storedBytes = 0; ///< that are read, before the run as well
+  double executes = 0;      ///< of its operations
+  double pageFaults = 0;    ///< of the execute lane
+  double withoutCpu = 0;    ///< of the execute lane
+};
+
+/// What it takes longer than a warm run, and the warm run in it.
+Explanation explainCold(const ColdWork &work, const Explanation &warm,
+                        const Machine &machine);
+
+} // namespace nnv12::prof
+
+#endif // NNV12_TOOLS_NNV12_PROF_EXPLAIN_H

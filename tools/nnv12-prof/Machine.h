@@ -1,0 +1,43 @@
+//===- Machine.h - What this machine could do at best -----------*- C++ -*-===//
+//
+// Roofs that measured times are compared with. About a third of a second.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TOOLS_NNV12_PROF_MACHINE_H
+#define NNV12_TOOLS_NNV12_PROF_MACHINE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nnv12::prof {
+
+/// By all threads that compute, together. 0: not known.
+struct Machine {
+  /// Multiplications with additions of floats, a nanosecond.
+  double multiplyAdds = 0;
+
+  /// What is read again and again.
+  struct Memory {
+    double bytes; ///< so much in all
+    double rate;  ///< bytes a nanosecond
+  };
+  /// By size, from what fits caches to what does not.
+  std::vector<Memory> memory;
+
+  double faultNs = 0; ///< the first use of a page
+  /// How fast the CPUs are that the process may use, beside the machine's
+  /// fastest ones: 1 where all are alike.
+  double speed = 1;
+
+  /// Bytes a nanosecond of something that has so many.
+  double memoryRate(double bytes) const;
+};
+
+/// Measures what `threads` threads can do with the instructions of a target
+/// such as "x86-64-v3", now, beside whatever else is running.
+Machine measureMachine(const std::string &target, unsigned threads);
+
+} // namespace nnv12::prof
+
+#endif // NNV12_TOOLS_NNV12_PROF_MACHINE_H
