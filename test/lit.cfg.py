@@ -1,6 +1,7 @@
 # The lit suite: IR, passes and tools. Run as the ctest `lit`.
 import ctypes.util
 import os
+import shutil
 import subprocess
 
 import lit.formats
@@ -65,3 +66,5 @@ if config.nnv12_sanitized:
     config.available_features.add("sanitized")
 if ctypes.util.find_library("sodium"):
     config.available_features.add("sodium")
+if shutil.which("chromium"):
+    config.available_features.add("chromium")

@@ -13,8 +13,8 @@ packages_build=(
   nlohmann-json3-dev pkg-config protobuf-compiler zlib1g-dev
 )
 packages_test=(
-  clang g++-aarch64-linux-gnu libclang-rt-14-dev libgtest-dev libonnx-testdata
-  python3 python3-numpy python3-onnx qemu-user
+  chromium clang g++-aarch64-linux-gnu libclang-rt-14-dev libgtest-dev
+  libonnx-testdata python3 python3-numpy python3-onnx qemu-user
 )
 packages_lint=(black clang-format-22 shellcheck)
 # Only the comparison with ONNX Runtime wants Node.js; any installed one will

@@ -2,25 +2,12 @@
 #ifndef NNV12_TOOLS_NNV12_INSPECT_TRACEFILE_H
 #define NNV12_TOOLS_NNV12_INSPECT_TRACEFILE_H
 
-#include "tools/nnv12-inspect/Plan.h"
+#include "tools/page/PlanPage.h"
 
 #include <string>
 #include <vector>
 
 namespace nnv12::tools {
-
-/// A complete event of the trace. Times are microseconds from the start of the
-/// trace's first event.
-struct TraceEvent {
-  uint32_t lane = 0;
-  std::string layer; ///< the event's name where it is no operation
-  std::string stage; ///< "read", "decode", "transform", "execute" or "other"
-  double start = 0, duration = 0;
-  bool stolen = false;
-  uint32_t index = UINT32_MAX; ///< as the trace numbers it, if it does
-  /// Index into Plan::operations; UINT32_MAX: none that the plan knows.
-  uint32_t planned = UINT32_MAX;
-};
 
 /// Reads the Chrome trace `path` (an object with `traceEvents`, or their array
 /// alone) and finds each event's operation in the plan: by `args.index` (of the

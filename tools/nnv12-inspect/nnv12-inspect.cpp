@@ -9,8 +9,9 @@
 #include "tools/common/Options.h"
 #include "tools/common/Report.h"
 #include "tools/common/Tensor.h"
-#include "tools/nnv12-inspect/PlanPage.h"
 #include "tools/nnv12-inspect/PlanText.h"
+#include "tools/nnv12-inspect/TraceFile.h"
+#include "tools/page/PlanPage.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -543,7 +544,9 @@ static void writePage(const InspectOptions &options, const Image &image) {
                    program,
                    plan,
                    options.trace,
-                   {}};
+                   {},
+                   {},
+                   /*profile=*/""};
   if (!options.trace.empty())
     page.trace = readTrace(options.trace, plan, options.bundle);
   writeText(options.html, makePage(page));

@@ -3,6 +3,7 @@
 
 #include "tools/common/Clock.h"
 #include "tools/common/Loading.h"
+#include "tools/common/WarmUp.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,16 +25,7 @@ Overhead measureOverhead(const std::string &path, const Bundle &bundle,
     tools::runSession(path, session, in, out);
     return double(tools::nanoseconds() - start);
   };
-  // Until all is prepared and changed to, an even number of runs.
-  static constexpr unsigned leastWarm = 6, mostWarm = 100000;
-  for (unsigned i = 0; i < mostWarm; i += 2) {
-    nnv12_session_info info = session.info();
-    if (i >= leastWarm && info.switches_done == info.num_switches &&
-        info.preparations_done == info.num_preparations)
-      break;
-    run();
-    run();
-  }
+  tools::warmUp(session, /*least=*/6, run);
   // Nothing else is done between runs, and no page is new.
   std::vector<double> times(2 * size_t(pairs), 1);
   for (double &time : times)

@@ -8,6 +8,7 @@
 #include "tools/common/PerfettoTrace.h"
 #include "tools/common/RecordFile.h"
 #include "tools/common/Report.h"
+#include "tools/nnv12-prof/CompareMain.h"
 #include "tools/nnv12-prof/FreshOutputs.h"
 #include "tools/nnv12-prof/Live.h"
 #include "tools/nnv12-prof/OtherPrograms.h"
@@ -28,7 +29,7 @@ namespace {
 
 /// How a profile is shown.
 struct ShowOptions {
-  std::string json, chrome, perfetto, table;
+  std::string json, html, chrome, perfetto, table;
   unsigned top = 20;
 
   void addTo(Options &options);
@@ -64,6 +65,10 @@ void ShowOptions::addTo(Options &options) {
   options.text("json", "FILE", json,
                "Write the profile to FILE as well; - is standard output, "
                "instead of the text.");
+  options.text("html", "FILE", html,
+               "Write a page to FILE, for any browser, with all of it as "
+               "pictures and tables: lanes over time, layers, roofline, "
+               "threads, memory, runs.");
   options.text("perfetto", "FILE", perfetto,
                "Write all that was recorded to FILE, in Perfetto's own format: "
                "open it at ui.perfetto.dev.");
@@ -76,7 +81,7 @@ void ShowOptions::addTo(Options &options) {
 }
 
 void ShowOptions::checkOutputs() const {
-  for (const std::string *path : {&json, &chrome, &perfetto, &table})
+  for (const std::string *path : {&json, &html, &chrome, &perfetto, &table})
     if (!path->empty())
       checkOutput(*path);
 }
@@ -85,12 +90,14 @@ void ShowOptions::show(const std::string &path, const Bundle &bundle,
                        const Recorded &recorded, const Machine &machine) const {
   Profile profile = makeProfile(bundle, recorded, machine);
   bool isQuiet = false;
-  for (const std::string *output : {&json, &chrome, &perfetto, &table})
+  for (const std::string *output : {&json, &html, &chrome, &perfetto, &table})
     isQuiet |= *output == "-";
   if (!isQuiet)
     printProfile(path, bundle, profile, top);
   if (!json.empty())
     writeText(json, profileJson(path, bundle, profile));
+  if (!html.empty())
+    writeText(html, profilePage(path, bundle, recorded, profile));
   if (!chrome.empty())
     writeText(chrome, chromeTrace(bundle, recorded));
   if (!perfetto.empty())
@@ -200,8 +207,9 @@ static constexpr char overview[] =
     "threads, operations, the first run. Other commands: nnv12-prof live FILE "
     "watches a session that records to a file; nnv12-prof report FILE shows "
     "what was recorded; nnv12-prof table BUNDLE... makes a table of kernels; "
-    "nnv12-prof overhead BUNDLE... measures what recording costs. "
-    "Each has a --help of its own";
+    "nnv12-prof overhead BUNDLE... measures what recording costs; "
+    "nnv12-prof compare OLD NEW says whether a bundle is slower. Each has a "
+    "--help of its own";
 
 static constexpr char examples[] =
     R"(  nnv12-prof model.nnv
@@ -423,7 +431,8 @@ int main(int argc, char **argv) {
   static constexpr struct {
     const char *name;
     int (*main)(int argc, char **argv);
-  } commands[] = {{"live", liveMain},
+  } commands[] = {{"compare", compareMain},
+                  {"live", liveMain},
                   {"overhead", overheadMain},
                   {"report", reportMain},
                   {"table", tableMain}};

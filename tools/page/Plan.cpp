@@ -1,5 +1,5 @@
 //===- Plan.cpp - A bundle's plan, flattened for showing ------------------===//
-#include "tools/nnv12-inspect/Plan.h"
+#include "tools/page/Plan.h"
 
 #include "artifact/ProgramView.h"
 

@@ -1,42 +1,9 @@
-"use strict";
-// Draws the plan in #data: lanes over time as predicted, and as measured where
-// there is a trace. Times are microseconds. Names are foreign text: they only
-// ever go in as text nodes.
+// Draws the plan: lanes over time as predicted, and as measured where there is
+// a trace. Times are microseconds.
 (() => {
-  const byId = id => document.getElementById(id);
-  const data = JSON.parse(byId("data").textContent);
+  const {byId, element, shape, ms, bytes, sum, cell, header, data} = page;
   const STAGES = ["read", "decode", "transform", "execute"];
   const ROW = 26, HEAD = 24, AXIS = 26, GAP = 10;
-
-  const element = (name, attributes = {}, ...children) => {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes))
-      made.setAttribute(key, value);
-    made.append(...children);
-    return made;
-  };
-  const shape = (name, attributes = {}, text) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes))
-      made.setAttribute(key, value);
-    if (text !== undefined) made.textContent = text;
-    return made;
-  };
-  const ms = us => us >= 99950 ? (us / 1000).toFixed(0) :
-      us >= 9995               ? (us / 1000).toFixed(1) :
-      us >= 99.95              ? (us / 1000).toFixed(2) :
-                                 (us / 1000).toFixed(3);
-  const bytes = n => {
-    const units = ["B", "KB", "MB", "GB", "TB"];
-    let unit = 0;
-    while (n >= 999.5 && unit < 4) {
-      n /= 1000;
-      ++unit;
-    }
-    return (unit ? Number(n.toPrecision(3)) : n) + " " + units[unit];
-  };
-  const sum = (list, value) =>
-      list.reduce((total, item) => total + value(item), 0);
 
   // What is drawn: a picture each for the plan and the trace. An item refers to
   // its operation of the plan by number, so that both pictures can point at the
@@ -84,6 +51,13 @@
       items: data.trace,
       lanes: Math.max(laneNames.length, ...data.trace.map(e => e.lane + 1))
     });
+  if (data.warm_run)
+    pictures.push({
+      title: "warm run",
+      timed: true,
+      items: data.warm_run,
+      lanes: Math.max(1, ...data.warm_run.map(e => e.lane + 1))
+    });
   const timed = pictures.every(p => p.timed);
   for (const picture of pictures)
     picture.end = Math.max(0, ...picture.items.map(i => i.start + i.duration));
@@ -123,9 +97,9 @@
     if (data.predicted_warm)
       facts.push(`predicted warm ${ms(data.predicted_warm)} ms`);
     if (data.trace)
-      facts.push(
-          `measured ${ms(lastExecute(pictures[pictures.length - 1]))} ms (${
-              data.trace_file})`);
+      facts.push(`measured ${
+          ms(lastExecute(pictures.find(
+              p => p.title === "measured")))} ms (${data.trace_file})`);
     byId("facts").textContent = facts.join(" · ");
     const present =
         new Set([...operations, ...(data.trace || [])].map(o => o.stage));
@@ -418,17 +392,6 @@
   }
 
   // The tables.
-  const cell = (text, kind) => element("td", kind ? {class: kind} : {}, text);
-  function header(columns) {
-    return element(
-        "thead", {},
-        element(
-            "tr", {},
-            ...columns.map(
-                ([name, kind]) =>
-                    element("th", kind ? {class: kind} : {}, name))));
-  }
-
   function writeStages() {
     const columns = [["stage"], ["operations", "number"], ["bytes", "number"]];
     for (const picture of pictures)

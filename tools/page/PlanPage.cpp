@@ -1,11 +1,11 @@
-//===- PlanPage.cpp - A bundle's plan as a web page -----------------------===//
+//===- PlanPage.cpp - A bundle's plan and profile as a web page -----------===//
 //
-// The page's skeleton, style and script are page.html, page.css and page.js of
-// this folder, put in by CMake. Here the data is added: as JSON, in which
-// nothing can end the script element that holds it.
+// The page's skeleton, style and scripts are files of this folder, put in by
+// CMake. Here the data is added: as JSON, in which nothing can end the script
+// element that holds it.
 //
 //===----------------------------------------------------------------------===//
-#include "tools/nnv12-inspect/PlanPage.h"
+#include "tools/page/PlanPage.h"
 
 #include "artifact/ProgramView.h"
 #include "tools/common/Json.h"
@@ -111,6 +111,13 @@ static void addEvent(Json &json, const TraceEvent &event) {
   json.endObject();
 }
 
+static void addEvents(Json &json, const std::vector<TraceEvent> &events) {
+  json.beginArray();
+  for (const TraceEvent &event : events)
+    addEvent(json, event);
+  json.endArray();
+}
+
 /// Times are microseconds.
 static std::string makeData(const PlanPage &page) {
   Json json;
@@ -132,10 +139,12 @@ static std::string makeData(const PlanPage &page) {
     addOperation(json, page, entry);
   json.endArray();
   if (!page.tracePath.empty()) {
-    json.member("trace_file", page.tracePath).key("trace").beginArray();
-    for (const TraceEvent &event : page.trace)
-      addEvent(json, event);
-    json.endArray();
+    json.member("trace_file", page.tracePath).key("trace");
+    addEvents(json, page.trace);
+  }
+  if (!page.warmRun.empty()) {
+    json.key("warm_run");
+    addEvents(json, page.warmRun);
   }
   json.endObject();
   return json.text();
@@ -149,6 +158,7 @@ std::string makePage(const PlanPage &page) {
       {"@TITLE@", escaped(page.model.empty() ? page.bundlePath : page.model)},
       {"@STYLE@", pageStyle},
       {"@DATA@", inertJson(makeData(page))},
+      {"@PROFILE@", page.profile.empty() ? "null\n" : inertJson(page.profile)},
       {"@SCRIPT@", pageScript}};
   // Marks are looked for in the skeleton alone: never in what was put in.
   std::string skeleton = pageSkeleton, result;

@@ -1,0 +1,43 @@
+//===- PlanPage.h - A bundle's plan and profile as a web page ---*- C++ -*-===//
+#ifndef NNV12_TOOLS_PAGE_PLANPAGE_H
+#define NNV12_TOOLS_PAGE_PLANPAGE_H
+
+#include "tools/page/Plan.h"
+
+#include <string>
+
+namespace nnv12::tools {
+
+/// A complete event of a trace. Times are microseconds from the start of the
+/// first event.
+struct TraceEvent {
+  uint32_t lane = 0;
+  std::string layer; ///< the event's name where it is no operation
+  std::string stage; ///< "read", "decode", "transform", "execute" or "other"
+  double start = 0, duration = 0;
+  bool stolen = false;
+  uint32_t index = UINT32_MAX; ///< as the trace numbers it, if it does
+  /// Index into Plan::operations; UINT32_MAX: none that the plan knows.
+  uint32_t planned = UINT32_MAX;
+};
+
+/// What a page shows. Names come from the model: foreign text.
+struct PlanPage {
+  std::string bundlePath;
+  uint64_t bundleSize;
+  std::string model;
+  const bundle::Program *program;
+  const Plan &plan;
+  std::string tracePath; ///< empty: none
+  std::vector<TraceEvent> trace;
+  std::vector<TraceEvent> warmRun; ///< a typical one; empty: none
+  /// JSON of nnv12-prof, with which the page has more tabs; empty: none.
+  std::string profile;
+};
+
+/// One HTML file that needs no other: style, script and data are inside.
+std::string makePage(const PlanPage &page);
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_PAGE_PLANPAGE_H
