@@ -13,20 +13,32 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 using namespace nnv12;
 
+namespace {
+
 /// One that has lanes and switches.
-static const Bundle &sampleBundle() {
-  static const auto *bundle = [] {
-    static test::PlannedSample sample(3, 2, 2);
-    test::TemporaryFolder folder;
-    if (!artifact::writeBundle(sample.bundle, folder.file("a.nnv")).empty())
+struct SampleFile {
+  SampleFile() {
+    if (!artifact::writeBundle(sample.bundle, path).empty())
       abort();
-    return new Bundle(folder.file("a.nnv"));
-  }();
-  return *bundle;
-}
+    bundle = std::make_unique<Bundle>(path);
+    machine.multiplyAdds = 100;
+    machine.memory = {{1e6, 200}, {64e6, 20}};
+    machine.faultNs = 1000;
+    machine.speed = 0.5;
+  }
+
+  test::PlannedSample sample{3, 2, 2};
+  test::TemporaryFolder folder;
+  std::string path = folder.file("a.nnv");
+  std::unique_ptr<Bundle> bundle;
+  prof::Machine machine;
+};
+
+} // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Exactly as large as it is, for AddressSanitizer.
@@ -49,9 +61,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Recording recording(memory, lines);
     tools::Recorded recorded;
     recorded.read(recording);
-    const Bundle &bundle = sampleBundle();
-    prof::Profile profile = prof::makeProfile(bundle, recorded);
-    prof::profileJson("file", bundle, profile);
+    static const SampleFile file;
+    const Bundle &bundle = *file.bundle;
+    prof::Profile profile = prof::makeProfile(bundle, recorded, file.machine);
+    prof::profilePage(file.path, bundle, recorded, profile);
     prof::kernelTable("file", bundle, profile, true);
     tools::chromeTrace(bundle, recorded);
     tools::perfettoTrace(bundle, recorded);

@@ -11,6 +11,8 @@
 
 namespace nnv12::prof {
 
+namespace {
+
 /// Which of a plan's operations a record is about.
 class Places {
 public:
@@ -32,6 +34,8 @@ public:
 private:
   std::vector<uint32_t> executes, preparations;
 };
+
+} // namespace
 
 /// What was recorded of a run: operations on the execute lane, tiles on other
 /// threads, preparations.
