@@ -33,7 +33,7 @@ struct Trial {
     std::normal_distribution<double> normal(0, 0.006);
     std::uniform_real_distribution<double> uniform(0, 1);
     auto noise = [&] {
-      double tail = uniform(random) < 0.05 ? uniform(random) * 0.3 : 0;
+      double tail = uniform(random) < 0.02 ? uniform(random) * 0.3 : 0;
       return std::exp(normal(random) + tail);
     };
     run.before.assign(blocks, 0);
