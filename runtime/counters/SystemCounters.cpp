@@ -117,20 +117,22 @@ int SystemCounters::add(Group &group, uint32_t type, uint64_t config,
   return 0;
 }
 
-void SystemCounters::openGroups(Thread &thread) {
+SystemCounters::Refusals SystemCounters::openGroups(Thread &thread) {
+  Refusals refusals;
   for (const Event &event : softwareEvents)
     if (int error = add(thread.software, PERF_TYPE_SOFTWARE, event.config,
                         event.counter))
-      softwareError = error;
+      refusals.software = error;
   if (!(wanted & NNV12_COUNT_HARDWARE))
-    return;
+    return refusals;
   for (const Event &event : hardwareEvents) {
     if (thread.hardware.size == std::size(thread.hardware.files))
       break;
     if (int error = add(thread.hardware, PERF_TYPE_HARDWARE, event.config,
                         event.counter))
-      hardwareError = error;
+      refusals.hardware = error;
   }
+  return refusals;
 }
 
 SystemCounters::SystemCounters(unsigned wanted, Open open)
@@ -145,8 +147,7 @@ SystemCounters::SystemCounters(unsigned wanted, Open open)
   };
   // What one thread is granted, all are.
   Thread probe;
-  openGroups(probe);
-  describe(probe);
+  describe(probe, openGroups(probe));
   probe.close();
 }
 
@@ -170,11 +171,11 @@ static void explain(int error, char *text, size_t size) {
     fclose(file);
 }
 
-void SystemCounters::describe(const Thread &thread) {
+void SystemCounters::describe(const Thread &thread, Refusals refusals) {
   char why[100];
   int length = 0;
-  if (softwareError) {
-    explain(softwareError, why, sizeof why);
+  if (refusals.software) {
+    explain(refusals.software, why, sizeof why);
     length = snprintf(stateText, sizeof stateText,
                       thread.software.size
                           ? "migrations are not counted: %s"
@@ -182,8 +183,8 @@ void SystemCounters::describe(const Thread &thread) {
                             "run alone, migrations not: %s",
                       why);
   }
-  if (hardwareError && thread.hardware.size == 0) {
-    explain(hardwareError, why, sizeof why);
+  if (refusals.hardware && thread.hardware.size == 0) {
+    explain(refusals.hardware, why, sizeof why);
     snprintf(stateText + length, sizeof stateText - size_t(length),
              "%sthe processor's counters are not read: %s", length ? "; " : "",
              why);

@@ -68,14 +68,19 @@ private:
     void close();
   };
 
+  /// Why the last event of a kind that was refused was: errno, or 0.
+  struct Refusals {
+    int software = 0, hardware = 0;
+  };
+
   static int openEvent(perf_event_attr &event, int group);
   int add(Group &group, uint32_t type, uint64_t config, nnv12_counter counter);
-  void openGroups(Thread &thread);
-  void describe(const Thread &thread);
+  /// Of the calling thread; threads of a session do so at once.
+  Refusals openGroups(Thread &thread);
+  void describe(const Thread &thread, Refusals refusals);
 
   unsigned wanted;
   Open open;
-  int softwareError = 0, hardwareError = 0;
   nnv12_counter_source functions = {};
   char stateText[256] = "";
   Thread threads[maxThreads];
