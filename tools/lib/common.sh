@@ -10,11 +10,11 @@ packages_build=(
   ccache cmake flatbuffers-compiler g++ libcli11-dev libflatbuffers-dev
   liblld-22-dev libmlir-22-dev libonnx-dev libprotobuf-dev libsodium-dev
   libstb-dev libzstd-dev llvm-22-dev llvm-22-tools mlir-22-tools ninja-build
-  nlohmann-json3-dev pkg-config protobuf-compiler zlib1g-dev
+  nlohmann-json3-dev pkg-config protobuf-compiler spirv-headers zlib1g-dev
 )
 packages_test=(
   chromium clang g++-aarch64-linux-gnu libclang-rt-14-dev libgtest-dev
-  libonnx-testdata python3 python3-numpy python3-onnx qemu-user
+  libonnx-testdata python3 python3-numpy python3-onnx qemu-user spirv-tools
 )
 packages_lint=(black clang-format-22 shellcheck)
 # Only the comparison with ONNX Runtime wants Node.js; any installed one will

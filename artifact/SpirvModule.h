@@ -1,0 +1,177 @@
+//===- SpirvModule.h - A module of SPIR-V while it is checked ---*- C++ -*-===//
+//
+// What SpirvVerifier and SpirvFunctions share: the words, what is known of each
+// id, and questions about types.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_ARTIFACT_SPIRVMODULE_H
+#define NNV12_ARTIFACT_SPIRVMODULE_H
+
+#include "artifact/Fault.h"
+#include "artifact/SpirvInstructions.h"
+#include "artifact/SpirvInterface.h"
+
+#include <cstdint>
+#include <spirv/unified1/spirv.hpp11>
+
+namespace nnv12::artifact {
+
+/// What an id is marked as.
+enum SpirvMark : uint32_t {
+  // Decorations, which come before what they decorate.
+  MarkSet = 1 << 0, ///< DescriptorSet 0
+  MarkBinding = 1 << 1,
+  MarkNonWritable = 1 << 2, ///< itself, or its member
+  MarkBlock = 1 << 3,
+  MarkStride = 1 << 4,
+  MarkOffset = 1 << 5, ///< of its member: 0
+  MarkBuiltIn = 1 << 6,
+  MarkSpecId = 1 << 7,
+  MarkNoContraction = 1 << 8,
+  allDecorations = (1 << 9) - 1,
+  MarkMentioned = 1 << 9,    ///< before its definition, which must follow
+  MarkListed = 1 << 10,      ///< an input that the entry point names
+  MarkStorageOnly = 1 << 11, ///< a type to load, store and convert
+  MarkVector2 = 1 << 12,     ///< a type whose vector of 2 is declared
+  MarkVector3 = 1 << 13,
+  MarkVector4 = 1 << 14,
+  MarkMerge = 1 << 15, ///< a block that a merge instruction names as merge
+  MarkContinue = 1 << 16,
+  MarkMember = 1 << 17, ///< a type whose member has a name
+  MarkEntered = 1 << 18 ///< a block that is no merge and no continue target
+};
+
+/// What is known of an id. All zero: nothing.
+struct SpirvId {
+  uint32_t at;     ///< word of its definition, or 0
+  uint32_t marks;  ///< SpirvMark
+  uint32_t number; ///< of a decoration; of a block, see SpirvFunctions.cpp
+  uint16_t opcode; ///< of its definition
+  /// Of a value, its type; of a type, its component, element or pointee; of a
+  /// function, what it returns.
+  uint16_t type;
+  uint16_t block; ///< that computes the value; 0: outside of functions
+  uint16_t root;  ///< of a pointer, the variable
+  // Of blocks, see SpirvFunctions.cpp.
+  uint16_t targets[2], predecessors, depth, first, last;
+  /// The n-th block of a list of its own lies in id n.
+  uint16_t dominator;
+};
+
+enum SpirvExtension : uint32_t {
+  StorageBufferClass = 1 << 0, ///< in version 1.3 already
+  Storage8 = 1 << 1,
+  Storage16 = 1 << 2 ///< in version 1.3 already
+};
+
+/// Features by which numbers of 8 or 16 bits may lie in storage buffers.
+constexpr uint64_t storage8 =
+    SpirvStorageBuffer8 | SpirvUniformAndStorageBuffer8;
+constexpr uint64_t storage16 =
+    SpirvStorageBuffer16 | SpirvUniformAndStorageBuffer16;
+
+constexpr uint32_t spirvVersion13 = 0x00010300;
+
+class SpirvModule {
+public:
+  SpirvModule(const SpirvInterface &facts, SpirvId *ids, uint32_t bound,
+              Fault &fault)
+      : facts(facts), words(facts.words), ids(ids), bound(bound), fault(fault),
+        version(facts.words[1]) {}
+  SpirvModule(const SpirvModule &) = delete;
+
+  const SpirvInterface &facts;
+  const uint32_t *words;
+  SpirvId *ids;
+  uint32_t bound;
+  Fault &fault;
+
+  // The instruction under way.
+  uint32_t at = 0; ///< its first word
+  uint32_t count = 0;
+  const SpirvInstruction *instruction = nullptr;
+  spv::Op opcode() const { return instruction->opcode; }
+  uint32_t word(uint32_t i) const { return words[at + i]; }
+
+  uint32_t version;
+  uint64_t declared = 0;   ///< by capabilities: SpirvFeature
+  uint32_t extensions = 0; ///< SpirvExtension
+  uint16_t glsl = 0;       ///< the id of GLSL.std.450
+  uint16_t entryPoint = 0; ///< the function
+
+  /// Always false: "word N: found WHAT, expected WHAT", of word `i` of the
+  /// instruction.
+  __attribute__((format(printf, 3, 4))) bool fail(uint32_t i,
+                                                  const char *format, ...);
+
+  /// Whether word `i` is an id below the bound.
+  bool isId(uint32_t i);
+  /// Defines the id in word `i` as `type` of this instruction; what decorates
+  /// it must be in `decorations`.
+  bool define(uint32_t i, uint32_t type, uint32_t decorations = 0);
+  /// Whether word `i` is an id that was defined by `opcode`.
+  bool isDefined(uint32_t i, spv::Op opcode, const char *what);
+
+  bool is(uint32_t id, spv::Op opcode) const {
+    return ids[id].at && ids[id].opcode == uint16_t(opcode);
+  }
+  /// Word `i` of the definition of `id`.
+  uint32_t part(uint32_t id, uint32_t i) const { return words[ids[id].at + i]; }
+
+  // Types.
+  uint32_t scalarOf(uint32_t type) const {
+    return is(type, spv::Op::OpTypeVector) ? ids[type].type : type;
+  }
+  uint32_t componentsOf(uint32_t type) const {
+    return is(type, spv::Op::OpTypeVector) ? part(type, 3) : 1;
+  }
+  bool isFloat(uint32_t type) const {
+    return is(scalarOf(type), spv::Op::OpTypeFloat);
+  }
+  bool isInteger(uint32_t type) const {
+    return is(scalarOf(type), spv::Op::OpTypeInt);
+  }
+  bool isBool(uint32_t type) const {
+    return is(scalarOf(type), spv::Op::OpTypeBool);
+  }
+  bool isNumber(uint32_t type) const {
+    return isFloat(type) || isInteger(type);
+  }
+  /// A scalar or vector, and not for storage alone.
+  bool isComputable(uint32_t type) const {
+    return (isNumber(type) || isBool(type)) &&
+           !(ids[scalarOf(type)].marks & MarkStorageOnly);
+  }
+  bool isInt32(uint32_t type) const {
+    return is(type, spv::Op::OpTypeInt) && part(type, 2) == 32;
+  }
+  bool isUint3(uint32_t type) const {
+    return componentsOf(type) == 3 && isInt32(scalarOf(type));
+  }
+  /// Bits of a component of a number.
+  uint32_t widthOf(uint32_t type) const { return part(scalarOf(type), 2); }
+  /// Bytes of a scalar or vector of numbers, and what std430 aligns it to.
+  uint32_t bytesOf(uint32_t type) const {
+    return componentsOf(type) * widthOf(type) / 8;
+  }
+  uint32_t alignmentOf(uint32_t type) const {
+    uint32_t components = componentsOf(type);
+    return (components == 3 ? 4 : components) * widthOf(type) / 8;
+  }
+  /// The type of a value; 0 where `id` is none.
+  uint32_t typeOf(uint32_t id) const;
+  bool isConstant(uint32_t id) const;
+  /// The value of a constant of 32 bits, specialised, or false.
+  bool constantValue(uint32_t id, uint32_t &value) const;
+  spv::StorageClass storageOf(uint32_t pointerType) const {
+    return spv::StorageClass(part(pointerType, 2));
+  }
+
+  /// The string from word `i` to the end of the instruction, or null where it
+  /// does not end in the last word.
+  const char *string(uint32_t i) const;
+};
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_SPIRVMODULE_H
