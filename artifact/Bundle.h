@@ -9,6 +9,7 @@
 #define NNV12_ARTIFACT_BUNDLE_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,7 @@ inline uint64_t elementSize(ElementType type) {
   return index < sizeof sizes ? sizes[index] : 1;
 }
 
-enum class SegmentKind : uint8_t { Code, Weights };
+enum class SegmentKind : uint8_t { Code, Weights, Spirv };
 
 /// Bytes that go to a page-aligned place of the file. `data` is borrowed: it
 /// must live until the writer returns. A segment may be given in pieces so that
@@ -89,8 +90,8 @@ enum class CoreKind : uint8_t { Any, Big, Little };
 /// Names an operation of a program: in the bundle its number, of executes and
 /// preparations together.
 struct OperationId {
-  LaneKind kind; ///< what `index` counts: executes or preparations
-  uint32_t index;
+  LaneKind kind;  ///< what `index` counts: executes or preparations
+  uint32_t index; ///< behind the program's preparations: those of its GPU
 };
 inline bool operator==(OperationId a, OperationId b) {
   return a.kind == b.kind && a.index == b.index;
@@ -155,6 +156,110 @@ struct Kernel {
   std::vector<TileMap> maps = {};        ///< by written operand, or none
 };
 
+struct GpuExtent {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
+/// The writer finds its place in the segment, and its digest.
+struct GpuModule {
+  std::string name;
+  uint32_t piece; ///< of segment Gpu::code: its words
+};
+
+struct GpuPipeline {
+  uint32_t module;
+  uint8_t bindings;
+  uint32_t written; ///< a bit a binding
+  uint8_t pushWords = 0;
+  std::vector<uint32_t> constants = {};
+  GpuExtent local = {}; ///< invocations of a workgroup
+  uint32_t shared = 0;  ///< bytes
+  uint64_t features = 0;
+};
+
+struct Gpu {
+  uint32_t api = 1u << 22 | 1u << 12; ///< Vulkan 1.1
+  uint32_t code = 0;                  ///< segment
+  std::vector<GpuModule> modules;
+  std::vector<GpuPipeline> pipelines;
+};
+
+enum class GpuSpace : uint8_t { Arena, Prepared, Boundary };
+
+struct GpuOperand {
+  GpuSpace space;
+  uint32_t index; ///< boundary; else 0
+  uint64_t offset;
+  uint64_t size;
+};
+
+struct Boundary {
+  Operand host;
+  uint64_t device;
+};
+
+struct Rows {
+  uint32_t boundary;
+  uint64_t offset, bytes;
+};
+
+struct Dispatch {
+  uint32_t operation; ///< execute
+  uint32_t pipeline;
+  std::vector<GpuOperand> operands = {}; ///< by binding
+  GpuExtent groups = {};
+  std::vector<uint32_t> push = {};
+  bool barrier = true;
+  uint64_t predicted = 0; ///< nanoseconds
+};
+
+enum class StretchKind : uint8_t { Whole };
+
+struct Stretch {
+  uint32_t first, count; ///< executes
+  std::vector<Dispatch> dispatches = {};
+  std::vector<Rows> in = {}, out = {};
+  std::vector<OperationId> after = {};
+  bool cold = true;
+  uint64_t predicted = 0; ///< nanoseconds
+  StretchKind kind = StretchKind::Whole;
+};
+
+enum class GpuStage : uint8_t { Device, Pipeline, Upload, Record };
+
+struct Upload {
+  Operand source; ///< Weights or Prepared
+  uint64_t offset, size;
+  Codec codec = Codec::Stored;
+  uint8_t planes = 1;
+};
+
+struct GpuPreparation {
+  GpuStage stage;
+  std::vector<uint32_t> pipelines = {};
+  std::vector<Upload> uploads = {};
+  uint32_t stretch = 0;
+  std::vector<OperationId> after = {};
+  uint64_t predictedStart = 0; ///< nanoseconds
+  uint64_t predictedEnd = 0;   ///< both 0: unknown
+};
+
+enum class GpuStart : uint8_t { AtOpen, AfterFirst };
+
+struct ProgramGpu {
+  uint64_t arenaSize = 0;
+  uint64_t preparedSize = 0;
+  std::vector<Boundary> boundaries;
+  std::vector<GpuPreparation> preparations;
+  std::vector<Lane> lanes;
+  std::vector<Stretch> stretches;
+  std::vector<uint32_t> warm;
+  GpuStart start = GpuStart::AtOpen;
+  std::string profile;
+  uint64_t predictedCold = 0; ///< nanoseconds
+  uint64_t predictedWarm = 0; ///< nanoseconds
+};
+
 struct Program {
   std::string target;
   std::string architecture;
@@ -171,6 +276,7 @@ struct Program {
   uint64_t predictedWarm = 0; ///< nanoseconds
   std::string revision;
   std::string tune;
+  std::optional<ProgramGpu> gpu = {}; ///< what a GPU may take over
 };
 
 enum class BundleKind : uint8_t { Model, Tuning };
@@ -184,6 +290,7 @@ struct Bundle {
   std::vector<Program> programs;
   uint32_t threads = 0; ///< of a session that is not told; 0: one a CPU
   BundleKind kind = BundleKind::Model;
+  std::optional<Gpu> gpu = {}; ///< needed where a program has one
 };
 
 /// The one signature of every kernel. `operands` points to as many addresses as

@@ -9,27 +9,74 @@ namespace nnv12::artifact {
 
 namespace {
 
-/// Looks for what is not known. Each check returns false, and has set the
-/// fault, at the first such thing.
+using MemoryList = flatbuffers::Vector<flatbuffers::Offset<bundle::Memory>>;
+using LaneList = flatbuffers::Vector<flatbuffers::Offset<bundle::Lane>>;
+
+/// Looks for what is not known, of a program or of what a GPU takes over of it.
+/// Each check returns false, and has set the fault, at the first such thing.
 class Reader {
 public:
-  Reader(const bundle::Program *program, unsigned number, Fault &why)
-      : program(program), number(number), why(why) {}
+  Reader(unsigned number, const char *prefix, Fault &why)
+      : number(number), prefix(prefix), why(why) {}
 
-  bool understands() {
-    return processors() && memories() && operations() && lanes() && switches();
-  }
-
-private:
+protected:
   bool known(const char *part, unsigned index, const char *field,
              unsigned found, unsigned most) {
     return found <= most ||
-           why.set(Fault::Unsupported,
-                   "program %u: %s %u: %s: found %u, expected at most %u (the "
-                   "program is for newer readers)",
-                   number, part, index, field, found, most);
+           why.set(
+               Fault::Unsupported,
+               "program %u: %s%s %u: %s: found %u, expected at most %u (the "
+               "program is for newer readers)",
+               number, prefix, part, index, field, found, most);
   }
 
+  bool memories(const MemoryList *list) {
+    unsigned kinds = 0;
+    for (uint32_t i = 0; i < list->size(); ++i) {
+      const bundle::Memory *memory = list->Get(i);
+      if (!known("memory", i, "kind", memory->kind(), bundle::MemoryKind_MAX))
+        return false;
+      if (kinds & 1u << memory->kind())
+        return why.set(
+            Fault::Unsupported,
+            "program %u: %smemory %u: found a second %s, expected one "
+            "(the program is for newer readers)",
+            number, prefix, i, bundle::EnumNameMemoryKind(memory->kind()));
+      kinds |= 1u << memory->kind();
+      if (memory->alignment() > mostAlignment)
+        return why.set(Fault::Unsupported,
+                       "program %u: %smemory %u: alignment: found %" PRIu64
+                       ", expected at most %" PRIu64,
+                       number, prefix, i, memory->alignment(), mostAlignment);
+    }
+    return true;
+  }
+
+  bool lanes(const LaneList *list) {
+    for (uint32_t i = 0; list && i < list->size(); ++i)
+      if (!known("lane", i, "kind", list->Get(i)->kind(),
+                 bundle::LaneKind_MAX) ||
+          !known("lane", i, "core", list->Get(i)->core(), bundle::CoreKind_MAX))
+        return false;
+    return true;
+  }
+
+  unsigned number;
+  const char *prefix;
+  Fault &why;
+};
+
+class ProgramReader : Reader {
+public:
+  ProgramReader(const bundle::Program *program, unsigned number, Fault &why)
+      : Reader(number, "", why), program(program) {}
+
+  bool understands() {
+    return processors() && memories(program->memories()) && operations() &&
+           lanes(program->lanes()) && switches();
+  }
+
+private:
   bool processors() {
     const auto *list = program->processors();
     for (uint32_t i = 0; i < list->size(); ++i)
@@ -41,28 +88,6 @@ private:
                    "program %u: processors: found %u, expected 1 (the program "
                    "is for newer readers)",
                    number, list->size());
-  }
-
-  bool memories() {
-    const auto *list = program->memories();
-    unsigned kinds = 0;
-    for (uint32_t i = 0; i < list->size(); ++i) {
-      const bundle::Memory *memory = list->Get(i);
-      if (!known("memory", i, "kind", memory->kind(), bundle::MemoryKind_MAX))
-        return false;
-      if (kinds & 1u << memory->kind())
-        return why.set(Fault::Unsupported,
-                       "program %u: memory %u: found a second %s, expected one "
-                       "(the program is for newer readers)",
-                       number, i, bundle::EnumNameMemoryKind(memory->kind()));
-      kinds |= 1u << memory->kind();
-      if (memory->alignment() > mostAlignment)
-        return why.set(Fault::Unsupported,
-                       "program %u: memory %u: alignment: found %" PRIu64
-                       ", expected at most %" PRIu64,
-                       number, i, memory->alignment(), mostAlignment);
-    }
-    return true;
   }
 
   bool operation(const char *what, unsigned index,
@@ -101,16 +126,6 @@ private:
     return true;
   }
 
-  bool lanes() {
-    const auto *list = program->lanes();
-    for (uint32_t i = 0; list && i < list->size(); ++i)
-      if (!known("lane", i, "kind", list->Get(i)->kind(),
-                 bundle::LaneKind_MAX) ||
-          !known("lane", i, "core", list->Get(i)->core(), bundle::CoreKind_MAX))
-        return false;
-    return true;
-  }
-
   bool switches() {
     const auto *list = program->switches();
     for (uint32_t i = 0; list && i < list->size(); ++i)
@@ -120,14 +135,79 @@ private:
   }
 
   const bundle::Program *program;
-  unsigned number;
-  Fault &why;
+};
+
+class GpuReader : Reader {
+public:
+  GpuReader(const bundle::ProgramGpu *gpu, unsigned number, Fault &why)
+      : Reader(number, "gpu: ", why), gpu(gpu) {}
+
+  bool understands() {
+    return known("start", 0, "kind", gpu->start(), bundle::GpuStart_MAX) &&
+           memories(gpu->memories()) && boundaries() && preparations() &&
+           lanes(gpu->lanes()) && stretches();
+  }
+
+private:
+  bool space(const char *what, unsigned index, const bundle::Operand *operand) {
+    return known(what, index, "space", operand->space(), bundle::Space_MAX);
+  }
+
+  bool boundaries() {
+    for (uint32_t i = 0; i < gpu->boundaries()->size(); ++i)
+      if (!space("boundary", i, gpu->boundaries()->Get(i)->host()))
+        return false;
+    return true;
+  }
+
+  bool preparations() {
+    for (uint32_t i = 0; i < gpu->preparations()->size(); ++i) {
+      const bundle::GpuPreparation *preparation = gpu->preparations()->Get(i);
+      if (!known("preparation", i, "stage", preparation->stage(),
+                 bundle::GpuStage_MAX))
+        return false;
+      const auto *uploads = preparation->uploads();
+      for (uint32_t k = 0; uploads && k < uploads->size(); ++k)
+        if (!known("preparation", i, "codec", uploads->Get(k)->codec(),
+                   bundle::Codec_MAX) ||
+            !space("preparation", i, uploads->Get(k)->source()))
+          return false;
+    }
+    return true;
+  }
+
+  bool stretches() {
+    for (uint32_t i = 0; i < gpu->stretches()->size(); ++i) {
+      const bundle::Stretch *stretch = gpu->stretches()->Get(i);
+      if (!known("stretch", i, "kind", stretch->kind(),
+                 bundle::StretchKind_MAX))
+        return false;
+      for (const bundle::Dispatch *dispatch : *stretch->dispatches())
+        for (const bundle::GpuOperand *operand : *dispatch->operands())
+          if (!known("stretch", i, "space of an operand", operand->space(),
+                     bundle::GpuSpace_MAX))
+            return false;
+    }
+    return true;
+  }
+
+  const bundle::ProgramGpu *gpu;
 };
 
 } // namespace
 
 bool isUnderstood(const bundle::Program *program, unsigned number, Fault &why) {
-  return Reader(program, number, why).understands();
+  return ProgramReader(program, number, why).understands();
+}
+
+bool isUnderstood(const bundle::ProgramGpu *gpu, unsigned number, Fault &why) {
+  return GpuReader(gpu, number, why).understands();
+}
+
+const bundle::ProgramGpu *gpuOf(const bundle::Program *program) {
+  Fault why;
+  return program->gpu() && isUnderstood(program->gpu(), 0, why) ? program->gpu()
+                                                                : nullptr;
 }
 
 using TensorList = flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>>;

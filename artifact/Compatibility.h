@@ -20,7 +20,14 @@ namespace nnv12::artifact {
 /// thing. Takes time in proportion to the program's size.
 bool isUnderstood(const bundle::Program *program, unsigned number, Fault &why);
 
-/// The same of what the bundle has besides programs.
+/// The same of what a GPU may take over of an understood program. Where not,
+/// the program is as good as one without.
+bool isUnderstood(const bundle::ProgramGpu *gpu, unsigned number, Fault &why);
+
+/// That of a program; null where it has none that this reader understands.
+const bundle::ProgramGpu *gpuOf(const bundle::Program *program);
+
+/// Whether all is known that the bundle has besides programs.
 bool isUnderstood(const bundle::Bundle *bundle, Fault &why);
 
 } // namespace nnv12::artifact

@@ -18,6 +18,20 @@ constexpr uint32_t maxPrograms = 64;
 /// Of operations, and of switches.
 constexpr uint32_t maxOperations = 1u << 20;
 
+/// Of memories unless they say otherwise, and of what a GPU works in: at least
+/// what Vulkan lets a device ask for (minStorageBufferOffsetAlignment).
+constexpr uint64_t memoryAlignment = 64;
+constexpr uint64_t gpuAlignment = 256;
+/// Of a pipeline. What a device has may be less; whoever makes it compares.
+constexpr uint32_t maxBindings = 32;
+constexpr uint32_t maxPushWords = 32;
+constexpr uint32_t maxConstants = 32;
+constexpr uint32_t maxInvocations = 1024;
+constexpr uint32_t maxShared = 16384;
+constexpr uint32_t maxModuleWords = 1u << 20;
+/// Along each axis of a dispatch.
+constexpr uint32_t maxGroups = 65535;
+
 } // namespace nnv12::artifact
 
 #endif // NNV12_ARTIFACT_LIMITS_H

@@ -22,7 +22,8 @@ public:
   bool visit(const bundle::Bundle *bundle) {
     return table() && string(bundle->model()) && string(bundle->producer()) &&
            tables(bundle->inputs()) && tables(bundle->outputs()) &&
-           tables(bundle->segments()) && tables(bundle->programs());
+           tables(bundle->segments()) && tables(bundle->programs()) &&
+           (!bundle->gpu() || visit(bundle->gpu()));
   }
   bool visit(const bundle::Tensor *tensor) {
     return table() && string(tensor->name()) && vector(tensor->shape());
@@ -35,7 +36,8 @@ public:
            string(program->revision()) && tables(program->processors()) &&
            tables(program->memories()) && tables(program->kernels()) &&
            tables(program->operations()) && tables(program->lanes()) &&
-           tables(program->switches());
+           tables(program->switches()) &&
+           (!program->gpu() || visit(program->gpu()));
   }
   bool visit(const bundle::Processor *processor) {
     return table() && string(processor->architecture()) &&
@@ -64,6 +66,39 @@ public:
   }
   bool visit(const bundle::Switch *change) {
     return table() && visit(change->replacement());
+  }
+  bool visit(const bundle::Gpu *gpu) {
+    return table() && tables(gpu->modules()) && tables(gpu->pipelines());
+  }
+  bool visit(const bundle::GpuModule *module) {
+    return table() && string(module->name()) && vector(module->digest());
+  }
+  bool visit(const bundle::GpuPipeline *pipeline) {
+    return table() && vector(pipeline->constants());
+  }
+  bool visit(const bundle::ProgramGpu *gpu) {
+    return table() && tables(gpu->memories()) && tables(gpu->boundaries()) &&
+           tables(gpu->preparations()) && tables(gpu->lanes()) &&
+           tables(gpu->stretches()) && vector(gpu->warm()) &&
+           string(gpu->profile());
+  }
+  bool visit(const bundle::Boundary *boundary) {
+    return table() && visit(boundary->host());
+  }
+  bool visit(const bundle::Rows *) { return table(); }
+  bool visit(const bundle::GpuPreparation *preparation) {
+    return table() && vector(preparation->pipelines()) &&
+           tables(preparation->uploads()) && vector(preparation->after());
+  }
+  bool visit(const bundle::Upload *upload) {
+    return table() && visit(upload->source());
+  }
+  bool visit(const bundle::Stretch *stretch) {
+    return table() && tables(stretch->dispatches()) && tables(stretch->in()) &&
+           tables(stretch->out()) && vector(stretch->after());
+  }
+  bool visit(const bundle::Dispatch *dispatch) {
+    return table() && vector(dispatch->operands()) && vector(dispatch->push());
   }
 
 private:

@@ -27,12 +27,15 @@ struct Name {
 };
 
 /// Nodes of the dependency graph are operations by number: executes, then, from
-/// `first` on, preparations.
+/// `first` on, preparations, and from `firstGpu` on those of the GPU. Its lanes
+/// count on behind the program's, too.
 class PlanVerifier {
 public:
-  PlanVerifier(const bundle::Program *program, unsigned number, Fault &fault)
-      : program(program), number(number), fault(fault),
-        numNodes(program->operations()->size()), first(numExecutes(program)),
+  PlanVerifier(const bundle::Program *program, const bundle::ProgramGpu *gpu,
+               unsigned number, Fault &fault)
+      : program(program), gpu(gpu), number(number), fault(fault),
+        first(numExecutes(program)), firstGpu(program->operations()->size()),
+        numNodes(firstGpu + (gpu ? gpu->preparations()->size() : 0)),
         numLanes(artifact::numLanes(program)),
         numSwitches(artifact::numSwitches(program)) {}
 
@@ -40,9 +43,10 @@ public:
     if (numLanes == 0)
       return verifyNoPlan();
     return verifyCounts() && allocate() && verifyDependencies() &&
-           verifyLanes() && verifyNoCycle() && verifyBackground() &&
-           verifyNoDeadlock() && collectWrites() && verifyPreparations() &&
-           verifyExecutes() && verifySwitches();
+           verifyLanes() && verifyGpuLanes() && verifyPlaces() &&
+           verifyNoCycle() && verifyBackground() && verifyNoDeadlock() &&
+           collectWrites() && verifyPreparations() && verifyExecutes() &&
+           verifySwitches();
   }
 
 private:
@@ -50,8 +54,11 @@ private:
   bool verifyCounts();
   bool allocate();
   bool verifyDependencies();
-  bool verifyAfter(Name name, const After *after, uint32_t executes);
+  bool verifyAfter(Name name, const After *after, uint32_t executes,
+                   uint32_t end);
   bool verifyLanes();
+  bool verifyGpuLanes();
+  bool verifyPlaces();
   bool verifyLane(uint32_t lane);
   bool verifyEntry(uint32_t lane, uint32_t position, uint32_t node,
                    uint32_t &executes);
@@ -75,7 +82,13 @@ private:
   const bundle::Operation *operation(uint32_t node) const {
     return program->operations()->Get(node);
   }
-  const After *afterOf(uint32_t node) const { return operation(node)->after(); }
+  const bundle::GpuPreparation *gpuPreparation(uint32_t node) const {
+    return gpu->preparations()->Get(node - firstGpu);
+  }
+  const After *afterOf(uint32_t node) const {
+    return node < firstGpu ? operation(node)->after()
+                           : gpuPreparation(node)->after();
+  }
 
   bool isPrepared(const bundle::Operand *operand) const {
     return isIn(program, operand, bundle::MemoryKind_Prepared);
@@ -89,9 +102,10 @@ private:
   static constexpr uint64_t leastSteps = 1 << 16;
 
   const bundle::Program *program;
+  const bundle::ProgramGpu *gpu; ///< or null
   unsigned number;
   Fault &fault;
-  uint32_t numNodes, first, numLanes, numSwitches;
+  uint32_t first, firstGpu, numNodes, numLanes, numSwitches;
   uint64_t steps = 0, maxSteps = 0;
 
   // By node; where it says so, of preparations alone.
@@ -120,16 +134,17 @@ bool PlanVerifier::verifyNoPlan() {
                      "%u preparations and %u switches",
                      number, numNodes - first, numSwitches);
   for (uint32_t i = 0; i < first; ++i)
-    if (!verifyAfter({"operation", i}, afterOf(i), i))
+    if (!verifyAfter({"operation", i}, afterOf(i), i, firstGpu))
       return false;
   return true;
 }
 
 bool PlanVerifier::verifyCounts() {
-  if (numLanes > maxLanes)
+  uint32_t lanes = numLanes + (gpu ? gpu->lanes()->size() : 0);
+  if (lanes > maxLanes)
     return fault.set(Fault::BadBundle,
                      "program %u: lanes: found %u, expected at most %u", number,
-                     numLanes, maxLanes);
+                     lanes, maxLanes);
   if (numNodes > maxOperations || numSwitches > maxOperations)
     return fault.set(Fault::BadBundle,
                      "program %u: found %u operations and %u switches, "
@@ -152,16 +167,17 @@ bool PlanVerifier::allocate() {
   return true;
 }
 
-/// `executes`: those before this number run before it.
-bool PlanVerifier::verifyAfter(Name name, const After *after,
-                               uint32_t executes) {
+/// `executes`: those before this number run before it. `end`: it may wait for
+/// operations before this number.
+bool PlanVerifier::verifyAfter(Name name, const After *after, uint32_t executes,
+                               uint32_t end) {
   for (uint32_t i = 0; i < size(after); ++i) {
     uint32_t before = after->Get(i);
-    if (before >= numNodes)
+    if (before >= end)
       return fault.set(Fault::BadBundle,
                        "program %u: %s %u: after: found operation %u, expected "
                        "less than %u",
-                       number, name.what, name.index, before, numNodes);
+                       number, name.what, name.index, before, end);
     if (before < first && before >= executes)
       return fault.set(Fault::BadBundle,
                        "program %u: %s %u: after: found execute %u, which does "
@@ -176,7 +192,8 @@ bool PlanVerifier::verifyDependencies() {
   uint64_t edges = 0;
   for (uint32_t node = 0; node < numNodes; ++node) {
     if (!verifyAfter({"operation", node}, afterOf(node),
-                     node < first ? node : 0))
+                     node < first ? node : 0,
+                     node < firstGpu ? firstGpu : numNodes))
       return false;
     edges += size(afterOf(node));
     for (uint32_t i = 0; i < size(afterOf(node)); ++i) {
@@ -191,9 +208,13 @@ bool PlanVerifier::verifyDependencies() {
   for (uint32_t i = 0; i < numSwitches; ++i) {
     const bundle::Switch *change = program->switches()->Get(i);
     if (!verifyAfter({"switch", i}, change->replacement()->after(),
-                     change->operation()))
+                     change->operation(), firstGpu))
       return false;
   }
+  for (uint32_t i = 0; gpu && i < gpu->stretches()->size(); ++i)
+    if (!verifyAfter({"gpu: stretch", i}, gpu->stretches()->Get(i)->after(), 0,
+                     numNodes))
+      return false;
   if (!users.allocate(edges))
     return fault.set(Fault::OutOfMemory, "no memory to check the plan");
   // Counts become ends, and filling backwards makes them begins.
@@ -209,6 +230,33 @@ bool PlanVerifier::verifyLanes() {
   for (uint32_t lane = 0; lane < numLanes; ++lane)
     if (!verifyLane(lane))
       return false;
+  return true;
+}
+
+/// Threads of the CPU work on them, beside those of the program.
+bool PlanVerifier::verifyGpuLanes() {
+  for (uint32_t i = 0; gpu && i < gpu->lanes()->size(); ++i) {
+    const bundle::Lane *lane = gpu->lanes()->Get(i);
+    if (lane->kind() != bundle::LaneKind_Prepare || lane->processor() != 0 ||
+        size(lane->background()))
+      return fault.set(Fault::BadBundle,
+                       "program %u: gpu: lane %u: found kind %u, processor %u "
+                       "and %u in the background, expected Prepare, 0 and none",
+                       number, i, lane->kind(), lane->processor(),
+                       size(lane->background()));
+    uint32_t last = none;
+    for (uint32_t node : *lane->queue()) {
+      if (!place(numLanes + i, node, false))
+        return false;
+      if (last != none)
+        next[last] = node;
+      last = node;
+    }
+  }
+  return true;
+}
+
+bool PlanVerifier::verifyPlaces() {
   for (uint32_t node = first; node < numNodes; ++node)
     if (laneOf[node] == none)
       return fault.set(Fault::BadBundle,
@@ -277,11 +325,13 @@ bool PlanVerifier::verifyEntry(uint32_t lane, uint32_t entryNumber,
 }
 
 bool PlanVerifier::place(uint32_t lane, uint32_t node, bool isBackground) {
-  if (node >= numNodes || node < first)
+  uint32_t begin = lane < numLanes ? first : firstGpu;
+  uint32_t end = lane < numLanes ? firstGpu : numNodes;
+  if (node >= end || node < begin)
     return fault.set(Fault::BadBundle,
                      "program %u: lane %u: found operation %u, expected a "
                      "preparation, %u to %u",
-                     number, lane, node, first, numNodes - 1);
+                     number, lane, node, begin, end - 1);
   if (laneOf[node] != none)
     return fault.set(Fault::BadBundle,
                      "program %u: lane %u: found operation %u, which is in "
@@ -346,9 +396,10 @@ bool PlanVerifier::verifyNoDeadlock() {
                    number, node);
 }
 
-/// What is done after the queues must not be needed by them.
+/// What is done after the queues must not be needed by them. Lanes of a GPU
+/// hold nobody up, and may wait for it.
 bool PlanVerifier::verifyBackground() {
-  for (uint32_t node = 0; node < numNodes; ++node) {
+  for (uint32_t node = 0; node < firstGpu; ++node) {
     if (background[node])
       continue;
     for (uint32_t i = 0; i < size(afterOf(node)); ++i)
@@ -376,12 +427,12 @@ static uint32_t numWritten(const bundle::Program *program,
 
 bool PlanVerifier::collectWrites() {
   size_t count = 0;
-  for (uint32_t node = first; node < numNodes; ++node)
+  for (uint32_t node = first; node < firstGpu; ++node)
     count += numWritten(program, operation(node));
   if (!writes.allocate(count) || !furthest.allocate(count))
     return fault.set(Fault::OutOfMemory, "no memory to check the plan");
   Write *write = writes.data();
-  for (uint32_t node = first; node < numNodes; ++node)
+  for (uint32_t node = first; node < firstGpu; ++node)
     for (uint32_t k = 0; k < numWritten(program, operation(node)); ++k) {
       const bundle::Operand *operand = operation(node)->operands()->Get(k);
       *write++ = {operand->offset(), operand->offset() + operand->size(), node};
@@ -475,11 +526,17 @@ bool PlanVerifier::verifyPreparations() {
 /// Whether all that preparation `index` reads of Prepared was written by
 /// preparations that it waits for.
 bool PlanVerifier::verifyReader(uint32_t index) {
-  const bundle::Operation *reader = operation(index);
+  bool isGpu = index >= firstGpu;
+  const bundle::Operation *reader = isGpu ? nullptr : operation(index);
+  const auto *uploads = isGpu ? gpuPreparation(index)->uploads() : nullptr;
+  uint32_t begin = isGpu ? 0 : numWritten(program, reader);
+  uint32_t end = !isGpu    ? reader->operands()->size()
+                 : uploads ? uploads->size()
+                           : 0;
   auto forEachRead = [&](auto visit) {
-    for (uint32_t k = numWritten(program, reader);
-         k < reader->operands()->size(); ++k) {
-      const bundle::Operand *operand = reader->operands()->Get(k);
+    for (uint32_t k = begin; k < end; ++k) {
+      const bundle::Operand *operand =
+          isGpu ? uploads->Get(k)->source() : reader->operands()->Get(k);
       if (isPrepared(operand) && operand->size() &&
           !visit(k, operand->offset(), operand->offset() + operand->size()))
         return false;
@@ -608,8 +665,9 @@ bool PlanVerifier::verifySwitches() {
   return true;
 }
 
-bool verifyPlan(const bundle::Program *program, unsigned number, Fault &fault) {
-  return PlanVerifier(program, number, fault).verify();
+bool verifyPlan(const bundle::Program *program, const bundle::ProgramGpu *gpu,
+                unsigned number, Fault &fault) {
+  return PlanVerifier(program, gpu, number, fault).verify();
 }
 
 } // namespace nnv12::artifact

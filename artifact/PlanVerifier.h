@@ -7,6 +7,9 @@
 // So a preparation may run at any time after those in its `after`, on any
 // thread, and even twice: stealing needs no further thought.
 //
+// Preparations of a GPU, whose numbers count on behind the program's, wait for
+// any; nothing of the program waits for them.
+//
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_PLANVERIFIER_H
 #define NNV12_ARTIFACT_PLANVERIFIER_H
@@ -17,8 +20,10 @@
 namespace nnv12::artifact {
 
 /// Checks lanes, dependencies and switches of `program`, number `number` of the
-/// bundle, whose single operations were found good.
-bool verifyPlan(const bundle::Program *program, unsigned number, Fault &fault);
+/// bundle, whose single operations were found good, and those of what a GPU may
+/// take over of it (null: nothing), whose tables were found good.
+bool verifyPlan(const bundle::Program *program, const bundle::ProgramGpu *gpu,
+                unsigned number, Fault &fault);
 
 } // namespace nnv12::artifact
 

@@ -1,8 +1,9 @@
 //===- Verifier.cpp - Checks a bundle before anyone uses it ---------------===//
 #include "artifact/Verifier.h"
 
-#include "artifact/Bundle.h"
 #include "artifact/Compatibility.h"
+#include "artifact/GpuFlowVerifier.h"
+#include "artifact/GpuVerifier.h"
 #include "artifact/MetadataBudget.h"
 #include "artifact/PlanVerifier.h"
 #include "artifact/ProgramView.h"
@@ -12,22 +13,6 @@
 #include <cinttypes>
 
 namespace nnv12::artifact {
-
-uint64_t elementSize(bundle::ElementType type) {
-  return elementSize(static_cast<ElementType>(type));
-}
-
-uint64_t byteSize(const bundle::Tensor *tensor) {
-  uint64_t bytes = elementSize(tensor->type());
-  for (int64_t extent : *tensor->shape())
-    bytes *= static_cast<uint64_t>(extent);
-  return bytes;
-}
-
-/// True when [offset, offset + size) lies inside `available` bytes.
-static bool fits(uint64_t offset, uint64_t size, uint64_t available) {
-  return offset <= available && size <= available - offset;
-}
 
 namespace {
 
@@ -43,7 +28,7 @@ public:
     return isUnderstood(bundle, fault) &&
            verifyTensors(bundle->inputs(), "input") &&
            verifyTensors(bundle->outputs(), "output") && verifySegments() &&
-           verifyPrograms();
+           verifyGpu(bundle, fault) && verifyPrograms();
   }
 
 private:
@@ -66,8 +51,6 @@ private:
                         const bundle::Operation *operation);
   bool verifySwitch(const bundle::Program *program, unsigned number,
                     unsigned index);
-  bool spaceSize(const bundle::Program *program, const bundle::Operand *operand,
-                 uint64_t &size);
 
   const bundle::Bundle *bundle;
   uint64_t fileSize;
@@ -230,7 +213,10 @@ bool MetadataVerifier::verifyProgram(const bundle::Program *program,
   for (unsigned i = 0; i < numSwitches(program); ++i)
     if (!verifySwitch(program, number, i))
       return false;
-  return verifyPlan(program, number, fault);
+  const bundle::ProgramGpu *gpu = gpuOf(program);
+  return (!gpu || verifyOverlay(bundle, program, number, fault)) &&
+         verifyPlan(program, gpu, number, fault) &&
+         (!gpu || verifyFlow(bundle, program, number, fault));
 }
 
 /// Whether the pieces of a cut share out `length` positions, none of them
@@ -345,37 +331,6 @@ bool MetadataVerifier::verifyKernel(const bundle::Program *program,
   return true;
 }
 
-/// How many bytes there are behind the operand's space and index.
-bool MetadataVerifier::spaceSize(const bundle::Program *program,
-                                 const bundle::Operand *operand,
-                                 uint64_t &size) {
-  uint32_t index = operand->index();
-  switch (operand->space()) {
-  case bundle::Space_Memory:
-    if (index >= program->memories()->size())
-      return false;
-    size = program->memories()->Get(index)->size();
-    return true;
-  case bundle::Space_Weights:
-    if (index >= bundle->segments()->size() ||
-        bundle->segments()->Get(index)->kind() != bundle::SegmentKind_Weights)
-      return false;
-    size = bundle->segments()->Get(index)->size();
-    return true;
-  case bundle::Space_Input:
-    if (index >= bundle->inputs()->size())
-      return false;
-    size = byteSize(bundle->inputs()->Get(index));
-    return true;
-  case bundle::Space_Output:
-    if (index >= bundle->outputs()->size())
-      return false;
-    size = byteSize(bundle->outputs()->Get(index));
-    return true;
-  }
-  return false;
-}
-
 /// Where an operand may lie: memories by kind, then the other spaces.
 enum Place : unsigned {
   ArenaPlace = 1u << bundle::MemoryKind_Arena,
@@ -464,7 +419,7 @@ bool MetadataVerifier::verifyOperation(const bundle::Program *program,
     const bundle::Operand *operand = operation->operands()->Get(i);
     const char *space = spaceName(program, operand);
     uint64_t size;
-    if (!spaceSize(program, operand, size))
+    if (!spaceSize(bundle, program, operand, size))
       return fault.set(Fault::BadBundle,
                        "program %u: %s %u: operand %u: found %s %u, which does "
                        "not exist",

@@ -15,6 +15,7 @@
 #include "artifact/Fault.h"
 #include "artifact/Header.h"
 #include "artifact/Limits.h"
+#include "artifact/Sizes.h"
 #include "bundle_generated.h"
 
 #include <cstddef>
@@ -49,12 +50,6 @@ const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
 /// may be another place than the file image (a mapping, a copy).
 bool verifySegment(const bundle::Bundle *bundle, uint32_t index,
                    const void *bytes, Fault &fault);
-
-/// Bytes of one element of a verified type.
-uint64_t elementSize(bundle::ElementType type);
-
-/// Bytes of a verified tensor.
-uint64_t byteSize(const bundle::Tensor *tensor);
 
 } // namespace nnv12::artifact
 

@@ -61,8 +61,9 @@ static Place measure(const Segment &segment) {
 
 static fb::Offset<bundle::Memory> addMemory(fb::FlatBufferBuilder &builder,
                                             bundle::MemoryKind kind,
-                                            uint64_t size) {
-  return bundle::CreateMemory(builder, kind, /*processor=*/0, size);
+                                            uint64_t size, uint64_t alignment,
+                                            uint32_t processor = 0) {
+  return bundle::CreateMemory(builder, kind, processor, size, alignment);
 }
 
 static fb::Offset<bundle::Operand> addOperand(fb::FlatBufferBuilder &builder,
@@ -104,6 +105,10 @@ static fb::Offset<bundle::Kernel> addKernel(fb::FlatBufferBuilder &builder,
       kernel.key.c_str(), &kernel.fingerprint, &maps);
 }
 
+static bundle::GpuExtent extentOf(const GpuExtent &extent) {
+  return {extent.x, extent.y, extent.z};
+}
+
 namespace {
 /// Writes operations, which the bundle numbers executes first.
 class OperationWriter {
@@ -133,7 +138,7 @@ public:
         operation.liveArena);
   }
 
-  fb::Offset<bundle::Lane> add(const Lane &lane) {
+  fb::Offset<bundle::Lane> add(const Lane &lane) const {
     std::vector<uint32_t> queue = numbers(lane.queue);
     std::vector<uint32_t> background = numbers(lane.background);
     return bundle::CreateLaneDirect(
@@ -144,6 +149,90 @@ public:
 private:
   fb::FlatBufferBuilder &builder;
   size_t executes;
+};
+
+/// Writes what a GPU may take over of a program.
+class OverlayWriter {
+public:
+  OverlayWriter(fb::FlatBufferBuilder &builder,
+                const OperationWriter &operations, const ProgramGpu &source)
+      : builder(builder), operations(operations), source(source) {}
+
+  fb::Offset<bundle::ProgramGpu> add() {
+    // Behind the program's processor.
+    std::vector<fb::Offset<bundle::Memory>> memories = {
+        addMemory(builder, bundle::MemoryKind_Arena, source.arenaSize,
+                  gpuAlignment, /*processor=*/1),
+        addMemory(builder, bundle::MemoryKind_Prepared, source.preparedSize,
+                  gpuAlignment, /*processor=*/1)};
+    std::vector<fb::Offset<bundle::Boundary>> boundaries;
+    for (const Boundary &boundary : source.boundaries)
+      boundaries.push_back(bundle::CreateBoundary(
+          builder, addOperand(builder, boundary.host), boundary.device));
+    std::vector<fb::Offset<bundle::GpuPreparation>> preparations;
+    for (const GpuPreparation &preparation : source.preparations)
+      preparations.push_back(add(preparation));
+    std::vector<fb::Offset<bundle::Lane>> lanes;
+    for (const Lane &lane : source.lanes)
+      lanes.push_back(operations.add(lane));
+    std::vector<fb::Offset<bundle::Stretch>> stretches;
+    for (const Stretch &stretch : source.stretches)
+      stretches.push_back(add(stretch));
+    return bundle::CreateProgramGpuDirect(
+        builder, &memories, &boundaries, &preparations, &lanes, &stretches,
+        &source.warm, static_cast<bundle::GpuStart>(source.start),
+        source.profile.c_str(), source.predictedCold, source.predictedWarm);
+  }
+
+private:
+  std::vector<fb::Offset<bundle::Rows>> add(const std::vector<Rows> &list) {
+    std::vector<fb::Offset<bundle::Rows>> result;
+    for (const Rows &rows : list)
+      result.push_back(
+          bundle::CreateRows(builder, rows.boundary, rows.offset, rows.bytes));
+    return result;
+  }
+
+  fb::Offset<bundle::Dispatch> add(const Dispatch &dispatch) {
+    std::vector<bundle::GpuOperand> operands;
+    for (const GpuOperand &operand : dispatch.operands)
+      operands.emplace_back(static_cast<bundle::GpuSpace>(operand.space),
+                            operand.index, operand.offset, operand.size);
+    bundle::GpuExtent groups = extentOf(dispatch.groups);
+    return bundle::CreateDispatchDirect(
+        builder, dispatch.operation, dispatch.pipeline, &operands, &groups,
+        &dispatch.push, dispatch.barrier, dispatch.predicted);
+  }
+
+  fb::Offset<bundle::Stretch> add(const Stretch &stretch) {
+    std::vector<fb::Offset<bundle::Dispatch>> dispatches;
+    for (const Dispatch &dispatch : stretch.dispatches)
+      dispatches.push_back(add(dispatch));
+    auto in = add(stretch.in), out = add(stretch.out);
+    std::vector<uint32_t> after = operations.numbers(stretch.after);
+    return bundle::CreateStretchDirect(
+        builder, static_cast<bundle::StretchKind>(stretch.kind), stretch.first,
+        stretch.count, &dispatches, &in, &out, &after, stretch.cold,
+        stretch.predicted);
+  }
+
+  fb::Offset<bundle::GpuPreparation> add(const GpuPreparation &preparation) {
+    std::vector<fb::Offset<bundle::Upload>> uploads;
+    for (const Upload &upload : preparation.uploads)
+      uploads.push_back(bundle::CreateUpload(
+          builder, addOperand(builder, upload.source), upload.offset,
+          upload.size, static_cast<bundle::Codec>(upload.codec),
+          upload.planes));
+    std::vector<uint32_t> after = operations.numbers(preparation.after);
+    return bundle::CreateGpuPreparationDirect(
+        builder, static_cast<bundle::GpuStage>(preparation.stage),
+        &preparation.pipelines, &uploads, preparation.stretch, &after,
+        preparation.predictedStart, preparation.predictedEnd);
+  }
+
+  fb::FlatBufferBuilder &builder;
+  const OperationWriter &operations;
+  const ProgramGpu &source;
 };
 } // namespace
 
@@ -173,12 +262,49 @@ static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
                                     program.architecture.c_str(), &features,
                                     program.code, program.tune.c_str())};
   std::vector<fb::Offset<bundle::Memory>> memories = {
-      addMemory(builder, bundle::MemoryKind_Arena, program.arenaSize),
-      addMemory(builder, bundle::MemoryKind_Prepared, program.preparedSize)};
+      // Where a GPU works in the arena, its operands lie at such addresses.
+      addMemory(builder, bundle::MemoryKind_Arena, program.arenaSize,
+                program.gpu ? gpuAlignment : memoryAlignment),
+      addMemory(builder, bundle::MemoryKind_Prepared, program.preparedSize,
+                memoryAlignment)};
+  fb::Offset<bundle::ProgramGpu> gpu;
+  if (program.gpu)
+    gpu = OverlayWriter(builder, writer, *program.gpu).add();
   return bundle::CreateProgramDirect(
       builder, program.target.c_str(), program.revision.c_str(), &processors,
       &memories, &kernels, &operations, &lanes, &switches,
-      program.predictedCold, program.predictedWarm);
+      program.predictedCold, program.predictedWarm, gpu);
+}
+
+/// Whose modules are pieces of its segment.
+static fb::Offset<bundle::Gpu> addGpu(fb::FlatBufferBuilder &builder,
+                                      const Gpu &gpu, const Segment &code) {
+  std::vector<uint64_t> offsets;
+  uint64_t end = 0;
+  for (const Segment::Piece &piece : code.pieces) {
+    offsets.push_back(end);
+    end += alignUp(piece.size, code.pieceAlignment);
+  }
+  std::vector<fb::Offset<bundle::GpuModule>> modules;
+  for (const GpuModule &module : gpu.modules) {
+    const Segment::Piece &piece = code.pieces[module.piece];
+    Digest digest = digestOf(piece.data, piece.size);
+    auto name = builder.CreateString(module.name);
+    auto digestBytes = builder.CreateVector(digest.bytes, sizeof digest);
+    modules.push_back(bundle::CreateGpuModule(
+        builder, name, offsets[module.piece],
+        static_cast<uint32_t>(piece.size / sizeof(uint32_t)), digestBytes));
+  }
+  std::vector<fb::Offset<bundle::GpuPipeline>> pipelines;
+  for (const GpuPipeline &pipeline : gpu.pipelines) {
+    bundle::GpuExtent local = extentOf(pipeline.local);
+    pipelines.push_back(bundle::CreateGpuPipelineDirect(
+        builder, pipeline.module, pipeline.bindings, pipeline.written,
+        pipeline.pushWords, &pipeline.constants, &local, pipeline.shared,
+        pipeline.features));
+  }
+  return bundle::CreateGpuDirect(builder, gpu.api, gpu.code, &modules,
+                                 &pipelines);
 }
 
 static std::vector<fb::Offset<bundle::Tensor>>
@@ -209,11 +335,14 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
   std::vector<fb::Offset<bundle::Program>> programs;
   for (const Program &program : source.programs)
     programs.push_back(addProgram(builder, program));
+  fb::Offset<bundle::Gpu> gpu;
+  if (source.gpu)
+    gpu = addGpu(builder, *source.gpu, source.segments[source.gpu->code]);
   bundle::FinishBundleBuffer(
       builder, bundle::CreateBundleDirect(
                    builder, static_cast<bundle::BundleKind>(source.kind),
                    source.model.c_str(), source.producer.c_str(), &inputs,
-                   &outputs, &segments, &programs, source.threads));
+                   &outputs, &segments, &programs, source.threads, gpu));
 }
 
 /// Of segment `index`, which is the code of whatever programs name it.
@@ -256,6 +385,25 @@ static bool writeAll(AtomicFile &file, const Header &header,
   return true;
 }
 
+/// Whether the modules of a GPU are pieces of a segment, each of whole words.
+static bool verifyModules(const Bundle &source, Fault &fault) {
+  if (!source.gpu)
+    return true;
+  if (source.gpu->code >= source.segments.size())
+    return fault.set(Fault::InvalidArgument,
+                     "gpu: code: found %u, expected a segment, less than %zu",
+                     source.gpu->code, source.segments.size());
+  const Segment &code = source.segments[source.gpu->code];
+  for (const GpuModule &module : source.gpu->modules)
+    if (module.piece >= code.pieces.size() ||
+        code.pieces[module.piece].size % sizeof(uint32_t))
+      return fault.set(Fault::InvalidArgument,
+                       "gpu: module %s: piece: found %u, expected one of %zu, "
+                       "of 32-bit words",
+                       module.name.c_str(), module.piece, code.pieces.size());
+  return true;
+}
+
 static bool write(const Bundle &source, const char *path,
                   const std::string &signingKeyPath, std::string &culprit,
                   Fault &fault) {
@@ -268,6 +416,8 @@ static bool write(const Bundle &source, const char *path,
                        places.size());
     places.push_back(measure(segment));
   }
+  if (!verifyModules(source, fault))
+    return false;
   fb::FlatBufferBuilder metadata;
   buildMetadata(metadata, source, places);
   uint64_t fileSize = place(source, metadata.GetSize(), places);

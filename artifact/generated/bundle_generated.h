@@ -53,6 +53,40 @@ struct TileMapBuilder;
 struct Kernel;
 struct KernelBuilder;
 
+struct GpuExtent;
+
+struct GpuModule;
+struct GpuModuleBuilder;
+
+struct GpuPipeline;
+struct GpuPipelineBuilder;
+
+struct Gpu;
+struct GpuBuilder;
+
+struct GpuOperand;
+
+struct Boundary;
+struct BoundaryBuilder;
+
+struct Rows;
+struct RowsBuilder;
+
+struct Dispatch;
+struct DispatchBuilder;
+
+struct Stretch;
+struct StretchBuilder;
+
+struct Upload;
+struct UploadBuilder;
+
+struct GpuPreparation;
+struct GpuPreparationBuilder;
+
+struct ProgramGpu;
+struct ProgramGpuBuilder;
+
 struct Program;
 struct ProgramBuilder;
 
@@ -159,29 +193,32 @@ inline const char *EnumNameElementType(ElementType e) {
 enum SegmentKind : uint8_t {
   SegmentKind_Code = 0,
   SegmentKind_Weights = 1,
+  SegmentKind_Spirv = 2,
   SegmentKind_MIN = SegmentKind_Code,
-  SegmentKind_MAX = SegmentKind_Weights
+  SegmentKind_MAX = SegmentKind_Spirv
 };
 
-inline const SegmentKind (&EnumValuesSegmentKind())[2] {
+inline const SegmentKind (&EnumValuesSegmentKind())[3] {
   static const SegmentKind values[] = {
     SegmentKind_Code,
-    SegmentKind_Weights
+    SegmentKind_Weights,
+    SegmentKind_Spirv
   };
   return values;
 }
 
 inline const char * const *EnumNamesSegmentKind() {
-  static const char * const names[3] = {
+  static const char * const names[4] = {
     "Code",
     "Weights",
+    "Spirv",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameSegmentKind(SegmentKind e) {
-  if (flatbuffers::IsOutRange(e, SegmentKind_Code, SegmentKind_Weights)) return "";
+  if (flatbuffers::IsOutRange(e, SegmentKind_Code, SegmentKind_Spirv)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesSegmentKind()[index];
 }
@@ -412,6 +449,179 @@ inline const char *EnumNameCoreKind(CoreKind e) {
   return EnumNamesCoreKind()[index];
 }
 
+/// What a device must have beyond Vulkan 1.1, a bit each.
+enum GpuFeature : uint64_t {
+  GpuFeature_Int64 = 1ULL,
+  GpuFeature_Float64 = 2ULL,
+  GpuFeature_Int8 = 4ULL,
+  GpuFeature_Int16 = 8ULL,
+  GpuFeature_Float16 = 16ULL,
+  GpuFeature_StorageBuffer8 = 32ULL,
+  GpuFeature_StorageBuffer16 = 64ULL,
+  GpuFeature_UniformAndStorageBuffer8 = 128ULL,
+  GpuFeature_UniformAndStorageBuffer16 = 256ULL,
+  GpuFeature_NONE = 0,
+  GpuFeature_ANY = 511ULL
+};
+
+inline const GpuFeature (&EnumValuesGpuFeature())[9] {
+  static const GpuFeature values[] = {
+    GpuFeature_Int64,
+    GpuFeature_Float64,
+    GpuFeature_Int8,
+    GpuFeature_Int16,
+    GpuFeature_Float16,
+    GpuFeature_StorageBuffer8,
+    GpuFeature_StorageBuffer16,
+    GpuFeature_UniformAndStorageBuffer8,
+    GpuFeature_UniformAndStorageBuffer16
+  };
+  return values;
+}
+
+inline const char *EnumNameGpuFeature(GpuFeature e) {
+  switch (e) {
+    case GpuFeature_Int64: return "Int64";
+    case GpuFeature_Float64: return "Float64";
+    case GpuFeature_Int8: return "Int8";
+    case GpuFeature_Int16: return "Int16";
+    case GpuFeature_Float16: return "Float16";
+    case GpuFeature_StorageBuffer8: return "StorageBuffer8";
+    case GpuFeature_StorageBuffer16: return "StorageBuffer16";
+    case GpuFeature_UniformAndStorageBuffer8: return "UniformAndStorageBuffer8";
+    case GpuFeature_UniformAndStorageBuffer16: return "UniformAndStorageBuffer16";
+    default: return "";
+  }
+}
+
+/// What a dispatch's operand is an offset into.
+enum GpuSpace : uint8_t {
+  GpuSpace_Arena = 0,
+  GpuSpace_Prepared = 1,
+  GpuSpace_Boundary = 2,
+  GpuSpace_MIN = GpuSpace_Arena,
+  GpuSpace_MAX = GpuSpace_Boundary
+};
+
+inline const GpuSpace (&EnumValuesGpuSpace())[3] {
+  static const GpuSpace values[] = {
+    GpuSpace_Arena,
+    GpuSpace_Prepared,
+    GpuSpace_Boundary
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesGpuSpace() {
+  static const char * const names[4] = {
+    "Arena",
+    "Prepared",
+    "Boundary",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameGpuSpace(GpuSpace e) {
+  if (flatbuffers::IsOutRange(e, GpuSpace_Arena, GpuSpace_Boundary)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesGpuSpace()[index];
+}
+
+enum StretchKind : uint8_t {
+  StretchKind_Whole = 0,
+  StretchKind_MIN = StretchKind_Whole,
+  StretchKind_MAX = StretchKind_Whole
+};
+
+inline const StretchKind (&EnumValuesStretchKind())[1] {
+  static const StretchKind values[] = {
+    StretchKind_Whole
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesStretchKind() {
+  static const char * const names[2] = {
+    "Whole",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameStretchKind(StretchKind e) {
+  if (flatbuffers::IsOutRange(e, StretchKind_Whole, StretchKind_Whole)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesStretchKind()[index];
+}
+
+enum GpuStage : uint8_t {
+  GpuStage_Device = 0,
+  GpuStage_Pipeline = 1,
+  GpuStage_Upload = 2,
+  GpuStage_Record = 3,
+  GpuStage_MIN = GpuStage_Device,
+  GpuStage_MAX = GpuStage_Record
+};
+
+inline const GpuStage (&EnumValuesGpuStage())[4] {
+  static const GpuStage values[] = {
+    GpuStage_Device,
+    GpuStage_Pipeline,
+    GpuStage_Upload,
+    GpuStage_Record
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesGpuStage() {
+  static const char * const names[5] = {
+    "Device",
+    "Pipeline",
+    "Upload",
+    "Record",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameGpuStage(GpuStage e) {
+  if (flatbuffers::IsOutRange(e, GpuStage_Device, GpuStage_Record)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesGpuStage()[index];
+}
+
+/// When the preparations begin.
+enum GpuStart : uint8_t {
+  GpuStart_AtOpen = 0,
+  GpuStart_AfterFirst = 1,
+  GpuStart_MIN = GpuStart_AtOpen,
+  GpuStart_MAX = GpuStart_AfterFirst
+};
+
+inline const GpuStart (&EnumValuesGpuStart())[2] {
+  static const GpuStart values[] = {
+    GpuStart_AtOpen,
+    GpuStart_AfterFirst
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesGpuStart() {
+  static const char * const names[3] = {
+    "AtOpen",
+    "AfterFirst",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameGpuStart(GpuStart e) {
+  if (flatbuffers::IsOutRange(e, GpuStart_AtOpen, GpuStart_AfterFirst)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesGpuStart()[index];
+}
+
 enum BundleKind : uint8_t {
   BundleKind_Model = 0,
   BundleKind_Tuning = 1,
@@ -500,6 +710,80 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) TileCut FLATBUFFERS_FINAL_CLASS {
   }
 };
 FLATBUFFERS_STRUCT_END(TileCut, 24);
+
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) GpuExtent FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint32_t x_;
+  uint32_t y_;
+  uint32_t z_;
+
+ public:
+  GpuExtent()
+      : x_(0),
+        y_(0),
+        z_(0) {
+  }
+  GpuExtent(uint32_t _x, uint32_t _y, uint32_t _z)
+      : x_(flatbuffers::EndianScalar(_x)),
+        y_(flatbuffers::EndianScalar(_y)),
+        z_(flatbuffers::EndianScalar(_z)) {
+  }
+  uint32_t x() const {
+    return flatbuffers::EndianScalar(x_);
+  }
+  uint32_t y() const {
+    return flatbuffers::EndianScalar(y_);
+  }
+  uint32_t z() const {
+    return flatbuffers::EndianScalar(z_);
+  }
+};
+FLATBUFFERS_STRUCT_END(GpuExtent, 12);
+
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) GpuOperand FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint8_t space_;
+  int8_t padding0__;  int16_t padding1__;
+  uint32_t index_;
+  uint64_t offset_;
+  uint64_t size_;
+
+ public:
+  GpuOperand()
+      : space_(0),
+        padding0__(0),
+        padding1__(0),
+        index_(0),
+        offset_(0),
+        size_(0) {
+    (void)padding0__;
+    (void)padding1__;
+  }
+  GpuOperand(nnv12::bundle::GpuSpace _space, uint32_t _index, uint64_t _offset, uint64_t _size)
+      : space_(flatbuffers::EndianScalar(static_cast<uint8_t>(_space))),
+        padding0__(0),
+        padding1__(0),
+        index_(flatbuffers::EndianScalar(_index)),
+        offset_(flatbuffers::EndianScalar(_offset)),
+        size_(flatbuffers::EndianScalar(_size)) {
+    (void)padding0__;
+    (void)padding1__;
+  }
+  nnv12::bundle::GpuSpace space() const {
+    return static_cast<nnv12::bundle::GpuSpace>(flatbuffers::EndianScalar(space_));
+  }
+  /// Boundary: its index; else 0.
+  uint32_t index() const {
+    return flatbuffers::EndianScalar(index_);
+  }
+  uint64_t offset() const {
+    return flatbuffers::EndianScalar(offset_);
+  }
+  uint64_t size() const {
+    return flatbuffers::EndianScalar(size_);
+  }
+};
+FLATBUFFERS_STRUCT_END(GpuOperand, 24);
 
 /// A page-aligned range of the file. `digest` is BLAKE2bp-256 of its bytes.
 struct Segment FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1689,6 +1973,1165 @@ inline flatbuffers::Offset<Kernel> CreateKernelDirect(
       maps__);
 }
 
+/// A SPIR-V module with one entry point, `main`, of a compute shader.
+struct GpuModule FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef GpuModuleBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_NAME = 4,
+    VT_OFFSET = 6,
+    VT_WORDS = 8,
+    VT_DIGEST = 10
+  };
+  const flatbuffers::String *name() const {
+    return GetPointer<const flatbuffers::String *>(VT_NAME);
+  }
+  /// Where its words lie in Gpu.code, in bytes, and how many there are.
+  uint64_t offset() const {
+    return GetField<uint64_t>(VT_OFFSET, 0);
+  }
+  uint32_t words() const {
+    return GetField<uint32_t>(VT_WORDS, 0);
+  }
+  /// BLAKE2bp-256 of the words: names the module in caches.
+  const flatbuffers::Vector<uint8_t> *digest() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_DIGEST);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_NAME) &&
+           verifier.VerifyString(name()) &&
+           VerifyField<uint64_t>(verifier, VT_OFFSET, 8) &&
+           VerifyField<uint32_t>(verifier, VT_WORDS, 4) &&
+           VerifyOffsetRequired(verifier, VT_DIGEST) &&
+           verifier.VerifyVector(digest()) &&
+           verifier.EndTable();
+  }
+};
+
+struct GpuModuleBuilder {
+  typedef GpuModule Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
+    fbb_.AddOffset(GpuModule::VT_NAME, name);
+  }
+  void add_offset(uint64_t offset) {
+    fbb_.AddElement<uint64_t>(GpuModule::VT_OFFSET, offset, 0);
+  }
+  void add_words(uint32_t words) {
+    fbb_.AddElement<uint32_t>(GpuModule::VT_WORDS, words, 0);
+  }
+  void add_digest(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> digest) {
+    fbb_.AddOffset(GpuModule::VT_DIGEST, digest);
+  }
+  explicit GpuModuleBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<GpuModule> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<GpuModule>(end);
+    fbb_.Required(o, GpuModule::VT_NAME);
+    fbb_.Required(o, GpuModule::VT_DIGEST);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<GpuModule> CreateGpuModule(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> name = 0,
+    uint64_t offset = 0,
+    uint32_t words = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> digest = 0) {
+  GpuModuleBuilder builder_(_fbb);
+  builder_.add_offset(offset);
+  builder_.add_digest(digest);
+  builder_.add_words(words);
+  builder_.add_name(name);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<GpuModule> CreateGpuModuleDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *name = nullptr,
+    uint64_t offset = 0,
+    uint32_t words = 0,
+    const std::vector<uint8_t> *digest = nullptr) {
+  auto name__ = name ? _fbb.CreateString(name) : 0;
+  auto digest__ = digest ? _fbb.CreateVector<uint8_t>(*digest) : 0;
+  return nnv12::bundle::CreateGpuModule(
+      _fbb,
+      name__,
+      offset,
+      words,
+      digest__);
+}
+
+/// A compute pipeline that many dispatches may share.
+struct GpuPipeline FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef GpuPipelineBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_MODULE_ = 4,
+    VT_BINDINGS = 6,
+    VT_WRITTEN = 8,
+    VT_PUSH_WORDS = 10,
+    VT_CONSTANTS = 12,
+    VT_LOCAL = 14,
+    VT_SHARED = 16,
+    VT_FEATURES = 18
+  };
+  /// Index into Gpu.modules.
+  uint32_t module_() const {
+    return GetField<uint32_t>(VT_MODULE_, 0);
+  }
+  /// Storage buffers: bindings 0 to `bindings` - 1 of descriptor set 0, and a
+  /// bit for each that is written.
+  uint8_t bindings() const {
+    return GetField<uint8_t>(VT_BINDINGS, 0);
+  }
+  uint32_t written() const {
+    return GetField<uint32_t>(VT_WRITTEN, 0);
+  }
+  /// 32-bit words of push constants.
+  uint8_t push_words() const {
+    return GetField<uint8_t>(VT_PUSH_WORDS, 0);
+  }
+  /// Of specialization constants 0 and up.
+  const flatbuffers::Vector<uint32_t> *constants() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_CONSTANTS);
+  }
+  /// Invocations of a workgroup, and bytes of memory that they share.
+  const nnv12::bundle::GpuExtent *local() const {
+    return GetStruct<const nnv12::bundle::GpuExtent *>(VT_LOCAL);
+  }
+  uint32_t shared() const {
+    return GetField<uint32_t>(VT_SHARED, 0);
+  }
+  uint64_t features() const {
+    return GetField<uint64_t>(VT_FEATURES, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_MODULE_, 4) &&
+           VerifyField<uint8_t>(verifier, VT_BINDINGS, 1) &&
+           VerifyField<uint32_t>(verifier, VT_WRITTEN, 4) &&
+           VerifyField<uint8_t>(verifier, VT_PUSH_WORDS, 1) &&
+           VerifyOffset(verifier, VT_CONSTANTS) &&
+           verifier.VerifyVector(constants()) &&
+           VerifyFieldRequired<nnv12::bundle::GpuExtent>(verifier, VT_LOCAL, 4) &&
+           VerifyField<uint32_t>(verifier, VT_SHARED, 4) &&
+           VerifyField<uint64_t>(verifier, VT_FEATURES, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct GpuPipelineBuilder {
+  typedef GpuPipeline Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_module_(uint32_t module_) {
+    fbb_.AddElement<uint32_t>(GpuPipeline::VT_MODULE_, module_, 0);
+  }
+  void add_bindings(uint8_t bindings) {
+    fbb_.AddElement<uint8_t>(GpuPipeline::VT_BINDINGS, bindings, 0);
+  }
+  void add_written(uint32_t written) {
+    fbb_.AddElement<uint32_t>(GpuPipeline::VT_WRITTEN, written, 0);
+  }
+  void add_push_words(uint8_t push_words) {
+    fbb_.AddElement<uint8_t>(GpuPipeline::VT_PUSH_WORDS, push_words, 0);
+  }
+  void add_constants(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> constants) {
+    fbb_.AddOffset(GpuPipeline::VT_CONSTANTS, constants);
+  }
+  void add_local(const nnv12::bundle::GpuExtent *local) {
+    fbb_.AddStruct(GpuPipeline::VT_LOCAL, local);
+  }
+  void add_shared(uint32_t shared) {
+    fbb_.AddElement<uint32_t>(GpuPipeline::VT_SHARED, shared, 0);
+  }
+  void add_features(uint64_t features) {
+    fbb_.AddElement<uint64_t>(GpuPipeline::VT_FEATURES, features, 0);
+  }
+  explicit GpuPipelineBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<GpuPipeline> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<GpuPipeline>(end);
+    fbb_.Required(o, GpuPipeline::VT_LOCAL);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<GpuPipeline> CreateGpuPipeline(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t module_ = 0,
+    uint8_t bindings = 0,
+    uint32_t written = 0,
+    uint8_t push_words = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> constants = 0,
+    const nnv12::bundle::GpuExtent *local = nullptr,
+    uint32_t shared = 0,
+    uint64_t features = 0) {
+  GpuPipelineBuilder builder_(_fbb);
+  builder_.add_features(features);
+  builder_.add_shared(shared);
+  builder_.add_local(local);
+  builder_.add_constants(constants);
+  builder_.add_written(written);
+  builder_.add_module_(module_);
+  builder_.add_push_words(push_words);
+  builder_.add_bindings(bindings);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<GpuPipeline> CreateGpuPipelineDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t module_ = 0,
+    uint8_t bindings = 0,
+    uint32_t written = 0,
+    uint8_t push_words = 0,
+    const std::vector<uint32_t> *constants = nullptr,
+    const nnv12::bundle::GpuExtent *local = nullptr,
+    uint32_t shared = 0,
+    uint64_t features = 0) {
+  auto constants__ = constants ? _fbb.CreateVector<uint32_t>(*constants) : 0;
+  return nnv12::bundle::CreateGpuPipeline(
+      _fbb,
+      module_,
+      bindings,
+      written,
+      push_words,
+      constants__,
+      local,
+      shared,
+      features);
+}
+
+/// What the GPU runs: shared by all programs.
+struct Gpu FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef GpuBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_API = 4,
+    VT_CODE = 6,
+    VT_MODULES = 8,
+    VT_PIPELINES = 10
+  };
+  /// The least version of Vulkan, as VK_MAKE_API_VERSION has it.
+  uint32_t api() const {
+    return GetField<uint32_t>(VT_API, 0);
+  }
+  /// The segment of the modules' words.
+  uint32_t code() const {
+    return GetField<uint32_t>(VT_CODE, 0);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuModule>> *modules() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuModule>> *>(VT_MODULES);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuPipeline>> *pipelines() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuPipeline>> *>(VT_PIPELINES);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_API, 4) &&
+           VerifyField<uint32_t>(verifier, VT_CODE, 4) &&
+           VerifyOffsetRequired(verifier, VT_MODULES) &&
+           verifier.VerifyVector(modules()) &&
+           verifier.VerifyVectorOfTables(modules()) &&
+           VerifyOffsetRequired(verifier, VT_PIPELINES) &&
+           verifier.VerifyVector(pipelines()) &&
+           verifier.VerifyVectorOfTables(pipelines()) &&
+           verifier.EndTable();
+  }
+};
+
+struct GpuBuilder {
+  typedef Gpu Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_api(uint32_t api) {
+    fbb_.AddElement<uint32_t>(Gpu::VT_API, api, 0);
+  }
+  void add_code(uint32_t code) {
+    fbb_.AddElement<uint32_t>(Gpu::VT_CODE, code, 0);
+  }
+  void add_modules(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuModule>>> modules) {
+    fbb_.AddOffset(Gpu::VT_MODULES, modules);
+  }
+  void add_pipelines(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuPipeline>>> pipelines) {
+    fbb_.AddOffset(Gpu::VT_PIPELINES, pipelines);
+  }
+  explicit GpuBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Gpu> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Gpu>(end);
+    fbb_.Required(o, Gpu::VT_MODULES);
+    fbb_.Required(o, Gpu::VT_PIPELINES);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Gpu> CreateGpu(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t api = 0,
+    uint32_t code = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuModule>>> modules = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuPipeline>>> pipelines = 0) {
+  GpuBuilder builder_(_fbb);
+  builder_.add_pipelines(pipelines);
+  builder_.add_modules(modules);
+  builder_.add_code(code);
+  builder_.add_api(api);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Gpu> CreateGpuDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t api = 0,
+    uint32_t code = 0,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::GpuModule>> *modules = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::GpuPipeline>> *pipelines = nullptr) {
+  auto modules__ = modules ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::GpuModule>>(*modules) : 0;
+  auto pipelines__ = pipelines ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::GpuPipeline>>(*pipelines) : 0;
+  return nnv12::bundle::CreateGpu(
+      _fbb,
+      api,
+      code,
+      modules__,
+      pipelines__);
+}
+
+/// Bytes that both processors know. Where the GPU works in the CPU's memory
+/// they lie at `host` alone; else they are copied, and to the GPU they lie at
+/// byte `device` of its arena.
+struct Boundary FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef BoundaryBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_HOST = 4,
+    VT_DEVICE = 6
+  };
+  /// The CPU's arena, an input or an output.
+  const nnv12::bundle::Operand *host() const {
+    return GetPointer<const nnv12::bundle::Operand *>(VT_HOST);
+  }
+  uint64_t device() const {
+    return GetField<uint64_t>(VT_DEVICE, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_HOST) &&
+           verifier.VerifyTable(host()) &&
+           VerifyField<uint64_t>(verifier, VT_DEVICE, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct BoundaryBuilder {
+  typedef Boundary Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_host(flatbuffers::Offset<nnv12::bundle::Operand> host) {
+    fbb_.AddOffset(Boundary::VT_HOST, host);
+  }
+  void add_device(uint64_t device) {
+    fbb_.AddElement<uint64_t>(Boundary::VT_DEVICE, device, 0);
+  }
+  explicit BoundaryBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Boundary> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Boundary>(end);
+    fbb_.Required(o, Boundary::VT_HOST);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Boundary> CreateBoundary(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<nnv12::bundle::Operand> host = 0,
+    uint64_t device = 0) {
+  BoundaryBuilder builder_(_fbb);
+  builder_.add_device(device);
+  builder_.add_host(host);
+  return builder_.Finish();
+}
+
+/// Bytes of a boundary that are copied at a hand-over.
+struct Rows FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef RowsBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_BOUNDARY = 4,
+    VT_OFFSET = 6,
+    VT_BYTES = 8
+  };
+  uint32_t boundary() const {
+    return GetField<uint32_t>(VT_BOUNDARY, 0);
+  }
+  uint64_t offset() const {
+    return GetField<uint64_t>(VT_OFFSET, 0);
+  }
+  uint64_t bytes() const {
+    return GetField<uint64_t>(VT_BYTES, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_BOUNDARY, 4) &&
+           VerifyField<uint64_t>(verifier, VT_OFFSET, 8) &&
+           VerifyField<uint64_t>(verifier, VT_BYTES, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct RowsBuilder {
+  typedef Rows Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_boundary(uint32_t boundary) {
+    fbb_.AddElement<uint32_t>(Rows::VT_BOUNDARY, boundary, 0);
+  }
+  void add_offset(uint64_t offset) {
+    fbb_.AddElement<uint64_t>(Rows::VT_OFFSET, offset, 0);
+  }
+  void add_bytes(uint64_t bytes) {
+    fbb_.AddElement<uint64_t>(Rows::VT_BYTES, bytes, 0);
+  }
+  explicit RowsBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Rows> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Rows>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Rows> CreateRows(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t boundary = 0,
+    uint64_t offset = 0,
+    uint64_t bytes = 0) {
+  RowsBuilder builder_(_fbb);
+  builder_.add_bytes(bytes);
+  builder_.add_offset(offset);
+  builder_.add_boundary(boundary);
+  return builder_.Finish();
+}
+
+/// One dispatch of a pipeline.
+struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef DispatchBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_OPERATION = 4,
+    VT_PIPELINE = 6,
+    VT_OPERANDS = 8,
+    VT_GROUPS = 10,
+    VT_PUSH = 12,
+    VT_BARRIER = 14,
+    VT_PREDICTED = 16
+  };
+  /// The execute whose layer this computes, or helps to.
+  uint32_t operation() const {
+    return GetField<uint32_t>(VT_OPERATION, 0);
+  }
+  /// Index into Gpu.pipelines.
+  uint32_t pipeline() const {
+    return GetField<uint32_t>(VT_PIPELINE, 0);
+  }
+  /// By binding.
+  const flatbuffers::Vector<const nnv12::bundle::GpuOperand *> *operands() const {
+    return GetPointer<const flatbuffers::Vector<const nnv12::bundle::GpuOperand *> *>(VT_OPERANDS);
+  }
+  const nnv12::bundle::GpuExtent *groups() const {
+    return GetStruct<const nnv12::bundle::GpuExtent *>(VT_GROUPS);
+  }
+  const flatbuffers::Vector<uint32_t> *push() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_PUSH);
+  }
+  /// Starts when all dispatches before it have finished.
+  bool barrier() const {
+    return GetField<uint8_t>(VT_BARRIER, 0) != 0;
+  }
+  /// Nanoseconds; 0: unknown.
+  uint64_t predicted() const {
+    return GetField<uint64_t>(VT_PREDICTED, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_OPERATION, 4) &&
+           VerifyField<uint32_t>(verifier, VT_PIPELINE, 4) &&
+           VerifyOffsetRequired(verifier, VT_OPERANDS) &&
+           verifier.VerifyVector(operands()) &&
+           VerifyFieldRequired<nnv12::bundle::GpuExtent>(verifier, VT_GROUPS, 4) &&
+           VerifyOffset(verifier, VT_PUSH) &&
+           verifier.VerifyVector(push()) &&
+           VerifyField<uint8_t>(verifier, VT_BARRIER, 1) &&
+           VerifyField<uint64_t>(verifier, VT_PREDICTED, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct DispatchBuilder {
+  typedef Dispatch Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_operation(uint32_t operation) {
+    fbb_.AddElement<uint32_t>(Dispatch::VT_OPERATION, operation, 0);
+  }
+  void add_pipeline(uint32_t pipeline) {
+    fbb_.AddElement<uint32_t>(Dispatch::VT_PIPELINE, pipeline, 0);
+  }
+  void add_operands(flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::GpuOperand *>> operands) {
+    fbb_.AddOffset(Dispatch::VT_OPERANDS, operands);
+  }
+  void add_groups(const nnv12::bundle::GpuExtent *groups) {
+    fbb_.AddStruct(Dispatch::VT_GROUPS, groups);
+  }
+  void add_push(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> push) {
+    fbb_.AddOffset(Dispatch::VT_PUSH, push);
+  }
+  void add_barrier(bool barrier) {
+    fbb_.AddElement<uint8_t>(Dispatch::VT_BARRIER, static_cast<uint8_t>(barrier), 0);
+  }
+  void add_predicted(uint64_t predicted) {
+    fbb_.AddElement<uint64_t>(Dispatch::VT_PREDICTED, predicted, 0);
+  }
+  explicit DispatchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Dispatch> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Dispatch>(end);
+    fbb_.Required(o, Dispatch::VT_OPERANDS);
+    fbb_.Required(o, Dispatch::VT_GROUPS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Dispatch> CreateDispatch(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t operation = 0,
+    uint32_t pipeline = 0,
+    flatbuffers::Offset<flatbuffers::Vector<const nnv12::bundle::GpuOperand *>> operands = 0,
+    const nnv12::bundle::GpuExtent *groups = nullptr,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> push = 0,
+    bool barrier = false,
+    uint64_t predicted = 0) {
+  DispatchBuilder builder_(_fbb);
+  builder_.add_predicted(predicted);
+  builder_.add_push(push);
+  builder_.add_groups(groups);
+  builder_.add_operands(operands);
+  builder_.add_pipeline(pipeline);
+  builder_.add_operation(operation);
+  builder_.add_barrier(barrier);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Dispatch> CreateDispatchDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t operation = 0,
+    uint32_t pipeline = 0,
+    const std::vector<nnv12::bundle::GpuOperand> *operands = nullptr,
+    const nnv12::bundle::GpuExtent *groups = nullptr,
+    const std::vector<uint32_t> *push = nullptr,
+    bool barrier = false,
+    uint64_t predicted = 0) {
+  auto operands__ = operands ? _fbb.CreateVectorOfStructs<nnv12::bundle::GpuOperand>(*operands) : 0;
+  auto push__ = push ? _fbb.CreateVector<uint32_t>(*push) : 0;
+  return nnv12::bundle::CreateDispatch(
+      _fbb,
+      operation,
+      pipeline,
+      operands__,
+      groups,
+      push__,
+      barrier,
+      predicted);
+}
+
+/// Consecutive executes that the GPU can take over.
+struct Stretch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef StretchBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_KIND = 4,
+    VT_FIRST = 6,
+    VT_COUNT = 8,
+    VT_DISPATCHES = 10,
+    VT_IN = 12,
+    VT_OUT = 14,
+    VT_AFTER = 16,
+    VT_COLD = 18,
+    VT_PREDICTED = 20
+  };
+  nnv12::bundle::StretchKind kind() const {
+    return static_cast<nnv12::bundle::StretchKind>(GetField<uint8_t>(VT_KIND, 0));
+  }
+  /// Executes `first` to `first` + `count` - 1.
+  uint32_t first() const {
+    return GetField<uint32_t>(VT_FIRST, 0);
+  }
+  uint32_t count() const {
+    return GetField<uint32_t>(VT_COUNT, 0);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Dispatch>> *dispatches() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Dispatch>> *>(VT_DISPATCHES);
+  }
+  /// What the CPU hands over before, and gets back after.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>> *in() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>> *>(VT_IN);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>> *out() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>> *>(VT_OUT);
+  }
+  /// The preparations that must have finished before it is ready, of the
+  /// program or of the GPU. Its Record and the Uploads of what it reads are
+  /// named here themselves.
+  const flatbuffers::Vector<uint32_t> *after() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_AFTER);
+  }
+  /// The first run may take it.
+  bool cold() const {
+    return GetField<uint8_t>(VT_COLD, 0) != 0;
+  }
+  /// Nanoseconds with both hand-overs; 0: unknown.
+  uint64_t predicted() const {
+    return GetField<uint64_t>(VT_PREDICTED, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
+           VerifyField<uint32_t>(verifier, VT_FIRST, 4) &&
+           VerifyField<uint32_t>(verifier, VT_COUNT, 4) &&
+           VerifyOffsetRequired(verifier, VT_DISPATCHES) &&
+           verifier.VerifyVector(dispatches()) &&
+           verifier.VerifyVectorOfTables(dispatches()) &&
+           VerifyOffsetRequired(verifier, VT_IN) &&
+           verifier.VerifyVector(in()) &&
+           verifier.VerifyVectorOfTables(in()) &&
+           VerifyOffsetRequired(verifier, VT_OUT) &&
+           verifier.VerifyVector(out()) &&
+           verifier.VerifyVectorOfTables(out()) &&
+           VerifyOffset(verifier, VT_AFTER) &&
+           verifier.VerifyVector(after()) &&
+           VerifyField<uint8_t>(verifier, VT_COLD, 1) &&
+           VerifyField<uint64_t>(verifier, VT_PREDICTED, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct StretchBuilder {
+  typedef Stretch Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_kind(nnv12::bundle::StretchKind kind) {
+    fbb_.AddElement<uint8_t>(Stretch::VT_KIND, static_cast<uint8_t>(kind), 0);
+  }
+  void add_first(uint32_t first) {
+    fbb_.AddElement<uint32_t>(Stretch::VT_FIRST, first, 0);
+  }
+  void add_count(uint32_t count) {
+    fbb_.AddElement<uint32_t>(Stretch::VT_COUNT, count, 0);
+  }
+  void add_dispatches(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Dispatch>>> dispatches) {
+    fbb_.AddOffset(Stretch::VT_DISPATCHES, dispatches);
+  }
+  void add_in(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>>> in) {
+    fbb_.AddOffset(Stretch::VT_IN, in);
+  }
+  void add_out(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>>> out) {
+    fbb_.AddOffset(Stretch::VT_OUT, out);
+  }
+  void add_after(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> after) {
+    fbb_.AddOffset(Stretch::VT_AFTER, after);
+  }
+  void add_cold(bool cold) {
+    fbb_.AddElement<uint8_t>(Stretch::VT_COLD, static_cast<uint8_t>(cold), 0);
+  }
+  void add_predicted(uint64_t predicted) {
+    fbb_.AddElement<uint64_t>(Stretch::VT_PREDICTED, predicted, 0);
+  }
+  explicit StretchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Stretch> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Stretch>(end);
+    fbb_.Required(o, Stretch::VT_DISPATCHES);
+    fbb_.Required(o, Stretch::VT_IN);
+    fbb_.Required(o, Stretch::VT_OUT);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Stretch> CreateStretch(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::StretchKind kind = nnv12::bundle::StretchKind_Whole,
+    uint32_t first = 0,
+    uint32_t count = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Dispatch>>> dispatches = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>>> in = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Rows>>> out = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> after = 0,
+    bool cold = false,
+    uint64_t predicted = 0) {
+  StretchBuilder builder_(_fbb);
+  builder_.add_predicted(predicted);
+  builder_.add_after(after);
+  builder_.add_out(out);
+  builder_.add_in(in);
+  builder_.add_dispatches(dispatches);
+  builder_.add_count(count);
+  builder_.add_first(first);
+  builder_.add_cold(cold);
+  builder_.add_kind(kind);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Stretch> CreateStretchDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::StretchKind kind = nnv12::bundle::StretchKind_Whole,
+    uint32_t first = 0,
+    uint32_t count = 0,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Dispatch>> *dispatches = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Rows>> *in = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Rows>> *out = nullptr,
+    const std::vector<uint32_t> *after = nullptr,
+    bool cold = false,
+    uint64_t predicted = 0) {
+  auto dispatches__ = dispatches ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Dispatch>>(*dispatches) : 0;
+  auto in__ = in ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Rows>>(*in) : 0;
+  auto out__ = out ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Rows>>(*out) : 0;
+  auto after__ = after ? _fbb.CreateVector<uint32_t>(*after) : 0;
+  return nnv12::bundle::CreateStretch(
+      _fbb,
+      kind,
+      first,
+      count,
+      dispatches__,
+      in__,
+      out__,
+      after__,
+      cold,
+      predicted);
+}
+
+/// Weights that the GPU gets.
+struct Upload FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef UploadBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_SOURCE = 4,
+    VT_OFFSET = 6,
+    VT_SIZE = 8,
+    VT_CODEC = 10,
+    VT_PLANES = 12
+  };
+  /// Weights, or Prepared memory of the CPU.
+  const nnv12::bundle::Operand *source() const {
+    return GetPointer<const nnv12::bundle::Operand *>(VT_SOURCE);
+  }
+  /// Where they come to lie in the GPU's Prepared memory.
+  uint64_t offset() const {
+    return GetField<uint64_t>(VT_OFFSET, 0);
+  }
+  uint64_t size() const {
+    return GetField<uint64_t>(VT_SIZE, 0);
+  }
+  /// As of a Decode.
+  nnv12::bundle::Codec codec() const {
+    return static_cast<nnv12::bundle::Codec>(GetField<uint8_t>(VT_CODEC, 0));
+  }
+  uint8_t planes() const {
+    return GetField<uint8_t>(VT_PLANES, 1);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_SOURCE) &&
+           verifier.VerifyTable(source()) &&
+           VerifyField<uint64_t>(verifier, VT_OFFSET, 8) &&
+           VerifyField<uint64_t>(verifier, VT_SIZE, 8) &&
+           VerifyField<uint8_t>(verifier, VT_CODEC, 1) &&
+           VerifyField<uint8_t>(verifier, VT_PLANES, 1) &&
+           verifier.EndTable();
+  }
+};
+
+struct UploadBuilder {
+  typedef Upload Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_source(flatbuffers::Offset<nnv12::bundle::Operand> source) {
+    fbb_.AddOffset(Upload::VT_SOURCE, source);
+  }
+  void add_offset(uint64_t offset) {
+    fbb_.AddElement<uint64_t>(Upload::VT_OFFSET, offset, 0);
+  }
+  void add_size(uint64_t size) {
+    fbb_.AddElement<uint64_t>(Upload::VT_SIZE, size, 0);
+  }
+  void add_codec(nnv12::bundle::Codec codec) {
+    fbb_.AddElement<uint8_t>(Upload::VT_CODEC, static_cast<uint8_t>(codec), 0);
+  }
+  void add_planes(uint8_t planes) {
+    fbb_.AddElement<uint8_t>(Upload::VT_PLANES, planes, 1);
+  }
+  explicit UploadBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Upload> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Upload>(end);
+    fbb_.Required(o, Upload::VT_SOURCE);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Upload> CreateUpload(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<nnv12::bundle::Operand> source = 0,
+    uint64_t offset = 0,
+    uint64_t size = 0,
+    nnv12::bundle::Codec codec = nnv12::bundle::Codec_Stored,
+    uint8_t planes = 1) {
+  UploadBuilder builder_(_fbb);
+  builder_.add_size(size);
+  builder_.add_offset(offset);
+  builder_.add_source(source);
+  builder_.add_planes(planes);
+  builder_.add_codec(codec);
+  return builder_.Finish();
+}
+
+/// What is done before the GPU can take over. All but the Device name it in
+/// `after`; a Record also names the preparations of the pipelines that its
+/// stretch dispatches.
+struct GpuPreparation FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef GpuPreparationBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_STAGE = 4,
+    VT_PIPELINES = 6,
+    VT_UPLOADS = 8,
+    VT_STRETCH = 10,
+    VT_AFTER = 12,
+    VT_PREDICTED_START = 14,
+    VT_PREDICTED_END = 16
+  };
+  nnv12::bundle::GpuStage stage() const {
+    return static_cast<nnv12::bundle::GpuStage>(GetField<uint8_t>(VT_STAGE, 0));
+  }
+  /// Indices into Gpu.pipelines: each pipeline is made once.
+  const flatbuffers::Vector<uint32_t> *pipelines() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_PIPELINES);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Upload>> *uploads() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Upload>> *>(VT_UPLOADS);
+  }
+  uint32_t stretch() const {
+    return GetField<uint32_t>(VT_STRETCH, 0);
+  }
+  const flatbuffers::Vector<uint32_t> *after() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_AFTER);
+  }
+  uint64_t predicted_start() const {
+    return GetField<uint64_t>(VT_PREDICTED_START, 0);
+  }
+  uint64_t predicted_end() const {
+    return GetField<uint64_t>(VT_PREDICTED_END, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_STAGE, 1) &&
+           VerifyOffset(verifier, VT_PIPELINES) &&
+           verifier.VerifyVector(pipelines()) &&
+           VerifyOffset(verifier, VT_UPLOADS) &&
+           verifier.VerifyVector(uploads()) &&
+           verifier.VerifyVectorOfTables(uploads()) &&
+           VerifyField<uint32_t>(verifier, VT_STRETCH, 4) &&
+           VerifyOffset(verifier, VT_AFTER) &&
+           verifier.VerifyVector(after()) &&
+           VerifyField<uint64_t>(verifier, VT_PREDICTED_START, 8) &&
+           VerifyField<uint64_t>(verifier, VT_PREDICTED_END, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct GpuPreparationBuilder {
+  typedef GpuPreparation Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_stage(nnv12::bundle::GpuStage stage) {
+    fbb_.AddElement<uint8_t>(GpuPreparation::VT_STAGE, static_cast<uint8_t>(stage), 0);
+  }
+  void add_pipelines(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> pipelines) {
+    fbb_.AddOffset(GpuPreparation::VT_PIPELINES, pipelines);
+  }
+  void add_uploads(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Upload>>> uploads) {
+    fbb_.AddOffset(GpuPreparation::VT_UPLOADS, uploads);
+  }
+  void add_stretch(uint32_t stretch) {
+    fbb_.AddElement<uint32_t>(GpuPreparation::VT_STRETCH, stretch, 0);
+  }
+  void add_after(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> after) {
+    fbb_.AddOffset(GpuPreparation::VT_AFTER, after);
+  }
+  void add_predicted_start(uint64_t predicted_start) {
+    fbb_.AddElement<uint64_t>(GpuPreparation::VT_PREDICTED_START, predicted_start, 0);
+  }
+  void add_predicted_end(uint64_t predicted_end) {
+    fbb_.AddElement<uint64_t>(GpuPreparation::VT_PREDICTED_END, predicted_end, 0);
+  }
+  explicit GpuPreparationBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<GpuPreparation> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<GpuPreparation>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<GpuPreparation> CreateGpuPreparation(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::GpuStage stage = nnv12::bundle::GpuStage_Device,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> pipelines = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Upload>>> uploads = 0,
+    uint32_t stretch = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> after = 0,
+    uint64_t predicted_start = 0,
+    uint64_t predicted_end = 0) {
+  GpuPreparationBuilder builder_(_fbb);
+  builder_.add_predicted_end(predicted_end);
+  builder_.add_predicted_start(predicted_start);
+  builder_.add_after(after);
+  builder_.add_stretch(stretch);
+  builder_.add_uploads(uploads);
+  builder_.add_pipelines(pipelines);
+  builder_.add_stage(stage);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<GpuPreparation> CreateGpuPreparationDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    nnv12::bundle::GpuStage stage = nnv12::bundle::GpuStage_Device,
+    const std::vector<uint32_t> *pipelines = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Upload>> *uploads = nullptr,
+    uint32_t stretch = 0,
+    const std::vector<uint32_t> *after = nullptr,
+    uint64_t predicted_start = 0,
+    uint64_t predicted_end = 0) {
+  auto pipelines__ = pipelines ? _fbb.CreateVector<uint32_t>(*pipelines) : 0;
+  auto uploads__ = uploads ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Upload>>(*uploads) : 0;
+  auto after__ = after ? _fbb.CreateVector<uint32_t>(*after) : 0;
+  return nnv12::bundle::CreateGpuPreparation(
+      _fbb,
+      stage,
+      pipelines__,
+      uploads__,
+      stretch,
+      after__,
+      predicted_start,
+      predicted_end);
+}
+
+struct ProgramGpu FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef ProgramGpuBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_MEMORIES = 4,
+    VT_BOUNDARIES = 6,
+    VT_PREPARATIONS = 8,
+    VT_LANES = 10,
+    VT_STRETCHES = 12,
+    VT_WARM = 14,
+    VT_START = 16,
+    VT_PROFILE = 18,
+    VT_PREDICTED_COLD = 20,
+    VT_PREDICTED_WARM = 22
+  };
+  /// The GPU's own: an Arena, Prepared.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>> *memories() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>> *>(VT_MEMORIES);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Boundary>> *boundaries() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Boundary>> *>(VT_BOUNDARIES);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuPreparation>> *preparations() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuPreparation>> *>(VT_PREPARATIONS);
+  }
+  /// Of GPU preparations alone, which threads of the CPU do. Each is in one
+  /// queue.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>> *lanes() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>> *>(VT_LANES);
+  }
+  /// By `first`, then longest first. Those that overlap are alternatives.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Stretch>> *stretches() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Stretch>> *>(VT_STRETCHES);
+  }
+  /// Those that later runs take once all are ready, in order.
+  const flatbuffers::Vector<uint32_t> *warm() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_WARM);
+  }
+  nnv12::bundle::GpuStart start() const {
+    return static_cast<nnv12::bundle::GpuStart>(GetField<uint8_t>(VT_START, 0));
+  }
+  /// The device profile that the predictions are by; with them in nanoseconds,
+  /// 0: unknown, what the compiler expects of a first and of a later inference.
+  const flatbuffers::String *profile() const {
+    return GetPointer<const flatbuffers::String *>(VT_PROFILE);
+  }
+  uint64_t predicted_cold() const {
+    return GetField<uint64_t>(VT_PREDICTED_COLD, 0);
+  }
+  uint64_t predicted_warm() const {
+    return GetField<uint64_t>(VT_PREDICTED_WARM, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_MEMORIES) &&
+           verifier.VerifyVector(memories()) &&
+           verifier.VerifyVectorOfTables(memories()) &&
+           VerifyOffsetRequired(verifier, VT_BOUNDARIES) &&
+           verifier.VerifyVector(boundaries()) &&
+           verifier.VerifyVectorOfTables(boundaries()) &&
+           VerifyOffsetRequired(verifier, VT_PREPARATIONS) &&
+           verifier.VerifyVector(preparations()) &&
+           verifier.VerifyVectorOfTables(preparations()) &&
+           VerifyOffsetRequired(verifier, VT_LANES) &&
+           verifier.VerifyVector(lanes()) &&
+           verifier.VerifyVectorOfTables(lanes()) &&
+           VerifyOffsetRequired(verifier, VT_STRETCHES) &&
+           verifier.VerifyVector(stretches()) &&
+           verifier.VerifyVectorOfTables(stretches()) &&
+           VerifyOffset(verifier, VT_WARM) &&
+           verifier.VerifyVector(warm()) &&
+           VerifyField<uint8_t>(verifier, VT_START, 1) &&
+           VerifyOffset(verifier, VT_PROFILE) &&
+           verifier.VerifyString(profile()) &&
+           VerifyField<uint64_t>(verifier, VT_PREDICTED_COLD, 8) &&
+           VerifyField<uint64_t>(verifier, VT_PREDICTED_WARM, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct ProgramGpuBuilder {
+  typedef ProgramGpu Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_memories(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>>> memories) {
+    fbb_.AddOffset(ProgramGpu::VT_MEMORIES, memories);
+  }
+  void add_boundaries(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Boundary>>> boundaries) {
+    fbb_.AddOffset(ProgramGpu::VT_BOUNDARIES, boundaries);
+  }
+  void add_preparations(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuPreparation>>> preparations) {
+    fbb_.AddOffset(ProgramGpu::VT_PREPARATIONS, preparations);
+  }
+  void add_lanes(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>>> lanes) {
+    fbb_.AddOffset(ProgramGpu::VT_LANES, lanes);
+  }
+  void add_stretches(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Stretch>>> stretches) {
+    fbb_.AddOffset(ProgramGpu::VT_STRETCHES, stretches);
+  }
+  void add_warm(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> warm) {
+    fbb_.AddOffset(ProgramGpu::VT_WARM, warm);
+  }
+  void add_start(nnv12::bundle::GpuStart start) {
+    fbb_.AddElement<uint8_t>(ProgramGpu::VT_START, static_cast<uint8_t>(start), 0);
+  }
+  void add_profile(flatbuffers::Offset<flatbuffers::String> profile) {
+    fbb_.AddOffset(ProgramGpu::VT_PROFILE, profile);
+  }
+  void add_predicted_cold(uint64_t predicted_cold) {
+    fbb_.AddElement<uint64_t>(ProgramGpu::VT_PREDICTED_COLD, predicted_cold, 0);
+  }
+  void add_predicted_warm(uint64_t predicted_warm) {
+    fbb_.AddElement<uint64_t>(ProgramGpu::VT_PREDICTED_WARM, predicted_warm, 0);
+  }
+  explicit ProgramGpuBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<ProgramGpu> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<ProgramGpu>(end);
+    fbb_.Required(o, ProgramGpu::VT_MEMORIES);
+    fbb_.Required(o, ProgramGpu::VT_BOUNDARIES);
+    fbb_.Required(o, ProgramGpu::VT_PREPARATIONS);
+    fbb_.Required(o, ProgramGpu::VT_LANES);
+    fbb_.Required(o, ProgramGpu::VT_STRETCHES);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<ProgramGpu> CreateProgramGpu(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>>> memories = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Boundary>>> boundaries = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::GpuPreparation>>> preparations = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>>> lanes = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Stretch>>> stretches = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> warm = 0,
+    nnv12::bundle::GpuStart start = nnv12::bundle::GpuStart_AtOpen,
+    flatbuffers::Offset<flatbuffers::String> profile = 0,
+    uint64_t predicted_cold = 0,
+    uint64_t predicted_warm = 0) {
+  ProgramGpuBuilder builder_(_fbb);
+  builder_.add_predicted_warm(predicted_warm);
+  builder_.add_predicted_cold(predicted_cold);
+  builder_.add_profile(profile);
+  builder_.add_warm(warm);
+  builder_.add_stretches(stretches);
+  builder_.add_lanes(lanes);
+  builder_.add_preparations(preparations);
+  builder_.add_boundaries(boundaries);
+  builder_.add_memories(memories);
+  builder_.add_start(start);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<ProgramGpu> CreateProgramGpuDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Memory>> *memories = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Boundary>> *boundaries = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::GpuPreparation>> *preparations = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Lane>> *lanes = nullptr,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Stretch>> *stretches = nullptr,
+    const std::vector<uint32_t> *warm = nullptr,
+    nnv12::bundle::GpuStart start = nnv12::bundle::GpuStart_AtOpen,
+    const char *profile = nullptr,
+    uint64_t predicted_cold = 0,
+    uint64_t predicted_warm = 0) {
+  auto memories__ = memories ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Memory>>(*memories) : 0;
+  auto boundaries__ = boundaries ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Boundary>>(*boundaries) : 0;
+  auto preparations__ = preparations ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::GpuPreparation>>(*preparations) : 0;
+  auto lanes__ = lanes ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Lane>>(*lanes) : 0;
+  auto stretches__ = stretches ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Stretch>>(*stretches) : 0;
+  auto warm__ = warm ? _fbb.CreateVector<uint32_t>(*warm) : 0;
+  auto profile__ = profile ? _fbb.CreateString(profile) : 0;
+  return nnv12::bundle::CreateProgramGpu(
+      _fbb,
+      memories__,
+      boundaries__,
+      preparations__,
+      lanes__,
+      stretches__,
+      warm__,
+      start,
+      profile__,
+      predicted_cold,
+      predicted_warm);
+}
+
 /// The model compiled for one target. All programs of a bundle share its
 /// weights.
 struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1703,7 +3146,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_LANES = 16,
     VT_SWITCHES = 18,
     VT_PREDICTED_COLD = 20,
-    VT_PREDICTED_WARM = 22
+    VT_PREDICTED_WARM = 22,
+    VT_GPU = 24
   };
   /// As given to --target, e.g. "x86-64-v4". Programs are ordered best first.
   const flatbuffers::String *target() const {
@@ -1746,6 +3190,10 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t predicted_warm() const {
     return GetField<uint64_t>(VT_PREDICTED_WARM, 0);
   }
+  /// What a GPU may take over; Bundle.gpu has its code.
+  const nnv12::bundle::ProgramGpu *gpu() const {
+    return GetPointer<const nnv12::bundle::ProgramGpu *>(VT_GPU);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_TARGET) &&
@@ -1772,6 +3220,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(switches()) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED_COLD, 8) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED_WARM, 8) &&
+           VerifyOffset(verifier, VT_GPU) &&
+           verifier.VerifyTable(gpu()) &&
            verifier.EndTable();
   }
 };
@@ -1810,6 +3260,9 @@ struct ProgramBuilder {
   void add_predicted_warm(uint64_t predicted_warm) {
     fbb_.AddElement<uint64_t>(Program::VT_PREDICTED_WARM, predicted_warm, 0);
   }
+  void add_gpu(flatbuffers::Offset<nnv12::bundle::ProgramGpu> gpu) {
+    fbb_.AddOffset(Program::VT_GPU, gpu);
+  }
   explicit ProgramBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1837,10 +3290,12 @@ inline flatbuffers::Offset<Program> CreateProgram(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>>> lanes = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>>> switches = 0,
     uint64_t predicted_cold = 0,
-    uint64_t predicted_warm = 0) {
+    uint64_t predicted_warm = 0,
+    flatbuffers::Offset<nnv12::bundle::ProgramGpu> gpu = 0) {
   ProgramBuilder builder_(_fbb);
   builder_.add_predicted_warm(predicted_warm);
   builder_.add_predicted_cold(predicted_cold);
+  builder_.add_gpu(gpu);
   builder_.add_switches(switches);
   builder_.add_lanes(lanes);
   builder_.add_operations(operations);
@@ -1863,7 +3318,8 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::Lane>> *lanes = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Switch>> *switches = nullptr,
     uint64_t predicted_cold = 0,
-    uint64_t predicted_warm = 0) {
+    uint64_t predicted_warm = 0,
+    flatbuffers::Offset<nnv12::bundle::ProgramGpu> gpu = 0) {
   auto target__ = target ? _fbb.CreateString(target) : 0;
   auto revision__ = revision ? _fbb.CreateString(revision) : 0;
   auto processors__ = processors ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Processor>>(*processors) : 0;
@@ -1883,7 +3339,8 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
       lanes__,
       switches__,
       predicted_cold,
-      predicted_warm);
+      predicted_warm,
+      gpu);
 }
 
 struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1896,7 +3353,8 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_OUTPUTS = 12,
     VT_SEGMENTS = 14,
     VT_PROGRAMS = 16,
-    VT_THREADS = 18
+    VT_THREADS = 18,
+    VT_GPU = 20
   };
   nnv12::bundle::BundleKind kind() const {
     return static_cast<nnv12::bundle::BundleKind>(GetField<uint8_t>(VT_KIND, 0));
@@ -1924,6 +3382,9 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t threads() const {
     return GetField<uint32_t>(VT_THREADS, 0);
   }
+  const nnv12::bundle::Gpu *gpu() const {
+    return GetPointer<const nnv12::bundle::Gpu *>(VT_GPU);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
@@ -1944,6 +3405,8 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(programs()) &&
            verifier.VerifyVectorOfTables(programs()) &&
            VerifyField<uint32_t>(verifier, VT_THREADS, 4) &&
+           VerifyOffset(verifier, VT_GPU) &&
+           verifier.VerifyTable(gpu()) &&
            verifier.EndTable();
   }
 };
@@ -1976,6 +3439,9 @@ struct BundleBuilder {
   void add_threads(uint32_t threads) {
     fbb_.AddElement<uint32_t>(Bundle::VT_THREADS, threads, 0);
   }
+  void add_gpu(flatbuffers::Offset<nnv12::bundle::Gpu> gpu) {
+    fbb_.AddOffset(Bundle::VT_GPU, gpu);
+  }
   explicit BundleBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2000,8 +3466,10 @@ inline flatbuffers::Offset<Bundle> CreateBundle(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Tensor>>> outputs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Segment>>> segments = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>>> programs = 0,
-    uint32_t threads = 0) {
+    uint32_t threads = 0,
+    flatbuffers::Offset<nnv12::bundle::Gpu> gpu = 0) {
   BundleBuilder builder_(_fbb);
+  builder_.add_gpu(gpu);
   builder_.add_threads(threads);
   builder_.add_programs(programs);
   builder_.add_segments(segments);
@@ -2022,7 +3490,8 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::Tensor>> *outputs = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Segment>> *segments = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Program>> *programs = nullptr,
-    uint32_t threads = 0) {
+    uint32_t threads = 0,
+    flatbuffers::Offset<nnv12::bundle::Gpu> gpu = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Tensor>>(*inputs) : 0;
@@ -2038,7 +3507,8 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
       outputs__,
       segments__,
       programs__,
-      threads);
+      threads,
+      gpu);
 }
 
 inline const nnv12::bundle::Bundle *GetBundle(const void *buf) {

@@ -26,16 +26,16 @@ HEADER_SIZE = 256
 SMALL_PAGE, LARGE_PAGE = 4096, 65536
 
 OVERLAY = """
-/// What a GPU may take over of a program that is complete without it.
-table GpuLaunch {
+/// What an NPU may take over of a program that is complete without it.
+table NpuLaunch {
   operation: uint32;
   groups: [uint32];
 }
 
-table GpuOverlay {
+table NpuOverlay {
   device: string (required);
   code: uint32;
-  launches: [GpuLaunch];
+  launches: [NpuLaunch];
 }
 """
 
@@ -65,13 +65,13 @@ def add_field(schema, table, field):
 
 def later_schema():
     schema = SCHEMA.read_text()
-    schema = add_enumerator(schema, "SegmentKind", "Spirv")
-    schema = add_enumerator(schema, "ProcessorKind", "Gpu")
+    schema = add_enumerator(schema, "SegmentKind", "NpuCode")
+    schema = add_enumerator(schema, "ProcessorKind", "Npu")
     schema = add_enumerator(schema, "MemoryKind", "Device")
     schema = add_enumerator(schema, "OperationKind", "Upload")
     schema = add_field(schema, "Kernel", "joules: float64;")
     schema = add_field(schema, "Operand", "layout: string;")
-    schema = add_field(schema, "Program", "gpu: GpuOverlay;")
+    schema = add_field(schema, "Program", "npu: NpuOverlay;")
     schema = add_field(schema, "Bundle", "license: string;")
     return schema.replace("\nroot_type", OVERLAY + "\nroot_type")
 
@@ -104,7 +104,7 @@ class Converter:
 
 
 def add_overlay(program, code):
-    program["gpu"] = {
+    program["npu"] = {
         "device": "made up",
         "code": code,
         "launches": [
@@ -123,7 +123,7 @@ def newer_program(program, code):
     result = copy.deepcopy(program)
     result["target"] = "newer"
     result["processors"].append(
-        {"kind": "Gpu", "architecture": "spirv", "features": [], "code": code}
+        {"kind": "Npu", "architecture": "npu", "features": [], "code": code}
     )
     result["memories"].append({"kind": "Device", "processor": 1, "size": 4096})
     upload = copy.deepcopy(result["operations"][-1])
@@ -159,14 +159,14 @@ def main():
         folder = Path(name)
         converter = Converter(later_schema(), folder)
         base = converter.to_json(source[offset : offset + size])
-        spirv = folder / "spirv"
-        spirv.write_bytes(struct.pack("<5I", 0x07230203, 0x10000, 0, 1, 0))
+        npu_code = folder / "npu-code"
+        npu_code.write_bytes(struct.pack("<5I", *range(5)))
         code = len(base["segments"])
         base["segments"].append(
             {
-                "kind": "Spirv",
+                "kind": "NpuCode",
                 "offset": 1,
-                "size": spirv.stat().st_size,
+                "size": npu_code.stat().st_size,
                 "digest": [0] * 32,
             }
         )
@@ -180,7 +180,7 @@ def main():
             binary = folder / "metadata"
             binary.write_bytes(converter.to_binary(metadata))
             subprocess.run(
-                [repack, SOURCE, binary, out / file, spirv], check=True
+                [repack, SOURCE, binary, out / file, npu_code], check=True
             )
 
         def overlay(metadata):

@@ -173,7 +173,7 @@ static const char *kindName(bundle::ProcessorKind kind) {
 
 /// Segments of kinds that this version does not know are no fault.
 static std::string kindName(bundle::SegmentKind kind) {
-  static constexpr const char *names[] = {"code", "weights"};
+  static constexpr const char *names[] = {"code", "weights", "spirv"};
   static_assert(std::size(names) == bundle::SegmentKind_MAX + 1);
   return kind <= bundle::SegmentKind_MAX
              ? names[kind]

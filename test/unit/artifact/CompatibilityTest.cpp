@@ -214,11 +214,11 @@ TEST(Compatibility, WhatAllProgramsShare) {
 /// not read.
 TEST(Compatibility, SegmentsOfUnknownKinds) {
   Sample sample;
-  sample.bundle.segments.push_back({SegmentKind::Weights, {{"spirv", 5}}});
+  sample.bundle.segments.push_back({SegmentKind::Weights, {{"other", 5}}});
   auto verify = [&](uint32_t segment, Fault &fault) {
     PatchedMetadata metadata(sample.bundle);
     patch8(metadata.bundle()->segments()->Get(segment),
-           bundle::Segment::VT_KIND, 2);
+           bundle::Segment::VT_KIND, bundle::SegmentKind_MAX + 1);
     return metadata.verify(fault);
   };
   Fault fault;

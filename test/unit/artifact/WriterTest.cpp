@@ -7,7 +7,8 @@
 #include "artifact/ProgramView.h"
 #include "artifact/Sodium.h"
 #include "artifact/Verifier.h"
-#include "test/unit/sample/PlannedSample.h"
+#include "test/unit/sample/GpuSample.h"
+#include "test/unit/sample/StoredBundle.h"
 
 #include <csignal>
 #include <filesystem>
@@ -136,6 +137,64 @@ TEST(Writer, SameBytesEachTime) {
   ASSERT_EQ(writeBundle(one.bundle, folder.file("a.nnv")), "");
   ASSERT_EQ(writeBundle(two.bundle, folder.file("b.nnv")), "");
   EXPECT_EQ(readFile(folder.file("a.nnv")), readFile(folder.file("b.nnv")));
+}
+
+TEST(Writer, Overlay) {
+  TemporaryFolder folder;
+  GpuSample sample;
+  ASSERT_EQ(writeBundle(sample.bundle, folder.file("a.nnv")), "");
+  AlignedCopy image(readFile(folder.file("a.nnv")));
+  Fault fault;
+  const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
+  ASSERT_TRUE(read) << fault.text;
+  const bundle::GpuModule *module = read->gpu()->modules()->Get(1);
+  EXPECT_EQ(module->name()->str(), "sample_multiply");
+  const Segment::Piece &piece = sample.bundle.segments[3].pieces[1];
+  const bundle::Segment *code = read->segments()->Get(read->gpu()->code());
+  EXPECT_EQ(code->kind(), bundle::SegmentKind_Spirv);
+  EXPECT_EQ(module->words() * sizeof(uint32_t), piece.size);
+  EXPECT_EQ(memcmp(image.data + code->offset() + module->offset(), piece.data,
+                   piece.size),
+            0);
+  EXPECT_EQ(read->gpu()->pipelines()->Get(1)->local()->x(), tileSize);
+  const bundle::Program *program = read->programs()->Get(1);
+  EXPECT_EQ(program->memories()->Get(0)->alignment(), gpuAlignment);
+  EXPECT_EQ(program->memories()->Get(1)->alignment(), memoryAlignment);
+  const bundle::ProgramGpu *gpu = program->gpu();
+  EXPECT_EQ(gpu->memories()->Get(0)->processor(), 1u);
+  EXPECT_EQ(gpu->memories()->Get(0)->size(), 1280u);
+  EXPECT_EQ(gpu->memories()->Get(1)->kind(), bundle::MemoryKind_Prepared);
+  EXPECT_EQ(gpu->boundaries()->Get(1)->device(), 256u);
+  // Behind the program's 13 operations.
+  auto numbers = [](const flatbuffers::Vector<uint32_t> *list) {
+    return std::vector<uint32_t>(list->begin(), list->end());
+  };
+  EXPECT_EQ(numbers(gpu->preparations()->Get(3)->after()),
+            (std::vector<uint32_t>{13, 7}));
+  EXPECT_EQ(numbers(gpu->lanes()->Get(0)->queue()),
+            (std::vector<uint32_t>{13, 14, 19, 18}));
+  const bundle::Stretch *stretch = gpu->stretches()->Get(1);
+  EXPECT_EQ(stretch->first() + stretch->count(), 2u);
+  EXPECT_EQ(numbers(stretch->after()), (std::vector<uint32_t>{19, 16}));
+  const bundle::GpuOperand *operand =
+      stretch->dispatches()->Get(1)->operands()->Get(0);
+  EXPECT_EQ(operand->space(), bundle::GpuSpace_Boundary);
+  EXPECT_EQ(operand->index(), 1u);
+  EXPECT_EQ(gpu->start(), bundle::GpuStart_AfterFirst);
+}
+
+/// What the writer wrote, read and written again, is the same; with another
+/// object in memory as well.
+TEST(Writer, OverlaysAreTheSameBytesEachTime) {
+  TemporaryFolder folder;
+  GpuSample one, two;
+  ASSERT_EQ(writeBundle(one.bundle, folder.file("a.nnv")), "");
+  ASSERT_EQ(writeBundle(two.bundle, folder.file("b.nnv")), "");
+  StoredBundle stored;
+  ASSERT_EQ(stored.read(folder.file("a.nnv")), "");
+  ASSERT_EQ(writeBundle(stored.bundle, folder.file("c.nnv")), "");
+  EXPECT_EQ(readFile(folder.file("a.nnv")), readFile(folder.file("b.nnv")));
+  EXPECT_EQ(readFile(folder.file("a.nnv")), readFile(folder.file("c.nnv")));
 }
 
 TEST(Writer, PadsPieces) {

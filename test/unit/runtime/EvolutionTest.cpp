@@ -4,11 +4,16 @@
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/CpuFeatures.h"
+#include "artifact/Digest.h"
 #include "artifact/Fault.h"
+#include "artifact/Header.h"
+#include "bundle_generated.h"
 #include "runtime/Decoder.h"
 #include "runtime/include/nnv12.hpp"
-#include "test/unit/sample/PlannedSample.h"
+#include "test/unit/sample/GpuSample.h"
 
+#include <cstddef>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -32,7 +37,8 @@ protected:
   }
 
   /// Runs once and checks every element; `switched`: as after all switches.
-  testing::AssertionResult runs(Session &session, int seed, bool switched) {
+  testing::AssertionResult runs(Session &session, const PlannedSample &sample,
+                                int seed, bool switched) {
     size_t n = sample.elements();
     std::vector<float> x(n), y(n, -1);
     for (size_t i = 0; i < n; ++i)
@@ -48,7 +54,7 @@ protected:
   }
 
   /// Until every kernel can be switched.
-  void prepareAll(Session &session) {
+  void prepareAll(Session &session, const PlannedSample &sample) {
     std::vector<float> x(sample.elements()), y(x.size());
     for (int i = 0; i < 100000; ++i) {
       nnv12_session_info info = session.info();
@@ -63,9 +69,16 @@ protected:
   }
 
   void expectRuns(const char *name) {
+    expectRuns(Bundle(fileNamed(name), wholeBundle()), sample);
+  }
+
+  static OpenOptions wholeBundle() {
     OpenOptions whole;
     whole.verifyWeights = true;
-    Bundle bundle(fileNamed(name), whole);
+    return whole;
+  }
+
+  void expectRuns(const Bundle &bundle, const PlannedSample &sample) {
     EXPECT_STREQ(bundle.info().target, artifact::hostArchitecture());
     EXPECT_EQ(bundle.info().num_switches, 2u);
     EXPECT_STREQ(bundle.operation(0).routine, "sample.add");
@@ -75,9 +88,9 @@ protected:
       options.oversubscribe = true;
       options.mode = NNV12_MODE_PLAN;
       Session session(bundle, options);
-      EXPECT_TRUE(runs(session, 1, false));
-      prepareAll(session);
-      EXPECT_TRUE(runs(session, 2, true));
+      EXPECT_TRUE(runs(session, sample, 1, false));
+      prepareAll(session, sample);
+      EXPECT_TRUE(runs(session, sample, 2, true));
     }
   }
 
@@ -98,12 +111,68 @@ protected:
     return message.substr(std::min(path.size() + 2, message.size()));
   }
 
+  /// Makes the table one without this field.
+  template <typename Table>
+  static void hide(const Table *table, flatbuffers::voffset_t field) {
+    auto *generic = reinterpret_cast<const flatbuffers::Table *>(table);
+    auto *vtable = const_cast<uint8_t *>(generic->GetVTable());
+    flatbuffers::WriteScalar<flatbuffers::voffset_t>(vtable + field, 0);
+  }
+
   PlannedSample sample{2, 3, 2};
 };
 
 } // namespace
 
 TEST_F(EvolutionTest, BundlesStayReadable) { expectRuns("format-4.nnv"); }
+
+/// And those with an overlay for a GPU, which the CPU can do without.
+TEST_F(EvolutionTest, OverlaysStayReadable) {
+  expectRuns(Bundle(fileNamed("format-4-gpu.nnv"), wholeBundle()), GpuSample());
+}
+
+/// To readers of before there was an overlay it looks like this.
+TEST_F(EvolutionTest, WithoutItsOverlayABundleIsTheSame) {
+  AlignedCopy image(readFile(fileNamed("format-4-gpu.nnv")));
+  artifact::Header header;
+  memcpy(&header, image.data, sizeof header);
+  unsigned char *metadata = image.data + header.metadataOffset;
+  hide(bundle::GetBundle(metadata), bundle::Bundle::VT_GPU);
+  for (const bundle::Program *program :
+       *bundle::GetBundle(metadata)->programs())
+    hide(program, bundle::Program::VT_GPU);
+  EXPECT_EQ(bundle::GetBundle(metadata)->gpu(), nullptr);
+  header.metadataDigest = artifact::digestOf(metadata, header.metadataSize);
+  header.headerDigest =
+      artifact::digestOf(&header, offsetof(artifact::Header, headerDigest));
+  memcpy(image.data, &header, sizeof header);
+  expectRuns(Bundle(image.data, image.size, wholeBundle()), GpuSample());
+}
+
+/// One whose overlay is wrong is refused, though nothing of it would run.
+TEST_F(EvolutionTest, DamagedOverlaysAreRefused) {
+  AlignedCopy image(readFile(fileNamed("format-4-gpu.nnv")));
+  artifact::Header header;
+  memcpy(&header, image.data, sizeof header);
+  unsigned char *metadata = image.data + header.metadataOffset;
+  auto *warm = const_cast<flatbuffers::Vector<uint32_t> *>(
+      bundle::GetBundle(metadata)->programs()->Get(0)->gpu()->warm());
+  warm->Mutate(0, 99);
+  header.metadataDigest = artifact::digestOf(metadata, header.metadataSize);
+  header.headerDigest =
+      artifact::digestOf(&header, offsetof(artifact::Header, headerDigest));
+  memcpy(image.data, &header, sizeof header);
+  nnv12_bundle *bundle = nullptr;
+  nnv12_error error = {};
+  EXPECT_EQ(nnv12_bundle_open_memory(image.data, image.size, nullptr, &bundle,
+                                     &error),
+            NNV12_BAD_BUNDLE);
+  EXPECT_NE(std::string(error.message)
+                .find("program 0: gpu: warm 0: stretch: found 99, expected "
+                      "less than 3"),
+            std::string::npos)
+      << error.message;
+}
 
 TEST_F(EvolutionTest, FormatsOfThePastAreRefused) {
   EXPECT_EQ(refusal("format-3.nnv"),

@@ -1,15 +1,18 @@
 //===- MakeSampleBundle.cpp - Writes a sample bundle ----------------------===//
 //
 //   make-sample-bundle FILE [TILES [KEY [LANES ROUNDS]]]
+//   make-sample-bundle FILE gpu
 //
-// With LANES one with a plan. An empty KEY signs nothing.
+// With LANES one with a plan, with `gpu` one with an overlay for a GPU. An
+// empty KEY signs nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Writer.h"
-#include "test/unit/sample/PlannedSample.h"
+#include "test/unit/sample/GpuSample.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 int main(int argc, char **argv) {
@@ -20,7 +23,9 @@ int main(int argc, char **argv) {
                     : otherwise;
   };
   std::unique_ptr<nnv12::test::Sample> sample;
-  if (argc > 4)
+  if (argc > 2 && strcmp(argv[2], "gpu") == 0)
+    sample = std::make_unique<nnv12::test::GpuSample>();
+  else if (argc > 4)
     sample = std::make_unique<nnv12::test::PlannedSample>(
         number(2, 3), number(4, 2), number(5, 1));
   else

@@ -33,6 +33,9 @@ private:
   Operand read(const bundle::Operand *operand) const;
   Operation read(const bundle::Operation *operation) const;
   Lane read(const bundle::Lane *lane) const;
+  ProgramGpu read(const bundle::ProgramGpu *gpu) const;
+  GpuPreparation read(const bundle::GpuPreparation *preparation) const;
+  Stretch read(const bundle::Stretch *stretch) const;
   std::vector<OperationId>
   idsOf(const flatbuffers::Vector<uint32_t> *numbers) const;
 
@@ -83,6 +86,82 @@ Operation ProgramReader::read(const bundle::Operation *operation) const {
 Lane ProgramReader::read(const bundle::Lane *lane) const {
   return {LaneKind(lane->kind()), CoreKind(lane->core()), idsOf(lane->queue()),
           idsOf(lane->background())};
+}
+
+GpuPreparation
+ProgramReader::read(const bundle::GpuPreparation *preparation) const {
+  GpuPreparation result;
+  result.stage = GpuStage(preparation->stage());
+  result.pipelines = listOf<uint32_t>(preparation->pipelines());
+  for (uint32_t i = 0;
+       preparation->uploads() && i < preparation->uploads()->size(); ++i) {
+    const bundle::Upload *upload = preparation->uploads()->Get(i);
+    result.uploads.push_back({read(upload->source()), upload->offset(),
+                              upload->size(), Codec(upload->codec()),
+                              upload->planes()});
+  }
+  result.stretch = preparation->stretch();
+  result.after = idsOf(preparation->after());
+  result.predictedStart = preparation->predicted_start();
+  result.predictedEnd = preparation->predicted_end();
+  return result;
+}
+
+template <typename From> static std::vector<Rows> readRows(const From *list) {
+  std::vector<Rows> result;
+  for (const bundle::Rows *rows : *list)
+    result.push_back({rows->boundary(), rows->offset(), rows->bytes()});
+  return result;
+}
+
+static GpuExtent read(const bundle::GpuExtent *extent) {
+  return {extent->x(), extent->y(), extent->z()};
+}
+
+Stretch ProgramReader::read(const bundle::Stretch *stretch) const {
+  Stretch result;
+  result.kind = StretchKind(stretch->kind());
+  result.first = stretch->first();
+  result.count = stretch->count();
+  for (const bundle::Dispatch *from : *stretch->dispatches()) {
+    Dispatch dispatch{from->operation(), from->pipeline()};
+    for (const bundle::GpuOperand *operand : *from->operands())
+      dispatch.operands.push_back({GpuSpace(operand->space()), operand->index(),
+                                   operand->offset(), operand->size()});
+    dispatch.groups = test::read(from->groups());
+    dispatch.push = listOf<uint32_t>(from->push());
+    dispatch.barrier = from->barrier();
+    dispatch.predicted = from->predicted();
+    result.dispatches.push_back(std::move(dispatch));
+  }
+  result.in = readRows(stretch->in());
+  result.out = readRows(stretch->out());
+  result.after = idsOf(stretch->after());
+  result.cold = stretch->cold();
+  result.predicted = stretch->predicted();
+  return result;
+}
+
+ProgramGpu ProgramReader::read(const bundle::ProgramGpu *gpu) const {
+  ProgramGpu result;
+  for (const bundle::Memory *memory : *gpu->memories())
+    (memory->kind() == bundle::MemoryKind_Arena ? result.arenaSize
+                                                : result.preparedSize) =
+        memory->size();
+  for (const bundle::Boundary *boundary : *gpu->boundaries())
+    result.boundaries.push_back({read(boundary->host()), boundary->device()});
+  for (const bundle::GpuPreparation *preparation : *gpu->preparations())
+    result.preparations.push_back(read(preparation));
+  for (const bundle::Lane *lane : *gpu->lanes())
+    result.lanes.push_back(read(lane));
+  for (const bundle::Stretch *stretch : *gpu->stretches())
+    result.stretches.push_back(read(stretch));
+  result.warm = listOf<uint32_t>(gpu->warm());
+  result.start = GpuStart(gpu->start());
+  result.profile = textOf(gpu->profile());
+  result.predictedCold = gpu->predicted_cold();
+  result.predictedWarm = gpu->predicted_warm();
+  return result;
 }
 
 static TileMap read(const bundle::TileMap *map) {
@@ -142,6 +221,37 @@ Program ProgramReader::read() const {
   }
   result.predictedCold = program->predicted_cold();
   result.predictedWarm = program->predicted_warm();
+  if (program->gpu())
+    result.gpu = read(program->gpu());
+  return result;
+}
+
+/// Modules are pieces of their segment, which is cut where each begins and
+/// ends.
+static Gpu read(const bundle::Gpu *gpu, Segment &code) {
+  auto *bytes = static_cast<const unsigned char *>(code.pieces[0].data);
+  uint64_t size = code.pieces[0].size, end = 0;
+  code.pieces.clear();
+  auto addTo = [&](uint64_t next) {
+    code.pieces.push_back({bytes + end, next - end});
+    end = next;
+  };
+  Gpu result;
+  result.api = gpu->api();
+  result.code = gpu->code();
+  for (const bundle::GpuModule *module : *gpu->modules()) {
+    addTo(module->offset());
+    result.modules.push_back(
+        {textOf(module->name()), uint32_t(code.pieces.size())});
+    addTo(module->offset() + module->words() * sizeof(uint32_t));
+  }
+  addTo(size);
+  for (const bundle::GpuPipeline *pipeline : *gpu->pipelines())
+    result.pipelines.push_back({pipeline->module_(), pipeline->bindings(),
+                                pipeline->written(), pipeline->push_words(),
+                                listOf<uint32_t>(pipeline->constants()),
+                                test::read(pipeline->local()),
+                                pipeline->shared(), pipeline->features()});
   return result;
 }
 
@@ -179,6 +289,9 @@ std::string StoredBundle::read(const std::string &path) {
          /*pieceAlignment=*/1});
   for (const bundle::Program *program : *stored->programs())
     bundle.programs.push_back(ProgramReader(program).read());
+  if (stored->gpu())
+    bundle.gpu =
+        test::read(stored->gpu(), bundle.segments[stored->gpu()->code()]);
   return {};
 }
 

@@ -1,0 +1,615 @@
+//===- GpuFlowVerifier.cpp - Checks hand-overs and dispatches -------------===//
+#include "artifact/GpuFlowVerifier.h"
+
+#include "artifact/Array.h"
+#include "artifact/Expect.h"
+#include "artifact/ProgramView.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstddef>
+#include <initializer_list>
+
+namespace nnv12::artifact {
+
+namespace {
+
+using After = flatbuffers::Vector<uint32_t>;
+using RowsList = flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>>;
+
+constexpr uint32_t none = ~0u;
+
+uint32_t sizeOf(const After *list) { return list ? list->size() : 0; }
+
+/// Whose bytes are followed: each output of the caller is a space, from
+/// `OutputSpace` on. Inputs and weights are not, as nothing writes them.
+enum FollowedSpace : uint32_t {
+  GpuArenaSpace,
+  GpuPreparedSpace,
+  ArenaSpace,
+  OutputSpace,
+  NoSpace = none
+};
+
+/// A place in a space. No bundle has more than 2^46 bytes in one.
+constexpr unsigned offsetBits = 47;
+constexpr uint64_t mostSpaces = uint64_t(1) << (64 - offsetBits);
+
+struct Place {
+  uint32_t space;
+  uint64_t offset, size;
+
+  uint64_t begin() const { return uint64_t(space) << offsetBits | offset; }
+  uint64_t end() const { return begin() + size; }
+};
+
+/// All places begin and end at certain bytes, sorted: so they are made of
+/// pieces between two of those, [begin, end) by number.
+struct Pieces {
+  uint32_t begin, end;
+};
+
+class FlowVerifier {
+public:
+  FlowVerifier(const bundle::Bundle *bundle, const bundle::Program *program,
+               uint32_t number, Fault &fault)
+      : bundle(bundle), program(program), gpu(program->gpu()),
+        executes(numExecutes(program)), firstGpu(program->operations()->size()),
+        root{nullptr, "program", number}, overlay{&root, "gpu"}, fault(fault) {}
+
+  bool verify() {
+    return allocate() && verifyPreparations() && collect() && verifyUploads() &&
+           verifyStretches();
+  }
+
+private:
+  bool allocate();
+  bool verifyPreparations();
+  bool verifyRecord(uint32_t preparation);
+  bool verifyStart(uint32_t stretch);
+  template <typename Visit> void forEachPlace(Visit &visit) const;
+  bool collect();
+  bool verifyUploads();
+  bool verifyStretches();
+  void computeBefore(uint32_t execute);
+  bool verifyEnd(uint32_t stretch);
+  bool verifyBegin(uint32_t stretch);
+  bool verifyIn(const Where &where, const bundle::Stretch *stretch);
+  bool verifyDispatch(const Where &where, const bundle::Dispatch *dispatch);
+  bool verifyUse(const Where &where, const Pieces &pieces, bool isWritten,
+                 bool isHost);
+  bool verifyOut(const Where &where, const bundle::Stretch *stretch);
+
+  bool outOfMemory() {
+    return fault.set(Fault::OutOfMemory, "no memory to check the plan");
+  }
+  const bundle::GpuPreparation *preparation(uint32_t index) const {
+    return gpu->preparations()->Get(index);
+  }
+  /// Whether `after` names GPU preparation `index`.
+  bool isAfter(const After *after, uint32_t index) const {
+    for (uint32_t i = 0; i < sizeOf(after); ++i)
+      if (after->Get(i) == firstGpu + index)
+        return true;
+    return false;
+  }
+
+  /// Where the CPU has it; NoSpace: it is not followed.
+  Place place(const bundle::Operand *operand, uint64_t offset,
+              uint64_t size) const {
+    uint32_t space = NoSpace;
+    if (operand->space() == bundle::Space_Output)
+      space = OutputSpace + operand->index();
+    else if (isIn(program, operand, bundle::MemoryKind_Arena))
+      space = ArenaSpace;
+    return {space, operand->offset() + offset, size};
+  }
+  Place place(const bundle::Operand *operand) const {
+    return place(operand, 0, operand->size());
+  }
+  Place hostPlace(const bundle::Rows *rows) const {
+    return place(gpu->boundaries()->Get(rows->boundary())->host(),
+                 rows->offset(), rows->bytes());
+  }
+  Place devicePlace(const bundle::Rows *rows) const {
+    return {GpuArenaSpace,
+            gpu->boundaries()->Get(rows->boundary())->device() + rows->offset(),
+            rows->bytes()};
+  }
+  Place hostPlace(const bundle::GpuOperand *operand) const {
+    if (operand->space() != bundle::GpuSpace_Boundary)
+      return {NoSpace, 0, 0};
+    return place(gpu->boundaries()->Get(operand->index())->host(),
+                 operand->offset(), operand->size());
+  }
+  Place devicePlace(const bundle::GpuOperand *operand) const {
+    uint64_t base = 0;
+    if (operand->space() == bundle::GpuSpace_Boundary)
+      base = gpu->boundaries()->Get(operand->index())->device();
+    return {operand->space() == bundle::GpuSpace_Prepared ? GpuPreparedSpace
+                                                          : GpuArenaSpace,
+            base + operand->offset(), operand->size()};
+  }
+  static Place place(const bundle::Upload *upload) {
+    return {GpuPreparedSpace, upload->offset(), upload->size()};
+  }
+
+  /// Of the pieces that places are made of, a bit each.
+  using Bits = Array<uint64_t>;
+
+  uint32_t pieceAt(uint64_t point) const {
+    return static_cast<uint32_t>(
+        std::lower_bound(points.begin(), points.begin() + numPoints, point) -
+        points.begin());
+  }
+  Pieces piecesOf(const Place &place) const {
+    if (place.space == NoSpace || place.size == 0)
+      return {0, 0};
+    return {pieceAt(place.begin()), pieceAt(place.end())};
+  }
+  /// Bits of a word that belong to the pieces.
+  static uint64_t maskOf(const Pieces &pieces, uint32_t word) {
+    uint64_t mask = ~uint64_t(0);
+    if (word == pieces.begin / 64)
+      mask <<= pieces.begin % 64;
+    if (word == (pieces.end - 1) / 64)
+      mask &= ~uint64_t(0) >> (63 - (pieces.end - 1) % 64);
+    return mask;
+  }
+  void put(Bits &bits, const Pieces &pieces, bool value);
+  void wipe(Bits &bits);
+  /// The first of the pieces that is in `bits`, or is not (`isIn` false), and
+  /// also in `others`; `none`: there is none.
+  uint32_t find(const Pieces &pieces, const Bits &bits, bool isIn,
+                const Bits *others = nullptr);
+  bool refuseAt(const Where &where, uint32_t piece, const char *what);
+
+  /// Of searches, for each place: sensible plans take a few.
+  static constexpr uint64_t stepsPerPlace = 256;
+  static constexpr uint64_t leastSteps = 1 << 16;
+  uint64_t steps = 0, maxSteps = 0;
+  /// From then on nothing is searched, and nothing found means anything.
+  bool isEntangled() const { return steps > maxSteps; }
+
+  const bundle::Bundle *bundle;
+  const bundle::Program *program;
+  const bundle::ProgramGpu *gpu;
+  uint32_t executes, firstGpu;
+  Where root, overlay;
+  Fault &fault;
+
+  Array<uint32_t> recordOf; ///< of a stretch: the preparation, or `none`
+  Array<uint32_t> makerOf;  ///< of a pipeline: the preparation, or `none`
+  Array<uint32_t> marked;   ///< of a preparation: for which Record, and 1
+  Array<uint32_t> switchOf; ///< of an execute: its switch, or `none`
+  Array<uint32_t> firstEnd; ///< of an execute: a stretch that ends before it
+  Array<uint32_t> nextEnd;  ///< of a stretch: one with the same end, or `none`
+
+  Array<uint64_t> points; ///< sorted, each once
+  size_t numPoints = 0;
+  // By piece.
+  Bits live;      ///< read later, before it is written
+  Bits handedOut; ///< `out` of the stretch
+  Bits defined;   ///< to the GPU
+  Bits written;   ///< since the last barrier
+  Bits read;      ///< the same
+};
+
+bool FlowVerifier::allocate() {
+  uint32_t stretches = gpu->stretches()->size();
+  if (!recordOf.allocate(stretches) || !nextEnd.allocate(stretches) ||
+      !makerOf.allocate(bundle->gpu()->pipelines()->size()) ||
+      !marked.allocate(gpu->preparations()->size()) ||
+      !switchOf.allocate(executes) || !firstEnd.allocate(size_t(executes) + 1))
+    return outOfMemory();
+  for (Array<uint32_t> *list :
+       {&recordOf, &makerOf, &switchOf, &firstEnd, &nextEnd})
+    for (uint32_t &entry : *list)
+      entry = none;
+  for (uint32_t i = 0; i < numSwitches(program); ++i)
+    switchOf[program->switches()->Get(i)->operation()] = i;
+  for (uint32_t i = 0; i < stretches; ++i) {
+    const bundle::Stretch *stretch = gpu->stretches()->Get(i);
+    uint32_t &head = firstEnd[stretch->first() + stretch->count()];
+    nextEnd[i] = head;
+    head = i;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// What waits for what
+//===----------------------------------------------------------------------===//
+
+/// All wait for the device; each pipeline and each stretch has one preparation.
+bool FlowVerifier::verifyPreparations() {
+  uint32_t count = gpu->preparations()->size(), device = 0;
+  while (preparation(device)->stage() != bundle::GpuStage_Device)
+    ++device;
+  for (uint32_t i = 0; i < count; ++i) {
+    Where where = {&overlay, "preparation", i};
+    if (i != device && !isAfter(preparation(i)->after(), device))
+      return refuse(fault, where,
+                    "after: found no operation %u, expected the Device among "
+                    "them",
+                    firstGpu + device);
+    const auto *pipelines = preparation(i)->pipelines();
+    for (uint32_t k = 0; pipelines && k < pipelines->size(); ++k) {
+      uint32_t &maker = makerOf[pipelines->Get(k)];
+      if (maker != none)
+        return refuse(fault, where,
+                      "pipelines: found %u, which preparation %u makes too",
+                      pipelines->Get(k), maker);
+      maker = i;
+    }
+    if (preparation(i)->stage() != bundle::GpuStage_Record)
+      continue;
+    uint32_t &record = recordOf[preparation(i)->stretch()];
+    if (record != none)
+      return refuse(fault, where,
+                    "stretch: found %u, which preparation %u records too",
+                    preparation(i)->stretch(), record);
+    record = i;
+  }
+  for (uint32_t i = 0; i < count; ++i)
+    if (preparation(i)->stage() == bundle::GpuStage_Record && !verifyRecord(i))
+      return false;
+  for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
+    if (!verifyStart(i))
+      return false;
+  return true;
+}
+
+bool FlowVerifier::verifyRecord(uint32_t index) {
+  const After *after = preparation(index)->after();
+  for (uint32_t i = 0; i < sizeOf(after); ++i)
+    if (after->Get(i) >= firstGpu)
+      marked[after->Get(i) - firstGpu] = index + 1;
+  const bundle::Stretch *stretch =
+      gpu->stretches()->Get(preparation(index)->stretch());
+  for (const bundle::Dispatch *dispatch : *stretch->dispatches()) {
+    uint32_t maker = makerOf[dispatch->pipeline()];
+    if (maker == none || marked[maker] != index + 1)
+      return refuse(fault, {&overlay, "preparation", index},
+                    "after: found none that makes pipeline %u, which its "
+                    "stretch dispatches",
+                    dispatch->pipeline());
+  }
+  return true;
+}
+
+bool FlowVerifier::verifyStart(uint32_t index) {
+  if (recordOf[index] != none &&
+      isAfter(gpu->stretches()->Get(index)->after(), recordOf[index]))
+    return true;
+  return refuse(fault, {&overlay, "stretch", index},
+                "after: found no Record of it");
+}
+
+//===----------------------------------------------------------------------===//
+// Places and the pieces that they are made of
+//===----------------------------------------------------------------------===//
+
+template <typename Visit> void FlowVerifier::forEachPlace(Visit &visit) const {
+  auto visitOperands = [&](const bundle::Operation *operation) {
+    for (const bundle::Operand *operand : *operation->operands())
+      visit(place(operand));
+  };
+  for (uint32_t i = 0; i < executes; ++i)
+    visitOperands(program->operations()->Get(i));
+  for (uint32_t i = 0; i < numSwitches(program); ++i)
+    visitOperands(program->switches()->Get(i)->replacement());
+  for (const bundle::GpuPreparation *preparation : *gpu->preparations())
+    if (preparation->uploads())
+      for (const bundle::Upload *upload : *preparation->uploads())
+        visit(place(upload));
+  for (const bundle::Stretch *stretch : *gpu->stretches()) {
+    for (const RowsList *list : {stretch->in(), stretch->out()})
+      for (const bundle::Rows *rows : *list) {
+        visit(hostPlace(rows));
+        visit(devicePlace(rows));
+      }
+    for (const bundle::Dispatch *dispatch : *stretch->dispatches())
+      for (const bundle::GpuOperand *operand : *dispatch->operands()) {
+        visit(hostPlace(operand));
+        visit(devicePlace(operand));
+      }
+  }
+}
+
+bool FlowVerifier::collect() {
+  if (OutputSpace + uint64_t(bundle->outputs()->size()) > mostSpaces)
+    return refuse(fault, overlay, "found too many outputs to check");
+  // Once to count them, once to collect them.
+  size_t places = 0;
+  uint64_t *end = nullptr;
+  auto visit = [&](const Place &place) {
+    if (place.space == NoSpace)
+      return;
+    if (!end) {
+      ++places;
+      return;
+    }
+    *end++ = place.begin();
+    *end++ = place.end();
+  };
+  forEachPlace(visit);
+  if (!points.allocate(2 * places))
+    return outOfMemory();
+  end = points.begin();
+  forEachPlace(visit);
+  std::sort(points.begin(), end);
+  numPoints = std::unique(points.begin(), end) - points.begin();
+  size_t words = numPoints / 64 + 1;
+  for (Bits *bits : {&live, &handedOut, &defined, &written, &read})
+    if (!bits->allocate(words))
+      return outOfMemory();
+  maxSteps = leastSteps + stepsPerPlace * places;
+  return true;
+}
+
+void FlowVerifier::put(Bits &bits, const Pieces &pieces, bool value) {
+  if (isEntangled())
+    return;
+  for (uint32_t word = pieces.begin / 64; word * 64 < pieces.end; ++word) {
+    uint64_t mask = maskOf(pieces, word);
+    bits[word] = value ? bits[word] | mask : bits[word] & ~mask;
+    ++steps;
+  }
+}
+
+void FlowVerifier::wipe(Bits &bits) {
+  if (isEntangled())
+    return;
+  for (uint64_t &word : bits)
+    word = 0;
+  steps += bits.size();
+}
+
+uint32_t FlowVerifier::find(const Pieces &pieces, const Bits &bits, bool isIn,
+                            const Bits *others) {
+  if (isEntangled())
+    return none;
+  for (uint32_t word = pieces.begin / 64; word * 64 < pieces.end; ++word) {
+    uint64_t found = maskOf(pieces, word) & (isIn ? bits[word] : ~bits[word]) &
+                     (others ? (*others)[word] : ~uint64_t(0));
+    ++steps;
+    if (found)
+      return word * 64 + static_cast<uint32_t>(__builtin_ctzll(found));
+  }
+  return none;
+}
+
+bool FlowVerifier::refuseAt(const Where &where, uint32_t piece,
+                            const char *what) {
+  static constexpr const char *names[] = {
+      "the GPU's arena", "the GPU's prepared memory", "the arena", "output"};
+  uint32_t space = static_cast<uint32_t>(points[piece] >> offsetBits);
+  uint64_t offset = points[piece] & ((uint64_t(1) << offsetBits) - 1);
+  if (space < OutputSpace)
+    return refuse(fault, where, "found byte %" PRIu64 " of %s %s", offset,
+                  names[space], what);
+  return refuse(fault, where, "found byte %" PRIu64 " of output %u %s", offset,
+                space - OutputSpace, what);
+}
+
+//===----------------------------------------------------------------------===//
+// What bytes hold
+//===----------------------------------------------------------------------===//
+
+bool FlowVerifier::verifyUploads() {
+  for (uint32_t i = 0; i < gpu->preparations()->size(); ++i) {
+    const auto *uploads = preparation(i)->uploads();
+    for (uint32_t k = 0; uploads && k < uploads->size(); ++k) {
+      Pieces pieces = piecesOf(place(uploads->Get(k)));
+      uint32_t twice = find(pieces, defined, true);
+      if (twice != none)
+        return refuseAt({&overlay, "preparation", i}, twice,
+                        "uploaded twice, expected once");
+      put(defined, pieces, true);
+    }
+  }
+  return true;
+}
+
+/// Goes backwards over the program, so that what is live at each execute is
+/// known when stretches that begin or end there are looked at.
+bool FlowVerifier::verifyStretches() {
+  uint32_t outputs = pieceAt(uint64_t(OutputSpace) << offsetBits);
+  if (outputs < numPoints)
+    put(live, {outputs, static_cast<uint32_t>(numPoints)}, true);
+  uint32_t left = gpu->stretches()->size();
+  for (uint32_t at = executes;; --at) {
+    for (uint32_t i = firstEnd[at]; i != none; i = nextEnd[i])
+      if (!verifyEnd(i))
+        return false;
+    for (; left && gpu->stretches()->Get(left - 1)->first() == at; --left)
+      if (!verifyBegin(left - 1))
+        return false;
+    if (isEntangled())
+      return refuse(fault, overlay, "stretches: too entangled to check");
+    if (at == 0)
+      return true;
+    computeBefore(at - 1);
+  }
+}
+
+/// From what is live behind the execute to what is before it. With a switch it
+/// may read what either of both reads. One that computes a part of its grid
+/// leaves the rest as it was.
+void FlowVerifier::computeBefore(uint32_t index) {
+  const bundle::Operation *execute = program->operations()->Get(index);
+  const bundle::Kernel *kernel = program->kernels()->Get(execute->kernel());
+  if (execute->tile_begin() == 0 &&
+      (kernel->tiles() == 0 || execute->tile_end() == kernel->tiles()))
+    for (uint32_t k = 0; k < kernel->outputs(); ++k)
+      put(live, piecesOf(place(execute->operands()->Get(k))), false);
+  auto addReads = [&](const bundle::Operation *operation) {
+    uint32_t k = program->kernels()->Get(operation->kernel())->outputs();
+    for (; k < operation->operands()->size(); ++k)
+      put(live, piecesOf(place(operation->operands()->Get(k))), true);
+  };
+  addReads(execute);
+  if (switchOf[index] != none)
+    addReads(program->switches()->Get(switchOf[index])->replacement());
+}
+
+/// With what is live behind the stretch: is it handed back?
+bool FlowVerifier::verifyEnd(uint32_t index) {
+  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
+  for (const bundle::Rows *rows : *stretch->out())
+    put(handedOut, piecesOf(hostPlace(rows)), true);
+  for (uint32_t i = 0; i < stretch->count() && !isEntangled(); ++i) {
+    const bundle::Operation *execute =
+        program->operations()->Get(stretch->first() + i);
+    uint32_t outputs = program->kernels()->Get(execute->kernel())->outputs();
+    ++steps;
+    for (uint32_t k = 0; k < outputs; ++k) {
+      uint32_t lost = find(piecesOf(place(execute->operands()->Get(k))),
+                           handedOut, false, &live);
+      if (lost != none)
+        return refuseAt({&overlay, "stretch", index}, lost,
+                        "written by its executes and read later, expected it "
+                        "in `out`");
+    }
+  }
+  wipe(handedOut);
+  return true;
+}
+
+/// With what is live before the stretch.
+bool FlowVerifier::verifyBegin(uint32_t index) {
+  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
+  Where where = {&overlay, "stretch", index};
+  wipe(defined);
+  wipe(written);
+  wipe(read);
+  const After *after = stretch->after();
+  for (uint32_t i = 0; i < sizeOf(after); ++i) {
+    if (after->Get(i) < firstGpu)
+      continue;
+    const auto *uploads = preparation(after->Get(i) - firstGpu)->uploads();
+    for (uint32_t k = 0; uploads && k < uploads->size() && !isEntangled(); ++k)
+      put(defined, piecesOf(place(uploads->Get(k))), true);
+  }
+  if (!verifyIn(where, stretch))
+    return false;
+  for (uint32_t i = 0; i < stretch->out()->size(); ++i) {
+    Pieces host = piecesOf(hostPlace(stretch->out()->Get(i)));
+    uint32_t twice = find(host, handedOut, true);
+    uint32_t needed = find(host, live, true);
+    if (twice != none || needed != none)
+      return refuseAt({&where, "out", i}, std::min(twice, needed),
+                      needed < twice
+                          ? "still needed as it was before the stretch, "
+                            "expected another place"
+                          : "handed back twice, expected once");
+    put(handedOut, host, true);
+  }
+  for (uint32_t i = 0; i < stretch->dispatches()->size(); ++i)
+    if (!verifyDispatch({&where, "dispatch", i}, stretch->dispatches()->Get(i)))
+      return false;
+  if (!verifyOut(where, stretch))
+    return false;
+  wipe(handedOut);
+  return true;
+}
+
+/// What is copied in must be there, even if the GPU took over what comes
+/// before: of that it gets back what executes read.
+bool FlowVerifier::verifyIn(const Where &where,
+                            const bundle::Stretch *stretch) {
+  for (uint32_t i = 0; i < stretch->in()->size(); ++i) {
+    const bundle::Rows *rows = stretch->in()->Get(i);
+    Pieces host = piecesOf(hostPlace(rows));
+    Pieces device = piecesOf(devicePlace(rows));
+    uint32_t dead = find(host, live, false);
+    if (dead != none)
+      return refuseAt({&where, "in", i}, dead,
+                      "not read from here on before it is written, expected "
+                      "what executes read");
+    uint32_t twice = find(device, defined, true);
+    if (twice != none)
+      return refuseAt({&where, "in", i}, twice,
+                      "copied in twice, expected once");
+    put(defined, device, true);
+  }
+  for (const bundle::Rows *rows : *stretch->in())
+    put(defined, piecesOf(hostPlace(rows)), true);
+  return true;
+}
+
+/// An operand of a boundary lies in two places, of which a device uses one:
+/// what holds must hold in both.
+bool FlowVerifier::verifyDispatch(const Where &where,
+                                  const bundle::Dispatch *dispatch) {
+  uint32_t outputs =
+      bundle->gpu()->pipelines()->Get(dispatch->pipeline())->written();
+  if (dispatch->barrier()) {
+    wipe(written);
+    wipe(read);
+  }
+  // All are looked at before any counts as used.
+  for (bool isUsed : {false, true})
+    for (uint32_t k = 0; k < dispatch->operands()->size(); ++k) {
+      const bundle::GpuOperand *operand = dispatch->operands()->Get(k);
+      bool isWritten = outputs >> k & 1;
+      for (bool isHost : {false, true}) {
+        Pieces pieces =
+            piecesOf(isHost ? hostPlace(operand) : devicePlace(operand));
+        if (!isUsed &&
+            !verifyUse({&where, "operand", k}, pieces, isWritten, isHost))
+          return false;
+        if (!isUsed)
+          continue;
+        put(isWritten ? written : read, pieces, true);
+        if (isWritten)
+          put(defined, pieces, true);
+      }
+    }
+  return true;
+}
+
+/// Of an operand, in one of its places.
+bool FlowVerifier::verifyUse(const Where &where, const Pieces &pieces,
+                             bool isWritten, bool isHost) {
+  uint32_t hazard = find(pieces, written, true);
+  if (isWritten)
+    hazard = std::min(hazard, find(pieces, read, true));
+  if (hazard != none)
+    return refuseAt(where, hazard,
+                    "used by an earlier dispatch, one of both writing, "
+                    "expected a barrier between");
+  if (!isWritten) {
+    uint32_t missing = find(pieces, defined, false);
+    return missing == none ||
+           refuseAt(where, missing,
+                    "read, expected it to be copied in, uploaded or written "
+                    "before");
+  }
+  uint32_t kept = isHost ? find(pieces, handedOut, false) : none;
+  return kept == none || refuseAt(where, kept, "written, expected it in `out`");
+}
+
+bool FlowVerifier::verifyOut(const Where &where,
+                             const bundle::Stretch *stretch) {
+  for (uint32_t i = 0; i < stretch->out()->size(); ++i) {
+    const bundle::Rows *rows = stretch->out()->Get(i);
+    for (const Place &place : {hostPlace(rows), devicePlace(rows)}) {
+      uint32_t missing = find(piecesOf(place), defined, false);
+      if (missing != none)
+        return refuseAt({&where, "out", i}, missing,
+                        "handed back, expected a dispatch to write it");
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+bool verifyFlow(const bundle::Bundle *bundle, const bundle::Program *program,
+                uint32_t number, Fault &fault) {
+  return FlowVerifier(bundle, program, number, fault).verify();
+}
+
+} // namespace nnv12::artifact

@@ -1,0 +1,35 @@
+//===- GpuVerifier.h - Checks what a GPU may take over ----------*- C++ -*-===//
+//
+// Each table by itself: indices, ranges, counts. What the order of dispatches,
+// hand-overs and executes comes to is GpuFlowVerifier's; what preparations wait
+// for is PlanVerifier's as well. The words of the modules are not looked at:
+// who makes a pipeline of them has to, after verifyModule().
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_ARTIFACT_GPUVERIFIER_H
+#define NNV12_ARTIFACT_GPUVERIFIER_H
+
+#include "artifact/Fault.h"
+#include "bundle_generated.h"
+
+#include <cstdint>
+
+namespace nnv12::artifact {
+
+/// Checks the modules and pipelines of a bundle, whose segments were found
+/// good.
+bool verifyGpu(const bundle::Bundle *bundle, Fault &fault);
+
+/// Checks the tables of what a GPU may take over of `program`, number `number`
+/// of the bundle, which has that and whose own tables were found good.
+bool verifyOverlay(const bundle::Bundle *bundle, const bundle::Program *program,
+                   uint32_t number, Fault &fault);
+
+/// Checks the digest of module `index` of a verified bundle; `words` is where
+/// its words are.
+bool verifyModule(const bundle::Bundle *bundle, uint32_t index,
+                  const void *words, Fault &fault);
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_GPUVERIFIER_H
