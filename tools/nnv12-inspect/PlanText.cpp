@@ -5,8 +5,27 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <iterator>
 
 namespace nnv12::tools {
+
+const char *spaceName(const bundle::Program *program,
+                      const bundle::Operand *operand) {
+  static constexpr const char *names[] = {"", "weights", "input", "output"};
+  static_assert(std::size(names) == bundle::Space_MAX + 1);
+  return operand->space() == bundle::Space_Memory
+             ? memoryName(program->memories()->Get(operand->index())->kind())
+             : names[operand->space()];
+}
+
+std::string rangeText(const bundle::Program *program,
+                      const bundle::Operand *operand) {
+  std::string text = spaceName(program, operand);
+  if (operand->space() != bundle::Space_Memory)
+    text += std::to_string(operand->index());
+  return text + "[" + std::to_string(operand->offset()) + ", " +
+         std::to_string(operand->offset() + operand->size()) + ")";
+}
 
 namespace {
 /// The preparations of one stage.
@@ -32,26 +51,27 @@ static uint32_t countOf(const flatbuffers::Vector<uint32_t> *list) {
   return list ? list->size() : 0;
 }
 
-static std::string afterText(const bundle::Program *program,
-                             const bundle::Operation *operation) {
+std::string afterText(const bundle::Program *program,
+                      const flatbuffers::Vector<uint32_t> *after) {
   std::string text;
-  for (const std::string &name : operationNames(program, operation->after()))
+  for (const std::string &name : operationNames(program, after))
     text += (text.empty() ? " after " : ", ") + name;
   return text;
 }
 
+std::string predictionText(uint64_t nanoseconds) {
+  if (!nanoseconds)
+    return "not predicted";
+  char text[40];
+  snprintf(text, sizeof text, "%.3f ms", double(nanoseconds) * 1e-6);
+  return text;
+}
+
 static void printTotals(const bundle::Program *program, const Plan &plan) {
-  auto predicted = [](uint64_t nanoseconds) {
-    if (!nanoseconds)
-      return std::string("not predicted");
-    char text[40];
-    snprintf(text, sizeof text, "%.3f ms", double(nanoseconds) * 1e-6);
-    return std::string(text);
-  };
   printf("  plan: cold %s, warm %s; prepared %" PRIu64 " bytes, %zu lanes, "
          "%u switches\n",
-         predicted(program->predicted_cold()).c_str(),
-         predicted(program->predicted_warm()).c_str(),
+         predictionText(program->predicted_cold()).c_str(),
+         predictionText(program->predicted_warm()).c_str(),
          artifact::memorySize(program, bundle::MemoryKind_Prepared),
          plan.lanes.size(), artifact::numSwitches(program));
   for (auto kind : {bundle::OperationKind_Read, bundle::OperationKind_Decode,
@@ -87,7 +107,7 @@ static void printEntry(const PlannedOperation &entry) {
     if (operation->planes() > 1)
       printf(" of %u planes", operation->planes());
   }
-  printf("%s%s%s\n", afterText(entry.program, operation).c_str(),
+  printf("%s%s%s\n", afterText(entry.program, operation->after()).c_str(),
          entry.background ? " (background)" : "",
          entry.switchedTo != UINT32_MAX ? " (switched)" : "");
 }
@@ -100,7 +120,7 @@ static void printSwitches(const bundle::Program *program) {
            operationName(program, change->operation()).c_str(),
            replacement->layer()->c_str(),
            program->kernels()->Get(replacement->kernel())->name()->c_str(),
-           afterText(program, replacement).c_str());
+           afterText(program, replacement->after()).c_str());
   }
 }
 
@@ -126,9 +146,8 @@ void printPlan(const bundle::Program *program, bool summary) {
     printSwitches(program);
 }
 
-static void addNames(Json &json, const char *name,
-                     const bundle::Program *program,
-                     const flatbuffers::Vector<uint32_t> *numbers) {
+void addNames(Json &json, const char *name, const bundle::Program *program,
+              const flatbuffers::Vector<uint32_t> *numbers) {
   json.key(name).beginArray();
   for (const std::string &operation : operationNames(program, numbers))
     json.value(operation);

@@ -5,7 +5,30 @@
 #include "tools/common/Json.h"
 #include "tools/page/Plan.h"
 
+#include <cstdint>
+#include <string>
+
 namespace nnv12::tools {
+
+/// Names of spaces as people and scripts read them: a memory by its kind, of
+/// which a program has one each.
+const char *spaceName(const bundle::Program *program,
+                      const bundle::Operand *operand);
+
+/// "arena[0, 4096)" or "weights2[64, 128)".
+std::string rangeText(const bundle::Program *program,
+                      const bundle::Operand *operand);
+
+/// " after p1, p2"; empty where there are none.
+std::string afterText(const bundle::Program *program,
+                      const flatbuffers::Vector<uint32_t> *after);
+
+/// "1.250 ms", or that there is no prediction.
+std::string predictionText(uint64_t nanoseconds);
+
+/// Adds an array of the names of operations.
+void addNames(Json &json, const char *name, const bundle::Program *program,
+              const flatbuffers::Vector<uint32_t> *numbers);
 
 /// Prints the plan of a program that has one: what is predicted, what prepares
 /// the weights, the lanes and, unless `summary`, their queues and the switches.

@@ -1,6 +1,7 @@
 //===- nnv12-inspect.cpp - Shows what is in a bundle ----------------------===//
 #include "artifact/Compatibility.h"
 #include "artifact/CpuFeatures.h"
+#include "artifact/GpuVerifier.h"
 #include "artifact/KeyFile.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
@@ -9,6 +10,7 @@
 #include "tools/common/Options.h"
 #include "tools/common/Report.h"
 #include "tools/common/Tensor.h"
+#include "tools/nnv12-inspect/GpuText.h"
 #include "tools/nnv12-inspect/PlanText.h"
 #include "tools/nnv12-inspect/TraceFile.h"
 #include "tools/page/PlanPage.h"
@@ -128,6 +130,15 @@ static void load(const InspectOptions &options, Image &image) {
           image.bundle, i,
           image.file.data() + image.bundle->segments()->Get(i)->offset(),
           fault));
+  const bundle::Gpu *gpu = image.bundle->gpu();
+  if (gpu && (options.verify || isTrusted))
+    for (uint32_t i = 0; i < gpu->modules()->size(); ++i)
+      check(artifact::verifyModule(
+          image.bundle, i,
+          image.file.data() +
+              image.bundle->segments()->Get(gpu->code())->offset() +
+              gpu->modules()->Get(i)->offset(),
+          fault));
 }
 
 static bool runsHere(const bundle::Program *program) {
@@ -178,27 +189,6 @@ static std::string kindName(bundle::SegmentKind kind) {
   return kind <= bundle::SegmentKind_MAX
              ? names[kind]
              : "kind " + std::to_string(unsigned(kind));
-}
-
-/// Names of spaces as people and scripts read them: a memory by its kind, of
-/// which a program has one each.
-static const char *spaceName(const bundle::Program *program,
-                             const bundle::Operand *operand) {
-  static constexpr const char *names[] = {"", "weights", "input", "output"};
-  static_assert(std::size(names) == bundle::Space_MAX + 1);
-  return operand->space() == bundle::Space_Memory
-             ? memoryName(program->memories()->Get(operand->index())->kind())
-             : names[operand->space()];
-}
-
-/// "arena[0, 4096)" or "weights2[64, 128)".
-static std::string rangeText(const bundle::Program *program,
-                             const bundle::Operand *operand) {
-  std::string text = spaceName(program, operand);
-  if (operand->space() != bundle::Space_Memory)
-    text += std::to_string(operand->index());
-  return text + "[" + std::to_string(operand->offset()) + ", " +
-         std::to_string(operand->offset() + operand->size()) + ")";
 }
 
 static uint64_t scratchOf(const bundle::Program *program) {
@@ -282,6 +272,7 @@ static void printProgram(const bundle::Bundle *bundle,
          scratchOf(program), program->kernels()->size(),
          artifact::numExecutes(program));
   printPlan(program, summary);
+  printOverlay(bundle, program, summary);
   if (summary)
     return;
   std::vector<uint32_t> uses = countUses(program);
@@ -334,6 +325,7 @@ static void printText(const InspectOptions &options, const Image &image) {
            kindName(segment->kind()).c_str(), segment->offset(),
            segment->size(), hex(segment->digest()->data(), 32).c_str());
   }
+  printGpu(bundle, options.summary);
   for (const auto &[program, newer] : selectPrograms(options, bundle))
     if (newer.empty())
       printProgram(bundle, program, options.summary);
@@ -475,6 +467,7 @@ static void addProgram(Json &json, const bundle::Bundle *bundle,
   json.member("num_kernels", program->kernels()->size());
   json.member("num_operations", artifact::numExecutes(program));
   addPlan(json, program, summary);
+  addOverlay(json, program, summary);
   if (!summary) {
     json.key("kernels").beginArray();
     for (const bundle::Kernel *kernel : *program->kernels())
@@ -509,8 +502,10 @@ static void printJson(const InspectOptions &options, const Image &image) {
     json.member("offset", segment->offset()).member("size", segment->size());
     json.member("digest", hex(segment->digest()->data(), 32)).endObject();
   }
+  json.endArray();
+  addGpu(json, bundle);
   std::vector<Selected> selected = selectPrograms(options, bundle);
-  json.endArray().key("programs").beginArray();
+  json.key("programs").beginArray();
   for (const auto &[program, newer] : selected)
     if (newer.empty())
       addProgram(json, bundle, program, options.summary);

@@ -42,6 +42,9 @@ const char *memoryName(bundle::MemoryKind kind) {
 
 std::string operationName(const bundle::Program *program, uint32_t number) {
   uint32_t executes = artifact::numExecutes(program);
+  uint32_t all = program->operations()->size();
+  if (number >= all)
+    return "g" + std::to_string(number - all);
   return number < executes ? "e" + std::to_string(number)
                            : "p" + std::to_string(number - executes);
 }

@@ -18,8 +18,8 @@ const char *coreName(bundle::CoreKind core);
 const char *laneName(bundle::LaneKind kind);
 const char *memoryName(bundle::MemoryKind kind);
 
-/// "e5" for execute 5, "p3" for preparation 3: what people and scripts call
-/// operation `number` of the program.
+/// "e5" for execute 5, "p3" for preparation 3, "g2" for preparation 2 of the
+/// GPU: what people and scripts call operation `number` of the program.
 std::string operationName(const bundle::Program *program, uint32_t number);
 
 /// Those of a list; none where there is no list.

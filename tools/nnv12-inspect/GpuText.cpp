@@ -1,0 +1,444 @@
+//===- GpuText.cpp - What a GPU may take over, as text and JSON -----------===//
+#include "tools/nnv12-inspect/GpuText.h"
+
+#include "artifact/Compatibility.h"
+#include "artifact/Fault.h"
+#include "artifact/Hexadecimal.h"
+#include "tools/nnv12-inspect/PlanText.h"
+#include "tools/page/Plan.h"
+
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <iterator>
+#include <string>
+
+namespace nnv12::tools {
+
+static const char *stageName(bundle::GpuStage stage) {
+  static constexpr const char *names[] = {"device", "pipeline", "upload",
+                                          "record"};
+  static_assert(std::size(names) == bundle::GpuStage_MAX + 1);
+  return names[stage];
+}
+
+static const char *spaceName(bundle::GpuSpace space) {
+  static constexpr const char *names[] = {"arena", "prepared", "boundary"};
+  static_assert(std::size(names) == bundle::GpuSpace_MAX + 1);
+  return names[space];
+}
+
+static const char *startName(bundle::GpuStart start) {
+  static constexpr const char *names[] = {"at_open", "after_first"};
+  static_assert(std::size(names) == bundle::GpuStart_MAX + 1);
+  return names[start];
+}
+
+static std::string textOf(const flatbuffers::String *text) {
+  return text ? text->str() : "";
+}
+
+/// Of an API version.
+static std::string versionText(uint32_t api) {
+  return std::to_string(api >> 22 & 127) + "." +
+         std::to_string(api >> 12 & 1023);
+}
+
+static std::string extentText(const bundle::GpuExtent *extent) {
+  return std::to_string(extent->x()) + "x" + std::to_string(extent->y()) + "x" +
+         std::to_string(extent->z());
+}
+
+static std::string rangeText(uint64_t offset, uint64_t size) {
+  return "[" + std::to_string(offset) + ", " + std::to_string(offset + size) +
+         ")";
+}
+
+/// "arena[0, 256)" or "boundary2[0, 256)", of the GPU.
+static std::string rangeText(const bundle::GpuOperand *operand) {
+  std::string text = spaceName(operand->space());
+  if (operand->space() == bundle::GpuSpace_Boundary)
+    text += std::to_string(operand->index());
+  return text + rangeText(operand->offset(), operand->size());
+}
+
+/// "Int64", "Float16": of a device; bits without a name as "bit 40".
+template <typename Visit>
+static void forEachFeature(uint64_t features, Visit visit) {
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    if (!(features >> bit & 1))
+      continue;
+    const char *name =
+        bundle::EnumNameGpuFeature(bundle::GpuFeature(uint64_t(1) << bit));
+    visit(*name ? name : "bit " + std::to_string(bit));
+  }
+}
+
+static uint64_t sizeOf(const bundle::ProgramGpu *gpu, bundle::MemoryKind kind) {
+  for (const bundle::Memory *memory : *gpu->memories())
+    if (memory->kind() == kind)
+      return memory->size();
+  return 0;
+}
+
+/// The numbers of a list, as "0, 2".
+static std::string listText(const flatbuffers::Vector<uint32_t> *list) {
+  std::string text;
+  for (uint32_t i = 0; list && i < list->size(); ++i)
+    text += (i ? ", " : "") + std::to_string(list->Get(i));
+  return text;
+}
+
+/// Why this version does not understand the overlay of the program; empty: it
+/// does.
+static std::string findNewer(const bundle::Program *program) {
+  artifact::Fault why;
+  if (artifact::isUnderstood(program->gpu(), 0, why))
+    return {};
+  std::string text = why.text;
+  text = text.substr(text.find("gpu: ") + 5);
+  return text.substr(0, text.find(" (the program is for newer readers)"));
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static void printPipeline(const bundle::Gpu *gpu, uint32_t index) {
+  const bundle::GpuPipeline *pipeline = gpu->pipelines()->Get(index);
+  std::string written, more;
+  for (uint32_t i = 0; i < pipeline->bindings(); ++i)
+    if (pipeline->written() >> i & 1)
+      written += (written.empty() ? "" : ", ") + std::to_string(i);
+  if (pipeline->constants() && pipeline->constants()->size())
+    more += ", constants " + listText(pipeline->constants());
+  if (pipeline->shared())
+    more += ", " + std::to_string(pipeline->shared()) + " bytes shared";
+  forEachFeature(pipeline->features(),
+                 [&](const std::string &name) { more += ", " + name; });
+  printf("    %u  %s: %u bindings, writes %s, pushes %u words, local %s%s\n",
+         index, gpu->modules()->Get(pipeline->module_())->name()->c_str(),
+         pipeline->bindings(), written.c_str(), pipeline->push_words(),
+         extentText(pipeline->local()).c_str(), more.c_str());
+}
+
+void printGpu(const bundle::Bundle *bundle, bool summary) {
+  const bundle::Gpu *gpu = bundle->gpu();
+  if (!gpu)
+    return;
+  printf("\ngpu: Vulkan %s, code in segment %u, %u modules, %u pipelines\n",
+         versionText(gpu->api()).c_str(), gpu->code(), gpu->modules()->size(),
+         gpu->pipelines()->size());
+  if (summary)
+    return;
+  printf("  modules\n    #  %10s %8s  BLAKE2bp-256\n", "offset", "words");
+  for (uint32_t i = 0; i < gpu->modules()->size(); ++i) {
+    const bundle::GpuModule *module = gpu->modules()->Get(i);
+    printf("    %u  %10" PRIu64 " %8u  %s  %s\n", i, module->offset(),
+           module->words(),
+           artifact::hexadecimal(module->digest()->data(),
+                                 module->digest()->size())
+               .c_str(),
+           module->name()->c_str());
+  }
+  printf("  pipelines\n");
+  for (uint32_t i = 0; i < gpu->pipelines()->size(); ++i)
+    printPipeline(gpu, i);
+}
+
+static void printPreparation(const bundle::Bundle *bundle,
+                             const bundle::Program *program, uint32_t number) {
+  const bundle::GpuPreparation *preparation =
+      program->gpu()->preparations()->Get(number -
+                                          program->operations()->size());
+  if (preparation->predicted_end())
+    printf("      %9.3f %9.3f", double(preparation->predicted_start()) * 1e-6,
+           double(preparation->predicted_end()) * 1e-6);
+  else
+    printf("      %9s %9s", "-", "-");
+  printf("  %-6s %-9s", operationName(program, number).c_str(),
+         stageName(preparation->stage()));
+  const char *separator = " ";
+  for (uint32_t i = 0;
+       preparation->pipelines() && i < preparation->pipelines()->size(); ++i) {
+    uint32_t index = preparation->pipelines()->Get(i);
+    const bundle::Gpu *gpu = bundle->gpu();
+    uint32_t module = gpu->pipelines()->Get(index)->module_();
+    printf("%s%u %s", separator, index,
+           gpu->modules()->Get(module)->name()->c_str());
+    separator = ", ";
+  }
+  for (uint32_t i = 0;
+       preparation->uploads() && i < preparation->uploads()->size(); ++i) {
+    const bundle::Upload *upload = preparation->uploads()->Get(i);
+    printf("%s%s -> prepared%s", separator,
+           rangeText(program, upload->source()).c_str(),
+           rangeText(upload->offset(), upload->size()).c_str());
+    if (upload->codec() != bundle::Codec_Stored || upload->planes() > 1)
+      printf(" (%s, %u planes)", codecName(upload->codec()), upload->planes());
+    separator = ", ";
+  }
+  if (preparation->stage() == bundle::GpuStage_Record)
+    printf(" stretch %u", preparation->stretch());
+  printf("%s\n", afterText(program, preparation->after()).c_str());
+}
+
+static void
+printRows(const bundle::Program *program, const char *what,
+          const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list) {
+  for (const bundle::Rows *rows : *list) {
+    const bundle::Boundary *boundary =
+        program->gpu()->boundaries()->Get(rows->boundary());
+    printf("      %-4s boundary%u%s, of %s\n", what, rows->boundary(),
+           rangeText(rows->offset(), rows->bytes()).c_str(),
+           rangeText(program, boundary->host()).c_str());
+  }
+}
+
+static void printDispatch(const bundle::Bundle *bundle,
+                          const bundle::Program *program,
+                          const bundle::Dispatch *dispatch) {
+  const bundle::Gpu *gpu = bundle->gpu();
+  const bundle::GpuPipeline *pipeline =
+      gpu->pipelines()->Get(dispatch->pipeline());
+  std::string writes, reads;
+  for (uint32_t k = 0; k < dispatch->operands()->size(); ++k)
+    (pipeline->written() >> k & 1 ? writes : reads) +=
+        " " + rangeText(dispatch->operands()->Get(k));
+  std::string push = listText(dispatch->push());
+  printf("      %-4s %s, %u %s, groups %s%s%s:%s <-%s\n",
+         operationName(program, dispatch->operation()).c_str(),
+         program->operations()->Get(dispatch->operation())->layer()->c_str(),
+         dispatch->pipeline(),
+         gpu->modules()->Get(pipeline->module_())->name()->c_str(),
+         extentText(dispatch->groups()).c_str(),
+         push.empty() ? "" : (", push " + push).c_str(),
+         dispatch->barrier() ? ", barrier" : "", writes.c_str(), reads.c_str());
+}
+
+static void printStretch(const bundle::Bundle *bundle,
+                         const bundle::Program *program, uint32_t index,
+                         bool summary) {
+  const bundle::Stretch *stretch = program->gpu()->stretches()->Get(index);
+  printf(
+      "    stretch %u: %s to %s, %u dispatches, %s, %s%s\n", index,
+      operationName(program, stretch->first()).c_str(),
+      operationName(program, stretch->first() + stretch->count() - 1).c_str(),
+      stretch->dispatches()->size(), stretch->cold() ? "any run" : "later runs",
+      predictionText(stretch->predicted()).c_str(),
+      afterText(program, stretch->after()).c_str());
+  if (summary)
+    return;
+  printRows(program, "in", stretch->in());
+  for (const bundle::Dispatch *dispatch : *stretch->dispatches())
+    printDispatch(bundle, program, dispatch);
+  printRows(program, "out", stretch->out());
+}
+
+void printOverlay(const bundle::Bundle *bundle, const bundle::Program *program,
+                  bool summary) {
+  const bundle::ProgramGpu *gpu = program->gpu();
+  if (!gpu)
+    return;
+  std::string newer = findNewer(program);
+  if (!newer.empty()) {
+    printf("  gpu: for newer readers: %s\n", newer.c_str());
+    return;
+  }
+  printf("  gpu: cold %s, warm %s; prepares %s; arena %" PRIu64
+         " bytes, prepared %" PRIu64 " bytes, %u stretches, warm: %s\n",
+         predictionText(gpu->predicted_cold()).c_str(),
+         predictionText(gpu->predicted_warm()).c_str(),
+         gpu->start() == bundle::GpuStart_AtOpen ? "at once"
+                                                 : "after the first result",
+         sizeOf(gpu, bundle::MemoryKind_Arena),
+         sizeOf(gpu, bundle::MemoryKind_Prepared), gpu->stretches()->size(),
+         gpu->warm() && gpu->warm()->size() ? listText(gpu->warm()).c_str()
+                                            : "none");
+  for (uint32_t i = 0; !summary && i < gpu->boundaries()->size(); ++i) {
+    const bundle::Boundary *boundary = gpu->boundaries()->Get(i);
+    printf("    boundary %u: %s, arena%s of the GPU\n", i,
+           rangeText(program, boundary->host()).c_str(),
+           rangeText(boundary->device(), boundary->host()->size()).c_str());
+  }
+  for (uint32_t i = 0; i < gpu->lanes()->size(); ++i) {
+    const bundle::Lane *lane = gpu->lanes()->Get(i);
+    printf("    gpu lane %u: %s, %s, %u in its queue\n", i,
+           laneName(lane->kind()), coreName(lane->core()),
+           lane->queue()->size());
+    for (uint32_t k = 0; !summary && k < lane->queue()->size(); ++k)
+      printPreparation(bundle, program, lane->queue()->Get(k));
+  }
+  for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
+    printStretch(bundle, program, i, summary);
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static void addNumbers(Json &json, const char *name,
+                       const flatbuffers::Vector<uint32_t> *numbers) {
+  json.key(name).beginArray();
+  for (uint32_t i = 0; numbers && i < numbers->size(); ++i)
+    json.value(numbers->Get(i));
+  json.endArray();
+}
+
+static void addExtent(Json &json, const char *name,
+                      const bundle::GpuExtent *extent) {
+  json.key(name).beginArray().value(extent->x()).value(extent->y());
+  json.value(extent->z()).endArray();
+}
+
+static void addOperand(Json &json, const bundle::Program *program,
+                       const bundle::Operand *operand) {
+  json.beginObject().member("space", spaceName(program, operand));
+  json.member("index", operand->index()).member("offset", operand->offset());
+  json.member("size", operand->size()).endObject();
+}
+
+void addGpu(Json &json, const bundle::Bundle *bundle) {
+  const bundle::Gpu *gpu = bundle->gpu();
+  if (!gpu)
+    return;
+  json.key("gpu").beginObject().member("api", versionText(gpu->api()));
+  json.member("code_segment", gpu->code()).key("modules").beginArray();
+  for (const bundle::GpuModule *module : *gpu->modules()) {
+    json.beginObject().member("name", module->name()->str());
+    json.member("offset", module->offset()).member("words", module->words());
+    json.member("digest", artifact::hexadecimal(module->digest()->data(),
+                                                module->digest()->size()));
+    json.endObject();
+  }
+  json.endArray().key("pipelines").beginArray();
+  for (const bundle::GpuPipeline *pipeline : *gpu->pipelines()) {
+    json.beginObject().member("module", pipeline->module_());
+    json.member("bindings", uint32_t(pipeline->bindings()));
+    json.member("written", pipeline->written());
+    json.member("push_words", uint32_t(pipeline->push_words()));
+    addNumbers(json, "constants", pipeline->constants());
+    addExtent(json, "local", pipeline->local());
+    json.member("shared", pipeline->shared()).key("features").beginArray();
+    forEachFeature(pipeline->features(),
+                   [&](const std::string &name) { json.value(name); });
+    json.endArray().endObject();
+  }
+  json.endArray().endObject();
+}
+
+static void addPreparation(Json &json, const bundle::Program *program,
+                           uint32_t index) {
+  const bundle::GpuPreparation *preparation =
+      program->gpu()->preparations()->Get(index);
+  json.beginObject().member(
+      "id", operationName(program, program->operations()->size() + index));
+  json.member("stage", stageName(preparation->stage()));
+  if (preparation->stage() == bundle::GpuStage_Pipeline)
+    addNumbers(json, "pipelines", preparation->pipelines());
+  if (preparation->stage() == bundle::GpuStage_Upload) {
+    json.key("uploads").beginArray();
+    for (const bundle::Upload *upload : *preparation->uploads()) {
+      json.beginObject().key("source");
+      addOperand(json, program, upload->source());
+      json.member("offset", upload->offset()).member("size", upload->size());
+      json.member("codec", codecName(upload->codec()));
+      json.member("planes", uint32_t(upload->planes())).endObject();
+    }
+    json.endArray();
+  }
+  if (preparation->stage() == bundle::GpuStage_Record)
+    json.member("stretch", preparation->stretch());
+  addNames(json, "after", program, preparation->after());
+  json.member("predicted_start", preparation->predicted_start());
+  json.member("predicted_end", preparation->predicted_end()).endObject();
+}
+
+static void
+addRows(Json &json, const char *name,
+        const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list) {
+  json.key(name).beginArray();
+  for (const bundle::Rows *rows : *list) {
+    json.beginObject().member("boundary", rows->boundary());
+    json.member("offset", rows->offset()).member("bytes", rows->bytes());
+    json.endObject();
+  }
+  json.endArray();
+}
+
+static void addStretch(Json &json, const bundle::Program *program,
+                       const bundle::Stretch *stretch) {
+  json.beginObject().key("executes").beginArray();
+  for (uint32_t i = 0; i < stretch->count(); ++i)
+    json.value(operationName(program, stretch->first() + i));
+  json.endArray().member("cold", stretch->cold());
+  json.member("predicted", stretch->predicted());
+  addNames(json, "after", program, stretch->after());
+  addRows(json, "in", stretch->in());
+  json.key("dispatches").beginArray();
+  for (const bundle::Dispatch *dispatch : *stretch->dispatches()) {
+    json.beginObject();
+    json.member("operation", operationName(program, dispatch->operation()));
+    json.member("pipeline", dispatch->pipeline());
+    addExtent(json, "groups", dispatch->groups());
+    addNumbers(json, "push", dispatch->push());
+    json.member("barrier", dispatch->barrier());
+    json.member("predicted", dispatch->predicted());
+    json.key("operands").beginArray();
+    for (const bundle::GpuOperand *operand : *dispatch->operands()) {
+      json.beginObject().member("space", spaceName(operand->space()));
+      json.member("index", operand->index());
+      json.member("offset", operand->offset());
+      json.member("size", operand->size()).endObject();
+    }
+    json.endArray().endObject();
+  }
+  json.endArray();
+  addRows(json, "out", stretch->out());
+  json.endObject();
+}
+
+void addOverlay(Json &json, const bundle::Program *program, bool summary) {
+  const bundle::ProgramGpu *gpu = program->gpu();
+  if (!gpu)
+    return;
+  std::string newer = findNewer(program);
+  if (!newer.empty()) {
+    json.member("newer_gpu", newer);
+    return;
+  }
+  json.key("gpu").beginObject().member("start", startName(gpu->start()));
+  json.member("profile", textOf(gpu->profile()));
+  json.member("predicted_cold", gpu->predicted_cold());
+  json.member("predicted_warm", gpu->predicted_warm());
+  json.member("arena_size", sizeOf(gpu, bundle::MemoryKind_Arena));
+  json.member("prepared_size", sizeOf(gpu, bundle::MemoryKind_Prepared));
+  json.member("num_stretches", gpu->stretches()->size());
+  addNumbers(json, "warm", gpu->warm());
+  if (summary) {
+    json.endObject();
+    return;
+  }
+  json.key("boundaries").beginArray();
+  for (const bundle::Boundary *boundary : *gpu->boundaries()) {
+    json.beginObject().key("host");
+    addOperand(json, program, boundary->host());
+    json.member("device", boundary->device()).endObject();
+  }
+  json.endArray().key("preparations").beginArray();
+  for (uint32_t i = 0; i < gpu->preparations()->size(); ++i)
+    addPreparation(json, program, i);
+  json.endArray().key("lanes").beginArray();
+  for (const bundle::Lane *lane : *gpu->lanes()) {
+    json.beginObject().member("kind", laneName(lane->kind()));
+    json.member("core", coreName(lane->core()));
+    addNames(json, "queue", program, lane->queue());
+    json.endObject();
+  }
+  json.endArray().key("stretches").beginArray();
+  for (const bundle::Stretch *stretch : *gpu->stretches())
+    addStretch(json, program, stretch);
+  json.endArray().endObject();
+}
+
+} // namespace nnv12::tools
