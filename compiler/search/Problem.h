@@ -8,6 +8,7 @@
 #define NNV12_COMPILER_SEARCH_PROBLEM_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,20 @@ struct Candidate {
       0; ///< bytes that its weights take beside those of the file, or less
 };
 
+/// One way to compute a layer on the GPU. Its pipelines and its weights there
+/// must be ready before.
+struct GpuCandidate {
+  std::string routine; ///< e.g. "gpu.conv.gemm.16x4"
+  /// As Candidate::storage, of weights that only the GPU reads.
+  std::string storage;
+  /// Indices into Problem::pipelines.
+  std::vector<uint32_t> pipelines;
+  double bytes = 0;   ///< read from storage, for the GPU alone
+  CoreTime transform; ///< on a CPU, before the upload; 0: ready as stored
+  double upload = 0;  ///< bytes that are copied to where the GPU reads them
+  double execute = 0; ///< the kernels, in a stretch that runs already
+};
+
 /// One execute, with what makes its weights ready.
 struct Layer {
   std::string name;
@@ -48,6 +63,47 @@ struct Layer {
   /// What the first execute takes longer: memory that the system supplies at
   /// its first use, code and weights not yet in caches.
   double firstTouch = 0;
+  /// Empty: the GPU cannot compute it.
+  std::vector<GpuCandidate> gpu = {};
+};
+
+/// A kernel that the GPU's driver makes its code for, once a process. Layers
+/// share pipelines.
+struct GpuPipeline {
+  double build = 0; ///< of one CPU
+  double cached =
+      0; ///< the same where the driver's cache of a run before has it
+};
+
+/// What layers hand to one another. Only needed where a GPU computes: what
+/// passes from one processor to the other may cost.
+struct Tensor {
+  static constexpr uint32_t input = ~0u;
+  double bytes = 0;
+  uint32_t producer = input;     ///< a layer, or the model's input
+  std::vector<uint32_t> readers; ///< layers, ascending, behind the producer
+  bool output = false;           ///< of the model
+};
+
+/// A GPU beside the CPUs, as the search sees it.
+struct Gpu {
+  /// Instance and device, of one CPU, before anything else of the GPU.
+  double start = 0;
+  /// Threads that build pipelines and upload, each a GPU-host lane.
+  unsigned threads = 1;
+  /// Pipelines that one call builds: they are ready together.
+  unsigned batch = 1;
+  /// Threads that build pipelines at once are 1 + (n - 1) * this as fast as
+  /// one: drivers have locks.
+  double pipelineScaling = 1;
+  double uploadBandwidth = 1e6; ///< bytes a millisecond
+  double submit = 0;            ///< of the caller's thread, a stretch
+  double sync = 0;              ///< of the caller's thread, a stretch
+  /// Of the caller's thread, for each byte that a stretch reads which the CPU
+  /// wrote, and the other way round.
+  double inPerByte = 0, outPerByte = 0;
+  /// CPUs that a GPU in software takes while it computes.
+  unsigned hostCores = 0;
 };
 
 /// See Device::arrival.
@@ -97,19 +153,37 @@ struct Device {
   /// preparation while an execute runs: they share memory bandwidth.
   double executeInterference = 1;
   double prepareInterference = 1;
+  /// Absent: all is done by CPUs.
+  std::optional<Gpu> gpu = {};
 };
 
 struct Problem {
   std::vector<Layer> layers; ///< in execution order
   Device device;
+  std::vector<GpuPipeline> pipelines = {}; ///< of all layers' GPU candidates
+  std::vector<Tensor> tensors = {};
 };
 
 /// Index of the chosen candidate, a layer.
 using Choice = std::vector<unsigned>;
 
-enum class Stage : uint8_t { Read, Decode, Transform, Execute };
+/// Those behind Execute are the GPU's, see Gpu.h: no Schedule has them.
+enum class Stage : uint8_t {
+  Read,
+  Decode,
+  Transform,
+  Execute,
+  Device,   ///< instance and device of the GPU
+  Pipeline, ///< builds a batch of pipelines
+  Upload,   ///< reads, transforms and copies a layer's weights for the GPU
+  HandOver, ///< of the caller's thread: copies what a stretch reads, submits it
+  Kernels,  ///< of the GPU: a stretch
+  TakeBack  ///< of the caller's thread: waits, copies what a stretch wrote
+};
 
 struct Operation {
+  /// For stages of the GPU: of Pipeline the first one's index, of HandOver,
+  /// Kernels and TakeBack the stretch's, of Device 0.
   uint32_t layer;
   Stage stage;
   bool operator==(const Operation &o) const {

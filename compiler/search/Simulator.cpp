@@ -141,10 +141,14 @@ bool Simulator::nextPhase(LaneState &lane, const Job &job, double now) {
   }
 }
 
+static bool isReady(const Job &job, const std::vector<uint32_t> &done) {
+  return done[job.needs == Job::own ? job.layer : job.needs] >= job.after;
+}
+
 void Simulator::endJob(size_t i, const Job &job, double now,
                        std::vector<std::vector<Span>> *spans) {
-  assert(done[job.layer] >= job.after && "what it waits for is done");
-  ++done[job.layer];
+  assert(isReady(job, done) && "what it waits for is done");
+  ++done[job.counts == Job::own ? job.layer : job.counts];
   if (job.execute) {
     finish = now;
     endSum += now;
@@ -164,9 +168,10 @@ void Simulator::startJobs(const std::vector<std::vector<Job>> &lanes,
       LaneState &lane = states[i];
       while (lane.phase == Phase::Idle && lane.next < lanes[i].size()) {
         const Job &job = lanes[i][lane.next];
-        if (done[job.layer] < job.after)
+        if (!isReady(job, done))
           break;
         lane.execute = job.execute;
+        lane.busy = job.busy;
         if (spans)
           (*spans)[i][lane.next].start = now;
         if (nextPhase(lane, job, now))
@@ -178,19 +183,30 @@ void Simulator::startJobs(const std::vector<std::vector<Job>> &lanes,
   }
 }
 
+unsigned Simulator::threadsOf(const LaneState &lane) const {
+  switch (lane.busy) {
+  case Busy::Lane:
+    return lane.execute ? std::max(1u, device.executeThreads) : 0;
+  case Busy::Caller:
+    return 1;
+  case Busy::Gpu:
+    return device.gpu ? device.gpu->hostCores : 0;
+  }
+  return 0;
+}
+
 void Simulator::setRates() {
-  unsigned transfers = 0, preparing = 0;
-  bool executing = false;
+  unsigned transfers = 0, preparing = 0, computing = 0;
   for (const LaneState &lane : states) {
     if (lane.phase == Phase::Transfer)
       ++transfers;
     if (lane.phase != Phase::Work)
       continue;
-    executing |= lane.execute;
-    preparing += !lane.execute;
+    computing += threadsOf(lane);
+    preparing += !lane.execute && lane.busy == Busy::Lane;
   }
-  unsigned cpus = std::max(1u, device.cpus),
-           computing = executing ? std::max(1u, device.executeThreads) : 0;
+  bool executing = computing > 0;
+  unsigned cpus = std::max(1u, device.cpus);
   double left = cpus > computing ? cpus - computing : 0;
   double executeRate = std::min(1.0, double(cpus) / std::max(1u, computing));
   double prepareRate = std::min(1.0, left / std::max(1u, preparing));
@@ -203,13 +219,14 @@ void Simulator::setRates() {
                 : lane.phase == Phase::Transfer
                     ? (arrived.empty() ? device.readBandwidth / transfers : 1)
                 : lane.phase != Phase::Work ? 0
-                : lane.execute              ? executeRate
+                : threadsOf(lane) > 0       ? executeRate
+                : lane.busy == Busy::Gpu    ? 1
                                             : prepareRate;
 }
 
 double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
                       double cutoff, std::vector<std::vector<Span>> *spans) {
-  states.assign(lanes.size(), {0, Phase::Idle, false, 0, 0});
+  states.assign(lanes.size(), LaneState());
   done.assign(layers, 0);
   if (spans) {
     cutoff = never;
@@ -284,8 +301,7 @@ double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
   return finish;
 }
 
-/// One job an operation, as in the schedule.
-static std::vector<std::vector<Job>>
+std::vector<std::vector<Job>>
 jobsOf(const Problem &problem, const Choice &choice, const Schedule &schedule) {
   const Device &device = problem.device;
   // Place of each stage among its layer's jobs.
@@ -321,6 +337,8 @@ jobsOf(const Problem &problem, const Choice &choice, const Schedule &schedule) {
       case Stage::Execute:
         job = executeJob(layer, o.layer, c, before(o));
         break;
+      default:
+        assert(false && "no schedule has stages of the GPU");
       }
       jobs[i].push_back(job);
     }
@@ -368,7 +386,9 @@ double warmTime(const Problem &problem, const Choice &choice) {
 std::string checkSchedule(const Problem &problem, const Choice &choice,
                           const Schedule &schedule) {
   auto name = [&](Operation o) {
-    const char *stages[] = {"read", "decode", "transform", "execute"};
+    const char *stages[] = {"read",    "decode",   "transform", "execute",
+                            "device",  "pipeline", "upload",    "hand-over",
+                            "kernels", "take-back"};
     return std::string(stages[unsigned(o.stage)]) + " of layer " +
            std::to_string(o.layer);
   };

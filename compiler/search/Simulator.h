@@ -18,6 +18,11 @@
 //    left: threads that compute prepare when there is nothing to compute
 //    (runtime/Team.h). An execute is slowed down while any preparation works, a
 //    preparation while an execute works.
+//  * What the GPU needs beforehand is prepared on lanes like the others. The
+//  GPU
+//    itself is one more lane, which takes no CPU unless it is software: then it
+//    takes Gpu::hostCores as an execute does its threads. What hands over to it
+//    is an execute of one thread.
 // Between two events all rates are constant, so time jumps from event to event.
 //
 //===----------------------------------------------------------------------===//
@@ -37,8 +42,17 @@ double arrivalOf(const Device &device, double bytes, double total);
 /// arrival.
 double earliestArrival(const Device &device);
 
+/// What a job keeps busy while it works.
+enum class Busy : uint8_t {
+  Lane,   ///< an execute: the threads of the execute lane; else one core
+  Caller, ///< an execute of one thread
+  Gpu     ///< the GPU
+};
+
 /// One operation, or a whole preparation of a layer.
 struct Job {
+  static constexpr uint32_t own = ~0u;
+
   uint32_t layer;
   /// Starts once so many jobs of its layer are done.
   uint32_t after;
@@ -46,7 +60,16 @@ struct Job {
   double latency; ///< waiting for the storage, milliseconds
   double bytes;   ///< moved from the storage
   double work;    ///< of the core, milliseconds when alone
+  Busy busy = Busy::Lane;
+  /// Counters, numbered like layers and behind them, for what is not of one
+  /// layer: `after` counts jobs at `needs`, and the job itself counts at
+  /// `counts`. `own`: those of its layer.
+  uint32_t needs = own, counts = own;
 };
+
+/// One job an operation, as in the schedule.
+std::vector<std::vector<Job>>
+jobsOf(const Problem &problem, const Choice &choice, const Schedule &schedule);
 
 /// A layer's preparation as one job on a core of this kind.
 Job preparationJob(const Device &device, uint32_t layer,
@@ -103,9 +126,9 @@ public:
   };
 
   /// The end of the last execute, or `never` if it comes after `cutoff` or not
-  /// at all. lanes[i] holds the jobs of lane i; layers are numbered below
-  /// `layers`. With `spans` it also tells when each job ran, and does not cut
-  /// off.
+  /// at all. lanes[i] holds the jobs of lane i; layers, and counters of jobs,
+  /// are numbered below `layers`. With `spans` it also tells when each job ran,
+  /// and does not cut off.
   double run(const std::vector<std::vector<Job>> &lanes, size_t layers,
              double cutoff = never,
              std::vector<std::vector<Span>> *spans = nullptr);
@@ -119,12 +142,15 @@ public:
 private:
   enum class Phase : uint8_t { Idle, Latency, Transfer, Work, End };
   struct LaneState {
-    size_t next;
-    Phase phase;
-    bool execute;
-    double remaining, rate;
+    size_t next = 0;
+    Phase phase = Phase::Idle;
+    bool execute = false;
+    double remaining = 0, rate = 0;
+    Busy busy = Busy::Lane;
   };
 
+  /// CPUs that an execute, or the GPU, has while it works.
+  unsigned threadsOf(const LaneState &lane) const;
   /// Gives the next job of each idle lane a start where it may.
   void startJobs(const std::vector<std::vector<Job>> &lanes, double now,
                  std::vector<std::vector<Span>> *spans);

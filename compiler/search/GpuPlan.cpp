@@ -1,0 +1,408 @@
+//===- GpuPlan.cpp - Where a first run hands over to the GPU --------------===//
+
+#include "compiler/search/GpuJobs.h"
+#include "compiler/search/Search.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace nnv12::search {
+
+namespace {
+
+/// Points of hand-over, the soonest first, for which parts are tried.
+constexpr size_t bestPoints = 6;
+/// Passes over all layers and pipelines that look for better candidates.
+constexpr unsigned passes = 3;
+/// A hand-over that begins no later than this behind what comes before it has
+/// not waited: milliseconds, more than sums of times are rounded by.
+constexpr double notWaited = 1e-9;
+
+class Search {
+public:
+  Search(const Problem &problem, const Plan &cpu, const GpuOptions &options)
+      : problem(problem), cpu(cpu), options(options),
+        simulator(problem.device) {}
+
+  GpuPlan run() {
+    GpuPlan plan;
+    plan.cpuOnly = plan.finishCached = plan.finishUncached =
+        simulate(problem, cpu.choice, cpu.schedule).finish;
+    plan.gpuOnly = Simulator::never;
+    GpuChoice fastest = fastestGpuChoice(problem);
+    plan.warm = planWarmGpu(problem, cpu.choice, fastest);
+    if (!problem.device.gpu || problem.layers.empty())
+      return plan;
+
+    allow();
+    GpuChoice choice = usable(fastest);
+    considerAll(choice);
+    if (alone.finish < Simulator::never && options.selectKernels) {
+      improve(alone);
+      considerAll(alone.schedule.choice);
+      Found refined = best;
+      improve(refined);
+      if (refined.finish < best.finish)
+        best = refined;
+      considerAll(best.schedule.choice);
+    }
+    plan.gpuOnly = alone.finish;
+    plan.gpuAlone = alone.schedule;
+    if (!plan.warm.stretches.empty()) {
+      plan.start = best.finish < plan.cpuOnly * options.worthGpu
+                       ? GpuStart::AtOpen
+                       : GpuStart::AfterFirst;
+      if (plan.start == GpuStart::AtOpen)
+        describeCold(plan);
+      plan.later = prepareGpu(problem, plan.warm.choice, plan.warm.stretches,
+                              problem.device.gpu->threads, /*backwards=*/false,
+                              options.pipelineCache, keptFor(plan));
+    }
+    plan.steps = simulator.steps();
+    return plan;
+  }
+
+private:
+  struct Found {
+    double finish = Simulator::never;
+    GpuSchedule schedule;
+  };
+
+  bool canCompute(uint32_t layer) const {
+    return !problem.layers[layer].gpu.empty();
+  }
+
+  /// Which candidates the options leave of each layer.
+  void allow() {
+    for (uint32_t i = 0; i < problem.layers.size(); ++i) {
+      std::vector<unsigned> all, raw;
+      for (unsigned c = 0; c < problem.layers[i].gpu.size(); ++c) {
+        all.push_back(c);
+        if (problem.layers[i].gpu[c].storage == "raw")
+          raw.push_back(c);
+      }
+      if (!options.storedForms && !raw.empty())
+        all = raw;
+      // Equal kernels may be stored in several forms.
+      if (!options.selectKernels && canCompute(i)) {
+        auto execute = [&](unsigned c) {
+          return problem.layers[i].gpu[c].execute;
+        };
+        double least = Simulator::never;
+        for (unsigned c : all)
+          least = std::min(least, execute(c));
+        all.erase(
+            std::remove_if(all.begin(), all.end(),
+                           [&](unsigned c) { return execute(c) > least; }),
+            all.end());
+      }
+      assert(canCompute(i) == !all.empty() && "one is left of each");
+      allowed.push_back(std::move(all));
+    }
+  }
+  GpuChoice usable(GpuChoice choice) const {
+    for (uint32_t i = 0; i < choice.size(); ++i) {
+      const std::vector<unsigned> &of = allowed[i];
+      if (of.empty() || std::find(of.begin(), of.end(), choice[i]) != of.end())
+        continue;
+      choice[i] =
+          *std::min_element(of.begin(), of.end(), [&](unsigned a, unsigned b) {
+            return problem.layers[i].gpu[a].execute <
+                   problem.layers[i].gpu[b].execute;
+          });
+    }
+    return choice;
+  }
+
+  GpuSchedule scheduleOf(const GpuChoice &choice,
+                         const std::vector<Stretch> &stretches) const {
+    GpuSchedule result;
+    result.choice = choice;
+    result.stretches = stretches;
+    result.completeCpu = options.completeCpu;
+    result.onExecuteLane = !options.pipeline;
+    // One stretch needs everything; several what comes first.
+    result.lanes =
+        prepareGpu(problem, choice, stretches,
+                   options.pipeline ? problem.device.gpu->threads : 1,
+                   /*backwards=*/stretches.size() == 1, options.pipelineCache);
+    return result;
+  }
+
+  double finishOf(const GpuSchedule &schedule, double cutoff) {
+    GpuJobs jobs = gpuJobs(problem, cpu.choice, cpu.schedule, schedule,
+                           options.pipelineCache);
+    return jobs.start +
+           simulator.run(jobs.lanes, jobs.counters, cutoff - jobs.start);
+  }
+
+  /// Keeps in `found` what is better, and returns how good it is if it may be.
+  double consider(Found &found, const GpuChoice &choice,
+                  const std::vector<Stretch> &stretches, double cutoff) {
+    GpuSchedule schedule = scheduleOf(choice, stretches);
+    double finish = finishOf(schedule, cutoff);
+    if (finish < found.finish)
+      found = {finish, std::move(schedule)};
+    return finish;
+  }
+
+  /// All that the GPU can compute from layer k on.
+  std::vector<Stretch> most(uint32_t k) const {
+    std::vector<Stretch> result;
+    for (uint32_t i = k; i < problem.layers.size(); ++i) {
+      if (!canCompute(i))
+        continue;
+      if (!result.empty() && result.back().end() == i)
+        ++result.back().count;
+      else
+        result.push_back({i, 1});
+    }
+    return result;
+  }
+
+  /// Each stretch in as many parts as that, if it has so many layers, each of
+  /// which takes about as long: the first may run while the second is prepared.
+  std::vector<Stretch> inParts(const GpuChoice &choice,
+                               const std::vector<Stretch> &stretches,
+                               uint32_t parts) const {
+    std::vector<Stretch> result;
+    for (const Stretch &stretch : stretches) {
+      auto execute = [&](uint32_t i) {
+        return problem.layers[i].gpu[choice[i]].execute;
+      };
+      double sum = 0, passed = 0;
+      for (uint32_t i = stretch.first; i < stretch.end(); ++i)
+        sum += execute(i);
+      uint32_t first = stretch.first, done = 1;
+      for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
+        passed += execute(i);
+        bool isLast = i + 1 == stretch.end();
+        if (!isLast && parts < stretch.count && passed < sum * done / parts)
+          continue;
+        result.push_back({first, i + 1 - first});
+        first = i + 1;
+        ++done;
+      }
+    }
+    return result;
+  }
+
+  void considerParts(Found &found, const GpuChoice &choice,
+                     const std::vector<Stretch> &stretches) {
+    if (!options.pipeline)
+      return;
+    uint32_t longest = 1;
+    for (const Stretch &stretch : stretches)
+      longest = std::max(longest, stretch.count);
+    for (uint32_t parts = 2; parts / 2 < longest; parts *= 2)
+      consider(found, choice, inParts(choice, stretches, parts), found.finish);
+  }
+
+  /// All points of hand-over, with the rest as in the warm plan, and with all
+  /// of it on the GPU that can be.
+  void considerAll(const GpuChoice &choice) {
+    std::vector<Stretch> all = most(0);
+    if (all.empty())
+      return;
+    consider(alone, choice, all, Simulator::never);
+    considerParts(alone, choice, all);
+
+    struct Point {
+      double finish;
+      std::vector<Stretch> stretches;
+    };
+    std::vector<Point> points;
+    std::vector<WarmGpuPlan> rests =
+        planWarmSuffixes(problem, cpu.choice, choice);
+    auto offer = [&](uint32_t k, const std::vector<Stretch> &stretches) {
+      if (stretches.empty() || stretches[0].first != k)
+        return; // as from a later point
+      points.push_back(
+          {consider(best, choice, stretches, Simulator::never), stretches});
+    };
+    for (uint32_t k = 0; k < problem.layers.size(); ++k) {
+      offer(k, rests[k].stretches);
+      std::vector<Stretch> rest = most(k);
+      if (rest != rests[k].stretches)
+        offer(k, rest);
+    }
+    std::stable_sort(
+        points.begin(), points.end(),
+        [](const Point &a, const Point &b) { return a.finish < b.finish; });
+    for (size_t i = 0; i < std::min(points.size(), bestPoints); ++i)
+      considerParts(best, choice, points[i].stretches);
+    if (alone.finish < best.finish)
+      best = alone;
+  }
+
+  /// Other candidates for the same stretches, as long as that helps: of a
+  /// layer; of all layers that use a pipeline, which then is not needed; of all
+  /// that can use one, so that others may not be needed.
+  void improve(Found &found) {
+    std::vector<Stretch> stretches = found.schedule.stretches;
+    auto change = [&](const GpuChoice &choice) {
+      double before = found.finish;
+      return consider(found, choice, stretches, found.finish) < before;
+    };
+    for (unsigned pass = 0; pass < passes; ++pass) {
+      bool moved = false;
+      for (uint32_t p = 0; p < problem.pipelines.size(); ++p) {
+        GpuChoice choice = found.schedule.choice;
+        if (avoid(p, stretches, choice))
+          moved |= change(choice);
+        choice = found.schedule.choice;
+        if (prefer(p, stretches, choice))
+          moved |= change(choice);
+      }
+      for (const Stretch &stretch : stretches)
+        for (uint32_t i = stretch.first; i < stretch.end(); ++i)
+          for (unsigned c : allowed[i]) {
+            GpuChoice choice = found.schedule.choice;
+            if (choice[i] == c)
+              continue;
+            choice[i] = c;
+            moved |= change(choice);
+          }
+      if (!moved)
+        break;
+    }
+  }
+
+  static bool uses(const GpuCandidate &candidate, uint32_t pipeline) {
+    return std::find(candidate.pipelines.begin(), candidate.pipelines.end(),
+                     pipeline) != candidate.pipelines.end();
+  }
+
+  /// Makes all layers use a pipeline that can; false if none does anew.
+  bool prefer(uint32_t pipeline, const std::vector<Stretch> &stretches,
+              GpuChoice &choice) const {
+    bool changed = false;
+    for (const Stretch &stretch : stretches)
+      for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
+        const auto &candidates = problem.layers[i].gpu;
+        if (uses(candidates[choice[i]], pipeline))
+          continue;
+        unsigned old = choice[i];
+        for (unsigned c : allowed[i])
+          if (uses(candidates[c], pipeline) &&
+              (choice[i] == old ||
+               candidates[c].execute < candidates[choice[i]].execute))
+            choice[i] = c;
+        changed |= choice[i] != old;
+      }
+    return changed;
+  }
+
+  /// Makes a choice do without a pipeline; false if it cannot, or does so
+  /// already.
+  bool avoid(uint32_t pipeline, const std::vector<Stretch> &stretches,
+             GpuChoice &choice) const {
+    bool changed = false;
+    for (const Stretch &stretch : stretches)
+      for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
+        const auto &candidates = problem.layers[i].gpu;
+        if (!uses(candidates[choice[i]], pipeline))
+          continue;
+        unsigned other = choice[i];
+        for (unsigned c : allowed[i])
+          if (!uses(candidates[c], pipeline) &&
+              (other == choice[i] ||
+               candidates[c].execute < candidates[other].execute))
+            other = c;
+        if (other == choice[i])
+          return false;
+        choice[i] = other;
+        changed = true;
+      }
+    return changed;
+  }
+
+  /// Of what the first run prepares, what the warm plan's candidates use too.
+  GpuLanes keptFor(const GpuPlan &plan) const {
+    GpuLanes kept = plan.cold.lanes;
+    for (auto &lane : kept)
+      lane.erase(std::remove_if(lane.begin(), lane.end(),
+                                [&](const GpuPreparation &p) {
+                                  return p.stage == Stage::Upload &&
+                                         plan.cold.choice[p.items[0]] !=
+                                             plan.warm.choice[p.items[0]];
+                                }),
+                 lane.end());
+    return kept;
+  }
+
+  struct Ran {
+    double finish, wait;
+  };
+  /// With what its hand-overs wait.
+  Ran runOf(const GpuSchedule &schedule, bool cached) {
+    GpuJobs jobs = gpuJobs(problem, cpu.choice, cpu.schedule, schedule, cached);
+    std::vector<std::vector<Simulator::Span>> spans;
+    Ran result = {jobs.start + simulator.run(jobs.lanes, jobs.counters,
+                                             Simulator::never, &spans),
+                  0};
+    for (size_t j = 0; j < jobs.operations[0].size(); ++j)
+      if (jobs.operations[0][j].stage == Stage::HandOver)
+        result.wait += spans[0][j].start - (j ? spans[0][j - 1].end : 0);
+    return result;
+  }
+
+  /// As far as the first run goes where it waits for nothing: at the first
+  /// point that finds everything ready the rest is the GPU's.
+  double withoutWaiting(const GpuPlan &plan, bool cached) {
+    GpuSchedule schedule = plan.cold;
+    Ran planned = runOf(schedule, cached);
+    if (planned.wait <= notWaited)
+      return planned.finish;
+    std::vector<WarmGpuPlan> rests =
+        planWarmSuffixes(problem, cpu.choice, schedule.choice);
+    for (uint32_t k : plan.handOvers) {
+      const std::vector<Stretch> &rest = rests[k].stretches;
+      // Behind the planned point only what is prepared can be taken.
+      if (rest.empty() || rest[0].first != k)
+        continue;
+      schedule.stretches = rest;
+      if (!checkGpuSchedule(problem, schedule).empty())
+        continue;
+      Ran ran = runOf(schedule, cached);
+      if (ran.wait <= notWaited)
+        return ran.finish;
+    }
+    schedule.stretches.clear();
+    return runOf(schedule, cached).finish;
+  }
+
+  void describeCold(GpuPlan &plan) {
+    plan.cold = best.schedule;
+    uint32_t first = best.schedule.stretches.front().first;
+    plan.handOvers.push_back(first);
+    std::vector<WarmGpuPlan> rests =
+        planWarmSuffixes(problem, cpu.choice, best.schedule.choice);
+    for (uint32_t k = first + 1; k < problem.layers.size(); ++k)
+      if (!rests[k].stretches.empty() && rests[k].stretches[0].first == k)
+        plan.handOvers.push_back(k);
+    plan.wait = runOf(plan.cold, options.pipelineCache).wait;
+    plan.finishCached = plan.finishUncached = best.finish;
+    if (options.pipelineCache)
+      plan.finishUncached = withoutWaiting(plan, /*cached=*/false);
+    else
+      plan.finishCached = runOf(plan.cold, /*cached=*/true).finish;
+  }
+
+  const Problem &problem;
+  const Plan &cpu;
+  const GpuOptions options;
+  Simulator simulator;
+  std::vector<std::vector<unsigned>> allowed;
+  Found best;  ///< wherever it hands over
+  Found alone; ///< with all on the GPU that can be
+};
+
+} // namespace
+
+GpuPlan planGpu(const Problem &problem, const Plan &cpu,
+                const GpuOptions &options) {
+  return Search(problem, cpu, options).run();
+}
+
+} // namespace nnv12::search

@@ -1,0 +1,163 @@
+//===- GpuWarm.cpp - Divides a warm run between CPUs and GPU --------------===//
+
+#include "compiler/search/Gpu.h"
+#include "compiler/search/Search.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace nnv12::search {
+
+namespace {
+
+/// Bytes that pass between the processors at the ends of a stretch that grows
+/// layer by layer.
+class Boundary {
+public:
+  explicit Boundary(const Problem &problem)
+      : problem(problem), read(problem.layers.size()),
+        written(problem.layers.size()) {
+    for (uint32_t t = 0; t < problem.tensors.size(); ++t) {
+      const Tensor &tensor = problem.tensors[t];
+      assert(std::is_sorted(tensor.readers.begin(), tensor.readers.end()) &&
+             "readers are in order");
+      for (uint32_t reader : tensor.readers) {
+        assert(reader < read.size() &&
+               (tensor.producer == Tensor::input || tensor.producer < reader) &&
+               "layers read what comes before them");
+        read[reader].push_back(t);
+      }
+      if (tensor.producer != Tensor::input)
+        written[tensor.producer].push_back(t);
+    }
+    taken.assign(problem.tensors.size(), ~0u);
+  }
+
+  void begin(uint32_t first) {
+    start = first;
+    in = out = 0;
+  }
+  void add(uint32_t layer) {
+    for (uint32_t t : read[layer]) {
+      const Tensor &tensor = problem.tensors[t];
+      if (tensor.producer == Tensor::input || tensor.producer < start) {
+        if (taken[t] != start)
+          in += tensor.bytes;
+        taken[t] = start;
+      } else if (tensor.readers.back() == layer && !tensor.output) {
+        // A layer may read it twice, which is the last reader once.
+        if (taken[t] != start)
+          out -= tensor.bytes;
+        taken[t] = start;
+      }
+    }
+    for (uint32_t t : written[layer])
+      if (problem.tensors[t].output || !problem.tensors[t].readers.empty())
+        out += problem.tensors[t].bytes;
+  }
+
+  double in = 0, out = 0;
+
+private:
+  const Problem &problem;
+  std::vector<std::vector<uint32_t>> read, written; ///< tensors of each layer
+  std::vector<uint32_t> taken; ///< the stretch that counted a tensor last
+  uint32_t start = 0;
+};
+
+StretchTime timeOf(const Gpu &gpu, const Boundary &boundary, double kernels) {
+  return {boundary.in * gpu.inPerByte + gpu.submit, kernels,
+          // Sums of differences may leave a rounding below nothing.
+          std::max(0.0, boundary.out) * gpu.outPerByte + gpu.sync};
+}
+
+const GpuCandidate &candidateOf(const Problem &problem, const GpuChoice &choice,
+                                uint32_t layer) {
+  const auto &candidates = problem.layers[layer].gpu;
+  assert(choice.size() == problem.layers.size() &&
+         choice[layer] < candidates.size() && "the GPU can compute it");
+  return candidates[choice[layer]];
+}
+
+} // namespace
+
+StretchTime stretchTime(const Problem &problem, const GpuChoice &choice,
+                        Stretch stretch) {
+  assert(problem.device.gpu && stretch.count > 0 &&
+         stretch.end() <= problem.layers.size() && "layers of the problem");
+  Boundary boundary(problem);
+  boundary.begin(stretch.first);
+  double kernels = 0;
+  for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
+    boundary.add(i);
+    kernels += candidateOf(problem, choice, i).execute;
+  }
+  return timeOf(*problem.device.gpu, boundary, kernels);
+}
+
+GpuChoice fastestGpuChoice(const Problem &problem) {
+  GpuChoice choice;
+  for (const Layer &layer : problem.layers) {
+    unsigned best = 0;
+    auto prepared = [&](unsigned c) {
+      const GpuCandidate &candidate = layer.gpu[c];
+      double sum = candidate.transform.big;
+      for (uint32_t pipeline : candidate.pipelines)
+        sum += problem.pipelines[pipeline].build;
+      return sum;
+    };
+    for (unsigned c = 1; c < layer.gpu.size(); ++c) {
+      double a = layer.gpu[c].execute, b = layer.gpu[best].execute;
+      if (a < b || (a == b && prepared(c) < prepared(best)))
+        best = c;
+    }
+    choice.push_back(best);
+  }
+  return choice;
+}
+
+std::vector<WarmGpuPlan> planWarmSuffixes(const Problem &problem,
+                                          const Choice &cpu,
+                                          const GpuChoice &gpu) {
+  uint32_t n = uint32_t(problem.layers.size());
+  assert(cpu.size() == n && gpu.size() == n && "one of each a layer");
+  // All executes are slowed down alike where threads are more than CPUs.
+  double scale = std::max(1.0, double(problem.device.executeThreads) /
+                                   std::max(1u, problem.device.cpus));
+  std::vector<double> best(n + 1, 0), alone(n + 1, 0);
+  std::vector<uint32_t> stretch(n + 1, 0); ///< layers of the GPU; 0: a CPU's
+  Boundary boundary(problem);
+  for (uint32_t i = n; i-- > 0;) {
+    double execute = problem.layers[i].candidates[cpu[i]].execute * scale;
+    alone[i] = alone[i + 1] + execute;
+    best[i] = best[i + 1] + execute;
+    if (!problem.device.gpu)
+      continue;
+    boundary.begin(i);
+    double kernels = 0;
+    for (uint32_t j = i; j < n && !problem.layers[j].gpu.empty(); ++j) {
+      boundary.add(j);
+      kernels += candidateOf(problem, gpu, j).execute;
+      double time = timeOf(*problem.device.gpu, boundary, kernels).sum();
+      if (time + best[j + 1] < best[i]) {
+        best[i] = time + best[j + 1];
+        stretch[i] = j + 1 - i;
+      }
+    }
+  }
+  std::vector<WarmGpuPlan> result(n + 1);
+  for (uint32_t k = 0; k <= n; ++k) {
+    result[k] = {gpu, {}, best[k], alone[k]};
+    for (uint32_t i = k; i < n; i += std::max(1u, stretch[i]))
+      if (stretch[i])
+        result[k].stretches.push_back({i, stretch[i]});
+  }
+  return result;
+}
+
+WarmGpuPlan planWarmGpu(const Problem &problem, const Choice &cpu,
+                        const GpuChoice &gpu) {
+  return planWarmSuffixes(problem, cpu, gpu).front();
+}
+
+} // namespace nnv12::search
