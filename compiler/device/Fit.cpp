@@ -1,6 +1,7 @@
 //===- Fit.cpp - Predictor coefficients from measured kernels -------------===//
 
 #include "compiler/device/CostModel.h"
+#include "compiler/device/Descent.h"
 
 #include <algorithm>
 #include <cassert>
@@ -67,8 +68,7 @@ std::vector<std::string> families(const std::string &routine) {
   return result;
 }
 
-/// Coordinate descent in log space from the present coefficients: each
-/// coefficient is multiplied by factors that grow smaller.
+/// Coordinate descent from the present coefficients.
 Efficiency fit(const DeviceProfile &profile, Efficiency e,
                const std::vector<Sample> &samples) {
   double best = loss(profile, e, samples);
@@ -79,36 +79,20 @@ Efficiency fit(const DeviceProfile &profile, Efficiency e,
   Efficiency scaled = e;
   scaled.compute = std::min(scaled.compute * median(ratios), mostCompute);
   scaled.memory = std::min(scaled.memory * median(ratios), mostMemory);
-  if (loss(profile, scaled, samples) < best) {
-    best = loss(profile, scaled, samples);
+  if (loss(profile, scaled, samples) < best)
     e = scaled;
-  }
+  auto efficiency = [](const Coefficients<3> &c) {
+    return Efficiency{c[0], c[1], c[2]};
+  };
+  std::vector<Move<3>> moves = {{1, 1, 0}};
   // Few samples do not tell three numbers apart.
-  bool single = samples.size() < 4;
-  for (double factor = 2; factor > 1.005; factor = std::sqrt(factor))
-    for (int moved = 1, rounds = 0; moved && rounds < 50; ++rounds) {
-      moved = 0;
-      for (double f : {factor, 1 / factor})
-        for (int which = single ? 3 : 0; which < 4; ++which) {
-          Efficiency next = e;
-          if (which == 0 || which == 3)
-            next.compute *= f;
-          if (which == 1 || which == 3)
-            next.memory *= f;
-          if (which == 2)
-            next.overhead = std::max(0.01, next.overhead) * f;
-          if (next.compute > mostCompute || next.memory > mostMemory ||
-              next.overhead > 1000)
-            continue;
-          double value = loss(profile, next, samples);
-          if (value < best * (1 - 1e-9)) {
-            best = value;
-            e = next;
-            moved = 1;
-          }
-        }
-    }
-  return e;
+  if (samples.size() >= 4)
+    moves = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 0}};
+  return efficiency(descend<3>({e.compute, e.memory, e.overhead},
+                               {{0, 0, 0.01}, {mostCompute, mostMemory, 1000}},
+                               moves, [&](const Coefficients<3> &c) {
+                                 return loss(profile, efficiency(c), samples);
+                               }));
 }
 
 double medianError(const DeviceProfile &profile,
