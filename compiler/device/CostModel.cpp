@@ -3,6 +3,7 @@
 #include "compiler/device/CostModel.h"
 
 #include "artifact/Limits.h"
+#include "compiler/device/GpuSearch.h"
 #include "compiler/device/RuntimeModel.h"
 #include <algorithm>
 #include <cassert>
@@ -174,6 +175,8 @@ search::Device searchDevice(const DeviceProfile &profile, unsigned threads,
   device.preparationLanes.assign(std::min(wanted, artifact::maxLanes - 1),
                                  profile.little.count ? search::Core::Little
                                                       : search::Core::Big);
+  if (profile.gpu)
+    device.gpu = searchGpu(*profile.gpu);
   return device;
 }
 

@@ -7,6 +7,8 @@
 #ifndef NNV12_COMPILER_DEVICE_DEVICEPROFILE_H
 #define NNV12_COMPILER_DEVICE_DEVICEPROFILE_H
 
+#include "compiler/device/GpuProfile.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -56,7 +58,7 @@ struct DeviceProfile {
   std::string target;       ///< as `--target` takes it
   bool measured = false;    ///< false: written from data sheets or papers
   /// Fields, as docs/device-profiles.md names them, that are a guess though
-  /// others were measured.
+  /// others were measured, or have a source.
   std::vector<std::string> assumed;
   CoreKind big;
   CoreKind little; ///< count 0: there are none
@@ -119,6 +121,9 @@ struct DeviceProfile {
   std::map<std::string, Efficiency> efficiency;
   /// Measured kernels by key.
   std::map<std::string, KernelTime> kernels;
+
+  /// Absent: there is none, or none that is known.
+  std::optional<GpuProfile> gpu = {};
 
   const Efficiency &efficiencyOf(const std::string &routine) const;
 };

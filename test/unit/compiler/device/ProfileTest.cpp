@@ -33,6 +33,39 @@ static DeviceProfile sample() {
   return p;
 }
 
+static DeviceProfile sampleWithGpu() {
+  DeviceProfile p = sample();
+  GpuProfile gpu;
+  gpu.name = "A GPU";
+  gpu.api = "vulkan1.1";
+  gpu.features = {"shaderInt64"};
+  gpu.kind = GpuKind::Discrete;
+  gpu.measured = true;
+  gpu.units = 20;
+  gpu.groupsPerUnit = 4;
+  gpu.gflops = 1000.5;
+  gpu.gflopsF16 = 2000;
+  gpu.memoryGBps = 300;
+  gpu.compute = 0.375;
+  gpu.startMs = 125;
+  gpu.pipelineMs = 31;
+  gpu.pipelineCachedMs = 0.4;
+  gpu.pipelineThreads = 8;
+  gpu.pipelineBatch = 16;
+  gpu.pipelineScaling = 0.37;
+  gpu.lazyPipelines = true;
+  gpu.uploadGBps = 20;
+  gpu.downloadGBps = 12;
+  gpu.submitUs = 15;
+  gpu.syncUs = 25;
+  gpu.dispatchUs = 3.5;
+  gpu.flushUsPerMB = 2;
+  gpu.efficiency = {{"", {1, 0.5, 0.6, 2}}, {"gpu.conv", {3, 0.25, 0.7, 1}}};
+  gpu.kernels["k"] = {0.75, "00ff"};
+  p.gpu = gpu;
+  return p;
+}
+
 static std::string faultOf(const std::string &text) {
   std::string error;
   EXPECT_FALSE(parseProfile(text, "p.json", error));
@@ -95,6 +128,95 @@ TEST(Profile, unknownFieldsAreIgnored) {
   std::string text = printProfile(sample()), error;
   text.replace(text.find("{"), 1, "{\"comment\": [\"anything\"],");
   EXPECT_TRUE(parseProfile(text, "p.json", error)) << error;
+}
+
+TEST(Profile, gpuRoundTrip) {
+  std::string text = printProfile(sampleWithGpu()), error;
+  auto p = parseProfile(text, "p.json", error);
+  ASSERT_TRUE(p && p->gpu) << error;
+  EXPECT_EQ(printProfile(*p), text);
+  const GpuProfile &gpu = *p->gpu, expected = *sampleWithGpu().gpu;
+  EXPECT_EQ(gpu.name, "A GPU");
+  EXPECT_EQ(gpu.api, "vulkan1.1");
+  EXPECT_EQ(gpu.features, expected.features);
+  EXPECT_EQ(gpu.kind, GpuKind::Discrete);
+  EXPECT_TRUE(gpu.measured && gpu.lazyPipelines);
+  EXPECT_EQ(gpu.units, 20u);
+  EXPECT_EQ(gpu.groupsPerUnit, 4u);
+  EXPECT_EQ(gpu.pipelineThreads, 8u);
+  EXPECT_EQ(gpu.pipelineBatch, 16u);
+  EXPECT_EQ(gpu.gflops, 1000.5);
+  EXPECT_EQ(gpu.compute, 0.375);
+  EXPECT_EQ(gpu.pipelineScaling, 0.37);
+  EXPECT_EQ(gpu.downloadGBps, 12);
+  EXPECT_EQ(gpu.dispatchUs, 3.5);
+  EXPECT_EQ(gpu.efficiency.at("gpu.conv").step, 0.25);
+  EXPECT_EQ(gpu.kernels.at("k").milliseconds, 0.75);
+  EXPECT_EQ(gpu.kernels.at("k").code, "00ff");
+  // Whoever has none says nothing of it.
+  EXPECT_EQ(printProfile(sample()).find("\"gpu\""), std::string::npos);
+  EXPECT_FALSE(parseProfile(printProfile(sample()), "p.json", error)->gpu);
+}
+
+TEST(Profile, gpuDefaults) {
+  std::string text = printProfile(sample()), error;
+  text.replace(text.find("{"), 1, R"({"gpu": {"name": "g", "api": "vulkan1.1",
+    "kind": "unified", "measured": false, "units": 2, "groupsPerUnit": 1,
+    "gflops": 10, "memoryGBps": 5, "startMs": 1, "pipelineMs": 7,
+    "uploadGBps": 3, "submitUs": 1, "syncUs": 1, "dispatchUs": 1,
+    "comment": ["anything"]},)");
+  auto p = parseProfile(text, "p.json", error);
+  ASSERT_TRUE(p && p->gpu) << error;
+  EXPECT_EQ(p->gpu->pipelineCachedMs, 7) << "no cache that is known";
+  EXPECT_EQ(p->gpu->downloadGBps, 3);
+  EXPECT_EQ(p->gpu->pipelineThreads, 1u);
+  EXPECT_EQ(p->gpu->hostCores, 0u);
+  EXPECT_EQ(p->gpu->efficiencyOf("gpu.conv"), nullptr);
+}
+
+TEST(Profile, gpuRefused) {
+  std::string whole = printProfile(sampleWithGpu());
+  auto with = [&](const std::string &from, const std::string &to) {
+    std::string text = whole;
+    size_t at = text.find(from, text.find("\"gpu\""));
+    EXPECT_NE(at, std::string::npos) << from;
+    return faultOf(text.replace(at, from.size(), to));
+  };
+  EXPECT_EQ(with("\"units\": 20", "\"units\": 0"),
+            "p.json: gpu.units: found 0, expected a whole number from 1 to "
+            "1024");
+  EXPECT_EQ(with("\"api\"", "\"a\""), "p.json: gpu.api: is missing");
+  EXPECT_EQ(with("\"kernels\"", "\"k\""), "p.json: gpu.kernels: is missing");
+  EXPECT_EQ(with("\"discrete\"", "\"fast\""),
+            "p.json: gpu.kind: found \"fast\", expected 'discrete', 'unified' "
+            "or 'software'");
+  EXPECT_EQ(with("\"discrete\"", "\"software\""),
+            "p.json: gpu.hostCores: found 0, expected the CPUs that a GPU in "
+            "software computes on");
+  EXPECT_EQ(with("\"hostCores\": 0", "\"hostCores\": 2"),
+            "p.json: gpu.hostCores: found 2, expected 0 where the GPU is not "
+            "software");
+  EXPECT_EQ(with("\"shaderInt64\"", "64"),
+            "p.json: gpu.features: found 64, expected an array of names");
+  EXPECT_EQ(with("\"startMs\": 125.0", "\"startMs\": -1"),
+            "p.json: gpu.startMs: found -1, expected a number, at least 0");
+  EXPECT_EQ(with("\"uploadGBps\": 20.0", "\"uploadGBps\": 0"),
+            "p.json: gpu.uploadGBps: found 0, expected a number, at least "
+            "1e-6");
+  EXPECT_EQ(with("\"memory\": 0.7", "\"memory\": 0"),
+            "p.json: gpu.efficiency.gpu.conv.memory: found 0, expected a "
+            "number, at least 1e-6");
+  EXPECT_EQ(with("\"ms\": 0.75", "\"ms\": 0"),
+            "p.json: gpu.kernels.k.ms: found 0, expected a number above 0");
+  EXPECT_EQ(with("\"measured\": true", "\"measured\": 1"),
+            "p.json: gpu.measured: found 1, expected true or false");
+  EXPECT_EQ(faultWith("\"architecture\"", "\"gpu\": 3, \"architecture\""),
+            "p.json: gpu: found 3, expected an object");
+  // What was measured has a device that it was measured on.
+  std::string text = whole;
+  text.replace(text.find("\"measured\": true"), 16, "\"measured\": false");
+  EXPECT_EQ(faultOf(text), "p.json: gpu.measured: found true, expected false "
+                           "in a profile that was not measured");
 }
 
 TEST(Profile, refused) {
@@ -169,7 +291,7 @@ TEST(Profile, refused) {
 
 TEST(Profile, truncatedOrDamagedAnywhere) {
   // Every prefix is refused with one line; any changed byte is refused or read.
-  std::string text = printProfile(sample());
+  std::string text = printProfile(sampleWithGpu());
   text.pop_back();
   for (size_t n = 0; n < text.size(); ++n)
     EXPECT_NE(faultOf(text.substr(0, n)), "");

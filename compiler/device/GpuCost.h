@@ -1,0 +1,45 @@
+//===- GpuCost.h - How long a GPU kernel takes ------------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_DEVICE_GPUCOST_H
+#define NNV12_COMPILER_DEVICE_GPUCOST_H
+
+#include "compiler/device/CostModel.h"
+
+namespace nnv12::device {
+
+/// What the cost of a dispatch depends on.
+struct GpuKernelFeatures {
+  std::string routine;
+  std::string key;         ///< key of GpuProfile::kernels; empty: none
+  double groups = 1;       ///< work groups
+  double steps = 1;        ///< inner reduction steps of a group
+  double bytes = 0;        ///< read and written
+  unsigned barriers = 0;   ///< before it, and inside of a group
+  double multiplyAdds = 0; ///< where nothing is known of the routine
+};
+
+/// A dispatch in a stretch that runs already, after CoDL, section 5.2. The
+/// measured time if the profile has one, else the prediction
+///   dispatch + max(waves * (wave + step * steps),
+///                  bytes / (memory * bandwidth)) + barrier * barriers
+/// with waves = ceil(groups / (units * groupsPerUnit)): the GPU is as busy with
+/// a last wave that is not full. Of a routine without coefficients a wave takes
+/// what `compute` of the peak makes of its multiply-adds.
+Cost gpuCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel);
+/// The sum of a routine's dispatches; measured if all are.
+Cost gpuCost(const GpuProfile &gpu,
+             const std::vector<GpuKernelFeatures> &kernels);
+
+/// Replaces coefficients of `gpu.efficiency` by such that predict its measured
+/// kernels, as fitEfficiency() does for CPUs: of each routine family
+/// ("gpu.conv.gemm"), of what families share ("gpu.conv") and of all ("").
+/// Families without measured kernels stay as they are.
+Fit fitGpuEfficiency(GpuProfile &gpu,
+                     const std::vector<GpuKernelFeatures> &features);
+
+/// Bytes that the coefficients of a family take in a profile that is loaded:
+/// four numbers and a name for each of its routines.
+size_t coefficientBytes(const GpuProfile &gpu, const std::string &family);
+
+} // namespace nnv12::device
+
+#endif // NNV12_COMPILER_DEVICE_GPUCOST_H

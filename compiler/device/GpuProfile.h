@@ -1,0 +1,86 @@
+//===- GpuProfile.h - What is known of a device's GPU -----------*- C++ -*-===//
+//
+// The part `gpu` of a device profile; docs/device-profiles.md describes each
+// field.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_DEVICE_GPUPROFILE_H
+#define NNV12_COMPILER_DEVICE_GPUPROFILE_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nnv12::device {
+
+/// Predictor coefficients of a GPU routine, or of a family of routines: those
+/// of gpuCost().
+struct GpuEfficiency {
+  double wave = 2;     ///< microseconds, of groups that run at once
+  double step = 0.1;   ///< microseconds more for each reduction step of theirs
+  double memory = 0.6; ///< part of the memory bandwidth that it reaches
+  double barrier = 1;  ///< microseconds, of a barrier between dispatches
+};
+
+/// Median time of one GPU kernel.
+struct GpuKernelTime {
+  double milliseconds = 0;
+  /// Digest of the module that was measured, lower case hexadecimal digits; "":
+  /// not known.
+  std::string code = {};
+};
+
+/// Where the memory is that the GPU computes in.
+enum class GpuKind : uint8_t {
+  Discrete, ///< its own
+  Unified,  ///< the CPUs'
+  Software  ///< the CPUs', which compute as well
+};
+
+struct GpuProfile {
+  std::string name;                  ///< for people
+  std::string api;                   ///< "vulkan1.1"
+  std::vector<std::string> features; ///< of the api, beyond what all have
+  GpuKind kind = GpuKind::Unified;
+  bool measured = false;      ///< false: written from data sheets or papers
+  unsigned units = 1;         ///< compute units
+  unsigned groupsPerUnit = 1; ///< work groups that a unit runs at once
+  double gflops = 0;          ///< peak, f32, a multiply-add counts two
+  double gflopsF16 = 0;       ///< 0: not known
+  double memoryGBps = 0;      ///< of the memory that it computes in
+  /// Part of `gflops` that a routine reaches of which no coefficients are
+  /// known.
+  double compute = 0.25;
+  double startMs = 0;          ///< instance and device
+  double pipelineMs = 0;       ///< building a pipeline on one thread
+  double pipelineCachedMs = 0; ///< where the driver's cache has it
+  unsigned pipelineThreads = 1;
+  unsigned pipelineBatch = 1; ///< pipelines that one call builds
+  /// n threads build 1 + (n - 1) * this times as many as one.
+  double pipelineScaling = 1;
+  /// Whether the driver compiles at the first dispatch; then `pipelineMs` is
+  /// with that.
+  bool lazyPipelines = false;
+  double uploadGBps = 1;   ///< weights to where it reads them
+  double downloadGBps = 1; ///< results from there
+  double submitUs = 0;     ///< of a stretch, of the thread that submits
+  double syncUs = 0;       ///< from its end until that thread goes on
+  double dispatchUs = 0;   ///< of each dispatch in a stretch
+  /// Of memory that both use: what makes it visible to the other.
+  double flushUsPerMB = 0;
+  unsigned hostCores = 0; ///< CPUs that a GPU in software computes on
+
+  /// By routine name or a prefix of it that ends before a dot
+  /// ("gpu.conv.gemm"); "" is for all others. The longest prefix counts.
+  std::map<std::string, GpuEfficiency> efficiency;
+  /// Measured kernels by key.
+  std::map<std::string, GpuKernelTime> kernels;
+
+  /// Null if there is none, not even "".
+  const GpuEfficiency *efficiencyOf(const std::string &routine) const;
+};
+
+} // namespace nnv12::device
+
+#endif // NNV12_COMPILER_DEVICE_GPUPROFILE_H

@@ -1,0 +1,265 @@
+//===- GpuCostTest.cpp - Predicted times of GPU kernels -------------------===//
+
+#include "compiler/device/GpuCost.h"
+#include "compiler/device/GpuSearch.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+using namespace nnv12;
+using namespace nnv12::device;
+
+static GpuProfile sample() {
+  GpuProfile gpu;
+  gpu.name = "sample";
+  gpu.units = 4;
+  gpu.groupsPerUnit = 2;
+  gpu.gflops = 1000;
+  gpu.memoryGBps = 100;
+  gpu.dispatchUs = 5;
+  gpu.efficiency = {{"", {2, 0.5, 0.5, 3}}};
+  return gpu;
+}
+
+TEST(GpuCost, predicted) {
+  GpuProfile gpu = sample();
+  GpuKernelFeatures k;
+  k.routine = "gpu.conv.gemm.16x4";
+  k.groups = 8;
+  k.steps = 10;
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 5 + 2 + 5);
+  EXPECT_FALSE(gpuCost(gpu, k).measured);
+  // Work groups come in steps: a ninth takes as long as eight more.
+  k.groups = 9;
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 5 + 2 * 7);
+  k.groups = 16;
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 5 + 2 * 7);
+  k.barriers = 2;
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 5 + 2 * 7 + 6);
+  k.bytes = 1e6; // 20 us at half of 100 GB/s
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 5 + 20 + 6);
+  // The longest prefix counts.
+  gpu.efficiency["gpu.conv"] = {1, 0, 0.5, 0};
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 5 + 20);
+  gpu.efficiency["gpu.conv.ge"] = {100, 0, 0.5, 0};
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 5 + 20);
+  // A routine of several dispatches is their sum.
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, {k, k, k}).milliseconds * 1e3, 75);
+  gpu.kernels["k"] = {0.5};
+  GpuKernelFeatures measured = k;
+  measured.key = "k";
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, measured).milliseconds, 0.5);
+  EXPECT_TRUE(gpuCost(gpu, measured).measured);
+  EXPECT_FALSE(gpuCost(gpu, {measured, k}).measured);
+  EXPECT_TRUE(gpuCost(gpu, {measured, measured}).measured);
+}
+
+TEST(GpuCost, fromThePeakWhereNothingIsKnown) {
+  GpuProfile gpu = sample();
+  gpu.efficiency.clear();
+  gpu.compute = 0.5;
+  GpuKernelFeatures k;
+  k.groups = 80;
+  k.multiplyAdds = 250e6; // 0.5 GFLOP at 500 GFLOPS: 1 ms
+  EXPECT_NEAR(gpuCost(gpu, k).milliseconds, 0.005 + 1, 1e-9);
+  k.groups = 4; // half of the GPU idles
+  EXPECT_NEAR(gpuCost(gpu, k).milliseconds, 0.005 + 2, 1e-9);
+}
+
+namespace {
+
+/// A GPU whose true coefficients are known, "measured" with noise.
+struct SyntheticGpu {
+  GpuProfile truth = sample();
+  std::vector<GpuKernelFeatures> features;
+
+  SyntheticGpu(unsigned kernels, double noise, unsigned seed) {
+    truth.units = 20;
+    truth.groupsPerUnit = 4;
+    truth.memoryGBps = 60;
+    truth.efficiency = {{"gpu.conv.gemm", {4, 0.8, 0.7, 2}},
+                        {"gpu.conv.direct", {9, 1.7, 0.5, 4}},
+                        {"gpu.map", {1.5, 0.05, 0.9, 1}}};
+    std::mt19937 random(seed);
+    auto between = [&](double low, double high) {
+      return low + (high - low) * double(random() % 10007) / 10006;
+    };
+    const char *routines[] = {"gpu.conv.gemm.16x4", "gpu.conv.direct.16x4",
+                              "gpu.map"};
+    for (unsigned i = 0; i < kernels; ++i) {
+      GpuKernelFeatures f;
+      f.routine = routines[i % 3];
+      f.key = "k" + std::to_string(i);
+      f.groups = std::floor(std::pow(10, between(0, 3.5)));
+      f.steps = std::floor(std::pow(2, between(0, 7)));
+      f.bytes = std::pow(10, between(3, 7.5));
+      f.barriers = random() % 3;
+      f.multiplyAdds = f.groups * f.steps * 16384;
+      features.push_back(f);
+      GpuKernelFeatures unmeasured = f;
+      unmeasured.key.clear();
+      truth.kernels[f.key] = {gpuCost(truth, unmeasured).milliseconds *
+                              std::exp(between(-noise, noise))};
+    }
+  }
+};
+
+/// The least-squares line of time over multiply-adds, through those measured:
+/// what FLOPs alone tell.
+struct FlopsModel {
+  double offset = 0, slope = 0;
+
+  FlopsModel(const std::vector<std::pair<double, double>> &samples) {
+    double n = double(samples.size()), x = 0, y = 0, xx = 0, xy = 0;
+    for (auto [work, time] : samples) {
+      x += work;
+      y += time;
+      xx += work * work;
+      xy += work * time;
+    }
+    slope = (n * xy - x * y) / (n * xx - x * x);
+    offset = (y - slope * x) / n;
+  }
+  double at(double work) const { return offset + slope * work; }
+};
+
+double medianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+} // namespace
+
+TEST(GpuFit, recoversCoefficients) {
+  for (double noise : {0.0, 0.1}) {
+    SyntheticGpu device(360, noise, 5);
+    GpuProfile gpu = sample();
+    gpu.units = device.truth.units;
+    gpu.groupsPerUnit = device.truth.groupsPerUnit;
+    gpu.memoryGBps = device.truth.memoryGBps;
+    gpu.kernels = device.truth.kernels;
+    Fit fit = fitGpuEfficiency(gpu, device.features);
+    EXPECT_EQ(fit.kernels, 360u);
+    EXPECT_GT(fit.errorBefore, 0.2);
+    EXPECT_LT(fit.errorAfter, noise == 0 ? 0.01 : 0.06);
+    for (const auto &[name, truth] : device.truth.efficiency) {
+      const GpuEfficiency &found = gpu.efficiency[name];
+      double near = noise == 0 ? 0.05 : 0.3;
+      EXPECT_NEAR(found.wave / truth.wave, 1, near) << name;
+      EXPECT_NEAR(found.step / truth.step, 1, near) << name;
+      EXPECT_NEAR(found.memory / truth.memory, 1, near / 2) << name;
+      EXPECT_NEAR(found.barrier / truth.barrier, 1, 2 * near) << name;
+      printf("noise %.1f, %s: %.3f %.4f %.3f %.3f (true: %.3f %.4f %.3f "
+             "%.3f)\n",
+             noise, name.c_str(), found.wave, found.step, found.memory,
+             found.barrier, truth.wave, truth.step, truth.memory,
+             truth.barrier);
+    }
+  }
+}
+
+TEST(GpuFit, beatsFlops) {
+  SyntheticGpu device(360, 0.1, 6);
+  GpuProfile gpu = sample();
+  gpu.units = device.truth.units;
+  gpu.groupsPerUnit = device.truth.groupsPerUnit;
+  gpu.memoryGBps = device.truth.memoryGBps;
+  std::map<std::string, std::vector<std::pair<double, double>>> measured;
+  for (unsigned i = 0; i < 180; ++i) {
+    const GpuKernelFeatures &f = device.features[i];
+    gpu.kernels[f.key] = device.truth.kernels[f.key];
+    measured[f.routine].push_back(
+        {f.multiplyAdds, gpu.kernels[f.key].milliseconds});
+  }
+  fitGpuEfficiency(gpu, device.features);
+  // Kernels that were left out.
+  std::vector<double> errors, flopsErrors;
+  unsigned within = 0;
+  for (unsigned i = 180; i < 360; ++i) {
+    const GpuKernelFeatures &f = device.features[i];
+    double truth = device.truth.kernels[f.key].milliseconds;
+    Cost cost = gpuCost(gpu, f);
+    EXPECT_FALSE(cost.measured);
+    errors.push_back(std::abs(cost.milliseconds / truth - 1));
+    within += errors.back() <= 0.1;
+    FlopsModel flops(measured[f.routine]);
+    flopsErrors.push_back(std::abs(flops.at(f.multiplyAdds) / truth - 1));
+  }
+  printf("kernels that were not measured: median error %.3f, %.0f %% within "
+         "10 %%; by FLOPs alone %.3f\n",
+         medianOf(errors), within / 1.8, medianOf(flopsErrors));
+  EXPECT_LT(medianOf(errors), 0.08);
+  EXPECT_GT(within, 120u);
+  EXPECT_GT(medianOf(flopsErrors), 3 * medianOf(errors));
+}
+
+TEST(GpuFit, isSmall) {
+  SyntheticGpu device(90, 0.1, 7);
+  GpuProfile gpu = sample();
+  gpu.kernels = device.truth.kernels;
+  fitGpuEfficiency(gpu, device.features);
+  // With every routine of convolutions that there is.
+  for (const char *routine :
+       {"gpu.conv.gemm", "gpu.conv.direct", "gpu.conv.first", "gpu.conv.few",
+        "gpu.conv.depthwise", "gpu.conv.winograd4"})
+    gpu.efficiency[routine] = gpu.efficiency["gpu.conv"];
+  EXPECT_LT(coefficientBytes(gpu, "gpu.conv"), 500u);
+  EXPECT_GT(coefficientBytes(gpu, "gpu.conv"), 200u);
+}
+
+TEST(GpuFit, nothingMeasured) {
+  GpuProfile gpu = sample();
+  EXPECT_EQ(fitGpuEfficiency(gpu, {GpuKernelFeatures()}).kernels, 0u);
+  EXPECT_EQ(gpu.efficiency.size(), 1u);
+  // A single kernel moves all that its family has.
+  GpuKernelFeatures k;
+  k.routine = "gpu.conv.gemm.16x4";
+  k.key = "k";
+  k.groups = 80;
+  k.steps = 20;
+  gpu.kernels["k"] = {1};
+  Fit fit = fitGpuEfficiency(gpu, {k, k});
+  EXPECT_EQ(fit.kernels, 1u);
+  EXPECT_LT(fit.errorAfter, 0.01);
+  EXPECT_EQ(gpu.efficiency.count("gpu.conv.gemm"), 1u);
+  EXPECT_EQ(gpu.efficiency.count("gpu.conv.gemm.16x4"), 0u);
+}
+
+TEST(SearchGpu, fromProfile) {
+  GpuProfile gpu = sample();
+  gpu.kind = GpuKind::Discrete;
+  gpu.startMs = 200;
+  gpu.pipelineMs = 30;
+  gpu.pipelineCachedMs = 0.5;
+  gpu.pipelineThreads = 8;
+  gpu.pipelineBatch = 2;
+  gpu.uploadGBps = 10;
+  gpu.downloadGBps = 5;
+  gpu.submitUs = 20;
+  gpu.syncUs = 30;
+  gpu.flushUsPerMB = 40;
+  search::Gpu g = searchGpu(gpu);
+  EXPECT_EQ(g.start, 200);
+  EXPECT_EQ(g.threads, 8u);
+  EXPECT_EQ(g.batch, 2u);
+  EXPECT_DOUBLE_EQ(g.uploadBandwidth, 1e7);
+  EXPECT_DOUBLE_EQ(g.submit, 0.02);
+  EXPECT_DOUBLE_EQ(g.sync, 0.03);
+  EXPECT_DOUBLE_EQ(g.inPerByte * 1e6, 0.1); // ms a MB
+  EXPECT_DOUBLE_EQ(g.outPerByte * 1e6, 0.2);
+  EXPECT_EQ(searchPipeline(gpu).build, 30);
+  EXPECT_EQ(searchPipeline(gpu).cached, 0.5);
+  gpu.kind = GpuKind::Unified;
+  EXPECT_DOUBLE_EQ(searchGpu(gpu).inPerByte * 1e6, 0.04);
+  gpu.hostCores = 2;
+  EXPECT_EQ(searchGpu(gpu).hostCores, 0u);
+  gpu.kind = GpuKind::Software;
+  EXPECT_EQ(searchGpu(gpu).hostCores, 2u);
+  DeviceProfile profile = builtinProfile("aarch64", "aarch64");
+  EXPECT_FALSE(searchDevice(profile, 1).gpu);
+  profile.gpu = gpu;
+  EXPECT_TRUE(searchDevice(profile, 1).gpu);
+}
