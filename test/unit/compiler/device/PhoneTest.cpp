@@ -1,5 +1,6 @@
 //===- PhoneTest.cpp - Plans for phones as the paper has them -------------===//
 
+#include "GpuTables.h"
 #include "PhoneTables.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ using namespace nnv12;
 using namespace nnv12::device;
 
 TEST(Phone, shippedProfilesAreValid) {
-  EXPECT_EQ(shippedProfiles().size(), 4u);
+  EXPECT_EQ(shippedProfiles().size(), 5u);
   for (const auto &[name, text] : shippedProfiles()) {
     std::string error;
     auto p = readProfile(name, error); // by name
@@ -93,7 +94,8 @@ void expectShows(const std::string &text, const std::string &table) {
 /// docs/ show what the program computes: `build/bin/phone-tables` prints it.
 TEST(Phone, docsAreUpToDate) {
   std::string phones = documentation("phones.md");
-  for (const std::string &table : {table1(), table2(), figure13()})
+  for (const std::string &table :
+       {table1(), table2(), figure13(), gpuTable(), gpuPlansTable()})
     expectShows(phones, table);
   expectShows(documentation("search.md"), searchTable());
 }
