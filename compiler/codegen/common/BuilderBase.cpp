@@ -159,7 +159,7 @@ Value BuilderBase::load(Value memory, Index offset, int64_t lanes) {
 }
 
 void BuilderBase::store(Value x, Value memory, Index offset) {
-  if (!isa<VectorType>(x.getType())) {
+  if (x.getType() == elementOf(memory)) {
     memref::StoreOp::create(b, x, memory, ValueRange{val(offset)});
     return;
   }

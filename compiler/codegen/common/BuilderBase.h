@@ -55,6 +55,7 @@ public:
   mlir::Value fconst(double c, mlir::Type type); ///< splat if a vector type
   mlir::Value iconst(int64_t c, mlir::Type type);
   mlir::VectorType vec(int64_t lanes, mlir::Type element = {}); ///< f32 default
+  // An element of memory is a scalar, or a vector where memory is of vectors.
   mlir::Value load(mlir::Value memory, Index offset);
   mlir::Value load(mlir::Value memory, Index offset, int64_t lanes);
   void store(mlir::Value x, mlir::Value memory, Index offset);

@@ -28,7 +28,8 @@ static Value fold(ElementEmitter &e, ArrayRef<int64_t> extents, int laneDim,
                   Value identity,
                   llvm::function_ref<Value(ArrayRef<Coord>)> term,
                   Combine combine) {
-  bool inner = e.at.lanes == 1 && laneDim >= 0 && extents[laneDim] >= 4;
+  bool inner =
+      e.at.lanes == 1 && e.k.VL > 1 && laneDim >= 0 && extents[laneDim] >= 4;
   int64_t lanes = inner ? e.k.VL : e.at.lanes;
   SmallVector<int64_t> outer(extents);
   if (inner)

@@ -11,6 +11,15 @@ using namespace nnv12;
 using namespace nnv12::codegen;
 using Axis = nn::Layout::Axis;
 
+bool codegen::hasElementKernel(Operation *layer) {
+  if (layer->getNumResults() != 1)
+    return false;
+  ElementProgram program = ElementProgram::of(layer);
+  return llvm::all_of(program.ops, [](Operation *op) {
+    return elementFunction(op) != nullptr;
+  });
+}
+
 ElementProgram ElementProgram::of(Operation *layer) {
   ElementProgram program;
   program.output =

@@ -6,6 +6,10 @@
 
 namespace nnv12::codegen {
 
+/// Whether a kernel can compute the layer element by element: it has one result
+/// and an element function, as have all layers of a nn.fuse.
+bool hasElementKernel(mlir::Operation *layer);
+
 /// The layers that one kernel computes.
 struct ElementProgram {
   mlir::Value root;                         ///< what is stored

@@ -515,9 +515,9 @@ static Value floatBinary(BuilderBase &k, BinaryKind kind, Value x, Value y) {
 /// lhs / rhs, truncated, where rhs is neither 0 nor (if signed) -1.
 static Value safeDivide(BuilderBase &k, Value lhs, Value rhs, bool isUnsigned) {
   Type type = lhs.getType();
-  if (width(lhs) <= 32) {
+  if (width(lhs) <= 32 && k.VL > 1) {
     // No vector unit divides integers; f64 division of 32-bit integers,
-    // truncated, is exact.
+    // truncated, is exact. Where there are no vectors there may be no f64.
     Type real = withElement(type, k.b.getF64Type());
     auto convert = [&](Value x) -> Value {
       return isUnsigned ? Value(arith::UIToFPOp::create(k.b, real, x))

@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/common/MathExpand.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cassert>
@@ -48,20 +48,15 @@ Value FloatMath::div(Value x, Value y) {
 Value FloatMath::fma(Value x, Value y, Value z) { return k.fma(x, y, z); }
 Value FloatMath::neg(Value x) { return arith::NegFOp::create(b, x); }
 
-// These are single instructions of every target. They are written in the LLVM
-// dialect so that no pass has to look for math operations to approximate.
-Value FloatMath::abs(Value x) { return LLVM::FAbsOp::create(b, type, x); }
-Value FloatMath::sqrt(Value x) { return LLVM::SqrtOp::create(b, type, x); }
-Value FloatMath::floor(Value x) { return LLVM::FFloorOp::create(b, type, x); }
-Value FloatMath::ceil(Value x) { return LLVM::FCeilOp::create(b, type, x); }
-Value FloatMath::truncate(Value x) {
-  return LLVM::FTruncOp::create(b, type, x);
-}
-Value FloatMath::roundEven(Value x) {
-  return LLVM::RoundEvenOp::create(b, type, x);
-}
+// These are single instructions of every target: none is approximated.
+Value FloatMath::abs(Value x) { return math::AbsFOp::create(b, x); }
+Value FloatMath::sqrt(Value x) { return math::SqrtOp::create(b, x); }
+Value FloatMath::floor(Value x) { return math::FloorOp::create(b, x); }
+Value FloatMath::ceil(Value x) { return math::CeilOp::create(b, x); }
+Value FloatMath::truncate(Value x) { return math::TruncOp::create(b, x); }
+Value FloatMath::roundEven(Value x) { return math::RoundEvenOp::create(b, x); }
 Value FloatMath::copySign(Value magnitude, Value sign) {
-  return LLVM::CopySignOp::create(b, type, magnitude, sign);
+  return math::CopySignOp::create(b, magnitude, sign);
 }
 
 Value FloatMath::compare(arith::CmpFPredicate p, Value x, Value y) {

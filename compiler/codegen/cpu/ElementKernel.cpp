@@ -543,15 +543,6 @@ KernelInfo KernelEmitter::emit(StringRef symbol) {
 // Choice
 //===----------------------------------------------------------------------===//
 
-bool codegen::hasElementKernel(Operation *layer) {
-  if (layer->getNumResults() != 1)
-    return false;
-  ElementProgram program = ElementProgram::of(layer);
-  return llvm::all_of(program.ops, [](Operation *op) {
-    return elementFunction(op) != nullptr;
-  });
-}
-
 KernelInfo codegen::emitElementKernel(KernelBuilder &k, Operation *layer,
                                       StringRef symbol) {
   ElementProgram program = ElementProgram::of(layer);

@@ -6,9 +6,6 @@
 
 namespace nnv12::codegen {
 
-/// Whether the layer (or all layers of a nn.fuse) have element functions.
-bool hasElementKernel(mlir::Operation *layer);
-
 /// Emits a kernel that computes the result of `layer` element by element: loops
 /// over the result's memory, in whichever of a few ways promises to cost least.
 KernelInfo emitElementKernel(KernelBuilder &k, mlir::Operation *layer,

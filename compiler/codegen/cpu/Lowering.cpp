@@ -27,6 +27,12 @@
 using namespace mlir;
 using namespace nnv12::codegen;
 
+/// Whether every target has the operation of the math dialect itself.
+static bool isSingleInstruction(Operation *op) {
+  return isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp,
+             math::FmaOp, math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
+}
+
 namespace {
 
 /// Replaces transcendental functions of f32 (and narrower floats) by
@@ -44,7 +50,7 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
     bool any = false;
     getOperation().walk([&](Operation *op) {
       any |= isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
-             !isa<math::FmaOp>(op);
+             !isSingleInstruction(op);
     });
     if (!any)
       return;

@@ -1,5 +1,6 @@
 //===- Element.cpp - Any layer, element by element ------------------------===//
 
+#include "compiler/codegen/common/ElementViews.h"
 #include "compiler/codegen/cpu/ElementKernel.h"
 #include "compiler/codegen/cpu/routines/Routines.h"
 #include "compiler/routines/Work.h"
