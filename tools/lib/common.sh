@@ -9,12 +9,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 packages_build=(
   ccache cmake flatbuffers-compiler g++ libcli11-dev libflatbuffers-dev
   liblld-22-dev libmlir-22-dev libonnx-dev libprotobuf-dev libsodium-dev
-  libstb-dev libzstd-dev llvm-22-dev llvm-22-tools mlir-22-tools ninja-build
-  nlohmann-json3-dev pkg-config protobuf-compiler spirv-headers zlib1g-dev
+  libstb-dev libvulkan-dev libzstd-dev llvm-22-dev llvm-22-tools mlir-22-tools
+  ninja-build nlohmann-json3-dev pkg-config protobuf-compiler spirv-headers
+  zlib1g-dev
 )
 packages_test=(
   chromium clang g++-aarch64-linux-gnu libclang-rt-14-dev libgtest-dev
-  libonnx-testdata python3 python3-numpy python3-onnx qemu-user spirv-tools
+  libonnx-testdata libvulkan1 mesa-vulkan-drivers python3 python3-numpy
+  python3-onnx qemu-user spirv-tools vulkan-validationlayers
 )
 packages_lint=(black clang-format-22 shellcheck)
 # Only the comparison with ONNX Runtime wants Node.js; any installed one will

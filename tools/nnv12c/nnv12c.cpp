@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/RoutineTable.h"
 #include "compiler/codegen/cpu/Target.h"
+#include "compiler/codegen/gpu/GpuRoutine.h"
 #include "compiler/import/OpTable.h"
 #include "tools/nnv12c/Compiler.h"
 #include "tools/nnv12c/OutOfMemory.h"
@@ -197,6 +198,7 @@ int main(int argc, char **argv) {
   }
   if (listRoutines) {
     codegen::printRoutineTable(llvm::outs());
+    codegen::printGpuRoutines(llvm::outs());
     return 0;
   }
   if (input.empty())

@@ -3,12 +3,14 @@
 #define NNV12_TEST_UNIT_COMPILER_CODEGEN_CHECKLAYER_H
 
 #include "KernelTest.h"
+#include "LayerShader.h"
 #include "Reference.h"
 
 #include "dialects/nn/NNDialect.h"
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <set>
 
 namespace nnv12::test {
 
@@ -27,6 +29,42 @@ inline float magnitude(const Floats &a) {
   return difference(a, Floats(a.size()));
 }
 
+/// Random operands of a layer.
+inline std::vector<Floats> randomOperands(mlir::Operation *layer) {
+  std::vector<Floats> operands;
+  for (mlir::Value operand : layer->getOperands()) {
+    auto type = llvm::cast<mlir::RankedTensorType>(operand.getType());
+    operands.push_back(
+        randomFloats(type.getNumElements(), operands.size() + 1));
+  }
+  return operands;
+}
+
+/// Runs the layer on the GPU, by all routines that compute it, and compares
+/// with the reference; once, for CPUs have many routines of one layer.
+inline void checkOnGpu(const std::string &text, float tolerance = 1e-5f) {
+  static std::set<std::string> seen;
+  if (!seen.insert(text).second)
+    return;
+  for (const std::string &routine : gpuRoutinesOf(text)) {
+    SCOPED_TRACE(routine + ": " + text);
+    std::string error;
+    auto shader = LayerShader::compile(text, error, routine);
+    ASSERT_TRUE(shader) << error;
+    std::vector<Floats> operands = randomOperands(shader->layer());
+    std::vector<Bytes> bytes;
+    for (const Floats &operand : operands)
+      bytes.push_back(toBytes(operand));
+    std::vector<Bytes> results = shader->run(bytes, error);
+    ASSERT_EQ(results.size(), 1u) << error;
+    Floats expected = reference(shader->layer(), operands);
+    Floats actual = toFloats(results[0]);
+    ASSERT_EQ(expected.size(), actual.size());
+    EXPECT_LE(difference(expected, actual),
+              tolerance * magnitude(expected) + 1e-6f);
+  }
+}
+
 /// Runs the layer on every target and compares with the reference; the error
 /// may be `tolerance` of the largest number. The weight form of a routine that
 /// has one is what the compiler would compute, too.
@@ -37,14 +75,10 @@ inline void check(const std::string &text, llvm::StringRef routine,
     std::string error;
     auto kernel = LayerKernel::compile(text, target, error, routine);
     ASSERT_TRUE(kernel) << error;
-    std::vector<Floats> operands;
+    std::vector<Floats> operands = randomOperands(kernel->layer());
     std::vector<Bytes> bytes;
-    for (mlir::Value operand : kernel->layer()->getOperands()) {
-      auto type = llvm::cast<mlir::RankedTensorType>(operand.getType());
-      operands.push_back(
-          randomFloats(type.getNumElements(), operands.size() + 1));
-      bytes.push_back(toBytes(operands.back()));
-    }
+    for (const Floats &operand : operands)
+      bytes.push_back(toBytes(operand));
     Floats expected = reference(kernel->layer(), operands);
     Floats actual = toFloats(kernel->run(bytes)[0]);
     ASSERT_EQ(expected.size(), actual.size());
@@ -55,6 +89,7 @@ inline void check(const std::string &text, llvm::StringRef routine,
     // Where weights are transformed changes no bit of them.
     EXPECT_TRUE(kernel->transformedHere(bytes) == kernel->transformed(bytes));
   }
+  checkOnGpu(text, tolerance);
 }
 
 } // namespace nnv12::test

@@ -28,28 +28,6 @@ using codegen::KernelBuilder;
 using codegen::Target;
 using mlir::RankedTensorType;
 
-Bytes test::toBytes(const std::vector<float> &values) {
-  Bytes bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
-std::vector<float> test::toFloats(const Bytes &bytes) {
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
-  return values;
-}
-
-std::vector<float> test::randomFloats(size_t count, unsigned seed) {
-  std::vector<float> values(count);
-  uint32_t state = seed * 2654435761u + 12345u;
-  for (float &value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = float(int32_t(state) >> 8) / 8388608.0f;
-  }
-  return values;
-}
-
 static RankedTensorType tensor(mlir::Type type) {
   return llvm::cast<RankedTensorType>(type);
 }
@@ -57,28 +35,6 @@ static RankedTensorType tensor(mlir::Type type) {
 //===----------------------------------------------------------------------===//
 // Compilation
 //===----------------------------------------------------------------------===//
-
-/// The only layer of @main.
-static mlir::Operation *findLayer(mlir::ModuleOp module) {
-  for (auto function : module.getOps<mlir::func::FuncOp>())
-    for (mlir::Operation &op : function.getBody().front())
-      if (llvm::isa<nn::NNDialect>(op.getDialect()) &&
-          !llvm::isa<nn::ConstantOp>(op))
-        return &op;
-  return nullptr;
-}
-
-static void setLayouts(const Routine &routine, mlir::Operation *layer) {
-  LayoutRequest request = routine.layouts(layer);
-  auto set = [](mlir::Value value, const std::optional<std::string> &tag) {
-    if (tag)
-      value.setType(nn::withLayout(tensor(value.getType()), *tag));
-  };
-  for (auto [value, tag] : llvm::zip(layer->getOperands(), request.operands))
-    set(value, tag);
-  for (auto [value, tag] : llvm::zip(layer->getResults(), request.results))
-    set(value, tag);
-}
 
 static const codegen::CpuRoutine *pick(mlir::Operation *layer,
                                        llvm::StringRef name) {
@@ -293,60 +249,6 @@ private:
 
 } // namespace
 
-/// Writes something finite into the padding that a blocked layout has.
-static void fillPadding(RankedTensorType type, Bytes &bytes) {
-  if (!type.getElementType().isF32())
-    return;
-  std::vector<float> ones(type.getNumElements(), 1.0f);
-  Bytes isData(bytes.size());
-  nn::pack(type, reinterpret_cast<const char *>(ones.data()), isData.data());
-  for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
-    float used, garbage = 1234.5f;
-    std::memcpy(&used, &isData[i], 4);
-    if (used == 0)
-      std::memcpy(&bytes[i], &garbage, 4);
-  }
-}
-
-std::vector<Bytes>
-LayerKernel::packOperands(const std::vector<Bytes> &operands) const {
-  std::vector<Bytes> packed;
-  for (auto [i, value] : llvm::enumerate(layer_->getOperands())) {
-    RankedTensorType type = tensor(value.getType());
-    size_t dense =
-        type.getNumElements() * nn::storageElementSize(type.getElementType());
-    if (i >= operands.size() || operands[i].size() != dense) {
-      std::fprintf(stderr, "operand %zu: %zu bytes expected\n", size_t(i),
-                   dense);
-      std::exit(1);
-    }
-    Bytes bytes(nn::storageSize(type));
-    nn::pack(type, operands[i].data(), bytes.data());
-    // Constants are padded with zeros, activations with anything finite.
-    if (i == 0)
-      fillPadding(type, bytes);
-    packed.push_back(std::move(bytes));
-  }
-  return packed;
-}
-
-static Bytes unpack(RankedTensorType type, const char *memory) {
-  int64_t element = nn::storageElementSize(type.getElementType());
-  nn::Layout layout = nn::Layout::of(type);
-  Bytes dense(type.getNumElements() * element);
-  std::vector<int64_t> index(type.getRank(), 0);
-  for (int64_t i = 0; i < type.getNumElements(); ++i) {
-    std::memcpy(&dense[i * element], memory + layout.offset(index) * element,
-                element);
-    for (int64_t d = type.getRank() - 1; d >= 0; --d) {
-      if (++index[d] < type.getDimSize(d))
-        break;
-      index[d] = 0;
-    }
-  }
-  return dense;
-}
-
 void LayerKernel::checkTiles() {
   if (areTilesChecked_ || target_.architecture == "aarch64")
     return;
@@ -382,21 +284,21 @@ void LayerKernel::checkTiles() {
 
 std::vector<Bytes> LayerKernel::run(const std::vector<Bytes> &operands) {
   checkTiles();
-  std::vector<Bytes> packed = packOperands(operands);
+  std::vector<Bytes> packed = packOperands(layer_, operands);
   if (form_)
     packed[form_->operand] = run(transform_, {packed[form_->operand]})[0];
   std::vector<Bytes> results = run(kernel_, packed);
   for (auto [i, result] : llvm::enumerate(results))
-    result = unpack(tensor(layer_->getResult(i).getType()), result.data());
+    result = unpackTensor(layer_->getResult(i), result.data());
   return results;
 }
 
 Bytes LayerKernel::transformed(const std::vector<Bytes> &operands) {
-  return run(transform_, {packOperands(operands)[form_->operand]})[0];
+  return run(transform_, {packOperands(layer_, operands)[form_->operand]})[0];
 }
 
 Bytes LayerKernel::transformedHere(const std::vector<Bytes> &operands) const {
-  Bytes packed = packOperands(operands)[form_->operand];
+  Bytes packed = packOperands(layer_, operands)[form_->operand];
   Guarded from(packed.size(), true, 0), to(form_->bytes, true, 0xff);
   llvm::copy(packed, from.data);
   routine_->transform(layer_, from.data, to.data);
@@ -477,7 +379,7 @@ LayerKernel::stopwatch(const std::vector<Bytes> &operands, int threads,
     int64_t tiles;
   };
   const Entry &entry = transform ? transform_ : kernel_;
-  std::vector<Bytes> packed = packOperands(operands);
+  std::vector<Bytes> packed = packOperands(layer_, operands);
   if (form_)
     packed = transform ? std::vector<Bytes>{packed[form_->operand]} : packed;
   if (form_ && !transform)

@@ -11,6 +11,8 @@
 #ifndef NNV12_TEST_UNIT_COMPILER_CODEGEN_KERNELTEST_H
 #define NNV12_TEST_UNIT_COMPILER_CODEGEN_KERNELTEST_H
 
+#include "LayerOperands.h"
+
 #include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/codegen/cpu/TileCheck.h"
 #include "mlir/IR/MLIRContext.h"
@@ -23,13 +25,6 @@
 #include <vector>
 
 namespace nnv12::test {
-
-using Bytes = std::vector<char>;
-
-Bytes toBytes(const std::vector<float> &values);
-std::vector<float> toFloats(const Bytes &bytes);
-/// Reproducible values in [-1, 1).
-std::vector<float> randomFloats(size_t count, unsigned seed);
 
 class LayerKernel {
 public:
@@ -89,7 +84,6 @@ private:
   LayerKernel() = default;
   /// Makes machine code of what was emitted, and finds the kernels in it.
   bool load(mlir::ModuleOp module, std::string &error);
-  std::vector<Bytes> packOperands(const std::vector<Bytes> &operands) const;
   void findSizes();
   /// Ends the program if the kernels' tiles do not write what they declare.
   /// Once; not for code that another machine runs.
@@ -117,7 +111,7 @@ std::vector<Bytes> runLayer(llvm::StringRef text,
                             llvm::StringRef target = "host",
                             llvm::StringRef routine = "");
 
-/// The targets that tests go through on this machine.
+/// The targets of CPUs that tests go through on this machine.
 std::vector<std::string> testTargets();
 
 } // namespace nnv12::test

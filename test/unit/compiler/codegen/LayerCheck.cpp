@@ -1,6 +1,7 @@
 //===- LayerCheck.cpp - A layer against a formula of the index ------------===//
 
 #include "LayerCheck.h"
+#include "LayerShader.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "gtest/gtest.h"
@@ -171,20 +172,44 @@ Tensor values(std::string element, std::vector<double> data) {
   return t;
 }
 
+std::vector<std::string> layerTargets() {
+  std::vector<std::string> targets = testTargets();
+  if (ShaderRunner::instance().isAvailable())
+    targets.push_back(gpuTarget);
+  return targets;
+}
+
+/// Compiles the layer for the target and runs it; empty where that fails.
+static std::vector<Bytes> runOn(const std::string &target,
+                                const std::string &text,
+                                const std::string &routine,
+                                const std::vector<Bytes> &inputs) {
+  std::string error;
+  std::vector<Bytes> results;
+  if (target == gpuTarget) {
+    // A CPU's routine has no namesake: the preferred one.
+    bool isNamed = llvm::StringRef(routine).starts_with("gpu.");
+    if (auto shader = LayerShader::compile(text, error, isNamed ? routine : ""))
+      results = shader->run(inputs, error);
+  } else if (auto kernel = LayerKernel::compile(text, target, error, routine)) {
+    results = kernel->run(inputs);
+  }
+  if (results.empty())
+    ADD_FAILURE() << error << "\n" << text;
+  return results;
+}
+
 std::vector<Tensor> evaluate(const std::string &layer,
                              const std::vector<Tensor> &in,
                              std::vector<Tensor> out, const std::string &target,
                              const std::string &routine) {
-  std::string text = module(layer, in, out), error;
-  auto kernel = LayerKernel::compile(text, target, error, routine);
-  if (!kernel) {
-    ADD_FAILURE() << error << text;
-    return {};
-  }
   std::vector<Bytes> inputs;
   for (const Tensor &t : in)
     inputs.push_back(typeNamed(t.element).pack(t.data));
-  std::vector<Bytes> results = kernel->run(inputs);
+  std::vector<Bytes> results =
+      runOn(target, module(layer, in, out), routine, inputs);
+  if (results.empty())
+    return {};
   for (size_t i = 0; i < out.size(); ++i)
     out[i].data = typeNamed(out[i].element).unpack(results[i]);
   return out;
@@ -194,9 +219,16 @@ void checkAll(const std::string &layer, const std::vector<Tensor> &in,
               std::vector<Tensor> out, const std::vector<Formula> &formulas,
               double tolerance, const std::string &routine,
               std::vector<std::string> targets) {
-  for (const std::string &target : targets) {
-    SCOPED_TRACE(target + "\n" + module(layer, in, out));
-    std::vector<Tensor> got = evaluate(layer, in, out, target, routine);
+  std::vector<std::pair<std::string, std::string>> runs;
+  for (const std::string &target : targets)
+    if (target != gpuTarget)
+      runs.push_back({target, routine});
+    else
+      for (const std::string &own : gpuRoutinesOf(module(layer, in, out)))
+        runs.push_back({target, own});
+  for (auto [target, name] : runs) {
+    SCOPED_TRACE(target + " " + name + "\n" + module(layer, in, out));
+    std::vector<Tensor> got = evaluate(layer, in, out, target, name);
     ASSERT_EQ(got.size(), out.size());
     int wrong = 0;
     for (size_t r = 0; r < got.size(); ++r) {

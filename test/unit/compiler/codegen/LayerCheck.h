@@ -38,6 +38,10 @@ double roundToHalf(double x);
 
 using Formula = std::function<double(const Indices &)>;
 
+/// The targets of layers' tests on this machine: those of CPUs, and the GPU
+/// where there is one.
+std::vector<std::string> layerTargets();
+
 /// Runs a layer with operands %0, %1…, whose types are written $0, $1…, the
 /// result's $r ($r0, $r1… of several), and returns the results.
 std::vector<Tensor> evaluate(const std::string &layer,
@@ -46,16 +50,17 @@ std::vector<Tensor> evaluate(const std::string &layer,
                              const std::string &routine);
 
 /// Compares the result with formula(index) on `targets`: the error may be
-/// `tolerance` times the larger of one and the value.
+/// `tolerance` times the larger of one and the value. A GPU takes all of its
+/// own routines that compute the layer.
 void check(const std::string &layer, const std::vector<Tensor> &in, Tensor out,
            const Formula &formula, double tolerance = 1e-6,
-           std::vector<std::string> targets = testTargets(),
+           std::vector<std::string> targets = layerTargets(),
            const std::string &routine = "element");
 /// The same for all results of a layer.
 void checkAll(const std::string &layer, const std::vector<Tensor> &in,
               std::vector<Tensor> out, const std::vector<Formula> &formulas,
               double tolerance, const std::string &routine,
-              std::vector<std::string> targets = testTargets());
+              std::vector<std::string> targets = layerTargets());
 
 } // namespace nnv12::test
 

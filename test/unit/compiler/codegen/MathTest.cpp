@@ -73,7 +73,7 @@ const Function functions[] = {
 };
 
 TEST(Math, UnaryAccuracy) {
-  for (const std::string &target : testTargets())
+  for (const std::string &target : layerTargets())
     for (const Function &f : functions)
       for (bool wide : {false, true}) {
         Tensor x = random({4003}, 7);
@@ -149,7 +149,7 @@ TEST(Math, UnarySpecialValues) {
 
 // Odd functions keep the sign of zero: its reciprocal depends on it.
 TEST(Math, SignOfZero) {
-  for (const std::string &target : testTargets())
+  for (const std::string &target : layerTargets())
     for (std::string element : {"f32", "f64"})
       for (std::string function :
            {"affine [2.0, 0.0]", "tanh", "elu [2.0]", "celu [2.0]",
@@ -181,7 +181,7 @@ TEST(Math, Pow) {
       y.push_back(e);
     }
   for (std::string element : {"f32", "f64"})
-    for (const std::string &target : testTargets()) {
+    for (const std::string &target : layerTargets()) {
       Tensor a = values(element, x), b = values(element, y);
       auto out = evaluate("nn.binary pow %0, %1 : $0, $1 -> $r", {a, b},
                           {{a.shape, element, "", {}}}, target, "element");

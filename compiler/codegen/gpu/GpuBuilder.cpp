@@ -1,0 +1,83 @@
+//===- GpuBuilder.cpp - Writes kernels for a GPU --------------------------===//
+
+#include "compiler/codegen/gpu/GpuBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVAttributes.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVEnums.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12::codegen;
+
+GpuBuilder::GpuBuilder(MLIRContext &context, const GpuTarget &target)
+    : BuilderBase(context, /*lanes=*/1), target(target) {
+  context.loadDialect<gpu::GPUDialect, spirv::SPIRVDialect>();
+}
+
+void GpuBuilder::kernel(StringRef name, ArrayRef<Operand> operands,
+                        unsigned pushWords, std::array<int32_t, 3> localSize,
+                        llvm::function_ref<void(ValueRange)> body) {
+  assert(module.getOps<func::FuncOp>().empty() && "one kernel a module");
+  assert(pushWords > 0 && pushWords * 4 <= GpuTarget::maxPushBytes &&
+         "there is a word that says how much to write, and all of them fit");
+  assert(unsigned(localSize[0] * localSize[1] * localSize[2]) <=
+             GpuTarget::maxInvocations &&
+         "every device has as many invocations");
+  assert(operands.size() <= 32 && "which ones are written is bits");
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(module.getBody());
+  auto memoryIn = [&](spirv::StorageClass storage, int64_t size, Type element) {
+    return MemRefType::get(
+        {size}, element, MemRefLayoutAttrInterface(),
+        spirv::StorageClassAttr::get(b.getContext(), storage));
+  };
+  SmallVector<Type> types;
+  int64_t written = 0;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    types.push_back(memoryIn(spirv::StorageClass::StorageBuffer,
+                             ShapedType::kDynamic, operand.element));
+    written |= int64_t(operand.isWritten) << i;
+  }
+  types.push_back(
+      memoryIn(spirv::StorageClass::PushConstant, pushWords, b.getI32Type()));
+  auto function = func::FuncOp::create(b, name, b.getFunctionType(types, {}));
+  function->setAttr(GpuKernelAttributes::localSize,
+                    b.getDenseI32ArrayAttr(localSize));
+  function->setAttr(GpuKernelAttributes::written, b.getI64IntegerAttr(written));
+  Block *entry = function.addEntryBlock();
+  b.setInsertionPointToStart(entry);
+  words = entry->getArguments().back();
+  body(entry->getArguments().drop_back());
+  words = Value();
+  func::ReturnOp::create(b);
+}
+
+static gpu::Dimension toGpu(GpuBuilder::Dim dim) {
+  return static_cast<gpu::Dimension>(dim);
+}
+
+Value GpuBuilder::groupId(Dim dim) {
+  return gpu::BlockIdOp::create(b, toGpu(dim));
+}
+
+Value GpuBuilder::localId(Dim dim) {
+  return gpu::ThreadIdOp::create(b, toGpu(dim));
+}
+
+Value GpuBuilder::pushWord(unsigned i) {
+  assert(words && "a kernel is being written");
+  return arith::IndexCastOp::create(b, b.getIndexType(), load(words, i));
+}
+
+Value GpuBuilder::lessUnsigned(Value x, Value y) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y);
+}
+
+Value GpuBuilder::minUnsigned(Value x, Value y) {
+  return arith::MinUIOp::create(b, x, y);
+}

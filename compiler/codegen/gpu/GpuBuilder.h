@@ -1,0 +1,60 @@
+//===- GpuBuilder.h - Writes kernels for a GPU ------------------*- C++ -*-===//
+//
+// A kernel of a GPU is a function that each invocation of a grid runs. It finds
+// its place in the grid by its ids, its operands in storage buffers, one each,
+// and what may differ between dispatches in 32-bit words (push constants).
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_GPU_GPUBUILDER_H
+#define NNV12_COMPILER_CODEGEN_GPU_GPUBUILDER_H
+
+#include "compiler/codegen/common/BuilderBase.h"
+#include "compiler/codegen/gpu/GpuTarget.h"
+
+#include <array>
+
+namespace nnv12::codegen {
+
+/// What the lowering finds on the function of a kernel, besides its types: all
+/// arguments but the last are operands, the last one the push constants.
+struct GpuKernelAttributes {
+  static constexpr llvm::StringLiteral localSize = "nnv12.local_size";
+  static constexpr llvm::StringLiteral written = "nnv12.written"; ///< bits
+};
+
+/// Builds one kernel: a module holds one entry point, since drivers have faults
+/// with several. There are no vectors in `VL`: an invocation is a lane.
+class GpuBuilder : public BuilderBase {
+public:
+  GpuBuilder(mlir::MLIRContext &context, const GpuTarget &target);
+
+  const GpuTarget &target;
+
+  struct Operand {
+    mlir::Type element;     ///< as memory holds it (see Math.h, storageType)
+    bool isWritten = false; ///< else it is only read
+  };
+
+  enum class Dim { X, Y, Z };
+
+  /// The entry point `name`. The body gets a memory for each operand. With all
+  /// push words zero a kernel must write nothing: so pipelines are warmed up.
+  /// Operands may be the same memory: a result may be computed in place.
+  void kernel(llvm::StringRef name, llvm::ArrayRef<Operand> operands,
+              unsigned pushWords, std::array<int32_t, 3> localSize,
+              llvm::function_ref<void(mlir::ValueRange operands)> body);
+
+  // In the body of a kernel: indices.
+  mlir::Value groupId(Dim dim);
+  mlir::Value localId(Dim dim); ///< of the invocation, in its group
+  mlir::Value pushWord(unsigned i);
+  mlir::Value lessUnsigned(mlir::Value x, mlir::Value y);
+  mlir::Value minUnsigned(mlir::Value x, mlir::Value y);
+
+private:
+  mlir::Value words; ///< the push constants of the kernel that is written
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_GPU_GPUBUILDER_H

@@ -1,0 +1,68 @@
+//===- GpuTarget.h - What kernels of GPUs may use ---------------*- C++ -*-===//
+//
+// Vulkan 1.1 without extensions is the floor; what goes beyond it is a feature
+// that a device may lack. Code is made for a set of features, not for a device.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_GPU_GPUTARGET_H
+#define NNV12_COMPILER_CODEGEN_GPU_GPUTARGET_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace nnv12::codegen {
+
+/// A feature that a device may have, one bit each. The numbers are stable:
+/// bundles will hold them.
+enum class GpuFeature : uint32_t {
+  Int64 = 1 << 0,     ///< shaderInt64
+  Float64 = 1 << 1,   ///< shaderFloat64
+  Int8 = 1 << 2,      ///< shaderInt8: arithmetic, not memory
+  Int16 = 1 << 3,     ///< shaderInt16: arithmetic, not memory
+  Storage8 = 1 << 4,  ///< storageBuffer8BitAccess
+  Storage16 = 1 << 5, ///< storageBuffer16BitAccess
+};
+
+/// A set of features.
+struct GpuFeatures {
+  uint32_t bits = 0;
+
+  bool has(GpuFeature feature) const { return bits & uint32_t(feature); }
+  void add(GpuFeature feature) { bits |= uint32_t(feature); }
+  /// Those that `available` lacks.
+  GpuFeatures missingFrom(GpuFeatures available) const {
+    return {bits & ~available.bits};
+  }
+  bool empty() const { return bits == 0; }
+  bool operator==(GpuFeatures other) const { return bits == other.bits; }
+  /// "int64, float64": for messages.
+  std::string text() const;
+};
+
+struct GpuTarget {
+  /// Of kernels, as KernelKey.h wants it: "vulkan1.1", with a "+feature" for
+  /// each feature.
+  std::string name;
+  GpuFeatures features;
+
+  // What every device of Vulkan 1.1 has at least.
+  static constexpr unsigned maxInvocations = 128;      ///< of a work group
+  static constexpr unsigned maxSharedBytes = 16384;    ///< of a work group
+  static constexpr unsigned maxPushBytes = 128;        ///< of a dispatch
+  static constexpr unsigned maxGroups = 65535;         ///< in each dimension
+  static constexpr int64_t maxBufferBytes = 1LL << 27; ///< of an operand
+
+  static GpuTarget of(GpuFeatures features);
+  /// All that code can be made for.
+  static GpuTarget everything();
+  /// "vulkan1.1", or that with features: "vulkan1.1+int64+storage8"; "+all" are
+  /// all of them. None for other names.
+  static std::optional<GpuTarget> byName(llvm::StringRef name);
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_GPU_GPUTARGET_H

@@ -1,0 +1,489 @@
+//===- SpirvLowering.cpp - Kernels of GPUs to SPIR-V ----------------------===//
+//
+// One conversion of all dialects, and an own lowering of the entry point:
+// MLIR's gives push constants a descriptor set, which is no valid SPIR-V.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/gpu/SpirvLowering.h"
+#include "compiler/codegen/gpu/GpuBuilder.h"
+
+#include "mlir/Conversion/ArithToSPIRV/ArithToSPIRV.h"
+#include "mlir/Conversion/FuncToSPIRV/FuncToSPIRV.h"
+#include "mlir/Conversion/GPUToSPIRV/GPUToSPIRV.h"
+#include "mlir/Conversion/MathToSPIRV/MathToSPIRV.h"
+#include "mlir/Conversion/MemRefToSPIRV/MemRefToSPIRV.h"
+#include "mlir/Conversion/SCFToSPIRV/SCFToSPIRV.h"
+#include "mlir/Conversion/UBToSPIRV/UBToSPIRV.h"
+#include "mlir/Conversion/VectorToSPIRV/VectorToSPIRV.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
+#include "mlir/Dialect/SPIRV/Transforms/Passes.h"
+#include "mlir/Dialect/SPIRV/Transforms/SPIRVConversion.h"
+#include "mlir/Dialect/SPIRV/Utils/LayoutUtils.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/SPIRV/Serialization.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12::codegen;
+
+//===----------------------------------------------------------------------===//
+// Simplification
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// trunc(x) has a word in GLSL.std.450, but none in MLIR.
+struct ExpandTrunc : OpRewritePattern<math::TruncOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::TruncOp op,
+                                PatternRewriter &rewriter) const override {
+    Value magnitude =
+        math::AbsFOp::create(rewriter, op.getLoc(), op.getOperand());
+    Value whole = math::FloorOp::create(rewriter, op.getLoc(), magnitude);
+    rewriter.replaceOpWithNewOp<math::CopySignOp>(op, whole, op.getOperand());
+    return success();
+  }
+};
+
+/// The larger and smaller of truth values are no integers in SPIR-V.
+template <typename From, typename To>
+struct ExpandBoolean : OpRewritePattern<From> {
+  using OpRewritePattern<From>::OpRewritePattern;
+  LogicalResult matchAndRewrite(From op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isInteger(1))
+      return failure();
+    rewriter.replaceOpWithNewOp<To>(op, op.getLhs(), op.getRhs());
+    return success();
+  }
+};
+
+/// Leaves f16 to memory and to conversions from and to f32: integers go through
+/// f32, as kernels are written, and so do constants. Simplification makes one
+/// step of two.
+void keepHalfInMemory(ModuleOp module) {
+  Type f32 = Float32Type::get(module.getContext());
+  module.walk([&](Operation *op) {
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    if (isa<arith::FPToSIOp, arith::FPToUIOp>(op) &&
+        op->getOperand(0).getType().isF16())
+      op->setOperand(0, arith::ExtFOp::create(b, loc, f32, op->getOperand(0)));
+    if (!isa<arith::SIToFPOp, arith::UIToFPOp, arith::ConstantOp>(op) ||
+        !op->getResult(0).getType().isF16())
+      return;
+    Value result = op->getResult(0);
+    b.setInsertionPointAfter(op);
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      constant.setValueAttr(b.getF32FloatAttr(
+          float(cast<FloatAttr>(constant.getValue()).getValueAsDouble())));
+    result.setType(f32);
+    Value half = arith::TruncFOp::create(
+        b, loc, Float16Type::get(module.getContext()), result);
+    result.replaceAllUsesExcept(half, half.getDefiningOp());
+  });
+}
+
+LogicalResult runPasses(Operation *module,
+                        llvm::function_ref<void(OpPassManager &)> add) {
+  // The context's implicit nesting follows the operation that is given.
+  PassManager pm(module->getContext(), module->getName().getStringRef());
+#ifdef NDEBUG
+  pm.enableVerifier(false); // test builds have it between passes
+#endif
+  add(pm);
+  return pm.run(module);
+}
+
+} // namespace
+
+LogicalResult nnv12::codegen::simplifyForSpirv(ModuleOp module) {
+  if (failed(runPasses(module, [](OpPassManager &pm) {
+        pm.addPass(createCanonicalizerPass());
+        pm.addPass(createCSEPass());
+        pm.addPass(createLoopInvariantCodeMotionPass());
+      })))
+    return failure();
+  RewritePatternSet patterns(module.getContext());
+  arith::populateExpandBFloat16Patterns(patterns);
+  patterns.add<ExpandTrunc, ExpandBoolean<arith::MaxUIOp, arith::OrIOp>,
+               ExpandBoolean<arith::MinUIOp, arith::AndIOp>>(
+      module.getContext());
+  if (failed(applyPatternsGreedily(module, std::move(patterns))))
+    return module.emitError("rewriting for SPIR-V does not end");
+  if (failed(runPasses(module, [](OpPassManager &pm) {
+        pm.addPass(createCanonicalizerPass());
+        pm.addPass(createCSEPass());
+      })))
+    return failure();
+  keepHalfInMemory(module);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Needs
+//===----------------------------------------------------------------------===//
+
+/// Whether the operation only moves or converts numbers of 8 and 16 bits, which
+/// devices can that have such memory and no such arithmetic.
+static bool movesOrConverts(Operation *op) {
+  auto isBool = [](Type type) {
+    return getElementTypeOrSelf(type).isInteger(1);
+  };
+  // From and to truth values it compares or selects.
+  if (isa<arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp>(op))
+    return !isBool(op->getOperand(0).getType()) &&
+           !isBool(op->getResult(0).getType());
+  return isa<memref::LoadOp, memref::StoreOp, arith::ExtFOp, arith::TruncFOp>(
+      op);
+}
+
+GpuNeeds nnv12::codegen::needsOf(ModuleOp module) {
+  GpuNeeds needs;
+  auto refuse = [&](Type type) {
+    if (needs.impossible.empty())
+      llvm::raw_string_ostream(needs.impossible) << type;
+  };
+  auto inMemory = [&](Type type) {
+    unsigned bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 32;
+    if (bits == 8)
+      needs.features.add(GpuFeature::Storage8);
+    else if (bits == 16)
+      needs.features.add(GpuFeature::Storage16);
+  };
+  auto asValue = [&](Type type, Operation *op) {
+    if (auto memory = dyn_cast<MemRefType>(type)) {
+      type = memory.getElementType();
+      inMemory(type);
+      if (isa<memref::LoadOp, memref::StoreOp>(op))
+        return;
+    }
+    if (auto vector = dyn_cast<VectorType>(type)) {
+      if (vector.getRank() != 1 || vector.getNumElements() > 4)
+        return refuse(type);
+      type = vector.getElementType();
+    }
+    if (type.isIndex() || type.isF32() || type.isInteger(1) ||
+        type.isInteger(32))
+      return;
+    if (type.isInteger(64))
+      return needs.features.add(GpuFeature::Int64);
+    if (type.isF64())
+      return needs.features.add(GpuFeature::Float64);
+    if (type.isInteger(8) || type.isInteger(16)) {
+      if (!movesOrConverts(op))
+        needs.features.add(type.isInteger(8) ? GpuFeature::Int8
+                                             : GpuFeature::Int16);
+      return;
+    }
+    // Half precision is for memory alone.
+    if (!type.isF16() || !movesOrConverts(op))
+      refuse(type);
+  };
+  module.walk([&](Operation *op) {
+    if (auto function = dyn_cast<func::FuncOp>(op)) {
+      for (Type type : function.getArgumentTypes())
+        inMemory(cast<MemRefType>(type).getElementType());
+      return;
+    }
+    // Its lowering takes signs from one integer and puts them into another.
+    if (isa<math::CopySignOp>(op) &&
+        getElementTypeOrSelf(op->getResult(0)).isF64())
+      needs.features.add(GpuFeature::Int64);
+    for (Type type : op->getOperandTypes())
+      asValue(type, op);
+    for (Type type : op->getResultTypes())
+      asValue(type, op);
+  });
+  return needs;
+}
+
+//===----------------------------------------------------------------------===//
+// Target environment
+//===----------------------------------------------------------------------===//
+
+/// What conversions may use. Values of 8 and 16 bits are allowed where memory
+/// of them is: what is too much is found by needsOf.
+static spirv::TargetEnvAttr environmentOf(MLIRContext *context,
+                                          GpuFeatures features) {
+  using spirv::Capability;
+  SmallVector<Capability> capabilities = {Capability::Shader};
+  SmallVector<spirv::Extension> extensions = {
+      spirv::Extension::SPV_KHR_storage_buffer_storage_class};
+  if (features.has(GpuFeature::Int64))
+    capabilities.push_back(Capability::Int64);
+  if (features.has(GpuFeature::Float64))
+    capabilities.push_back(Capability::Float64);
+  if (features.has(GpuFeature::Int8) || features.has(GpuFeature::Storage8))
+    capabilities.push_back(Capability::Int8);
+  if (features.has(GpuFeature::Int16) || features.has(GpuFeature::Storage16))
+    capabilities.push_back(Capability::Int16);
+  if (features.has(GpuFeature::Storage16)) {
+    capabilities.append(
+        {Capability::Float16, Capability::StorageBuffer16BitAccess});
+    extensions.push_back(spirv::Extension::SPV_KHR_16bit_storage);
+  }
+  if (features.has(GpuFeature::Storage8)) {
+    capabilities.push_back(Capability::StorageBuffer8BitAccess);
+    extensions.push_back(spirv::Extension::SPV_KHR_8bit_storage);
+  }
+  auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, capabilities,
+                                          extensions, context);
+  return spirv::TargetEnvAttr::get(
+      triple, spirv::getDefaultResourceLimits(context),
+      spirv::ClientAPI::Vulkan, spirv::Vendor::Unknown,
+      spirv::DeviceType::Unknown, spirv::TargetEnvAttr::kUnknownDeviceID);
+}
+
+//===----------------------------------------------------------------------===//
+// Conversion
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A table becomes a variable of the function with a constant as its initial
+/// value, which drivers keep where constants lie.
+struct ConvertTable : OpConversionPattern<memref::GetGlobalOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(memref::GetGlobalOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto global =
+        op->getParentOfType<ModuleOp>().lookupSymbol<memref::GlobalOp>(
+            op.getName());
+    auto pointer = cast_if_present<spirv::PointerType>(
+        getTypeConverter()->convertType(op.getType()));
+    if (!pointer || !global)
+      return failure();
+    auto data = cast<DenseElementsAttr>(*global.getInitialValue());
+    Value initial = spirv::ConstantOp::create(rewriter, op.getLoc(),
+                                              pointer.getPointeeType(), data);
+    rewriter.replaceOpWithNewOp<spirv::VariableOp>(
+        op, pointer, spirv::StorageClass::Function, initial);
+    return success();
+  }
+};
+
+struct ConvertTableLoad : OpConversionPattern<memref::LoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getMemRefType().getMemorySpace())
+      return failure(); // an operand of the kernel
+    Value place = spirv::AccessChainOp::create(
+        rewriter, op.getLoc(), adaptor.getMemref(), adaptor.getIndices());
+    rewriter.replaceOpWithNewOp<spirv::LoadOp>(op, place);
+    return success();
+  }
+};
+
+} // namespace
+
+static LogicalResult convert(func::FuncOp function,
+                             spirv::TargetEnvAttr environment) {
+  MLIRContext *context = function.getContext();
+  SPIRVConversionOptions options;
+  options.emulateLT32BitScalarTypes = false;
+  options.emulateUnsupportedFloatTypes = false;
+  SPIRVTypeConverter types(environment, options);
+  types.addConversion([&](MemRefType type) -> std::optional<Type> {
+    if (type.getMemorySpace())
+      return std::nullopt;
+    Type element = types.convertType(type.getElementType());
+    if (!element || !type.hasStaticShape())
+      return Type();
+    return spirv::PointerType::get(
+        spirv::ArrayType::get(element, type.getNumElements()),
+        spirv::StorageClass::Function);
+  });
+  RewritePatternSet patterns(context);
+  ScfToSPIRVContext loops;
+  populateGPUToSPIRVPatterns(types, patterns);
+  populateSCFToSPIRVPatterns(types, loops, patterns);
+  arith::populateArithToSPIRVPatterns(types, patterns);
+  populateMathToSPIRVPatterns(types, patterns);
+  populateMemRefToSPIRVPatterns(types, patterns);
+  populateBuiltinFuncToSPIRVPatterns(types, patterns);
+  populateFuncToSPIRVPatterns(types, patterns);
+  populateVectorToSPIRVPatterns(types, patterns);
+  ub::populateUBToSPIRVConversionPatterns(types, patterns);
+  patterns.add<ConvertTable, ConvertTableLoad>(types, context,
+                                               PatternBenefit(2));
+  auto target = SPIRVConversionTarget::get(environment);
+  return applyFullConversion(function.getOperation(), *target,
+                             std::move(patterns));
+}
+
+//===----------------------------------------------------------------------===//
+// Entry point
+//===----------------------------------------------------------------------===//
+
+/// Makes global variables of the function's arguments: a storage buffer in set
+/// 0 of each but the last, which are the push constants.
+static void lowerEntryPoint(spirv::ModuleOp module, spirv::FuncOp function,
+                            const SpirvModule &facts) {
+  MLIRContext *context = module.getContext();
+  OpBuilder b(context);
+  Location loc = function.getLoc();
+  Block &body = function.getBody().front();
+  for (BlockArgument argument : body.getArguments()) {
+    auto pointer = cast<spirv::PointerType>(argument.getType());
+    unsigned i = argument.getArgNumber();
+    auto layout = VulkanLayoutUtils::decorateType(
+        cast<spirv::StructType>(pointer.getPointeeType()));
+    auto type = spirv::PointerType::get(layout, pointer.getStorageClass());
+    b.setInsertionPoint(function);
+    spirv::GlobalVariableOp variable;
+    if (i == facts.bindings) {
+      variable = spirv::GlobalVariableOp::create(b, loc, type, "words");
+    } else {
+      variable = spirv::GlobalVariableOp::create(
+          b, loc, type, "operand" + std::to_string(i), /*descriptorSet=*/0, i);
+      if (!(facts.written >> i & 1))
+        variable->setAttr("non_writable", b.getUnitAttr());
+    }
+    b.setInsertionPointToStart(&body);
+    argument.replaceAllUsesWith(spirv::AddressOfOp::create(b, loc, variable));
+  }
+  body.eraseArguments(0, body.getNumArguments());
+  function.setType(FunctionType::get(context, {}, {}));
+  function.removeArgAttrsAttr();
+  function->removeAttr(GpuKernelAttributes::localSize);
+  function->removeAttr(GpuKernelAttributes::written);
+
+  // Up to SPIR-V 1.3 the interface is what comes in and goes out by itself.
+  SmallVector<Attribute> interface;
+  for (auto variable : module.getOps<spirv::GlobalVariableOp>())
+    if (variable.storageClass() == spirv::StorageClass::Input)
+      interface.push_back(SymbolRefAttr::get(variable));
+  b.setInsertionPointToEnd(module.getBody());
+  spirv::EntryPointOp::create(b, loc, spirv::ExecutionModel::GLCompute,
+                              function, interface);
+  SmallVector<int32_t> size(facts.localSize.begin(), facts.localSize.end());
+  spirv::ExecutionModeOp::create(b, loc, function,
+                                 spirv::ExecutionMode::LocalSize, size);
+}
+
+/// Sets version, capabilities and extensions: what is used, less the arithmetic
+/// that is none but conversions. Returns the features that they stand for.
+static GpuFeatures declare(spirv::ModuleOp module, GpuFeatures needs) {
+  using spirv::Capability;
+  GpuFeatures features;
+  SmallVector<Capability> capabilities;
+  SmallVector<spirv::Extension> extensions;
+  for (Capability capability : module.getVceTriple()->getCapabilities()) {
+    switch (capability) {
+    case Capability::Matrix: // what Shader implies
+    case Capability::Float16:
+      continue;
+    case Capability::Int8:
+      if (!needs.has(GpuFeature::Int8))
+        continue;
+      features.add(GpuFeature::Int8);
+      break;
+    case Capability::Int16:
+      if (!needs.has(GpuFeature::Int16))
+        continue;
+      features.add(GpuFeature::Int16);
+      break;
+    case Capability::Int64:
+      features.add(GpuFeature::Int64);
+      break;
+    case Capability::Float64:
+      features.add(GpuFeature::Float64);
+      break;
+    case Capability::StorageBuffer8BitAccess:
+      features.add(GpuFeature::Storage8);
+      extensions.push_back(spirv::Extension::SPV_KHR_8bit_storage);
+      break;
+    case Capability::StorageBuffer16BitAccess:
+      features.add(GpuFeature::Storage16);
+      break;
+    default:
+      break;
+    }
+    capabilities.push_back(capability);
+  }
+  module.setVceTripleAttr(spirv::VerCapExtAttr::get(
+      spirv::Version::V_1_3, capabilities, extensions, module.getContext()));
+  return features;
+}
+
+FailureOr<SpirvModule> nnv12::codegen::lowerToSpirv(ModuleOp module,
+                                                    const GpuTarget &target) {
+  MLIRContext *context = module.getContext();
+  if (failed(simplifyForSpirv(module)))
+    return failure();
+  auto functions = module.getOps<func::FuncOp>();
+  assert(llvm::hasSingleElement(functions) && "one kernel a module");
+  func::FuncOp function = *functions.begin();
+  GpuNeeds needs = needsOf(module);
+  if (!needs.impossible.empty())
+    return module.emitError("no GPU computes in ") << needs.impossible;
+  if (GpuFeatures missing = needs.features.missingFrom(target.features);
+      !missing.empty())
+    return module.emitError("the kernel needs ")
+           << missing.text() << ", which " << target.name << " lacks";
+
+  SpirvModule result;
+  result.bindings = function.getNumArguments() - 1;
+  result.written =
+      function->getAttrOfType<IntegerAttr>(GpuKernelAttributes::written)
+          .getInt();
+  result.pushWords =
+      cast<MemRefType>(function.getArgumentTypes().back()).getNumElements();
+  auto size = function->getAttrOfType<DenseI32ArrayAttr>(
+      GpuKernelAttributes::localSize);
+  llvm::copy(size.asArrayRef(), result.localSize.begin());
+
+  spirv::TargetEnvAttr environment = environmentOf(context, target.features);
+  module->setAttr(spirv::getTargetEnvAttrName(), environment);
+  function.setName(SpirvModule::entry);
+  if (failed(convert(function, environment)))
+    return failure();
+  for (auto table :
+       llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
+    table.erase();
+
+  OpBuilder b(context);
+  b.setInsertionPointToEnd(module.getBody());
+  auto spirvModule = spirv::ModuleOp::create(b, module.getLoc(),
+                                             spirv::AddressingModel::Logical,
+                                             spirv::MemoryModel::GLSL450);
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (&op != spirvModule.getOperation())
+      op.moveBefore(spirvModule.getBody(), spirvModule.getBody()->end());
+  lowerEntryPoint(spirvModule, *spirvModule.getOps<spirv::FuncOp>().begin(),
+                  result);
+  if (failed(runPasses(spirvModule, [](OpPassManager &pm) {
+        pm.addPass(createCanonicalizerPass());
+        pm.addPass(createCSEPass());
+        pm.addPass(spirv::createSPIRVUpdateVCEPass());
+      })))
+    return failure();
+  result.features = declare(spirvModule, needs.features);
+  assert(result.features.missingFrom(target.features).empty() &&
+         "needsOf() has looked");
+
+  SmallVector<uint32_t, 0> words;
+  spirv::SerializationOptions options;
+  options.emitSymbolName = false;
+  if (failed(spirv::serialize(spirvModule, words, options)))
+    return failure();
+  result.words.assign(words.begin(), words.end());
+  return result;
+}

@@ -1,0 +1,42 @@
+//===- SpirvModule.h - A kernel of a GPU as SPIR-V --------------*- C++ -*-===//
+//
+// docs/gpu.md has the interface in words.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_GPU_SPIRVMODULE_H
+#define NNV12_COMPILER_CODEGEN_GPU_SPIRVMODULE_H
+
+#include "compiler/codegen/gpu/GpuTarget.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nnv12::codegen {
+
+/// One module with one entry point, and what a runtime must know to run it.
+struct SpirvModule {
+  /// SPIR-V 1.3 in the machine's byte order.
+  std::vector<uint32_t> words;
+  /// Of all modules: what differs is named by the kernel's key.
+  static constexpr const char *entry = "main";
+  /// Storage buffers in set 0: bindings 0, 1…, results first.
+  uint32_t bindings = 0;
+  /// Bit i: binding i is written, else it is only read.
+  uint32_t written = 0;
+  uint32_t pushWords = 0; ///< 32 bits each, from offset 0
+  std::array<uint32_t, 3> localSize = {1, 1, 1};
+  uint32_t sharedBytes = 0; ///< of a work group
+  GpuFeatures features;     ///< that a device must have
+};
+
+/// One dispatch of a module.
+struct GpuDispatch {
+  std::array<uint32_t, 3> groups = {0, 1, 1};
+  std::vector<uint32_t> push;
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_GPU_SPIRVMODULE_H

@@ -1,0 +1,156 @@
+//===- Element.cpp - Any layer, one element an invocation -----------------===//
+
+#include "compiler/codegen/common/ElementViews.h"
+#include "compiler/codegen/common/Math.h"
+#include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/routines/Work.h"
+
+#include <cassert>
+
+using namespace mlir;
+
+namespace nnv12::codegen {
+namespace {
+
+constexpr int64_t invocations = 64; ///< of a group
+
+RankedTensorType tensorType(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
+
+/// Elements that the tensor has in memory, padding included.
+int64_t storedElements(Value tensor) {
+  return nn::Layout::of(tensorType(tensor)).size();
+}
+
+/// How groups are numbered: in rows of `columns`.
+struct Grid {
+  int64_t columns, rows;
+  explicit Grid(int64_t elements) {
+    int64_t groups = (elements + invocations - 1) / invocations;
+    columns = std::min<int64_t>(groups, GpuTarget::maxGroups);
+    rows = columns ? (groups + columns - 1) / columns : 0;
+    assert(rows <= GpuTarget::maxGroups && "buffers are no larger");
+  }
+};
+
+/// Emits the element of the result at a position in its memory, and stores it.
+void emitElement(GpuBuilder &k, Operation *layer, ElementEmitter &e,
+                 const ElementProgram &program, Coord offset, Value output) {
+  const TensorView &out = program.output;
+  Coords index(out.shape.size(), Coord(0));
+  int64_t stride = 1;
+  for (const nn::Layout::Axis &axis : llvm::reverse(out.axes)) {
+    assert(axis.stride == stride && "axes are in the order of memory");
+    Coord position = e.at.rem(e.at.div(offset, stride), axis.extent);
+    index[axis.dim] = e.at.add(index[axis.dim], e.at.mul(position, axis.step));
+    stride *= axis.extent;
+  }
+  // Padding becomes zero.
+  Condition inside;
+  for (size_t d = 0; d < out.shape.size(); ++d) {
+    if (index[d].hi < out.shape[d])
+      continue;
+    inside = e.at.both(inside, e.at.less(index[d], out.shape[d]));
+    index[d].hi = out.shape[d] - 1;
+  }
+  e.setRoot(index, out, offset);
+  Type element = tensorType(layer->getResult(0)).getElementType();
+  Type compute = computeType(element);
+  Value zero =
+      isa<FloatType>(compute) ? k.fconst(0, compute) : k.iconst(0, compute);
+  Value x =
+      e.guarded(inside, zero, [&] { return e.element(program.root, index); });
+  k.store(toStorage(k, x, element), output, offset.base);
+}
+
+/// The recursion through layers of the CPU's routine of that name, with one
+/// lane an invocation.
+class ElementRoutine : public GpuRoutine {
+public:
+  llvm::StringRef name() const override { return "gpu.element"; }
+  llvm::StringRef summary() const override {
+    return "any layer of one result, one element an invocation; chains of "
+           "layers in one pass";
+  }
+  bool isFallback() const override { return true; }
+  LayoutRequest layouts(Operation *layer) const override {
+    LayoutRequest request;
+    request.operands.resize(layer->getNumOperands());
+    request.results.resize(layer->getNumResults());
+    return request;
+  }
+  Work work(Operation *layer) const override {
+    return {elementSteps(layer) * double(elementsOf(layer->getResult(0))),
+            bytesOf(layer)};
+  }
+  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  void emit(GpuBuilder &k, Operation *layer,
+            llvm::StringRef symbol) const override;
+  GpuDispatch dispatch(Operation *layer) const override {
+    int64_t elements = storedElements(layer->getResult(0));
+    Grid grid(elements);
+    return {{uint32_t(grid.columns), uint32_t(grid.rows), 1},
+            {uint32_t(elements)}};
+  }
+};
+
+std::string ElementRoutine::refusal(Operation *layer,
+                                    const GpuTarget &target) const {
+  if (!hasElementKernel(layer))
+    return "it has more results than one, or no element function";
+  auto isTooLarge = [](Value tensor) {
+    return nn::storageSize(tensorType(tensor)) > GpuTarget::maxBufferBytes;
+  };
+  if (llvm::any_of(layer->getOperands(), isTooLarge) ||
+      isTooLarge(layer->getResult(0)))
+    return "a tensor is larger than the buffers of every device (128 MiB)";
+  // Places in tensors that exist only in between are 32 bits wide as well.
+  for (Operation *op : ElementProgram::of(layer).ops)
+    if (storedElements(op->getResult(0)) > int64_t(INT32_MAX) / 2)
+      return "a tensor has too many elements for indices of 32 bits";
+  return refusalOfKernel(layer, target);
+}
+
+void ElementRoutine::emit(GpuBuilder &k, Operation *layer,
+                          llvm::StringRef symbol) const {
+  ElementEmitter e(k, k.b.getI32Type());
+  ElementProgram program = ElementProgram::of(layer);
+  simplifyViews(e, program);
+  SmallVector<GpuBuilder::Operand> operands;
+  auto storage = [](Value v) {
+    return storageType(tensorType(v).getElementType());
+  };
+  operands.push_back({storage(layer->getResult(0)), /*isWritten=*/true});
+  for (Value operand : layer->getOperands())
+    operands.push_back({storage(operand)});
+  int64_t elements = storedElements(layer->getResult(0));
+  Grid grid(elements);
+  using Dim = GpuBuilder::Dim;
+  k.kernel(symbol, operands, 1, {invocations, 1, 1}, [&](ValueRange memories) {
+    if (program.output.elements() == 0)
+      return;
+    for (auto [leaf, memory] : llvm::zip(program.leaves, memories.drop_front()))
+      e.addLeaf(leaf, memory);
+    Index group = k.groupId(Dim::X);
+    if (grid.rows > 1)
+      group = k.add(group, k.mul(k.groupId(Dim::Y), grid.columns));
+    Value place = k.val(k.add(k.mul(group, invocations), k.localId(Dim::X)));
+    // The word says how many elements to compute; the constant keeps a wrong
+    // one inside of the result.
+    Value count = k.minUnsigned(k.pushWord(0), k.constant(elements));
+    k.ifThen(k.lessUnsigned(place, count), [&] {
+      emitElement(k, layer, e, program, Coord(place, 0, elements - 1),
+                  memories.front());
+    });
+  });
+}
+
+} // namespace
+
+const Routine *gpuElementRoutine() {
+  static const ElementRoutine routine;
+  return &routine;
+}
+
+} // namespace nnv12::codegen

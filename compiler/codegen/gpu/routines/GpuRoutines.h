@@ -1,0 +1,15 @@
+//===- GpuRoutines.h - The routines of all files ----------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_GPUROUTINES_H
+#define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_GPUROUTINES_H
+
+#include "compiler/codegen/gpu/GpuRoutine.h"
+
+namespace nnv12::codegen {
+
+// One line a routine here and one in Registry.cpp, which has their order of
+// preference. They live as long as the process.
+const Routine *gpuElementRoutine();
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_GPU_ROUTINES_GPUROUTINES_H

@@ -1,0 +1,117 @@
+//===- LayerOperands.cpp - The layer of a text and its operands -----------===//
+
+#include "LayerOperands.h"
+
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace nnv12;
+using namespace nnv12::test;
+using mlir::RankedTensorType;
+
+static RankedTensorType tensor(mlir::Type type) {
+  return llvm::cast<RankedTensorType>(type);
+}
+
+Bytes test::toBytes(const std::vector<float> &values) {
+  Bytes bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<float> test::toFloats(const Bytes &bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  return values;
+}
+
+std::vector<float> test::randomFloats(size_t count, unsigned seed) {
+  std::vector<float> values(count);
+  uint32_t state = seed * 2654435761u + 12345u;
+  for (float &value : values) {
+    state = state * 1664525u + 1013904223u;
+    value = float(int32_t(state) >> 8) / 8388608.0f;
+  }
+  return values;
+}
+
+mlir::Operation *test::findLayer(mlir::ModuleOp module) {
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    for (mlir::Operation &op : function.getBody().front())
+      if (llvm::isa<nn::NNDialect>(op.getDialect()) &&
+          !llvm::isa<nn::ConstantOp>(op))
+        return &op;
+  return nullptr;
+}
+
+void test::setLayouts(const Routine &routine, mlir::Operation *layer) {
+  LayoutRequest request = routine.layouts(layer);
+  auto set = [](mlir::Value value, const std::optional<std::string> &tag) {
+    if (tag)
+      value.setType(nn::withLayout(tensor(value.getType()), *tag));
+  };
+  for (auto [value, tag] : llvm::zip(layer->getOperands(), request.operands))
+    set(value, tag);
+  for (auto [value, tag] : llvm::zip(layer->getResults(), request.results))
+    set(value, tag);
+}
+
+/// Writes something finite into the padding that a blocked layout has.
+static void fillPadding(RankedTensorType type, Bytes &bytes) {
+  if (!type.getElementType().isF32())
+    return;
+  std::vector<float> ones(type.getNumElements(), 1.0f);
+  Bytes isData(bytes.size());
+  nn::pack(type, reinterpret_cast<const char *>(ones.data()), isData.data());
+  for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+    float used, garbage = 1234.5f;
+    std::memcpy(&used, &isData[i], 4);
+    if (used == 0)
+      std::memcpy(&bytes[i], &garbage, 4);
+  }
+}
+
+std::vector<Bytes> test::packOperands(mlir::Operation *layer,
+                                      const std::vector<Bytes> &operands) {
+  std::vector<Bytes> packed;
+  for (auto [i, value] : llvm::enumerate(layer->getOperands())) {
+    RankedTensorType type = tensor(value.getType());
+    size_t dense =
+        type.getNumElements() * nn::storageElementSize(type.getElementType());
+    if (i >= operands.size() || operands[i].size() != dense) {
+      std::fprintf(stderr, "operand %zu: %zu bytes expected\n", size_t(i),
+                   dense);
+      std::exit(1);
+    }
+    Bytes bytes(nn::storageSize(type));
+    nn::pack(type, operands[i].data(), bytes.data());
+    // Constants are padded with zeros, activations with anything finite.
+    if (i == 0)
+      fillPadding(type, bytes);
+    packed.push_back(std::move(bytes));
+  }
+  return packed;
+}
+
+Bytes test::unpackTensor(mlir::Value value, const char *memory) {
+  RankedTensorType type = tensor(value.getType());
+  int64_t element = nn::storageElementSize(type.getElementType());
+  nn::Layout layout = nn::Layout::of(type);
+  Bytes dense(type.getNumElements() * element);
+  std::vector<int64_t> index(type.getRank(), 0);
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    std::memcpy(&dense[i * element], memory + layout.offset(index) * element,
+                element);
+    for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+      if (++index[d] < type.getDimSize(d))
+        break;
+      index[d] = 0;
+    }
+  }
+  return dense;
+}

@@ -1,0 +1,37 @@
+//===- LayerOperands.h - The layer of a text and its operands ---*- C++ -*-===//
+//
+// What tests of kernels share, whatever processor runs them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TEST_UNIT_COMPILER_CODEGEN_LAYEROPERANDS_H
+#define NNV12_TEST_UNIT_COMPILER_CODEGEN_LAYEROPERANDS_H
+
+#include "compiler/routines/Routine.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <vector>
+
+namespace nnv12::test {
+
+using Bytes = std::vector<char>;
+
+Bytes toBytes(const std::vector<float> &values);
+std::vector<float> toFloats(const Bytes &bytes);
+/// Reproducible values in [-1, 1).
+std::vector<float> randomFloats(size_t count, unsigned seed);
+
+/// The only layer of @main; null where there is none.
+mlir::Operation *findLayer(mlir::ModuleOp module);
+/// Gives the layer's operands and results the layouts that the routine wants.
+void setLayouts(const Routine &routine, mlir::Operation *layer);
+
+/// Dense row-major operands as their layouts want them. What pads the first one
+/// is something finite.
+std::vector<Bytes> packOperands(mlir::Operation *layer,
+                                const std::vector<Bytes> &operands);
+/// A tensor in memory as a dense row-major one.
+Bytes unpackTensor(mlir::Value value, const char *memory);
+
+} // namespace nnv12::test
+
+#endif // NNV12_TEST_UNIT_COMPILER_CODEGEN_LAYEROPERANDS_H

@@ -1,0 +1,103 @@
+//===- LayerShader.cpp - Compiles and runs one kernel of a GPU ------------===//
+
+#include "LayerShader.h"
+
+#include "compiler/codegen/common/ElementViews.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace nnv12;
+using namespace nnv12::test;
+using codegen::GpuRoutine;
+using codegen::GpuTarget;
+
+static std::unique_ptr<mlir::MLIRContext> newContext() {
+  auto context = std::make_unique<mlir::MLIRContext>(
+      mlir::MLIRContext::Threading::DISABLED);
+  context->loadDialect<nn::NNDialect, mlir::func::FuncDialect>();
+  return context;
+}
+
+std::unique_ptr<LayerShader> LayerShader::compile(llvm::StringRef text,
+                                                  std::string &error,
+                                                  llvm::StringRef routineName,
+                                                  llvm::StringRef targetName) {
+  std::unique_ptr<LayerShader> result(new LayerShader);
+  result->context = newContext();
+  mlir::MLIRContext &context = *result->context;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+    error += d.str() + "\n";
+    return mlir::success();
+  });
+  auto target = GpuTarget::byName(targetName);
+  if (!target)
+    return error += "no such target", nullptr;
+  result->source = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!result->source)
+    return nullptr;
+  result->layer_ = findLayer(*result->source);
+  if (!result->layer_)
+    return error += "no layer in the text", nullptr;
+  if (routineName.empty()) {
+    result->routine_ =
+        codegen::chooseGpuRoutine(result->layer_, *target, error);
+    if (!result->routine_)
+      return nullptr;
+  } else {
+    const Routine *named = codegen::gpuRoutines().named(routineName);
+    if (!named)
+      return error += "no such routine", nullptr;
+    result->routine_ = &GpuRoutine::of(*named);
+  }
+  setLayouts(*result->routine_, result->layer_);
+  auto module =
+      codegen::compileLayer(result->layer_, *result->routine_, *target);
+  if (mlir::failed(module))
+    return nullptr;
+  result->module_ = std::move(*module);
+  error += validate(result->module_);
+  return error.empty() ? std::move(result) : nullptr;
+}
+
+std::vector<Bytes> LayerShader::run(const std::vector<Bytes> &operands,
+                                    std::string &error) const {
+  std::vector<Bytes> all;
+  for (mlir::Value result : layer_->getResults())
+    all.emplace_back(nn::storageSize(result));
+  for (Bytes &packed : packOperands(layer_, operands))
+    all.push_back(std::move(packed));
+  codegen::GpuDispatch dispatch = routine_->dispatch(layer_);
+  std::vector<Bytes> results;
+  if (dispatch.groups[0] == 0 || dispatch.groups[1] == 0) {
+    for (mlir::Value result : layer_->getResults())
+      results.emplace_back(nn::storageSize(result));
+  } else {
+    results = ShaderRunner::instance().run(module_, dispatch, all, error);
+    if (!error.empty())
+      return {};
+  }
+  for (auto [result, value] : llvm::zip(results, layer_->getResults()))
+    result = unpackTensor(value, result.data());
+  return results;
+}
+
+std::vector<std::string> test::gpuRoutinesOf(llvm::StringRef text) {
+  std::vector<std::string> names;
+  if (!ShaderRunner::instance().isAvailable())
+    return names;
+  auto context = newContext();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+  mlir::Operation *layer = module ? findLayer(*module) : nullptr;
+  if (!layer)
+    return names;
+  for (const Routine *routine : codegen::gpuRoutines().all())
+    if (routine->matches(layer))
+      names.push_back(routine->name().str());
+  // What has an element function must not be refused.
+  if (names.empty() && codegen::hasElementKernel(layer))
+    names.push_back("gpu.element");
+  return names;
+}

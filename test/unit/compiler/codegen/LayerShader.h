@@ -1,0 +1,61 @@
+//===- LayerShader.h - Compiles and runs one kernel of a GPU ----*- C++ -*-===//
+//
+// The twin of LayerKernel: from nn IR text with one layer to its kernel on the
+// device of ShaderRunner.h. Every module goes through spirv-val.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TEST_UNIT_COMPILER_CODEGEN_LAYERSHADER_H
+#define NNV12_TEST_UNIT_COMPILER_CODEGEN_LAYERSHADER_H
+
+#include "LayerOperands.h"
+#include "ShaderRunner.h"
+
+#include "compiler/codegen/gpu/GpuRoutine.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nnv12::test {
+
+/// The name by which tests of layers know the GPU among targets.
+inline constexpr const char *gpuTarget = "vulkan";
+
+class LayerShader {
+public:
+  /// Compiles the layer of `func.func @main` in `text`. `routine` names one
+  /// that must be taken, empty for the preferred one; `target` as
+  /// GpuTarget::byName has it. On failure null and a message in `error`.
+  static std::unique_ptr<LayerShader>
+  compile(llvm::StringRef text, std::string &error,
+          llvm::StringRef routine = "",
+          llvm::StringRef target = "vulkan1.1+all");
+
+  mlir::Operation *layer() const { return layer_; }
+  const codegen::SpirvModule &module() const { return module_; }
+  const codegen::GpuRoutine &routine() const { return *routine_; }
+
+  /// Dense row-major operands in, dense row-major results out. What fails is a
+  /// line in `error`.
+  std::vector<Bytes> run(const std::vector<Bytes> &operands,
+                         std::string &error) const;
+
+private:
+  LayerShader() = default;
+
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> source;
+  mlir::Operation *layer_ = nullptr;
+  const codegen::GpuRoutine *routine_ = nullptr;
+  codegen::SpirvModule module_;
+};
+
+/// The routines for the layer of `text`; none where there is no device, nor for
+/// a layer that GPUs leave to CPUs.
+std::vector<std::string> gpuRoutinesOf(llvm::StringRef text);
+
+} // namespace nnv12::test
+
+#endif // NNV12_TEST_UNIT_COMPILER_CODEGEN_LAYERSHADER_H

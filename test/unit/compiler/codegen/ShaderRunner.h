@@ -1,0 +1,57 @@
+//===- ShaderRunner.h - Runs SPIR-V on this machine -------------*- C++ -*-===//
+//
+// The Vulkan device that tests run kernels on: lavapipe where there is no other
+// (Debian package mesa-vulkan-drivers). Nothing is linked: where there is no
+// loader or no device, available() says why.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TEST_UNIT_COMPILER_CODEGEN_SHADERRUNNER_H
+#define NNV12_TEST_UNIT_COMPILER_CODEGEN_SHADERRUNNER_H
+
+#include "compiler/codegen/gpu/SpirvModule.h"
+
+#include <string>
+#include <vector>
+
+namespace nnv12::test {
+
+using Bytes = std::vector<char>;
+
+class ShaderRunner {
+public:
+  /// That of this process; its device is opened when it is first asked for.
+  static ShaderRunner &instance();
+
+  /// Whether there is a device; else `reason()` is why not.
+  bool isAvailable() const { return reason_.empty(); }
+  const std::string &reason() const { return reason_; }
+  /// What the device has.
+  codegen::GpuFeatures features() const { return features_; }
+
+  /// Runs the module once and returns the written operands. `operands` are all
+  /// bindings' contents; those that are written come in as NaN garbage,
+  /// whatever they hold. Each lies between canaries that its buffer reaches
+  /// into, so that a write beyond its end shows. Before that, it is run with
+  /// all push words zero, which must write nothing. What fails is a line in
+  /// `error`.
+  std::vector<Bytes> run(const codegen::SpirvModule &module,
+                         const codegen::GpuDispatch &dispatch,
+                         const std::vector<Bytes> &operands,
+                         std::string &error);
+
+private:
+  ShaderRunner();
+
+  struct Device;
+  Device *device = nullptr; ///< lives as long as the process
+  std::string reason_;
+  codegen::GpuFeatures features_;
+};
+
+/// What spirv-val says of the module for Vulkan 1.1; empty where it is valid,
+/// or where there is no spirv-val (which is said once).
+std::string validate(const codegen::SpirvModule &module);
+
+} // namespace nnv12::test
+
+#endif // NNV12_TEST_UNIT_COMPILER_CODEGEN_SHADERRUNNER_H
