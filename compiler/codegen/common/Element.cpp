@@ -90,6 +90,8 @@ Value ElementEmitter::element(Value tensor, ArrayRef<Coord> index) {
 }
 
 Value ElementEmitter::computeElement(Value tensor, ArrayRef<Coord> index) {
+  if (Value known = values.lookup(tensor))
+    return known;
   auto leaf = leaves.find(tensor);
   if (leaf != leaves.end()) {
     bool atRoot = ArrayRef<Coord>(root) == index;

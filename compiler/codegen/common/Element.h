@@ -43,6 +43,11 @@ public:
 
   /// Tells that `tensor` is to be read from `memory`.
   void addLeaf(mlir::Value tensor, mlir::Value memory);
+  /// Tells the elements of `tensor` themselves, in the compute type: a scalar
+  /// or a vector of all lanes. They count at every index that is asked for.
+  void addValue(mlir::Value tensor, mlir::Value elements) {
+    values[tensor] = elements;
+  }
   /// Whether the tensor is read from memory, not computed by this kernel.
   bool isLeaf(mlir::Value tensor) const { return leaves.count(tensor); }
   void setView(mlir::Value tensor, TensorView view);
@@ -144,7 +149,7 @@ private:
 
   mlir::Value computeElement(mlir::Value tensor, llvm::ArrayRef<Coord> index);
 
-  llvm::DenseMap<mlir::Value, mlir::Value> leaves;
+  llvm::DenseMap<mlir::Value, mlir::Value> leaves, values;
   llvm::DenseMap<mlir::Value, std::unique_ptr<TensorView>> views;
   llvm::DenseMap<mlir::Value, char> readElsewhere;
   std::vector<Memo> memos;

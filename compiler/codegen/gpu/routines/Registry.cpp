@@ -5,7 +5,7 @@
 namespace nnv12::codegen {
 
 const RoutineSet &gpuRoutines() {
-  static const RoutineSet set({gpuElementRoutine()});
+  static const RoutineSet set({gpuMapRoutine(), gpuElementRoutine()});
   return set;
 }
 

@@ -1,0 +1,119 @@
+//===- Map.cpp - Functions of single elements, four at once ---------------===//
+
+#include "compiler/codegen/common/ElementViews.h"
+#include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/routines/WindowShape.h"
+#include "compiler/routines/Work.h"
+
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
+
+using namespace mlir;
+using llvm::divideCeil;
+
+namespace nnv12::codegen {
+namespace {
+
+constexpr int64_t lanes = 4;
+constexpr int64_t invocations = 64; ///< of a group
+
+/// Pointwise layers of f32 in one layout, whatever it is, or of one element:
+/// memory is a row of vectors. The module knows no extents.
+class MapRoutine : public GpuRoutine {
+public:
+  llvm::StringRef name() const override { return "gpu.map"; }
+  llvm::StringRef summary() const override {
+    return "pointwise layers of tensors in one layout, four elements an "
+           "invocation";
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    LayoutRequest request;
+    request.operands.resize(layer->getNumOperands());
+    request.results.resize(layer->getNumResults());
+    return request;
+  }
+  Work work(Operation *layer) const override {
+    return {elementSteps(layer) * double(elementsOf(layer->getResult(0))),
+            bytesOf(layer)};
+  }
+  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  void emit(GpuBuilder &k, Operation *layer,
+            llvm::StringRef symbol) const override;
+  GpuDispatch dispatch(Operation *layer) const override {
+    int64_t vectors = nn::storageSize(layer->getResult(0)) / 4 / lanes;
+    return {{uint32_t(divideCeil(vectors, invocations)), 1, 1},
+            {uint32_t(vectors)}};
+  }
+};
+
+std::string MapRoutine::refusal(Operation *layer,
+                                const GpuTarget &target) const {
+  if (!hasElementKernel(layer) || !isNonEmptyF32(layer))
+    return "it is not computed element by element in f32";
+  // Layouts are looked at here, since any will do as long as it is one.
+  GpuTarget all = GpuTarget::everything();
+  GpuBuilder builder(*layer->getContext(), all);
+  OwningOpRef<ModuleOp> module(builder.module);
+  ElementEmitter e(builder, builder.b.getI32Type());
+  ElementProgram program = ElementProgram::of(layer);
+  simplifyViews(e, program);
+  int64_t elements = program.output.elements();
+  bool isFlat = program.output.shape.size() == 1 &&
+                program.output.axes.size() == 1 &&
+                llvm::all_of(program.ops,
+                             [](Operation *op) {
+                               return isa<nn::ConstantOp>(op) ||
+                                      elementFunction(op)->pointwise;
+                             }) &&
+                llvm::all_of(program.leaves, [&](Value leaf) {
+                  const TensorView &view = e.view(leaf);
+                  return view.elements() == 1 || view.isLike(program.output);
+                });
+  if (!isFlat)
+    return "its tensors do not lie in memory alike";
+  if (elements % lanes || elements < lanes)
+    return "its elements are no whole vectors of four";
+  if (elements * 4 > GpuTarget::maxBufferBytes ||
+      divideCeil(elements / lanes, invocations) > GpuTarget::maxGroups)
+    return "a tensor is too large for one row of work groups";
+  return refusalOfKernel(layer, target);
+}
+
+void MapRoutine::emit(GpuBuilder &k, Operation *layer,
+                      llvm::StringRef symbol) const {
+  ElementEmitter e(k, k.b.getI32Type());
+  ElementProgram program = ElementProgram::of(layer);
+  simplifyViews(e, program);
+  auto isScalar = [&](Value leaf) { return e.view(leaf).elements() == 1; };
+  SmallVector<GpuBuilder::Operand> operands = {
+      {k.vec(lanes), /*isWritten=*/true}};
+  for (Value leaf : program.leaves)
+    operands.push_back(
+        {isScalar(leaf) ? Type(k.b.getF32Type()) : k.vec(lanes)});
+  using Dim = GpuBuilder::Dim;
+  k.kernel(symbol, operands, 1, {invocations, 1, 1}, [&](ValueRange memories) {
+    Value place =
+        k.val(k.add(k.mul(k.groupId(Dim::X), invocations), k.localId(Dim::X)));
+    k.ifThen(k.lessUnsigned(place, k.pushWord(0)), [&] {
+      e.withLanes(lanes, lanes, [&] {
+        for (auto [leaf, memory] :
+             llvm::zip(program.leaves, memories.drop_front()))
+          e.addValue(leaf, k.load(memory, isScalar(leaf) ? Index(0) : place));
+        // Where an element lies no longer matters.
+        Value x = e.allLanes(e.element(program.root, Coord(0)));
+        k.store(x, memories.front(), place);
+      });
+    });
+  });
+}
+
+} // namespace
+
+const Routine *gpuMapRoutine() {
+  static const MapRoutine routine;
+  return &routine;
+}
+
+} // namespace nnv12::codegen
