@@ -8,8 +8,13 @@ namespace nnv12::codegen {
 
 // One line a routine here and one in Registry.cpp, which has their order of
 // preference. They live as long as the process.
+const Routine *gpuConvDepthwiseRoutine();
+const Routine *gpuConvDirectRoutine();
+const Routine *gpuConvFirstRoutine();
+const Routine *gpuConvGemmRoutine();
 const Routine *gpuElementRoutine();
 const Routine *gpuMapRoutine();
+const Routine *gpuPoolRoutine();
 
 } // namespace nnv12::codegen
 

@@ -5,7 +5,10 @@
 namespace nnv12::codegen {
 
 const RoutineSet &gpuRoutines() {
-  static const RoutineSet set({gpuMapRoutine(), gpuElementRoutine()});
+  static const RoutineSet set({gpuConvFirstRoutine(), gpuConvDepthwiseRoutine(),
+                               gpuConvGemmRoutine(), gpuConvDirectRoutine(),
+                               gpuPoolRoutine(), gpuMapRoutine(),
+                               gpuElementRoutine()});
   return set;
 }
 

@@ -1,0 +1,127 @@
+//===- BlockedWindow.cpp - Windows over blocks of 16 channels -------------===//
+
+#include "compiler/codegen/gpu/routines/BlockedWindow.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+using llvm::divideCeil;
+
+GpuDispatch BlockedWindow::dispatch(const WindowShape &w, int64_t groups,
+                                    unsigned words) {
+  int64_t outPixels = w.outHeight * w.outWidth;
+  int64_t outBlocks = blocksOf(w.outChannels);
+  GpuDispatch dispatch;
+  dispatch.groups = {uint32_t(divideCeil(outPixels, groupPixels)),
+                     uint32_t(outBlocks), uint32_t(w.batch)};
+  dispatch.push.resize(words);
+  auto set = [&](Word word, int64_t value) {
+    if (word < words)
+      dispatch.push[word] = uint32_t(value);
+  };
+  set(OutPixels, outPixels);
+  set(InPixels, w.height * w.width);
+  set(GroupInBlocks, blocksOf(w.channels / groups));
+  set(GroupOutBlocks, divideCeil(outBlocks, groups));
+  set(InBlocks, blocksOf(w.channels));
+  set(OutBlocks, outBlocks);
+  set(OutWidth, w.outWidth);
+  set(InHeight, w.height);
+  set(InWidth, w.width);
+  set(KernelRows, w.kernelRows);
+  set(KernelCols, w.kernelCols);
+  set(StrideRows, w.strideRows);
+  set(StrideCols, w.strideCols);
+  set(DilationRows, w.dilationRows);
+  set(DilationCols, w.dilationCols);
+  set(Top, w.top);
+  set(Left, w.left);
+  return dispatch;
+}
+
+std::string BlockedWindow::refusal(const WindowShape &w) {
+  for (int64_t elements :
+       {w.batch * blocksOf(w.channels) * block * w.height * w.width,
+        w.batch * blocksOf(w.outChannels) * block * w.outHeight * w.outWidth})
+    if (elements * 4 > GpuTarget::maxBufferBytes)
+      return "a tensor is larger than the buffers of every device (128 MiB)";
+  // No more of the first dimension, with tensors of that size.
+  if (blocksOf(w.outChannels) > GpuTarget::maxGroups ||
+      w.batch > GpuTarget::maxGroups)
+    return "it has more work groups than every device takes";
+  return "";
+}
+
+void BlockedWindow::forPlace(llvm::function_ref<void()> body) {
+  using Dim = GpuBuilder::Dim;
+  Value local = k.localId(Dim::X), count = word(OutPixels);
+  quad = k.val(k.rem(Index(local), quads));
+  outBlock = k.groupId(Dim::Y);
+  batch = k.groupId(Dim::Z);
+  // What neighbours in the group read and write at once lies side by side: the
+  // pixels of one invocation are a quarter of the group's apart.
+  Value first = add(times(k.groupId(Dim::X), groupPixels),
+                    k.val(k.div(Index(local), quads)));
+  k.ifThen(k.lessUnsigned(first, count), [&] {
+    Value last = k.val(k.sub(count, 1));
+    for (int64_t i = 0; i < pixels; ++i) {
+      Value p = k.val(k.add(first, i * (groupPixels / pixels)));
+      isPresent.push_back(k.lessUnsigned(p, count));
+      pixel.push_back(k.minUnsigned(p, last));
+    }
+    body();
+  });
+}
+
+Values BlockedWindow::forTaps(
+    const Values &init,
+    llvm::function_ref<Values(Value, const Four &, const Four &, ValueRange)>
+        body) {
+  Value rows = word(KernelRows), cols = word(KernelCols);
+  Four top, left;
+  for (Value p : pixel) {
+    Value y = arith::DivUIOp::create(k.b, p, word(OutWidth));
+    Value x = arith::RemUIOp::create(k.b, p, word(OutWidth));
+    top.push_back(k.val(k.sub(mul(y, word(StrideRows)), word(Top))));
+    left.push_back(k.val(k.sub(mul(x, word(StrideCols)), word(Left))));
+  }
+  return k.loop(0, rows, 1, init, [&](Value r, ValueRange carried) {
+    Value down = mul(r, word(DilationRows));
+    Four row;
+    for (Value y : top)
+      row.push_back(add(y, down));
+    return k.loop(0, cols, 1, Values(carried), [&](Value c, ValueRange sums) {
+      Value right = mul(c, word(DilationCols));
+      Four col;
+      for (Value x : left)
+        col.push_back(add(x, right));
+      return body(add(mul(r, cols), c), row, col, sums);
+    });
+  });
+}
+
+void BlockedWindow::placesOf(const Four &rows, const Four &cols, Four &inside,
+                             Four &place) {
+  Value height = word(InHeight), width = word(InWidth), zero = k.constant(0);
+  for (auto [y, x] : llvm::zip(rows, cols)) {
+    Value in = arith::AndIOp::create(k.b, k.lessUnsigned(y, height),
+                                     k.lessUnsigned(x, width));
+    Value at = add(mul(y, width), x);
+    inside.push_back(in);
+    place.push_back(arith::SelectOp::create(k.b, in, at, zero));
+  }
+}
+
+Value BlockedWindow::resultPlace(int64_t i) {
+  Value plane =
+      mul(add(mul(batch, word(OutBlocks)), outBlock), word(OutPixels));
+  return add(times(add(plane, pixel[i]), quads), quad);
+}
+
+Value BlockedWindow::select(Value condition, Value x, Value y) {
+  // SPIR-V 1.3 selects vectors by vectors.
+  return arith::SelectOp::create(k.b, k.broadcast(condition, 4), x, y);
+}

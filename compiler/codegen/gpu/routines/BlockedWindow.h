@@ -1,0 +1,99 @@
+//===- BlockedWindow.h - Windows over blocks of 16 channels -----*- C++ -*-===//
+//
+// What kernels share whose tensors lie as "aBcd16b": an invocation computes
+// four channels, a quarter of a block, of four pixels of the result; four
+// neighbours make whole blocks, 64 bytes that follow each other in memory.
+// Extents are push words, so that a few modules serve all layers of a model.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_BLOCKEDWINDOW_H
+#define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_BLOCKEDWINDOW_H
+
+#include "compiler/codegen/gpu/GpuBuilder.h"
+#include "compiler/codegen/gpu/SpirvModule.h"
+#include "compiler/routines/WindowShape.h"
+
+namespace nnv12::codegen {
+
+class BlockedWindow {
+public:
+  static constexpr int64_t block = 16; ///< channels
+  static constexpr int64_t quads = 4;  ///< of a block: vectors of channels
+  static constexpr int64_t pixels = 4; ///< of an invocation
+  static constexpr int64_t groupPixels = 64; ///< of a work group
+  static constexpr std::array<int32_t, 3> localSize = {
+      groupPixels * quads / pixels, 1, 1};
+
+  /// The push words; a kernel without a window knows the first ones only.
+  enum Word : unsigned {
+    OutPixels, ///< of a channel; zero: nothing to do
+    InPixels,
+    GroupInBlocks, ///< blocks of channels that a result sums over
+    GroupOutBlocks,
+    InBlocks,
+    OutBlocks,
+    FlatWords,
+    OutWidth = FlatWords,
+    InHeight,
+    InWidth,
+    KernelRows,
+    KernelCols,
+    StrideRows,
+    StrideCols,
+    DilationRows,
+    DilationCols,
+    Top,
+    Left,
+    WindowWords
+  };
+
+  static int64_t blocksOf(int64_t channels) {
+    return (channels + block - 1) / block;
+  }
+  /// The grid of a layer, and `words` push words of it.
+  static GpuDispatch dispatch(const WindowShape &w, int64_t groups,
+                              unsigned words);
+  /// Why its tensors or its grid are too large, the weights aside; or empty.
+  static std::string refusal(const WindowShape &w);
+
+  explicit BlockedWindow(GpuBuilder &k) : k(k), four(k.vec(4)) {}
+
+protected:
+  /// A value for each pixel; in windows, some are no pixels of the input.
+  using Four = llvm::SmallVector<mlir::Value, pixels>;
+  using Value = mlir::Value;
+
+  /// Finds the invocation's place, and emits `body` for those that have one.
+  void forPlace(llvm::function_ref<void()> body);
+  /// A loop over the window's taps. `body` gets the number of the tap, and
+  /// where each pixel reads: its row and column in the input, which are large
+  /// unsigned numbers in the padding in front.
+  Values forTaps(const Values &init,
+                 llvm::function_ref<Values(Value tap, const Four &rows,
+                                           const Four &cols, mlir::ValueRange)>
+                     body);
+  /// Whether the pixels are in the input, and which of a channel's they are (0
+  /// for those that are not).
+  void placesOf(const Four &rows, const Four &cols, Four &inside, Four &place);
+  /// The first vector of a pixel of the result, in the invocation's quarter.
+  Value resultPlace(int64_t i);
+
+  Value word(unsigned w) { return k.pushWord(w); }
+  Value add(Value x, Value y) { return k.val(k.add(x, y)); }
+  Value mul(Value x, Value y) { return k.val(k.mul(x, y)); }
+  Value times(Value x, int64_t y) { return k.val(k.mul(x, y)); }
+  /// condition ? x : y, of vectors.
+  Value select(Value condition, Value x, Value y);
+
+  GpuBuilder &k;
+  mlir::VectorType four;
+
+  // Of the invocation, from forPlace() on.
+  Value quad, outBlock, batch;
+  Four pixel;     ///< of the result, clamped to the last one
+  Four isPresent; ///< whether there is such a pixel
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_GPU_ROUTINES_BLOCKEDWINDOW_H

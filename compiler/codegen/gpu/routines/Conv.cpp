@@ -1,0 +1,299 @@
+//===- Conv.cpp - Convolutions of blocked channels ------------------------===//
+
+#include "compiler/codegen/common/Epilogue.h"
+#include "compiler/codegen/gpu/routines/BlockedWindow.h"
+#include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/routines/Layouts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cassert>
+
+using namespace mlir;
+
+namespace nnv12::codegen {
+namespace {
+
+enum class Kind {
+  Flat,     ///< 1x1 of stride 1 and no padding
+  Window,   ///< any other
+  First,    ///< of up to four channels, which are dense
+  Depthwise ///< each channel by itself
+};
+
+/// Writes the kernel of a convolution.
+class Emitter : BlockedWindow {
+public:
+  Emitter(GpuBuilder &k, nn::ConvOp op, Kind kind, ValueRange memories);
+  void emit();
+
+private:
+  /// Adds what one block of input channels gives at one tap. `from` are the
+  /// pixels' first vectors, `inside` whether they are in the input (or empty).
+  Values addBlock(ValueRange sums, const Four &from, const Four &inside,
+                  Value weight);
+  Values sumFlat(const Values &init);
+  Values sumWindow(const Values &init);
+  Values sumFirst(const Values &init);
+  Values sumDepthwise(const Values &init);
+  /// First vectors of the pixels in a channel block of the input.
+  Four vectorsIn(Value plane, const Four &place);
+  void finish(const Values &sums);
+
+  Kind kind;
+  Epilogue epilogue;
+  Value output, input, weights, bias, residual;
+  Value firstInBlock; ///< of the input, batch included
+};
+
+Emitter::Emitter(GpuBuilder &k, nn::ConvOp op, Kind kind, ValueRange memories)
+    : BlockedWindow(k), kind(kind), epilogue(Epilogue::of(op)) {
+  size_t next = 0;
+  output = memories[next++];
+  input = memories[next++];
+  weights = memories[next++];
+  if (epilogue.bias)
+    bias = memories[next++];
+  if (epilogue.residual)
+    residual = memories[next++];
+  assert(next == memories.size() && "a memory for each operand");
+}
+
+void Emitter::emit() {
+  forPlace([&] {
+    Value start = k.fconst(0, four);
+    if (bias)
+      start = k.load(bias, add(times(outBlock, quads), quad));
+    Values init(pixels, start);
+    if (kind == Kind::Depthwise)
+      return finish(sumDepthwise(init));
+    if (kind == Kind::First)
+      return finish(sumFirst(init));
+    Value group = arith::DivUIOp::create(k.b, outBlock, word(GroupOutBlocks));
+    firstInBlock =
+        add(mul(batch, word(InBlocks)), mul(group, word(GroupInBlocks)));
+    finish(kind == Kind::Flat ? sumFlat(init) : sumWindow(init));
+  });
+}
+
+BlockedWindow::Four Emitter::vectorsIn(Value plane, const Four &place) {
+  Four from;
+  for (Value p : place)
+    from.push_back(times(add(plane, p), quads));
+  return from;
+}
+
+Values Emitter::addBlock(ValueRange init, const Four &from, const Four &inside,
+                         Value weight) {
+  Values sums(init);
+  for (int64_t q = 0; q < quads; ++q) {
+    Four in;
+    for (int64_t i = 0; i < pixels; ++i) {
+      Value x = k.load(input, k.add(from[i], q));
+      in.push_back(inside.empty() ? x
+                                  : select(inside[i], x, k.fconst(0, four)));
+    }
+    for (int64_t lane = 0; lane < 4; ++lane) {
+      Value w = k.load(weights, k.add(weight, (q * 4 + lane) * quads));
+      for (int64_t i = 0; i < pixels; ++i)
+        sums[i] = k.fma(k.broadcast(k.extract(in[i], lane), 4), w, sums[i]);
+    }
+  }
+  return sums;
+}
+
+Values Emitter::sumFlat(const Values &init) {
+  Value inPixels = word(InPixels), blocks = word(GroupInBlocks);
+  Value panel = mul(outBlock, blocks);
+  return k.loop(0, blocks, 1, init, [&](Value b, ValueRange sums) {
+    Value plane = mul(add(firstInBlock, b), inPixels);
+    Value weight = add(times(add(panel, b), block * quads), quad);
+    return addBlock(sums, vectorsIn(plane, pixel), {}, weight);
+  });
+}
+
+Values Emitter::sumWindow(const Values &init) {
+  Value inPixels = word(InPixels), blocks = word(GroupInBlocks);
+  Value panel = mul(outBlock, blocks);
+  Value taps = mul(word(KernelRows), word(KernelCols));
+  return k.loop(0, blocks, 1, init, [&](Value b, ValueRange carried) {
+    Value plane = mul(add(firstInBlock, b), inPixels);
+    Value firstTap = mul(add(panel, b), taps);
+    return forTaps(Values(carried), [&](Value tap, const Four &rows,
+                                        const Four &cols, ValueRange sums) {
+      Four inside, place;
+      placesOf(rows, cols, inside, place);
+      Value weight = add(times(add(firstTap, tap), block * quads), quad);
+      return addBlock(sums, vectorsIn(plane, place), inside, weight);
+    });
+  });
+}
+
+Values Emitter::sumFirst(const Values &init) {
+  // A channel is a block of its own here.
+  Value channels = word(InBlocks);
+  Value taps = mul(word(KernelRows), word(KernelCols));
+  return k.loop(0, channels, 1, init, [&](Value c, ValueRange carried) {
+    Value plane = mul(add(mul(batch, channels), c), word(InPixels));
+    Value firstTap = mul(add(mul(outBlock, channels), c), taps);
+    return forTaps(Values(carried), [&](Value tap, const Four &rows,
+                                        const Four &cols, ValueRange before) {
+      Four inside, place;
+      placesOf(rows, cols, inside, place);
+      Value w = k.load(weights, add(times(add(firstTap, tap), quads), quad));
+      Values sums(before);
+      for (int64_t i = 0; i < pixels; ++i) {
+        Value x = k.load(input, add(plane, place[i]));
+        x = arith::SelectOp::create(k.b, inside[i], x,
+                                    k.fconst(0, x.getType()));
+        sums[i] = k.fma(k.broadcast(x, 4), w, sums[i]);
+      }
+      return sums;
+    });
+  });
+}
+
+Values Emitter::sumDepthwise(const Values &init) {
+  Value plane = mul(add(mul(batch, word(InBlocks)), outBlock), word(InPixels));
+  Value firstTap = mul(outBlock, mul(word(KernelRows), word(KernelCols)));
+  return forTaps(init, [&](Value tap, const Four &rows, const Four &cols,
+                           ValueRange carried) {
+    Four inside, place;
+    placesOf(rows, cols, inside, place);
+    Value w = k.load(weights, add(times(add(firstTap, tap), quads), quad));
+    Values sums(carried);
+    for (auto [i, from] : llvm::enumerate(vectorsIn(plane, place))) {
+      Value x = k.load(input, add(from, quad));
+      sums[i] = k.fma(select(inside[i], x, k.fconst(0, four)), w, sums[i]);
+    }
+    return sums;
+  });
+}
+
+void Emitter::finish(const Values &sums) {
+  for (int64_t i = 0; i < pixels; ++i)
+    k.ifThen(isPresent[i], [&] {
+      Value place = resultPlace(i);
+      Value x =
+          epilogue.apply(k, sums[i], [&] { return k.load(residual, place); });
+      k.store(x, output, place);
+    });
+}
+
+class ConvRoutine : public GpuRoutine {
+public:
+  explicit ConvRoutine(Kind kind) : kind(kind) {}
+
+  llvm::StringRef name() const override {
+    return kind == Kind::Flat     ? "gpu.conv.gemm.16x4"
+           : kind == Kind::Window ? "gpu.conv.direct.16x4"
+           : kind == Kind::First  ? "gpu.conv.first"
+                                  : "gpu.conv.depthwise";
+  }
+  llvm::StringRef summary() const override {
+    return kind == Kind::Flat     ? "convolutions of 1x1 and stride 1"
+           : kind == Kind::Window ? "convolutions with any window"
+           : kind == Kind::First  ? "convolutions of up to four dense channels"
+                                  : "convolutions of each channel by itself";
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    size_t rank = shapeOf(layer->getOperand(0)).size();
+    bool isColumn = kind == Kind::Depthwise || kind == Kind::First;
+    LayoutRequest request =
+        blockedLayouts(layer, isColumn ? columnTag(rank) : panelTag(rank));
+    if (kind == Kind::First)
+      request.operands[0] = ""; // dense
+    return request;
+  }
+  Work work(Operation *layer) const override {
+    return {kind == Kind::Depthwise ? definedMultiplyAdds(layer)
+                                    : blockedMultiplyAdds(layer),
+            bytesOf(layer)};
+  }
+  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  void emit(GpuBuilder &k, Operation *layer,
+            llvm::StringRef symbol) const override {
+    SmallVector<GpuBuilder::Operand> operands(layer->getNumOperands() + 1,
+                                              {k.vec(4)});
+    operands.front().isWritten = true;
+    if (kind == Kind::First)
+      operands[1].element = k.b.getF32Type();
+    k.kernel(symbol, operands, words(), BlockedWindow::localSize,
+             [&](ValueRange memories) {
+               Emitter(k, cast<nn::ConvOp>(layer), kind, memories).emit();
+             });
+  }
+  GpuDispatch dispatch(Operation *layer) const override {
+    auto op = cast<nn::ConvOp>(layer);
+    GpuDispatch dispatch =
+        BlockedWindow::dispatch(sizes(op), op.getGroups(), words());
+    if (kind == Kind::First)
+      dispatch.push[BlockedWindow::InBlocks] = uint32_t(sizes(op).channels);
+    return dispatch;
+  }
+
+private:
+  static WindowShape sizes(nn::ConvOp op) {
+    return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
+  }
+  unsigned words() const {
+    return kind == Kind::Flat ? BlockedWindow::FlatWords
+                              : BlockedWindow::WindowWords;
+  }
+  Kind kind;
+};
+
+std::string ConvRoutine::refusal(Operation *layer,
+                                 const GpuTarget &target) const {
+  constexpr int64_t block = BlockedWindow::block;
+  auto op = dyn_cast<nn::ConvOp>(layer);
+  if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
+    return "it is no convolution of f32 with one or two spatial dimensions";
+  WindowShape w = sizes(op);
+  int64_t groups = op.getGroups();
+  if (kind == Kind::Depthwise) {
+    if (groups == 1 || groups != w.channels || groups != w.outChannels)
+      return "its groups have more than a channel";
+  } else if (kind == Kind::First) {
+    if (groups > 1 || w.channels > 4)
+      return "it has groups, or more than four input channels";
+  } else if (groups > 1 && (w.channels / groups % block != 0 ||
+                            w.outChannels / groups % block != 0)) {
+    return "its groups are no whole blocks of 16 channels";
+  }
+  bool isFlat = w.kernelRows == 1 && w.kernelCols == 1 && w.strideRows == 1 &&
+                w.strideCols == 1 && !w.isPadded();
+  if (kind == Kind::Flat && !isFlat)
+    return "it has a window, a stride or padding";
+  int64_t weights = BlockedWindow::blocksOf(w.outChannels) * block *
+                    BlockedWindow::blocksOf(w.channels / groups) * block *
+                    w.kernelRows * w.kernelCols;
+  if (weights * 4 > GpuTarget::maxBufferBytes)
+    return "a tensor is larger than the buffers of every device (128 MiB)";
+  std::string reason = BlockedWindow::refusal(w);
+  return reason.empty() ? refusalOfKernel(layer, target) : reason;
+}
+
+} // namespace
+
+const Routine *gpuConvDepthwiseRoutine() {
+  static const ConvRoutine routine(Kind::Depthwise);
+  return &routine;
+}
+
+const Routine *gpuConvDirectRoutine() {
+  static const ConvRoutine routine(Kind::Window);
+  return &routine;
+}
+
+const Routine *gpuConvFirstRoutine() {
+  static const ConvRoutine routine(Kind::First);
+  return &routine;
+}
+
+const Routine *gpuConvGemmRoutine() {
+  static const ConvRoutine routine(Kind::Flat);
+  return &routine;
+}
+
+} // namespace nnv12::codegen

@@ -1,0 +1,161 @@
+//===- Pool.cpp - Maxima and averages of windows --------------------------===//
+
+#include "compiler/codegen/common/MathExpand.h"
+#include "compiler/codegen/gpu/routines/BlockedWindow.h"
+#include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/routines/Layouts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace nnv12::codegen {
+namespace {
+
+/// Push words behind those of the window, for averages: a tap counts whose row
+/// and column, moved by the first two, are below the others.
+enum : unsigned {
+  CountedTop = BlockedWindow::WindowWords,
+  CountedLeft,
+  CountedHeight,
+  CountedWidth,
+  PoolWords
+};
+
+class Emitter : BlockedWindow {
+public:
+  Emitter(GpuBuilder &k, bool isMax, ValueRange memories)
+      : BlockedWindow(k), isMax(isMax), output(memories[0]),
+        input(memories[1]) {}
+  void emit();
+
+private:
+  /// Carried from tap to tap: the pixels' results, then how many taps counted.
+  Values init();
+  Values combine(ValueRange carried, const Four &rows, const Four &cols,
+                 Value plane);
+
+  bool isMax;
+  Value output, input;
+};
+
+Values Emitter::init() {
+  if (isMax)
+    return Values(pixels,
+                  k.fconst(-std::numeric_limits<double>::infinity(), four));
+  Values sums(pixels, k.fconst(0, four));
+  sums.append(pixels, k.fconst(0, k.b.getF32Type()));
+  return sums;
+}
+
+Values Emitter::combine(ValueRange carried, const Four &rows, const Four &cols,
+                        Value plane) {
+  FloatMath m(k, four);
+  Values next(carried);
+  Four inside, place;
+  placesOf(rows, cols, inside, place);
+  for (int64_t i = 0; i < pixels; ++i) {
+    Value x = k.load(input, add(times(add(plane, place[i]), quads), quad));
+    if (isMax) {
+      next[i] = select(inside[i], m.max(next[i], x), next[i]);
+      continue;
+    }
+    next[i] = m.add(next[i], select(inside[i], x, m.c(0)));
+    Value counts = arith::AndIOp::create(
+        k.b,
+        k.lessUnsigned(add(rows[i], word(CountedTop)), word(CountedHeight)),
+        k.lessUnsigned(add(cols[i], word(CountedLeft)), word(CountedWidth)));
+    Type f32 = k.b.getF32Type();
+    Value one = arith::SelectOp::create(k.b, counts, k.fconst(1, f32),
+                                        k.fconst(0, f32));
+    next[pixels + i] = arith::AddFOp::create(k.b, next[pixels + i], one);
+  }
+  return next;
+}
+
+void Emitter::emit() {
+  forPlace([&] {
+    Value plane =
+        mul(add(mul(batch, word(InBlocks)), outBlock), word(InPixels));
+    Values last = forTaps(init(), [&](Value, const Four &rows, const Four &cols,
+                                      ValueRange carried) {
+      return combine(carried, rows, cols, plane);
+    });
+    for (int64_t i = 0; i < pixels; ++i)
+      k.ifThen(isPresent[i], [&] {
+        Value x = last[i];
+        if (!isMax)
+          x = arith::DivFOp::create(k.b, x, k.broadcast(last[pixels + i], 4));
+        k.store(x, output, resultPlace(i));
+      });
+  });
+}
+
+class PoolRoutine : public GpuRoutine {
+public:
+  llvm::StringRef name() const override { return "gpu.pool"; }
+  llvm::StringRef summary() const override {
+    return "maximum or average of a window";
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    std::string tag = blockedTag(shapeOf(layer->getOperand(0)).size());
+    return {{tag}, {tag}};
+  }
+  Work work(Operation *layer) const override {
+    WindowShape w = sizes(cast<nn::PoolOp>(layer));
+    return {w.insideTaps() * double(BlockedWindow::blocksOf(w.channels) *
+                                    BlockedWindow::block),
+            bytesOf(layer)};
+  }
+  std::string refusal(Operation *layer,
+                      const GpuTarget &target) const override {
+    auto op = dyn_cast<nn::PoolOp>(layer);
+    if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
+      return "it is no pooling of f32 with one or two spatial dimensions";
+    std::string reason = BlockedWindow::refusal(sizes(op));
+    return reason.empty() ? refusalOfKernel(layer, target) : reason;
+  }
+  void emit(GpuBuilder &k, Operation *layer,
+            llvm::StringRef symbol) const override {
+    bool isMax = cast<nn::PoolOp>(layer).getKind() == nn::PoolKind::max;
+    k.kernel(symbol, {{k.vec(4), /*isWritten=*/true}, {k.vec(4)}}, PoolWords,
+             BlockedWindow::localSize,
+             [&](ValueRange memories) { Emitter(k, isMax, memories).emit(); });
+  }
+  GpuDispatch dispatch(Operation *layer) const override;
+
+private:
+  static WindowShape sizes(nn::PoolOp op) {
+    return WindowShape(op, op.getKernel());
+  }
+};
+
+GpuDispatch PoolRoutine::dispatch(Operation *layer) const {
+  auto op = cast<nn::PoolOp>(layer);
+  WindowShape w = sizes(op);
+  GpuDispatch dispatch = BlockedWindow::dispatch(w, 1, PoolWords);
+  bool padded = op.getCountIncludePad();
+  ArrayRef<int64_t> high = op.getPadsHigh();
+  if (auto counted = op.getCountedPadsHigh())
+    high = *counted;
+  int64_t bottom = high.size() == 1 ? 0 : high[0], right = high.back();
+  auto set = [&](unsigned word, int64_t value) {
+    dispatch.push[word] = uint32_t(value);
+  };
+  set(CountedTop, padded ? w.top : 0);
+  set(CountedLeft, padded ? w.left : 0);
+  set(CountedHeight, padded ? w.top + w.height + bottom : w.height);
+  set(CountedWidth, padded ? w.left + w.width + right : w.width);
+  return dispatch;
+}
+
+} // namespace
+
+const Routine *gpuPoolRoutine() {
+  static const PoolRoutine routine;
+  return &routine;
+}
+
+} // namespace nnv12::codegen
