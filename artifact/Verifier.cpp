@@ -14,6 +14,8 @@
 
 namespace nnv12::artifact {
 
+const OverlayRules gpuRules = {verifyGpu, gpuOf, verifyOverlay, verifyFlow};
+
 namespace {
 
 /// Walks the metadata. Each check returns false and sets the fault at the first
@@ -21,14 +23,14 @@ namespace {
 class MetadataVerifier {
 public:
   MetadataVerifier(const bundle::Bundle *bundle, uint64_t fileSize,
-                   Fault &fault)
-      : bundle(bundle), fileSize(fileSize), fault(fault) {}
+                   const OverlayRules *overlay, Fault &fault)
+      : bundle(bundle), fileSize(fileSize), overlay(overlay), fault(fault) {}
 
   bool verify() {
     return isUnderstood(bundle, fault) &&
            verifyTensors(bundle->inputs(), "input") &&
            verifyTensors(bundle->outputs(), "output") && verifySegments() &&
-           verifyGpu(bundle, fault) && verifyPrograms();
+           (!overlay || overlay->shared(bundle, fault)) && verifyPrograms();
   }
 
 private:
@@ -54,6 +56,7 @@ private:
 
   const bundle::Bundle *bundle;
   uint64_t fileSize;
+  const OverlayRules *overlay; ///< or null
   Fault &fault;
 };
 
@@ -213,10 +216,10 @@ bool MetadataVerifier::verifyProgram(const bundle::Program *program,
   for (unsigned i = 0; i < numSwitches(program); ++i)
     if (!verifySwitch(program, number, i))
       return false;
-  const bundle::ProgramGpu *gpu = gpuOf(program);
-  return (!gpu || verifyOverlay(bundle, program, number, fault)) &&
+  const bundle::ProgramGpu *gpu = overlay ? overlay->of(program) : nullptr;
+  return (!gpu || overlay->tables(bundle, program, number, fault)) &&
          verifyPlan(program, gpu, number, fault) &&
-         (!gpu || verifyFlow(bundle, program, number, fault));
+         (!gpu || overlay->flow(bundle, program, number, fault));
 }
 
 /// Whether the pieces of a cut share out `length` positions, none of them
@@ -507,14 +510,16 @@ bool MetadataVerifier::verifySwitch(const bundle::Program *program,
 }
 
 const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
-                                     uint64_t fileSize, Fault &fault) {
+                                     uint64_t fileSize,
+                                     const OverlayRules *overlay,
+                                     Fault &fault) {
   assert(reinterpret_cast<uintptr_t>(metadata) % 8 == 0 &&
          "FlatBuffers are aligned");
   auto *bytes = static_cast<const uint8_t *>(metadata);
   if (!verifyFlatBuffer(bytes, size, fault))
     return nullptr;
   const bundle::Bundle *bundle = bundle::GetBundle(bytes);
-  if (!MetadataVerifier(bundle, fileSize, fault).verify())
+  if (!MetadataVerifier(bundle, fileSize, overlay, fault).verify())
     return nullptr;
   return bundle;
 }
@@ -586,12 +591,14 @@ bool verifyHeader(const void *data, size_t size, const uint8_t *publicKey,
 }
 
 const bundle::Bundle *verifyMetadata(const Header &header, const void *metadata,
+                                     const OverlayRules *overlay,
                                      Fault &fault) {
   if (digestOf(metadata, header.metadataSize) != header.metadataDigest) {
     fault.set(Fault::BadBundle, "metadata: digest does not match (damaged)");
     return nullptr;
   }
-  return verifyMetadata(metadata, header.metadataSize, header.fileSize, fault);
+  return verifyMetadata(metadata, header.metadataSize, header.fileSize, overlay,
+                        fault);
 }
 
 const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
@@ -601,7 +608,7 @@ const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
     return nullptr;
   return verifyMetadata(
       header, static_cast<const uint8_t *>(data) + header.metadataOffset,
-      fault);
+      &gpuRules, fault);
 }
 
 bool verifySegment(const bundle::Bundle *bundle, uint32_t index,

@@ -30,21 +30,40 @@ namespace nnv12::artifact {
 bool verifyHeader(const void *data, size_t size, const uint8_t *publicKey,
                   Header &header, Fault &fault);
 
+/// Checks what programs have besides their complete part for CPUs. Who never
+/// looks at that need not check it, nor carry the code that does: the linker
+/// drops what is behind these functions where nobody names the rules.
+struct OverlayRules {
+  /// What all programs share.
+  bool (*shared)(const bundle::Bundle *bundle, Fault &fault);
+  /// Null where a program has none that this reader understands.
+  const bundle::ProgramGpu *(*of)(const bundle::Program *program);
+  /// The tables of one, before its plan is checked, and what they come to,
+  /// afterwards.
+  bool (*tables)(const bundle::Bundle *bundle, const bundle::Program *program,
+                 uint32_t number, Fault &fault);
+  bool (*flow)(const bundle::Bundle *bundle, const bundle::Program *program,
+               uint32_t number, Fault &fault);
+};
+extern const OverlayRules gpuRules;
+
 /// Checks the metadata that a verified header tells of, by its digest and then
 /// what it says. `metadata`, 64-byte aligned, is where its bytes are: in the
-/// file image, or a copy. Returns it, or null.
+/// file image, or a copy. Without `overlay` nothing of that may be looked at.
+/// Returns it, or null.
 const bundle::Bundle *verifyMetadata(const Header &header, const void *metadata,
-                                     Fault &fault);
+                                     const OverlayRules *overlay, Fault &fault);
 
-/// Both, in place: the file image at `data` must be 64-byte aligned. Reads no
-/// segment.
+/// Both, in place and with all that there are rules for: the file image at
+/// `data` must be 64-byte aligned. Reads no segment.
 const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
                                    const uint8_t *publicKey = nullptr);
 
 /// Checks what the metadata says alone, against a file of `fileSize` bytes.
 /// Takes time and memory in proportion to `size`.
 const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
-                                     uint64_t fileSize, Fault &fault);
+                                     uint64_t fileSize,
+                                     const OverlayRules *overlay, Fault &fault);
 
 /// Checks the digest of segment `index`; `bytes` is where its bytes are, which
 /// may be another place than the file image (a mapping, a copy).

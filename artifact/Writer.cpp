@@ -423,7 +423,7 @@ static bool write(const Bundle &source, const char *path,
   uint64_t fileSize = place(source, metadata.GetSize(), places);
   buildMetadata(metadata, source, places);
   if (!verifyMetadata(metadata.GetBufferPointer(), metadata.GetSize(), fileSize,
-                      fault))
+                      &gpuRules, fault))
     return false;
 
   Header header = {};

@@ -121,7 +121,8 @@ static void load(const InspectOptions &options, Image &image) {
   check(artifact::verifyHeader(image.file.data(), image.file.size(),
                                isTrusted ? key : nullptr, image.header, fault));
   image.bundle = artifact::verifyMetadata(
-      image.header, image.file.data() + image.header.metadataOffset, fault);
+      image.header, image.file.data() + image.header.metadataOffset,
+      &artifact::gpuRules, fault);
   check(image.bundle != nullptr);
   // The signature covers all segments by way of their digests.
   if (options.verify || isTrusted)

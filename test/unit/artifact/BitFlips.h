@@ -35,7 +35,7 @@ expectFlipsBehindTheDigestAreHarmless(const std::vector<unsigned char> &image) {
   withFlips(metadata, metadata.size, {0, 1, 2, 3, 4, 5, 6, 7}, [&](size_t) {
     artifact::Fault fault;
     const bundle::Bundle *read = artifact::verifyMetadata(
-        metadata.data, metadata.size, image.size(), fault);
+        metadata.data, metadata.size, image.size(), &artifact::gpuRules, fault);
     EXPECT_EQ(read == nullptr, fault.code != artifact::Fault::None);
   });
 }

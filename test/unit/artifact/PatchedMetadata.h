@@ -36,7 +36,7 @@ public:
 
   bool verify(artifact::Fault &fault) const {
     return artifact::verifyMetadata(bytes->data, bytes->size, fileSize,
-                                    fault) != nullptr;
+                                    &artifact::gpuRules, fault) != nullptr;
   }
 
   /// patch<uint32_t>(lane, bundle::Lane::VT_PROCESSOR, 1)
