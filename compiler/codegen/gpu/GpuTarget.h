@@ -7,6 +7,7 @@
 #ifndef NNV12_COMPILER_CODEGEN_GPU_GPUTARGET_H
 #define NNV12_COMPILER_CODEGEN_GPU_GPUTARGET_H
 
+#include "artifact/SpirvInterface.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -15,23 +16,23 @@
 
 namespace nnv12::codegen {
 
-/// A feature that a device may have, one bit each. The numbers are stable:
-/// bundles will hold them.
-enum class GpuFeature : uint32_t {
-  Int64 = 1 << 0,     ///< shaderInt64
-  Float64 = 1 << 1,   ///< shaderFloat64
-  Int8 = 1 << 2,      ///< shaderInt8: arithmetic, not memory
-  Int16 = 1 << 3,     ///< shaderInt16: arithmetic, not memory
-  Storage8 = 1 << 4,  ///< storageBuffer8BitAccess
-  Storage16 = 1 << 5, ///< storageBuffer16BitAccess
+/// A feature that a device may have and code can be made for, a bit each: those
+/// of bundles.
+enum class GpuFeature : uint64_t {
+  Int64 = artifact::SpirvInt64,               ///< shaderInt64
+  Float64 = artifact::SpirvFloat64,           ///< shaderFloat64
+  Int8 = artifact::SpirvInt8,                 ///< shaderInt8: arithmetic
+  Int16 = artifact::SpirvInt16,               ///< shaderInt16: arithmetic
+  Storage8 = artifact::SpirvStorageBuffer8,   ///< storageBuffer8BitAccess
+  Storage16 = artifact::SpirvStorageBuffer16, ///< storageBuffer16BitAccess
 };
 
 /// A set of features.
 struct GpuFeatures {
-  uint32_t bits = 0;
+  uint64_t bits = 0;
 
-  bool has(GpuFeature feature) const { return bits & uint32_t(feature); }
-  void add(GpuFeature feature) { bits |= uint32_t(feature); }
+  bool has(GpuFeature feature) const { return bits & uint64_t(feature); }
+  void add(GpuFeature feature) { bits |= uint64_t(feature); }
   /// Those that `available` lacks.
   GpuFeatures missingFrom(GpuFeatures available) const {
     return {bits & ~available.bits};

@@ -2,13 +2,16 @@
 
 #include "ShaderRunner.h"
 
+#include "artifact/SpirvVerifier.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <cassert>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -546,7 +549,30 @@ std::vector<Bytes> ShaderRunner::run(const SpirvModule &module,
   return device->run(module, dispatch, operands, error);
 }
 
+/// What the runtime will check before a driver sees the module.
+static std::string verify(const SpirvModule &module) {
+  artifact::SpirvInterface facts = {};
+  facts.words = module.words.data();
+  facts.numWords = module.words.size();
+  facts.bindings = module.bindings;
+  facts.written = module.written;
+  facts.pushWords = module.pushWords;
+  std::copy_n(module.localSize.begin(), 3, facts.local);
+  facts.shared = module.sharedBytes;
+  facts.features = module.features.bits;
+  std::vector<std::max_align_t> scratch(
+      artifact::spirvScratchSize(facts) / sizeof(std::max_align_t) + 1);
+  artifact::Fault fault;
+  if (artifact::verifySpirv(facts, scratch.data(),
+                            scratch.size() * sizeof(std::max_align_t), fault))
+    return "";
+  return std::string("SpirvVerifier: ") + fault.text;
+}
+
 std::string test::validate(const SpirvModule &module) {
+  std::string error = verify(module);
+  if (!error.empty())
+    return error;
   static const std::optional<std::string> program = [] {
     auto path = llvm::sys::findProgramByName("spirv-val");
     if (!path)

@@ -2,7 +2,7 @@
 //
 // The Vulkan device that tests run kernels on: lavapipe where there is no other
 // (Debian package mesa-vulkan-drivers). Nothing is linked: where there is no
-// loader or no device, available() says why.
+// loader or no device, reason() says why.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_TEST_UNIT_COMPILER_CODEGEN_SHADERRUNNER_H
@@ -48,8 +48,9 @@ private:
   codegen::GpuFeatures features_;
 };
 
-/// What spirv-val says of the module for Vulkan 1.1; empty where it is valid,
-/// or where there is no spirv-val (which is said once).
+/// What artifact/SpirvVerifier.h and then spirv-val say of the module for
+/// Vulkan 1.1; empty where it is valid. That there is no spirv-val is said
+/// once.
 std::string validate(const codegen::SpirvModule &module);
 
 } // namespace nnv12::test
