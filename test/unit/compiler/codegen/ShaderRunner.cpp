@@ -362,6 +362,7 @@ std::vector<Bytes> ShaderRunner::Device::run(const SpirvModule &module,
                                              std::string &error) {
   constexpr size_t canary = 4096;
   constexpr char pattern = char(0xa5), garbage = char(0xff); // a NaN
+  int before = messages;
   assert(operands.size() == module.bindings && "a buffer for each binding");
   assert(dispatch.push.size() == module.pushWords && "a value for each word");
 
@@ -498,7 +499,7 @@ std::vector<Bytes> ShaderRunner::Device::run(const SpirvModule &module,
   for (size_t i = 0; error.empty() && i < total; ++i)
     if (bytes[i] != image[i])
       error = "it writes beyond its results, or to an operand";
-  if (messages && error.empty())
+  if (messages != before && error.empty())
     error = "the validation layer has something to say";
 
   DestroyDescriptorPool(handle, descriptors, nullptr);
@@ -549,6 +550,15 @@ std::vector<Bytes> ShaderRunner::run(const SpirvModule &module,
   return device->run(module, dispatch, operands, error);
 }
 
+/// Whether a variable begins with values: a table of constants.
+static bool hasTable(const SpirvModule &module) {
+  constexpr uint32_t header = 5, variable = 59;
+  for (size_t i = header; i < module.words.size(); i += module.words[i] >> 16)
+    if (module.words[i] == (5u << 16 | variable))
+      return true;
+  return false;
+}
+
 /// What the runtime will check before a driver sees the module.
 static std::string verify(const SpirvModule &module) {
   artifact::SpirvInterface facts = {};
@@ -570,9 +580,11 @@ static std::string verify(const SpirvModule &module) {
 }
 
 std::string test::validate(const SpirvModule &module) {
+  // Robust access does not cover the memory that tables lie in, and so they are
+  // refused until they have another place.
   std::string error = verify(module);
-  if (!error.empty())
-    return error;
+  if (error.empty() == hasTable(module))
+    return error.empty() ? "a module with a table was accepted" : error;
   static const std::optional<std::string> program = [] {
     auto path = llvm::sys::findProgramByName("spirv-val");
     if (!path)
