@@ -15,8 +15,8 @@
 using namespace mlir;
 using namespace nnv12::codegen;
 
-BuilderBase::BuilderBase(MLIRContext &context, int lanes)
-    : b(UnknownLoc::get(&context), &context), VL(lanes) {
+BuilderBase::BuilderBase(MLIRContext &context, int lanes, bool fuses)
+    : b(UnknownLoc::get(&context), &context), VL(lanes), fuses(fuses) {
   assert(VL > 0 && 16 % VL == 0 && "a block of 16 channels is whole vectors");
   context
       .loadDialect<arith::ArithDialect, cf::ControlFlowDialect,

@@ -28,12 +28,16 @@ struct Index {
 /// Builds the functions of one module.
 class BuilderBase {
 public:
-  /// `lanes`: f32 lanes of a vector. The module is the caller's to free.
-  BuilderBase(mlir::MLIRContext &context, int lanes);
+  /// `lanes`: f32 lanes of a vector. `fuses`: fma() rounds once. The module is
+  /// the caller's to free.
+  BuilderBase(mlir::MLIRContext &context, int lanes, bool fuses = true);
 
   mlir::ImplicitLocOpBuilder b;
   mlir::ModuleOp module;
   const int VL; ///< f32 lanes of a vector
+  /// Whether fma() rounds once on every device; else it may round twice, and a
+  /// function whose error is promised must not use it.
+  const bool fuses;
 
   /// Memory seen as a flat array. Static and huge, so that the bare pointer
   /// calling convention holds. i1 tensors are memrefs of i8; unsigned integers

@@ -45,7 +45,31 @@ Value FloatMath::mul(Value x, Value y) {
 Value FloatMath::div(Value x, Value y) {
   return arith::DivFOp::create(b, x, y);
 }
-Value FloatMath::fma(Value x, Value y, Value z) { return k.fma(x, y, z); }
+Value FloatMath::fma(Value x, Value y, Value z) {
+  return k.fuses ? k.fma(x, y, z) : add(mul(x, y), z);
+}
+
+Value FloatMath::lostByProduct(Value x, Value y, Value xy) {
+  if (k.fuses)
+    return fma(x, y, neg(xy));
+  // Dekker's: products of halves of the significands are exact.
+  auto split = [&](Value v, Value &low) {
+    Value scaled = mul(v, c(isF64() ? 0x1p27 + 1 : 0x1p12 + 1));
+    Value high = sub(scaled, sub(scaled, v));
+    low = sub(v, high);
+    return high;
+  };
+  Value xLow, yLow, xHigh = split(x, xLow), yHigh = split(y, yLow);
+  Value lost = add(sub(mul(xHigh, yHigh), xy), mul(xHigh, yLow));
+  return add(add(lost, mul(xLow, yHigh)), mul(xLow, yLow));
+}
+
+Value FloatMath::remainder(Value x, Value q, Value d) {
+  if (k.fuses)
+    return fma(neg(q), d, x);
+  Value product = mul(q, d);
+  return sub(sub(x, product), lostByProduct(q, d, product));
+}
 Value FloatMath::neg(Value x) { return arith::NegFOp::create(b, x); }
 
 // These are single instructions of every target: none is approximated.
@@ -56,6 +80,13 @@ Value FloatMath::ceil(Value x) { return math::CeilOp::create(b, x); }
 Value FloatMath::truncate(Value x) { return math::TruncOp::create(b, x); }
 Value FloatMath::roundEven(Value x) { return math::RoundEvenOp::create(b, x); }
 Value FloatMath::copySign(Value magnitude, Value sign) {
+  // What MLIR makes of it for SPIR-V gave wrong powers of f64 on lavapipe.
+  if (!k.fuses && isF64()) {
+    Value x = abs(magnitude);
+    Value isNegative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                             bits(sign), integer(0));
+    return select(isNegative, neg(x), x);
+  }
   return math::CopySignOp::create(b, magnitude, sign);
 }
 
@@ -473,12 +504,12 @@ Value FloatMath::powPositive(Value x, Value y) {
   Value f = sub(m, c(1)), d = add(m, c(1));
   Value dLow = add(sub(m, sub(d, c(1))), sub(c(1), sub(d, sub(d, c(1)))));
   Value s = div(f, d);
-  Value rest = fma(neg(s), d, f);
+  Value rest = remainder(f, s, d);
   Value sLow = div(fma(neg(s), dLow, rest), d);
   // log(m) = 2s + s^3 (2/3 + 2/5 s^2 + …), the cubic term in high + low as
   // well.
   Value z = mul(s, s);
-  Value zLow = fma(s, s, neg(z));
+  Value zLow = lostByProduct(s, s, z);
   zLow = fma(add(s, s), sLow, zLow);
   Value r = mul(
       z, polynomial(z, {3.999999999940941908e-01, 2.857142874366239149e-01,
@@ -486,11 +517,11 @@ Value FloatMath::powPositive(Value x, Value y) {
                         1.531383769920937332e-01, 1.479819860511658591e-01}));
   // 2/3 in two parts; the fitted 6.666666666666735130e-01 differs from it.
   Value cubic = mul(s, z);
-  Value cubicLow = fma(s, z, neg(cubic));
+  Value cubicLow = lostByProduct(s, z, cubic);
   cubicLow = fma(s, zLow, fma(sLow, z, cubicLow));
   Value third = c(6.666666666666735130e-01);
   Value t = mul(cubic, third);
-  Value tLow = fma(cubic, third, neg(t));
+  Value tLow = lostByProduct(cubic, third, t);
   tLow = fma(cubicLow, third, fma(cubic, r, tLow));
   auto twoSum = [&](Value p, Value q, Value &low) {
     Value sum = add(p, q);
@@ -510,7 +541,7 @@ Value FloatMath::powPositive(Value x, Value y) {
   logHigh = select(equal(x, c(infinity)), x, logHigh);
   // y * log(x), its rounding error a factor of the result.
   Value p = mul(y, logHigh);
-  Value pLow = fma(y, logLow, fma(y, logHigh, neg(p)));
+  Value pLow = fma(y, logLow, lostByProduct(y, logHigh, p));
   Value big = compare(arith::CmpFPredicate::UGE, abs(p), c(800));
   pLow = select(big, c(0), pLow);
   Value power = exp(p);
@@ -558,7 +589,7 @@ Value FloatMath::fmod(Value x, Value y) {
   }
   Value a = abs(x), d = abs(y);
   Value q = truncate(div(a, d));
-  Value r = fma(neg(q), d, a);
+  Value r = remainder(a, q, d);
   r = select(less(r, c(0)), add(r, d), r); // the quotient was rounded up
   r = select(equal(d, c(infinity)), a, r);
   r = select(equal(a, c(infinity)), c(std::numeric_limits<double>::quiet_NaN()),

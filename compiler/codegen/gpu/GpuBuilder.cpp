@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace nnv12::codegen;
 
 GpuBuilder::GpuBuilder(MLIRContext &context, const GpuTarget &target)
-    : BuilderBase(context, /*lanes=*/1), target(target) {
+    : BuilderBase(context, /*lanes=*/1, /*fuses=*/false), target(target) {
   context.loadDialect<gpu::GPUDialect, spirv::SPIRVDialect>();
 }
 

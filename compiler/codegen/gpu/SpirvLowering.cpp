@@ -378,6 +378,16 @@ static void lowerEntryPoint(spirv::ModuleOp module, spirv::FuncOp function,
                                  spirv::ExecutionMode::LocalSize, size);
 }
 
+/// Drivers may neither fuse nor reorder what is written as single operations:
+/// functions rely on what each of them loses. What may be fused is GL.Fma.
+static void forbidContraction(spirv::ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp,
+            spirv::FNegateOp>(op))
+      op->setAttr("no_contraction", UnitAttr::get(op->getContext()));
+  });
+}
+
 /// Sets version, capabilities and extensions: what is used, less the arithmetic
 /// that is none but conversions. Returns the features that they stand for.
 static GpuFeatures declare(spirv::ModuleOp module, GpuFeatures needs) {
@@ -475,6 +485,7 @@ FailureOr<SpirvModule> nnv12::codegen::lowerToSpirv(ModuleOp module,
         pm.addPass(spirv::createSPIRVUpdateVCEPass());
       })))
     return failure();
+  forbidContraction(spirvModule);
   result.features = declare(spirvModule, needs.features);
   assert(result.features.missingFrom(target.features).empty() &&
          "needsOf() has looked");
