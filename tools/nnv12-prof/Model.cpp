@@ -46,7 +46,8 @@ static Runs collectRuns(const tools::Recorded &recorded,
     double time = double(record.duration_ns);
     switch (record.kind) {
     case NNV12_RECORD_WHOLE_RUN:
-      of.run = {record.run, record.index, record.start_ns, time, 0};
+      of.run = {record.run,    record.index, record.start_ns,
+                endOf(record), time,         0};
       of.isWhole = true;
       break;
     case NNV12_RECORD_EXECUTE:
@@ -228,7 +229,7 @@ static void findCold(const Bundle &bundle, const tools::Recorded &recorded,
   if (first == runs.end() || !first->second.isWhole || recorded.lost)
     return;
   const Run &run = first->second.run;
-  uint64_t start = run.start, end = start + uint64_t(run.time);
+  uint64_t start = run.start, end = run.end;
   std::map<uint32_t, double> waits;
   Stretches forWeights, reads;
   for (const nnv12_record &record : recorded.records) {

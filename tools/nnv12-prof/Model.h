@@ -59,7 +59,7 @@ struct Counter {
 /// A run that is whole.
 struct Run {
   uint32_t number = 0, status = 0;
-  uint64_t start = 0;
+  uint64_t start = 0, end = 0;
   double time = 0;
   double operations = 0; ///< the sum of its operations
 };
