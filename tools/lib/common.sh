@@ -28,6 +28,8 @@ python=/usr/bin/python3
 
 jobs=${NNV12_JOBS:-$(nproc)}
 export CCACHE_SLOPPINESS=pch_defines,time_macros
+# Checkouts share what was compiled in one of them.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 say() { printf '\n== %s\n' "$*"; }
 fail() { printf '%s: error: %s\n' "$0" "$*" >&2; exit 1; }
