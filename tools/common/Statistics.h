@@ -1,5 +1,4 @@
-//===- Statistics.h - Median, minimum and percentiles ------------*- C++
-//-*-===//
+//===- Statistics.h - Median, minimum, percentiles, mean --------*- C++ -*-===//
 #ifndef NNV12_TOOLS_COMMON_STATISTICS_H
 #define NNV12_TOOLS_COMMON_STATISTICS_H
 
@@ -7,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -15,6 +15,7 @@ namespace nnv12::tools {
 /// Percentiles are the nearest rank: a value that occurred.
 struct Statistics {
   double median = 0, min = 0, p10 = 0, p90 = 0, p95 = 0, p99 = 0, max = 0;
+  double mean = 0;
 
   /// Of nothing: all 0.
   Statistics() = default;
@@ -26,6 +27,7 @@ struct Statistics {
     median = n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
     min = samples[0];
     max = samples[n - 1];
+    mean = std::accumulate(samples.begin(), samples.end(), 0.0) / double(n);
     auto percentile = [&](double part) {
       return samples[static_cast<size_t>(std::ceil(part * double(n))) - 1];
     };

@@ -210,7 +210,7 @@ std::string kernelTable(const std::string &path, const Bundle &bundle,
   std::string table;
   if (withHead)
     table = "bundle,target,threads,operation,layer,routine,kernel,key,"
-            "multiply_adds,bytes,tiles,runs,median_us,p10_us,p90_us\n";
+            "multiply_adds,bytes,tiles,runs,median_us,p10_us,p90_us,mean_us\n";
   nnv12_bundle_info info = bundle.info();
   uint32_t threads = profile.info.num_threads - profile.info.num_preparing;
   for (const Operation &operation : profile.operations) {
@@ -221,10 +221,11 @@ std::string kernelTable(const std::string &path, const Bundle &bundle,
              quoted(operation.kernel) + "," +
              bundle.operation(operation.index).key;
     snprintf(numbers, sizeof numbers,
-             ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%.3f,%.3f,%.3f\n",
+             ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%.3f,%.3f,%.3f,%.3f\n",
              operation.multiplyAdds, operation.bytes, operation.tiles,
              operation.time.samples.size(), operation.time.median * 1e-3,
-             operation.time.p10 * 1e-3, operation.time.p90 * 1e-3);
+             operation.time.p10 * 1e-3, operation.time.p90 * 1e-3,
+             operation.time.mean * 1e-3);
     table += numbers;
   }
   return table;
