@@ -5,6 +5,7 @@
 #include "artifact/Fault.h"
 #include "artifact/Hexadecimal.h"
 #include "tools/nnv12-inspect/PlanText.h"
+#include "tools/page/GpuPlan.h"
 #include "tools/page/Plan.h"
 
 #include <cinttypes>
@@ -14,13 +15,6 @@
 #include <string>
 
 namespace nnv12::tools {
-
-static const char *stageName(bundle::GpuStage stage) {
-  static constexpr const char *names[] = {"device", "pipeline", "upload",
-                                          "record"};
-  static_assert(std::size(names) == bundle::GpuStage_MAX + 1);
-  return names[stage];
-}
 
 static const char *spaceName(bundle::GpuSpace space) {
   static constexpr const char *names[] = {"arena", "prepared", "boundary"};

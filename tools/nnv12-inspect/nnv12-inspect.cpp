@@ -537,6 +537,7 @@ static void writePage(const InspectOptions &options, const Image &image) {
   PlanPage page = {options.bundle,
                    image.file.size(),
                    textOf(image.bundle->model()),
+                   image.bundle,
                    program,
                    plan,
                    options.trace,

@@ -12,19 +12,33 @@
   const isPredicted = operations.some(o => o.start !== undefined);
   const pictures = [];
   const laneNames = data.lanes.map((lane, i) => `${i} ${lane.kind}`);
+  /// Threads that prepare for the GPU, and the GPU, below the CPU's lanes: in
+  /// the predicted picture alone, since a trace numbers threads.
+  const gpu = data.gpu || {lanes: 0, preparations: [], stretches: []};
+  const gpuNames = data.gpu ?
+      [...Array(gpu.lanes).keys()].map(i => `for GPU ${i}`).concat("GPU") :
+      [];
+  const gpuItems = [
+    ...gpu.preparations.map(
+        p => ({...p, lane: laneNames.length + p.lane, id: p.id})),
+    ...gpu.stretches.map(
+        s => ({...s, stage: "stretch", lane: laneNames.length + gpu.lanes}))
+  ].filter(item => item.start !== undefined);
   if (isPredicted) {
     pictures.push({
       title: "predicted",
       timed: true,
-      lanes: laneNames.length,
-      items: operations.flatMap((o, i) => o.start === undefined ? [] : [{
-                                  lane: o.lane,
-                                  stage: o.stage,
-                                  layer: o.layer,
-                                  start: o.start,
-                                  duration: o.duration,
-                                  planned: i
-                                }])
+      lanes: laneNames.length + gpuNames.length,
+      items: operations
+                 .flatMap((o, i) => o.start === undefined ? [] : [{
+                            lane: o.lane,
+                            stage: o.stage,
+                            layer: o.layer,
+                            start: o.start,
+                            duration: o.duration,
+                            planned: i
+                          }])
+                 .concat(gpuItems)
     });
   } else if (!data.trace) {
     // Without times there is still an order: one step for each place in a
@@ -74,7 +88,10 @@
       times.stolen = times.stolen || !!event.stolen;
       measured.set(event.planned, times);
     }
-  const laneName = lane => laneNames[lane] ?? `${lane} thread`;
+  const laneName = (lane, picture) => laneNames[lane] ??
+      (picture?.title === "predicted" ? gpuNames[lane - laneNames.length] :
+                                        undefined) ??
+      `${lane} thread`;
   /// When the first result is there: a trace may go on with later runs, which
   /// execute all again.
   function lastExecute(picture) {
@@ -107,6 +124,12 @@
       if (present.has(stage))
         byId("legend").append(
             element("span", {}, element("i", {class: stage}), stage));
+    for (const [stage, name] of [
+             ["device", "prepares for the GPU"], ["stretch", "GPU"]])
+      if (gpuItems.some(
+              item => (item.stage === "stretch") === (stage === "stretch")))
+        byId("legend").append(
+            element("span", {}, element("i", {class: stage}), name));
     if ((data.trace || []).some(e => e.stolen))
       byId("legend").append(element(
           "span", {}, element("i", {class: "stolen"}),
@@ -190,7 +213,7 @@
       for (let lane = 0; lane < picture.lanes; ++lane, y += ROW) {
         labels.append(element(
             "div", {style: `height:${ROW}px;line-height:${ROW}px`},
-            laneName(lane)));
+            laneName(lane, picture)));
         svg.append(shape(
             "rect", {class: "row", x: 0, y: y + 1, width, height: ROW - 2}));
       }
@@ -261,7 +284,10 @@
         "bytes", bytes(o.bytes) + (o.stage === "execute" ? " of weights" : "")
       ]);
     if (o.tiles) rows.push(["tiles", String(o.tiles)]);
-    rows.push(["lane", laneName(item.lane) + (item.stolen ? ", stolen" : "")]);
+    if (item.dispatches) rows.push(["dispatches", String(item.dispatches)]);
+    rows.push([
+      "lane", laneName(item.lane, picture) + (item.stolen ? ", stolen" : "")
+    ]);
     if (picture.timed) {
       rows.push(["start", `${ms(item.start)} ms`]);
       rows.push([picture.title, `${ms(item.duration)} ms`]);
@@ -273,7 +299,8 @@
           };
       if (other) rows.push([other.title, `${ms(other.duration)} ms`]);
     }
-    if (o.after) rows.push(["after", o.after.join(", ")]);
+    const after = o.after || item.after;
+    if (after) rows.push(["after", after.join(", ")]);
     return rows;
   }
 
@@ -423,7 +450,9 @@
         columns.push(
             [`${picture.title}: busy, ms`, "number"], ["waits, ms", "number"]);
     const body = element("tbody");
-    const count = Math.max(...pictures.map(p => p.lanes));
+    const count = Math.max(
+        laneNames.length,
+        ...pictures.filter(p => p.title !== "predicted").map(p => p.lanes));
     for (let lane = 0; lane < count; ++lane) {
       const row = element(
           "tr", {}, cell(laneName(lane)),

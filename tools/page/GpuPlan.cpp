@@ -1,0 +1,196 @@
+//===- GpuPlan.cpp - A GPU's part of a plan, for the page -----------------===//
+#include "tools/page/GpuPlan.h"
+
+#include "artifact/Compatibility.h"
+#include "tools/page/Plan.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace nnv12::tools {
+
+const char *stageName(bundle::GpuStage stage) {
+  static constexpr const char *names[] = {"device", "pipeline", "upload",
+                                          "record"};
+  static_assert(std::size(names) == bundle::GpuStage_MAX + 1);
+  return names[stage];
+}
+
+static constexpr double microseconds(uint64_t nanoseconds) {
+  return double(nanoseconds) * 1e-3;
+}
+
+namespace {
+
+/// Writes the overlay of one program.
+class GpuPage {
+public:
+  GpuPage(Json &json, const bundle::Bundle *bundle,
+          const bundle::Program *program)
+      : json(json), code(bundle->gpu()), program(program), gpu(program->gpu()) {
+  }
+
+  void add();
+
+private:
+  void addPreparation(uint32_t number, uint32_t lane);
+  void addStretch(uint32_t index);
+  void addPipeline(uint32_t index);
+  const char *moduleOf(uint32_t pipeline) const;
+  std::string whatOf(const bundle::GpuPreparation *preparation) const;
+  uint64_t endOf(uint32_t number) const;
+  uint64_t bytesOf(
+      const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list) const;
+
+  Json &json;
+  const bundle::Gpu *code;
+  const bundle::Program *program;
+  const bundle::ProgramGpu *gpu;
+};
+
+} // namespace
+
+const char *GpuPage::moduleOf(uint32_t pipeline) const {
+  uint32_t module = code->pipelines()->Get(pipeline)->module_();
+  return code->modules()->Get(module)->name()->c_str();
+}
+
+/// What a preparation brings about, for people.
+std::string GpuPage::whatOf(const bundle::GpuPreparation *preparation) const {
+  std::string text;
+  uint64_t bytes = 0;
+  switch (preparation->stage()) {
+  case bundle::GpuStage_Device:
+    return "instance and device";
+  case bundle::GpuStage_Pipeline:
+    for (uint32_t pipeline : *preparation->pipelines())
+      text += (text.empty() ? "" : ", ") + std::string(moduleOf(pipeline));
+    return text;
+  case bundle::GpuStage_Upload:
+    for (const bundle::Upload *upload : *preparation->uploads())
+      bytes += upload->size();
+    return bytesText(bytes) + " of weights";
+  case bundle::GpuStage_Record:
+    return "stretch " + std::to_string(preparation->stretch());
+  }
+  return text;
+}
+
+/// When an operation is predicted to have finished; 0: not known.
+uint64_t GpuPage::endOf(uint32_t number) const {
+  uint32_t ours = program->operations()->size();
+  return number < ours
+             ? program->operations()->Get(number)->predicted_end()
+             : gpu->preparations()->Get(number - ours)->predicted_end();
+}
+
+uint64_t GpuPage::bytesOf(
+    const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list) const {
+  uint64_t bytes = 0;
+  for (const bundle::Rows *rows : *list)
+    bytes += rows->bytes();
+  return bytes;
+}
+
+void GpuPage::addPreparation(uint32_t number, uint32_t lane) {
+  const bundle::GpuPreparation *preparation =
+      gpu->preparations()->Get(number - program->operations()->size());
+  json.beginObject().member("id", operationName(program, number));
+  json.member("stage", stageName(preparation->stage())).member("lane", lane);
+  json.member("layer", whatOf(preparation));
+  if (preparation->after() && preparation->after()->size()) {
+    json.key("after").beginArray();
+    for (const std::string &name :
+         operationNames(program, preparation->after()))
+      json.value(name);
+    json.endArray();
+  }
+  uint64_t start = preparation->predicted_start(),
+           end = preparation->predicted_end();
+  if (end && end >= start) {
+    json.member("start", microseconds(start));
+    json.member("duration", microseconds(end - start));
+  }
+  json.endObject();
+}
+
+/// One that the first run may take starts, if all goes as predicted, where its
+/// first layer would, once it is ready.
+void GpuPage::addStretch(uint32_t index) {
+  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
+  const bundle::Operation *first = program->operations()->Get(stretch->first()),
+                          *last = program->operations()->Get(
+                              stretch->first() + stretch->count() - 1);
+  json.beginObject().member("first", operationName(program, stretch->first()));
+  json.member("layer", first->layer()->str() +
+                           (first == last ? "" : " … " + last->layer()->str()));
+  json.member("layers", stretch->count());
+  json.member("dispatches", stretch->dispatches()->size());
+  json.member("in", bytesOf(stretch->in()));
+  json.member("out", bytesOf(stretch->out())).member("cold", stretch->cold());
+  bool isWarm = gpu->warm() &&
+                std::find(gpu->warm()->begin(), gpu->warm()->end(), index) !=
+                    gpu->warm()->end();
+  json.member("warm", isWarm);
+  if (stretch->predicted()) {
+    json.member("duration", microseconds(stretch->predicted()));
+    if (stretch->cold() && first->predicted_end()) {
+      uint64_t start = first->predicted_start();
+      for (uint32_t i = 0; stretch->after() && i < stretch->after()->size();
+           ++i)
+        start = std::max(start, endOf(stretch->after()->Get(i)));
+      json.member("start", microseconds(start));
+    }
+  }
+  json.endObject();
+}
+
+void GpuPage::addPipeline(uint32_t index) {
+  const bundle::GpuPipeline *pipeline = code->pipelines()->Get(index);
+  uint64_t dispatches = 0, predicted = 0;
+  for (const bundle::Stretch *stretch : *gpu->stretches())
+    for (const bundle::Dispatch *dispatch : *stretch->dispatches())
+      if (dispatch->pipeline() == index) {
+        ++dispatches;
+        predicted += dispatch->predicted();
+      }
+  if (!dispatches)
+    return;
+  json.beginObject().member("name", moduleOf(index));
+  json.member("bytes",
+              uint64_t(code->modules()->Get(pipeline->module_())->words()) * 4);
+  json.member("invocations", uint64_t(pipeline->local()->x()) *
+                                 pipeline->local()->y() *
+                                 pipeline->local()->z());
+  json.member("shared", pipeline->shared()).member("dispatches", dispatches);
+  json.member("predicted", microseconds(predicted)).endObject();
+}
+
+void GpuPage::add() {
+  json.key("gpu").beginObject();
+  json.member("start", gpu->start() == bundle::GpuStart_AtOpen
+                           ? "when the bundle is opened"
+                           : "after the first result");
+  json.member("predicted_cold", microseconds(gpu->predicted_cold()));
+  json.member("predicted_warm", microseconds(gpu->predicted_warm()));
+  json.member("lanes", gpu->lanes()->size());
+  json.key("preparations").beginArray();
+  for (uint32_t lane = 0; lane < gpu->lanes()->size(); ++lane)
+    for (uint32_t number : *gpu->lanes()->Get(lane)->queue())
+      addPreparation(number, lane);
+  json.endArray().key("stretches").beginArray();
+  for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
+    addStretch(i);
+  json.endArray().key("pipelines").beginArray();
+  for (uint32_t i = 0; i < code->pipelines()->size(); ++i)
+    addPipeline(i);
+  json.endArray().endObject();
+}
+
+void addGpuPlan(Json &json, const bundle::Bundle *bundle,
+                const bundle::Program *program) {
+  if (bundle->gpu() && artifact::gpuOf(program))
+    GpuPage(json, bundle, program).add();
+}
+
+} // namespace nnv12::tools
