@@ -28,7 +28,8 @@ void GpuBuilder::kernel(StringRef name, ArrayRef<Operand> operands,
   assert(unsigned(localSize[0] * localSize[1] * localSize[2]) <=
              GpuTarget::maxInvocations &&
          "every device has as many invocations");
-  assert(operands.size() <= 32 && "which ones are written is bits");
+  assert(operands.size() <= GpuTarget::maxBindings &&
+         "which ones are written is bits");
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(module.getBody());
   auto memoryIn = [&](spirv::StorageClass storage, int64_t size, Type element) {

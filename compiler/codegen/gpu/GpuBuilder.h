@@ -20,6 +20,8 @@ namespace nnv12::codegen {
 struct GpuKernelAttributes {
   static constexpr llvm::StringLiteral localSize = "nnv12.local_size";
   static constexpr llvm::StringLiteral written = "nnv12.written"; ///< bits
+  /// Contents of the operands behind the builder's, once they are bound.
+  static constexpr llvm::StringLiteral tables = "nnv12.tables";
 };
 
 /// Builds one kernel: a module holds one entry point, since drivers have faults

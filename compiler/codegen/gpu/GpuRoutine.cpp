@@ -3,28 +3,79 @@
 #include "compiler/codegen/gpu/GpuRoutine.h"
 #include "compiler/codegen/gpu/SpirvLowering.h"
 
+#include "artifact/Digest.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 
-std::string GpuRoutine::refusalOfKernel(Operation *layer,
-                                        const GpuTarget &target) const {
+namespace {
+
+/// A kernel as it is written, before anything is made of it.
+struct Code {
+  GpuBuilder builder;
+  OwningOpRef<ModuleOp> module;
+
+  Code(Operation *layer, const GpuRoutine &routine, unsigned kernel,
+       const GpuTarget &target)
+      : builder(*layer->getContext(), target), module(builder.module) {
+    routine.emit(builder, layer, kernel, SpirvModule::entry);
+  }
+};
+
+} // namespace
+
+std::string GpuRoutine::refusalOfKernels(Operation *layer,
+                                         const GpuTarget &target) const {
   GpuTarget all = GpuTarget::everything();
-  GpuBuilder builder(*layer->getContext(), all);
-  OwningOpRef<ModuleOp> module(builder.module);
-  emit(builder, layer, SpirvModule::entry);
-  if (failed(simplifyForSpirv(*module)))
-    return "it cannot be simplified";
-  GpuNeeds needs = needsOf(*module);
-  if (!needs.impossible.empty())
-    return "it computes in " + needs.impossible + ", as no GPU does";
-  if (GpuFeatures missing = needs.features.missingFrom(target.features);
-      !missing.empty())
-    return "it needs " + missing.text() + ", which " + target.name + " lacks";
+  for (unsigned i = 0, end = steps(layer).kernels.size(); i < end; ++i) {
+    Code code(layer, *this, i, all);
+    if (failed(simplifyForSpirv(*code.module)))
+      return "it cannot be simplified";
+    GpuNeeds needs = needsOf(*code.module);
+    if (!needs.impossible.empty())
+      return "it computes in " + needs.impossible + ", as no GPU does";
+    if (needs.bindings > GpuTarget::maxBindings)
+      return "it has more operands and tables than a kernel binds (" +
+             std::to_string(GpuTarget::maxBindings) + ")";
+    if (GpuFeatures missing = needs.features.missingFrom(target.features);
+        !missing.empty())
+      return "it needs " + missing.text() + ", which " + target.name + " lacks";
+  }
   return "";
+}
+
+std::string GpuRoutine::keyOfCode(Operation *layer, unsigned kernel) const {
+  GpuTarget all = GpuTarget::everything();
+  Code code(layer, *this, kernel, all);
+  std::string text;
+  llvm::raw_string_ostream(text) << *code.module;
+  artifact::Digest digest = artifact::digestOf(text.data(), text.size());
+  return name().str() + " " +
+         llvm::toHex(llvm::ArrayRef(digest.bytes, 16), /*LowerCase=*/true);
+}
+
+GpuSteps GpuRoutine::oneStep(Operation *layer, std::string key,
+                             GpuDispatch dispatch, double inner) const {
+  GpuSteps result;
+  result.kernels.push_back(std::move(key));
+  if (llvm::is_contained(dispatch.groups, 0u))
+    return result;
+  GpuStep step;
+  static_cast<GpuDispatch &>(step) = std::move(dispatch);
+  using Kind = GpuStepOperand::Kind;
+  for (unsigned i = 0; i < layer->getNumResults(); ++i)
+    step.operands.push_back({Kind::Result, i});
+  for (unsigned i = 0; i < layer->getNumOperands(); ++i)
+    step.operands.push_back({Kind::Operand, i});
+  Work all = work(layer);
+  step.grid = {inner, all.bytes, /*barriers=*/0, all.multiplyAdds};
+  result.steps.push_back(std::move(step));
+  return result;
 }
 
 const GpuRoutine *codegen::chooseGpuRoutine(Operation *layer,
@@ -39,15 +90,23 @@ const GpuRoutine *codegen::chooseGpuRoutine(Operation *layer,
   return nullptr;
 }
 
-FailureOr<SpirvModule> codegen::compileLayer(Operation *layer,
-                                             const GpuRoutine &routine,
-                                             const GpuTarget &target) {
-  if (std::string reason = routine.refusal(layer, target); !reason.empty())
-    return layer->emitError() << routine.name() << ": " << reason;
-  GpuBuilder builder(*layer->getContext(), target);
-  OwningOpRef<ModuleOp> module(builder.module);
-  routine.emit(builder, layer, SpirvModule::entry);
-  return lowerToSpirv(*module, target);
+SmallVector<const GpuRoutine *>
+codegen::gpuCandidates(Operation *layer, const GpuTarget &target) {
+  SmallVector<const GpuRoutine *> result;
+  for (const Routine *routine : gpuRoutines().agreeing(layer)) {
+    const GpuRoutine &own = GpuRoutine::of(*routine);
+    if (own.refusal(layer, target).empty())
+      result.push_back(&own);
+  }
+  return result;
+}
+
+FailureOr<SpirvModule> codegen::compileKernel(Operation *layer,
+                                              const GpuRoutine &routine,
+                                              unsigned kernel,
+                                              const GpuTarget &target) {
+  Code code(layer, routine, kernel, target);
+  return lowerToSpirv(*code.module, target);
 }
 
 void codegen::printGpuRoutines(llvm::raw_ostream &os) {

@@ -8,6 +8,7 @@
 #define NNV12_COMPILER_CODEGEN_GPU_GPUROUTINE_H
 
 #include "compiler/codegen/gpu/GpuBuilder.h"
+#include "compiler/codegen/gpu/GpuStep.h"
 #include "compiler/codegen/gpu/SpirvModule.h"
 #include "compiler/routines/RoutineSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,13 +26,15 @@ public:
     return refusal(layer, GpuTarget::everything()).empty();
   }
 
-  /// Emits the kernel `symbol`, whose operands are the layer's results, then
-  /// its operands, in the layouts that the types of `layer` name. As with CPUs,
-  /// nothing but attributes and types may be looked at.
-  virtual void emit(GpuBuilder &k, mlir::Operation *layer,
+  /// What computes the layer: dispatches of kernels. Asked only of a routine
+  /// that computes the layer on some target, as is emit().
+  virtual GpuSteps steps(mlir::Operation *layer) const = 0;
+  /// Emits kernel `kernel` of steps() as `symbol`: its operands are those of
+  /// its steps, in the layouts that the types of `layer` name. As with CPUs,
+  /// nothing but attributes and types may be looked at; and nothing that its
+  /// key does not say.
+  virtual void emit(GpuBuilder &k, mlir::Operation *layer, unsigned kernel,
                     llvm::StringRef symbol) const = 0;
-  /// How the kernel is run for the layer.
-  virtual GpuDispatch dispatch(mlir::Operation *layer) const = 0;
 
   /// A routine of gpuRoutines() as what it is.
   static const GpuRoutine &of(const Routine &routine) {
@@ -42,8 +45,15 @@ protected:
   /// Why no device of the target runs what emit() writes; empty where one does.
   /// What a kernel needs (truth values, conversions, functions that are
   /// computed in f64) shows when it is written.
-  std::string refusalOfKernel(mlir::Operation *layer,
-                              const GpuTarget &target) const;
+  std::string refusalOfKernels(mlir::Operation *layer,
+                               const GpuTarget &target) const;
+  /// Names a kernel by its code, where much that a layer says shows in it.
+  std::string keyOfCode(mlir::Operation *layer, unsigned kernel) const;
+  /// A kernel that computes the layer in one dispatch of the layer's results,
+  /// then its operands; nothing where there are no groups. An invocation takes
+  /// `inner` steps of its inner loop.
+  GpuSteps oneStep(mlir::Operation *layer, std::string key,
+                   GpuDispatch dispatch, double inner) const;
 };
 
 /// All that GPUs have.
@@ -52,16 +62,24 @@ const RoutineSet &gpuRoutines();
 /// Prints the end of docs/routines.md: their names and what they are.
 void printGpuRoutines(llvm::raw_ostream &os);
 
-/// The first routine that computes the layer on the target. Null where none
-/// does: then `reason` is why the last one asked does not.
+/// The first routine that computes the layer on the target, in whatever layouts
+/// it wants. Null where none does: then `reason` is why the last one asked does
+/// not.
 const GpuRoutine *chooseGpuRoutine(mlir::Operation *layer,
                                    const GpuTarget &target,
                                    std::string &reason);
 
-/// The module of the layer's kernel. Fails with a diagnostic at the layer.
-mlir::FailureOr<SpirvModule> compileLayer(mlir::Operation *layer,
-                                          const GpuRoutine &routine,
-                                          const GpuTarget &target);
+/// All that compute the layer on the target in the layouts that its types have,
+/// in order of preference; a fallback only where there is no other.
+llvm::SmallVector<const GpuRoutine *> gpuCandidates(mlir::Operation *layer,
+                                                    const GpuTarget &target);
+
+/// The module of kernel `kernel` of the routine's steps, for a layer that it
+/// computes on the target. Fails with a diagnostic.
+mlir::FailureOr<SpirvModule> compileKernel(mlir::Operation *layer,
+                                           const GpuRoutine &routine,
+                                           unsigned kernel,
+                                           const GpuTarget &target);
 
 } // namespace nnv12::codegen
 

@@ -54,6 +54,7 @@ struct GpuTarget {
   static constexpr unsigned maxSharedBytes = 16384;    ///< of a work group
   static constexpr unsigned maxPushBytes = 128;        ///< of a dispatch
   static constexpr unsigned maxGroups = 65535;         ///< in each dimension
+  static constexpr unsigned maxBindings = 32;          ///< bits of `written`
   static constexpr int64_t maxBufferBytes = 1LL << 27; ///< of an operand
 
   static GpuTarget of(GpuFeatures features);

@@ -97,6 +97,35 @@ void keepHalfInMemory(ModuleOp module) {
   });
 }
 
+/// Makes operands of tables, behind those that the kernel has: robust access
+/// covers no other memory, and a driver need not keep them in the code.
+void bindTables(ModuleOp module) {
+  func::FuncOp function = *module.getOps<func::FuncOp>().begin();
+  Builder b(module.getContext());
+  SmallVector<Attribute> tables;
+  for (auto table :
+       llvm::make_early_inc_range(module.getOps<memref::GlobalOp>())) {
+    auto uses = SymbolTable::getSymbolUses(table, module);
+    if (uses && !uses->empty()) {
+      auto type = MemRefType::get(
+          {ShapedType::kDynamic}, table.getType().getElementType(),
+          MemRefLayoutAttrInterface(),
+          spirv::StorageClassAttr::get(module.getContext(),
+                                       spirv::StorageClass::StorageBuffer));
+      unsigned place = function.getNumArguments() - 1;
+      (void)function.insertArgument(place, type, {}, function.getLoc());
+      for (SymbolTable::SymbolUse use : *uses) {
+        use.getUser()->getResult(0).replaceAllUsesWith(
+            function.getArgument(place));
+        use.getUser()->erase();
+      }
+      tables.push_back(*table.getInitialValue());
+    }
+    table.erase();
+  }
+  function->setAttr(GpuKernelAttributes::tables, b.getArrayAttr(tables));
+}
+
 LogicalResult runPasses(Operation *module,
                         llvm::function_ref<void(OpPassManager &)> add) {
   // The context's implicit nesting follows the operation that is given.
@@ -130,6 +159,7 @@ LogicalResult nnv12::codegen::simplifyForSpirv(ModuleOp module) {
       })))
     return failure();
   keepHalfInMemory(module);
+  bindTables(module);
   return success();
 }
 
@@ -195,6 +225,7 @@ GpuNeeds nnv12::codegen::needsOf(ModuleOp module) {
   };
   module.walk([&](Operation *op) {
     if (auto function = dyn_cast<func::FuncOp>(op)) {
+      needs.bindings = function.getNumArguments() - 1;
       for (Type type : function.getArgumentTypes())
         inMemory(cast<MemRefType>(type).getElementType());
       return;
@@ -252,47 +283,6 @@ static spirv::TargetEnvAttr environmentOf(MLIRContext *context,
 // Conversion
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// A table becomes a variable of the function with a constant as its initial
-/// value, which drivers keep where constants lie.
-struct ConvertTable : OpConversionPattern<memref::GetGlobalOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(memref::GetGlobalOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto global =
-        op->getParentOfType<ModuleOp>().lookupSymbol<memref::GlobalOp>(
-            op.getName());
-    auto pointer = cast_if_present<spirv::PointerType>(
-        getTypeConverter()->convertType(op.getType()));
-    if (!pointer || !global)
-      return failure();
-    auto data = cast<DenseElementsAttr>(*global.getInitialValue());
-    Value initial = spirv::ConstantOp::create(rewriter, op.getLoc(),
-                                              pointer.getPointeeType(), data);
-    rewriter.replaceOpWithNewOp<spirv::VariableOp>(
-        op, pointer, spirv::StorageClass::Function, initial);
-    return success();
-  }
-};
-
-struct ConvertTableLoad : OpConversionPattern<memref::LoadOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (op.getMemRefType().getMemorySpace())
-      return failure(); // an operand of the kernel
-    Value place = spirv::AccessChainOp::create(
-        rewriter, op.getLoc(), adaptor.getMemref(), adaptor.getIndices());
-    rewriter.replaceOpWithNewOp<spirv::LoadOp>(op, place);
-    return success();
-  }
-};
-
-} // namespace
-
 static LogicalResult convert(func::FuncOp function,
                              spirv::TargetEnvAttr environment) {
   MLIRContext *context = function.getContext();
@@ -300,16 +290,6 @@ static LogicalResult convert(func::FuncOp function,
   options.emulateLT32BitScalarTypes = false;
   options.emulateUnsupportedFloatTypes = false;
   SPIRVTypeConverter types(environment, options);
-  types.addConversion([&](MemRefType type) -> std::optional<Type> {
-    if (type.getMemorySpace())
-      return std::nullopt;
-    Type element = types.convertType(type.getElementType());
-    if (!element || !type.hasStaticShape())
-      return Type();
-    return spirv::PointerType::get(
-        spirv::ArrayType::get(element, type.getNumElements()),
-        spirv::StorageClass::Function);
-  });
   RewritePatternSet patterns(context);
   ScfToSPIRVContext loops;
   populateGPUToSPIRVPatterns(types, patterns);
@@ -321,8 +301,6 @@ static LogicalResult convert(func::FuncOp function,
   populateFuncToSPIRVPatterns(types, patterns);
   populateVectorToSPIRVPatterns(types, patterns);
   ub::populateUBToSPIRVConversionPatterns(types, patterns);
-  patterns.add<ConvertTable, ConvertTableLoad>(types, context,
-                                               PatternBenefit(2));
   auto target = SPIRVConversionTarget::get(environment);
   return applyFullConversion(function.getOperation(), *target,
                              std::move(patterns));
@@ -364,6 +342,7 @@ static void lowerEntryPoint(spirv::ModuleOp module, spirv::FuncOp function,
   function.removeArgAttrsAttr();
   function->removeAttr(GpuKernelAttributes::localSize);
   function->removeAttr(GpuKernelAttributes::written);
+  function->removeAttr(GpuKernelAttributes::tables);
 
   // Up to SPIR-V 1.3 the interface is what comes in and goes out by itself.
   SmallVector<Attribute> interface;
@@ -433,6 +412,15 @@ static GpuFeatures declare(spirv::ModuleOp module, GpuFeatures needs) {
   return features;
 }
 
+static std::vector<char> bytesOf(DenseElementsAttr table) {
+  ArrayRef<char> raw = table.getRawData();
+  std::vector<char> bytes;
+  for (int64_t i = 0, end = table.isSplat() ? table.getNumElements() : 1;
+       i < end; ++i)
+    bytes.insert(bytes.end(), raw.begin(), raw.end());
+  return bytes;
+}
+
 FailureOr<SpirvModule> nnv12::codegen::lowerToSpirv(ModuleOp module,
                                                     const GpuTarget &target) {
   MLIRContext *context = module.getContext();
@@ -444,12 +432,20 @@ FailureOr<SpirvModule> nnv12::codegen::lowerToSpirv(ModuleOp module,
   GpuNeeds needs = needsOf(module);
   if (!needs.impossible.empty())
     return module.emitError("no GPU computes in ") << needs.impossible;
+  if (needs.bindings > GpuTarget::maxBindings)
+    return module.emitError("found ")
+           << needs.bindings << " bindings, expected at most "
+           << GpuTarget::maxBindings;
   if (GpuFeatures missing = needs.features.missingFrom(target.features);
       !missing.empty())
     return module.emitError("the kernel needs ")
            << missing.text() << ", which " << target.name << " lacks";
 
   SpirvModule result;
+  for (auto table :
+       function->getAttrOfType<ArrayAttr>(GpuKernelAttributes::tables)
+           .getAsRange<DenseElementsAttr>())
+    result.tables.push_back(bytesOf(table));
   result.bindings = function.getNumArguments() - 1;
   result.written =
       function->getAttrOfType<IntegerAttr>(GpuKernelAttributes::written)
@@ -465,10 +461,6 @@ FailureOr<SpirvModule> nnv12::codegen::lowerToSpirv(ModuleOp module,
   function.setName(SpirvModule::entry);
   if (failed(convert(function, environment)))
     return failure();
-  for (auto table :
-       llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
-    table.erase();
-
   OpBuilder b(context);
   b.setInsertionPointToEnd(module.getBody());
   auto spirvModule = spirv::ModuleOp::create(b, module.getLoc(),

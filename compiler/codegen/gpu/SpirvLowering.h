@@ -13,10 +13,12 @@ struct GpuNeeds {
   /// The first type that no device can be asked for, as text; empty where there
   /// is none.
   std::string impossible;
+  unsigned bindings = 0; ///< operands and tables
 };
 
-/// Simplifies a module of GpuBuilder and rewrites what SPIR-V has no word for.
-/// The first step of lowerToSpirv, after which needsOf can be asked.
+/// Simplifies a module of GpuBuilder, rewrites what SPIR-V has no word for, and
+/// makes operands of tables. The first step of lowerToSpirv, after which
+/// needsOf can be asked.
 mlir::LogicalResult simplifyForSpirv(mlir::ModuleOp module);
 GpuNeeds needsOf(mlir::ModuleOp module);
 

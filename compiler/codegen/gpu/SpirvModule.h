@@ -21,7 +21,7 @@ struct SpirvModule {
   std::vector<uint32_t> words;
   /// Of all modules: what differs is named by the kernel's key.
   static constexpr const char *entry = "main";
-  /// Storage buffers in set 0: bindings 0, 1…, results first.
+  /// Storage buffers in set 0: bindings 0, 1…, results first, tables last.
   uint32_t bindings = 0;
   /// Bit i: binding i is written, else it is only read.
   uint32_t written = 0;
@@ -29,12 +29,17 @@ struct SpirvModule {
   std::array<uint32_t, 3> localSize = {1, 1, 1};
   uint32_t sharedBytes = 0; ///< of a work group
   GpuFeatures features;     ///< that a device must have
-};
+  /// Constants that the kernel reads: contents of the last bindings, in the
+  /// machine's byte order.
+  std::vector<std::vector<char>> tables;
 
-/// One dispatch of a module.
-struct GpuDispatch {
-  std::array<uint32_t, 3> groups = {0, 1, 1};
-  std::vector<uint32_t> push;
+  bool operator==(const SpirvModule &other) const {
+    return words == other.words && bindings == other.bindings &&
+           written == other.written && pushWords == other.pushWords &&
+           localSize == other.localSize && sharedBytes == other.sharedBytes &&
+           features == other.features && tables == other.tables;
+  }
+  bool operator!=(const SpirvModule &other) const { return !(*this == other); }
 };
 
 } // namespace nnv12::codegen

@@ -10,7 +10,7 @@
 #define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_BLOCKEDWINDOW_H
 
 #include "compiler/codegen/gpu/GpuBuilder.h"
-#include "compiler/codegen/gpu/SpirvModule.h"
+#include "compiler/codegen/gpu/GpuStep.h"
 #include "compiler/routines/WindowShape.h"
 
 namespace nnv12::codegen {

@@ -211,7 +211,7 @@ public:
             bytesOf(layer)};
   }
   std::string refusal(Operation *layer, const GpuTarget &target) const override;
-  void emit(GpuBuilder &k, Operation *layer,
+  void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override {
     SmallVector<GpuBuilder::Operand> operands(layer->getNumOperands() + 1,
                                               {k.vec(4)});
@@ -223,18 +223,28 @@ public:
                Emitter(k, cast<nn::ConvOp>(layer), kind, memories).emit();
              });
   }
-  GpuDispatch dispatch(Operation *layer) const override {
+  GpuSteps steps(Operation *layer) const override {
     auto op = cast<nn::ConvOp>(layer);
     GpuDispatch dispatch =
         BlockedWindow::dispatch(sizes(op), op.getGroups(), words());
     if (kind == Kind::First)
       dispatch.push[BlockedWindow::InBlocks] = uint32_t(sizes(op).channels);
-    return dispatch;
+    return oneStep(layer, name().str() + Epilogue::of(op).suffix(),
+                   std::move(dispatch), inner(op));
   }
 
 private:
   static WindowShape sizes(nn::ConvOp op) {
     return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
+  }
+  /// Products of blocks that a sum has.
+  double inner(nn::ConvOp op) const {
+    WindowShape w = sizes(op);
+    double taps = double(w.kernelRows * w.kernelCols);
+    int64_t channels = w.channels / op.getGroups();
+    return taps * double(kind == Kind::First
+                             ? channels
+                             : BlockedWindow::blocksOf(channels));
   }
   unsigned words() const {
     return kind == Kind::Flat ? BlockedWindow::FlatWords
@@ -271,7 +281,7 @@ std::string ConvRoutine::refusal(Operation *layer,
   if (weights * 4 > GpuTarget::maxBufferBytes)
     return "a tensor is larger than the buffers of every device (128 MiB)";
   std::string reason = BlockedWindow::refusal(w);
-  return reason.empty() ? refusalOfKernel(layer, target) : reason;
+  return reason.empty() ? refusalOfKernels(layer, target) : reason;
 }
 
 } // namespace

@@ -85,13 +85,15 @@ public:
             bytesOf(layer)};
   }
   std::string refusal(Operation *layer, const GpuTarget &target) const override;
-  void emit(GpuBuilder &k, Operation *layer,
+  void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override;
-  GpuDispatch dispatch(Operation *layer) const override {
+  GpuSteps steps(Operation *layer) const override {
     int64_t elements = storedElements(layer->getResult(0));
     Grid grid(elements);
-    return {{uint32_t(grid.columns), uint32_t(grid.rows), 1},
-            {uint32_t(elements)}};
+    GpuDispatch dispatch = {{uint32_t(grid.columns), uint32_t(grid.rows), 1},
+                            {uint32_t(elements)}};
+    return oneStep(layer, keyOfCode(layer, 0), std::move(dispatch),
+                   elementSteps(layer));
   }
 };
 
@@ -105,14 +107,17 @@ std::string ElementRoutine::refusal(Operation *layer,
   if (llvm::any_of(layer->getOperands(), isTooLarge) ||
       isTooLarge(layer->getResult(0)))
     return "a tensor is larger than the buffers of every device (128 MiB)";
+  if (layer->getNumOperands() >= GpuTarget::maxBindings)
+    return "it has more operands than a kernel binds (" +
+           std::to_string(GpuTarget::maxBindings) + ")";
   // Places in tensors that exist only in between are 32 bits wide as well.
   for (Operation *op : ElementProgram::of(layer).ops)
     if (storedElements(op->getResult(0)) > int64_t(INT32_MAX) / 2)
       return "a tensor has too many elements for indices of 32 bits";
-  return refusalOfKernel(layer, target);
+  return refusalOfKernels(layer, target);
 }
 
-void ElementRoutine::emit(GpuBuilder &k, Operation *layer,
+void ElementRoutine::emit(GpuBuilder &k, Operation *layer, unsigned,
                           llvm::StringRef symbol) const {
   ElementEmitter e(k, k.b.getI32Type());
   ElementProgram program = ElementProgram::of(layer);

@@ -39,12 +39,14 @@ public:
             bytesOf(layer)};
   }
   std::string refusal(Operation *layer, const GpuTarget &target) const override;
-  void emit(GpuBuilder &k, Operation *layer,
+  void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override;
-  GpuDispatch dispatch(Operation *layer) const override {
+  GpuSteps steps(Operation *layer) const override {
     int64_t vectors = nn::storageSize(layer->getResult(0)) / 4 / lanes;
-    return {{uint32_t(divideCeil(vectors, invocations)), 1, 1},
-            {uint32_t(vectors)}};
+    GpuDispatch dispatch = {{uint32_t(divideCeil(vectors, invocations)), 1, 1},
+                            {uint32_t(vectors)}};
+    return oneStep(layer, keyOfCode(layer, 0), std::move(dispatch),
+                   elementSteps(layer));
   }
 };
 
@@ -52,6 +54,9 @@ std::string MapRoutine::refusal(Operation *layer,
                                 const GpuTarget &target) const {
   if (!hasElementKernel(layer) || !isNonEmptyF32(layer))
     return "it is not computed element by element in f32";
+  if (layer->getNumOperands() >= GpuTarget::maxBindings)
+    return "it has more operands than a kernel binds (" +
+           std::to_string(GpuTarget::maxBindings) + ")";
   // Layouts are looked at here, since any will do as long as it is one.
   GpuTarget all = GpuTarget::everything();
   GpuBuilder builder(*layer->getContext(), all);
@@ -78,10 +83,10 @@ std::string MapRoutine::refusal(Operation *layer,
   if (elements * 4 > GpuTarget::maxBufferBytes ||
       divideCeil(elements / lanes, invocations) > GpuTarget::maxGroups)
     return "a tensor is too large for one row of work groups";
-  return refusalOfKernel(layer, target);
+  return refusalOfKernels(layer, target);
 }
 
-void MapRoutine::emit(GpuBuilder &k, Operation *layer,
+void MapRoutine::emit(GpuBuilder &k, Operation *layer, unsigned,
                       llvm::StringRef symbol) const {
   ElementEmitter e(k, k.b.getI32Type());
   ElementProgram program = ElementProgram::of(layer);

@@ -115,16 +115,16 @@ public:
     if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
       return "it is no pooling of f32 with one or two spatial dimensions";
     std::string reason = BlockedWindow::refusal(sizes(op));
-    return reason.empty() ? refusalOfKernel(layer, target) : reason;
+    return reason.empty() ? refusalOfKernels(layer, target) : reason;
   }
-  void emit(GpuBuilder &k, Operation *layer,
+  void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override {
     bool isMax = cast<nn::PoolOp>(layer).getKind() == nn::PoolKind::max;
     k.kernel(symbol, {{k.vec(4), /*isWritten=*/true}, {k.vec(4)}}, PoolWords,
              BlockedWindow::localSize,
              [&](ValueRange memories) { Emitter(k, isMax, memories).emit(); });
   }
-  GpuDispatch dispatch(Operation *layer) const override;
+  GpuSteps steps(Operation *layer) const override;
 
 private:
   static WindowShape sizes(nn::PoolOp op) {
@@ -132,7 +132,7 @@ private:
   }
 };
 
-GpuDispatch PoolRoutine::dispatch(Operation *layer) const {
+GpuSteps PoolRoutine::steps(Operation *layer) const {
   auto op = cast<nn::PoolOp>(layer);
   WindowShape w = sizes(op);
   GpuDispatch dispatch = BlockedWindow::dispatch(w, 1, PoolWords);
@@ -148,7 +148,9 @@ GpuDispatch PoolRoutine::dispatch(Operation *layer) const {
   set(CountedLeft, padded ? w.left : 0);
   set(CountedHeight, padded ? w.top + w.height + bottom : w.height);
   set(CountedWidth, padded ? w.left + w.width + right : w.width);
-  return dispatch;
+  bool isMax = op.getKind() == nn::PoolKind::max;
+  return oneStep(layer, name().str() + (isMax ? "_max" : "_average"),
+                 std::move(dispatch), double(w.kernelRows * w.kernelCols));
 }
 
 } // namespace

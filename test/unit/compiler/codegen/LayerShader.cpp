@@ -1,8 +1,9 @@
-//===- LayerShader.cpp - Compiles and runs one kernel of a GPU ------------===//
+//===- LayerShader.cpp - Compiles and runs a layer on a GPU ---------------===//
 
 #include "LayerShader.h"
 
 #include "compiler/codegen/common/ElementViews.h"
+#include "compiler/codegen/gpu/GpuKernelTable.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -53,35 +54,48 @@ std::unique_ptr<LayerShader> LayerShader::compile(llvm::StringRef text,
     result->routine_ = &GpuRoutine::of(*named);
   }
   setLayouts(*result->routine_, result->layer_);
-  auto module =
-      codegen::compileLayer(result->layer_, *result->routine_, *target);
-  if (mlir::failed(module))
+  codegen::GpuKernelTable table(*target, /*comparesTwins=*/false);
+  auto steps = table.add(result->layer_, *result->routine_);
+  if (mlir::failed(steps))
     return nullptr;
-  result->module_ = std::move(*module);
-  error += validate(result->module_);
+  result->steps_ = std::move(*steps);
+  for (const auto &kernel : table.kernels()) {
+    error += validate(kernel.module);
+    result->modules_.push_back(kernel.module);
+  }
   return error.empty() ? std::move(result) : nullptr;
 }
 
 std::vector<Bytes> LayerShader::run(const std::vector<Bytes> &operands,
                                     std::string &error) const {
-  std::vector<Bytes> all;
+  // All memories: results, operands, temporaries.
+  std::vector<Bytes> memories;
   for (mlir::Value result : layer_->getResults())
-    all.emplace_back(nn::storageSize(result));
+    memories.push_back(garbage(nn::storageSize(result)));
   for (Bytes &packed : packOperands(layer_, operands))
-    all.push_back(std::move(packed));
-  codegen::GpuDispatch dispatch = routine_->dispatch(layer_);
-  std::vector<Bytes> results;
-  if (dispatch.groups[0] == 0 || dispatch.groups[1] == 0) {
-    for (mlir::Value result : layer_->getResults())
-      results.emplace_back(nn::storageSize(result));
-  } else {
-    results = ShaderRunner::instance().run(module_, dispatch, all, error);
+    memories.push_back(std::move(packed));
+  for (int64_t bytes : steps_.temporaries)
+    memories.push_back(garbage(bytes));
+  auto place = [&](codegen::GpuStepOperand operand) {
+    using Kind = codegen::GpuStepOperand::Kind;
+    size_t before = operand.kind == Kind::Result ? 0 : layer_->getNumResults();
+    if (operand.kind == Kind::Temporary)
+      before += layer_->getNumOperands();
+    return before + operand.index;
+  };
+  for (const codegen::GpuStep &step : steps_.steps) {
+    std::vector<size_t> bindings;
+    for (codegen::GpuStepOperand operand : step.operands)
+      bindings.push_back(place(operand));
+    error = ShaderRunner::instance().run(modules_[step.kernel], step, bindings,
+                                         memories);
     if (!error.empty())
       return {};
   }
-  for (auto [result, value] : llvm::zip(results, layer_->getResults()))
+  memories.resize(layer_->getNumResults());
+  for (auto [result, value] : llvm::zip(memories, layer_->getResults()))
     result = unpackTensor(value, result.data());
-  return results;
+  return memories;
 }
 
 std::vector<std::string> test::gpuRoutinesOf(llvm::StringRef text) {

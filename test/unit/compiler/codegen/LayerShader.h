@@ -1,6 +1,6 @@
-//===- LayerShader.h - Compiles and runs one kernel of a GPU ----*- C++ -*-===//
+//===- LayerShader.h - Compiles and runs a layer on a GPU -------*- C++ -*-===//
 //
-// The twin of LayerKernel: from nn IR text with one layer to its kernel on the
+// The twin of LayerKernel: from nn IR text with one layer to its kernels on the
 // device of ShaderRunner.h. Every module goes through spirv-val.
 //
 //===----------------------------------------------------------------------===//
@@ -34,7 +34,11 @@ public:
           llvm::StringRef target = "vulkan1.1+all");
 
   mlir::Operation *layer() const { return layer_; }
-  const codegen::SpirvModule &module() const { return module_; }
+  /// The modules that steps() number.
+  const std::vector<codegen::SpirvModule> &modules() const { return modules_; }
+  /// That of a layer with one kernel.
+  const codegen::SpirvModule &module() const { return modules_.front(); }
+  const codegen::GpuSteps &steps() const { return steps_; }
   const codegen::GpuRoutine &routine() const { return *routine_; }
 
   /// Dense row-major operands in, dense row-major results out. What fails is a
@@ -49,7 +53,8 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> source;
   mlir::Operation *layer_ = nullptr;
   const codegen::GpuRoutine *routine_ = nullptr;
-  codegen::SpirvModule module_;
+  codegen::GpuSteps steps_;
+  std::vector<codegen::SpirvModule> modules_;
 };
 
 /// The routines for the layer of `text`; none where there is no device, nor for

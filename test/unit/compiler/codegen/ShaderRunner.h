@@ -8,6 +8,7 @@
 #ifndef NNV12_TEST_UNIT_COMPILER_CODEGEN_SHADERRUNNER_H
 #define NNV12_TEST_UNIT_COMPILER_CODEGEN_SHADERRUNNER_H
 
+#include "compiler/codegen/gpu/GpuStep.h"
 #include "compiler/codegen/gpu/SpirvModule.h"
 
 #include <string>
@@ -28,16 +29,21 @@ public:
   /// What the device has.
   codegen::GpuFeatures features() const { return features_; }
 
-  /// Runs the module once and returns the written operands. `operands` are all
-  /// bindings' contents; those that are written come in as NaN garbage,
-  /// whatever they hold. Each lies between canaries that its buffer reaches
-  /// into, so that a write beyond its end shows. Before that, it is run with
-  /// all push words zero, which must write nothing. What fails is a line in
-  /// `error`.
+  /// Runs the module once. `memories` are the contents of all memory,
+  /// `bindings` which of them each binding is. A memory of which a binding is
+  /// written may change, the others must not; each lies between canaries that
+  /// its binding reaches into, so that a write beyond its end shows. Before
+  /// that, it is run with all push words zero, which must write nothing.
+  /// Returns what fails, or nothing.
+  std::string run(const codegen::SpirvModule &module,
+                  const codegen::GpuDispatch &dispatch,
+                  const std::vector<size_t> &bindings,
+                  std::vector<Bytes> &memories);
+  /// The same with a memory for each binding but the tables'; what is written
+  /// begins as garbage. Returns the written ones.
   std::vector<Bytes> run(const codegen::SpirvModule &module,
                          const codegen::GpuDispatch &dispatch,
-                         const std::vector<Bytes> &operands,
-                         std::string &error);
+                         std::vector<Bytes> operands, std::string &error);
 
 private:
   ShaderRunner();
@@ -48,9 +54,12 @@ private:
   codegen::GpuFeatures features_;
 };
 
-/// What artifact/SpirvVerifier.h and then spirv-val say of the module for
-/// Vulkan 1.1; empty where it is valid. That there is no spirv-val is said
-/// once.
+/// Memory that nobody has written yet: NaN.
+inline Bytes garbage(size_t size) { return Bytes(size, char(0xff)); }
+
+/// What artifact/SpirvVerifier.h and then spirv-val, as a library, say of the
+/// module for Vulkan 1.1; empty where it is valid. That there is no spirv-val
+/// is said once.
 std::string validate(const codegen::SpirvModule &module);
 
 } // namespace nnv12::test

@@ -183,7 +183,7 @@ TEST_F(Shader, PaddingOfBlocksIsZero) {
   ASSERT_TRUE(shader) << error;
   Floats ones(51, 1);
   std::vector<Bytes> results = ShaderRunner::instance().run(
-      shader->module(), shader->routine().dispatch(shader->layer()),
+      shader->module(), shader->steps().steps.front(),
       {Bytes(2 * 3 * 16 * 4), toBytes(ones)}, error);
   ASSERT_EQ(error, "");
   Floats values = toFloats(results[0]);

@@ -1,0 +1,39 @@
+//===- GpuKernelTable.cpp - The kernels of GPUs that layers need ----------===//
+
+#include "compiler/codegen/gpu/GpuKernelTable.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace nnv12::codegen;
+
+FailureOr<GpuSteps> GpuKernelTable::add(Operation *layer,
+                                        const GpuRoutine &routine) {
+  if (std::string reason = routine.refusal(layer, target); !reason.empty())
+    return layer->emitError() << routine.name() << ": " << reason;
+  GpuSteps result = routine.steps(layer);
+  SmallVector<unsigned> numbers;
+  for (auto [i, key] : llvm::enumerate(result.kernels)) {
+    auto found = known.find(key);
+    bool isNew = found == known.end();
+    if (isNew || comparesTwins) {
+      FailureOr<SpirvModule> module =
+          compileKernel(layer, routine, unsigned(i), target);
+      if (failed(module))
+        return failure();
+      if (isNew) {
+        found = known.try_emplace(key, kernels_.size()).first;
+        kernels_.push_back({key, routine.name().str(), std::move(*module)});
+      } else if (*module != kernels_[found->second].module) {
+        return layer->emitError()
+               << "kernel '" << key
+               << "': found other code, expected that of an earlier layer";
+      }
+    }
+    numbers.push_back(found->second);
+  }
+  result.kernels.clear();
+  for (GpuStep &step : result.steps)
+    step.kernel = numbers[step.kernel];
+  return result;
+}

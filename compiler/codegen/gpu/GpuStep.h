@@ -1,0 +1,60 @@
+//===- GpuStep.h - What a GPU does for a layer ------------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_CODEGEN_GPU_GPUSTEP_H
+#define NNV12_COMPILER_CODEGEN_GPU_GPUSTEP_H
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nnv12::codegen {
+
+/// One dispatch of a module.
+struct GpuDispatch {
+  std::array<uint32_t, 3> groups = {0, 1, 1};
+  std::vector<uint32_t> push;
+};
+
+/// What the time of a dispatch depends on, beside its groups.
+struct GpuGrid {
+  double steps = 1;        ///< of the inner loop of an invocation
+  double bytes = 0;        ///< read and written, each once
+  unsigned barriers = 0;   ///< that an invocation meets
+  double multiplyAdds = 0; ///< of all groups
+};
+
+/// The memory that a binding is.
+struct GpuStepOperand {
+  enum class Kind : uint8_t {
+    Result,   ///< of the layer
+    Operand,  ///< of the layer; of weights with a form, the transformed ones
+    Temporary ///< GpuSteps::temporaries
+  };
+  Kind kind = Kind::Operand;
+  unsigned index = 0;
+};
+
+/// One dispatch of a layer. The same memory may be given twice: what a layer
+/// has not is replaced by something that is never read.
+struct GpuStep : GpuDispatch {
+  unsigned kernel = 0; ///< index into GpuSteps::kernels
+  /// By binding. The module's tables have the bindings behind them.
+  std::vector<GpuStepOperand> operands;
+  GpuGrid grid;
+};
+
+/// How a layer is computed: in order, each step when those before it have
+/// finished with what it touches.
+struct GpuSteps {
+  /// Keys of kernels. Equal keys are equal modules, whatever the layer: few
+  /// pipelines serve a model.
+  std::vector<std::string> kernels;
+  /// Bytes of memory that steps hand over to each other, garbage before them.
+  std::vector<int64_t> temporaries;
+  /// None where there is nothing to compute.
+  std::vector<GpuStep> steps;
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_GPU_GPUSTEP_H
