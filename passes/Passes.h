@@ -18,6 +18,8 @@ std::unique_ptr<mlir::Pass> createSelectRoutines(SelectRoutinesOptions options,
                                                  SharedProfile profile);
 std::unique_ptr<mlir::Pass> createPlanWeights(PlanWeightsOptions options,
                                               SharedProfile profile);
+std::unique_ptr<mlir::Pass> createPlaceGpu(PlaceGpuOptions options,
+                                           SharedProfile profile);
 std::unique_ptr<mlir::Pass> createSchedule(ScheduleOptions options,
                                            SharedProfile profile);
 } // namespace nnv12

@@ -327,6 +327,34 @@ def PlanWeights : Pass<"plan-weights", "::mlir::ModuleOp"> {
                               "layers whose weights are stored in fewer bits">];
 }
 
+def PlaceGpu : Pass<"place-gpu", "::mlir::ModuleOp"> {
+  let summary = "let a GPU take over what it is faster at";
+  let description = [{
+    Which layers a GPU computes, by which routines, from which point on, and
+    what prepares it, as `search::planGpu` finds with the costs of the device
+    profile's `gpu` ([the search](search.md)). Candidates are all routines of
+    GPUs that compute a layer on the target in the layouts that it has, and read
+    its weights in the form that the CPUs do, or packed. A layer on which a
+    comparison for equality depends stays with the CPUs. Result: a `plan.gpu`
+    in each program, whose stages stay as they are; none where the CPUs alone
+    are faster, which a remark says.
+
+    Behind the planned point of hand-over there are up to three others, where
+    the CPUs have a half, a quarter and an eighth of the rest before them.
+  }];
+  let dependentDialects = ["::nnv12::plan::PlanDialect"];
+  let options =
+      [Option<"target", "target", "std::string", /*default=*/"\"vulkan1.1\"",
+              "the GPU, as nnv12c's --gpu takes it">,
+       Plan_Profile<>, Plan_Lanes<>, Plan_Parts<"as of select-routines">,
+       Option<"pipelineCache", "pipeline-cache", "bool", /*default=*/"true",
+              "plan for a driver's cache that has all pipelines">,
+       Option<"force", "force", "bool", /*default=*/"false",
+              "all layers on the GPU that it can compute: for tests">];
+  let statistics = [Statistic<"onGpu", "on-gpu",
+                              "layers that later inferences leave to the GPU">];
+}
+
 def Schedule : Pass<"schedule", "::mlir::ModuleOp"> {
   let summary = "give the stages of a plan to lanes";
   let description = [{

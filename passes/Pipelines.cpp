@@ -67,6 +67,16 @@ void nnv12::buildPlanPipeline(OpPassManager &pm,
   schedule.parts = options.parts;
   pm.addPass(createSelectRoutines(select, costs));
   pm.addPass(createPlanWeights(weights, costs));
+  if (!options.gpu.empty()) {
+    PlaceGpuOptions gpu;
+    gpu.target = options.gpu;
+    gpu.profile = options.profile;
+    gpu.lanes = options.lanes;
+    gpu.parts = options.parts;
+    gpu.pipelineCache = options.pipelineCache;
+    gpu.force = options.gpuForce;
+    pm.addPass(createPlaceGpu(gpu, costs));
+  }
   pm.addPass(createSchedule(schedule, costs));
 }
 

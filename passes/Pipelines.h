@@ -30,10 +30,17 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<int> lanes{*this, "lanes",
                     llvm::cl::desc("preparation lanes; -1: the profile's"),
                     llvm::cl::init(-1)};
+  Option<std::string> gpu{
+      *this, "gpu", llvm::cl::desc("the GPU, as nnv12c's --gpu; none: no GPU")};
+  Option<bool> gpuForce{
+      *this, "gpu-force",
+      llvm::cl::desc("all layers on the GPU that it can compute"),
+      llvm::cl::init(false)};
   // Set by the driver alone.
   Mode mode = Mode::Cold;
   Parts parts = Parts::KCP;
   bool allowPredicted = false;
+  bool pipelineCache = true;
 };
 /// A routine for each layer, stages and lanes, for one target (`--nn-plan`).
 /// `costs`, if not null, stand in for option `profile`.

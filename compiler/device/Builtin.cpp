@@ -60,4 +60,30 @@ DeviceProfile builtinProfile(const std::string &architecture,
   return p;
 }
 
+GpuProfile builtinGpuProfile() {
+  // Rounded from what integrated GPUs of laptops and phones have; no device was
+  // measured. What a driver does at the start is what the plan hangs on, and is
+  // taken for slow.
+  GpuProfile p;
+  p.name = "ordinary GPU";
+  p.api = "vulkan1.1";
+  p.kind = GpuKind::Unified;
+  p.units = 8;
+  p.groupsPerUnit = 8;
+  p.gflops = 500;
+  p.memoryGBps = 25;
+  p.startMs = 150;
+  p.pipelineMs = 25;
+  p.pipelineCachedMs = 0.5;
+  p.pipelineThreads = 2;
+  p.pipelineScaling = 0.7;
+  p.uploadGBps = 4;
+  p.downloadGBps = 4;
+  p.submitUs = 30;
+  p.syncUs = 50;
+  p.dispatchUs = 5;
+  p.flushUsPerMB = 20;
+  return p;
+}
+
 } // namespace nnv12::device

@@ -81,6 +81,10 @@ struct GpuProfile {
   const GpuEfficiency *efficiencyOf(const std::string &routine) const;
 };
 
+/// A stand-in for a GPU of which nothing is known: an ordinary one that shares
+/// the CPUs' memory.
+GpuProfile builtinGpuProfile();
+
 } // namespace nnv12::device
 
 #endif // NNV12_COMPILER_DEVICE_GPUPROFILE_H

@@ -144,7 +144,11 @@ LogicalResult BundleBuilder::write(MLIRContext &context,
                                {{blob.bytes.data(), blob.bytes.size()}}});
   if (weights.size())
     bundle.segments.push_back({artifact::SegmentKind::Weights, weights.pieces(),
-                               WeightTable::alignment});
+                               weights.pieceAlignment()});
+  if (gpu && !gpu->empty()) {
+    bundle.gpu = gpu->describe(bundle.segments.size());
+    bundle.segments.push_back(gpu->segment());
+  }
   std::string error = artifact::writeBundle(bundle, path, signingKey);
   if (!error.empty())
     return emitError(UnknownLoc::get(&context)) << error;

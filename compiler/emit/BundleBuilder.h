@@ -4,6 +4,7 @@
 
 #include "artifact/Bundle.h"
 #include "compiler/codegen/cpu/CodeBlob.h"
+#include "compiler/emit/GpuCode.h"
 #include "compiler/emit/KernelTable.h"
 #include "compiler/emit/WeightTable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,6 +23,8 @@ public:
   artifact::Bundle bundle;
   /// The constants of all programs.
   WeightTable weights;
+  /// What GPUs run of all programs, if anything.
+  std::optional<GpuCode> gpu;
 
   /// Names and types of `main`'s arguments and results. Fails, with a
   /// diagnostic, for a type that bundles do not have.

@@ -2,6 +2,7 @@
 
 #include "compiler/emit/ProgramPlan.h"
 
+#include "artifact/Limits.h"
 #include "compiler/emit/LastReaders.h"
 #include "compiler/layers/ArenaPlan.h"
 #include "compiler/layers/ExecutionOrder.h"
@@ -42,9 +43,10 @@ class Planner {
 public:
   Planner(func::FuncOp main, plan::ProgramOp plan, KernelTable &kernels,
           WeightTable &weights, uint32_t weightsSegment,
-          artifact::Program &program)
+          artifact::Program &program, ReadyWeights *ready)
       : plan(plan), kernels(kernels), weights(weights),
-        weightsSegment(weightsSegment), program(program), order(main) {}
+        weightsSegment(weightsSegment), program(program), forms(ready),
+        order(main) {}
 
   LogicalResult run() {
     if (failed(collect()))
@@ -128,12 +130,34 @@ private:
       lifetimes.push_back({static_cast<uint64_t>(nn::storageSize(tensor.value)),
                            static_cast<int64_t>(tensor.first),
                            static_cast<int64_t>(tensor.last)});
+    plan::GpuOp gpu = plan ? plan.gpu() : plan::GpuOp();
+    if (gpu)
+      keepWhatStretchesRead(gpu, lifetimes);
     bufferOf.resize(lifetimes.size());
     std::iota(bufferOf.begin(), bufferOf.end(), 0);
     for (const Step &step : steps)
       reuseOperand(step, lifetimes);
-    arena = planArena(lifetimes);
+    arena = planArena(lifetimes,
+                      gpu ? artifact::gpuAlignment : artifact::memoryAlignment);
     liveBytes = sumLiveBytes(lifetimes, order.layers().size());
+  }
+
+  /// What was there before a stretch and dies in it lives to its end.
+  void keepWhatStretchesRead(plan::GpuOp gpu,
+                             std::vector<Lifetime> &lifetimes) {
+    isKept.resize(lifetimes.size());
+    for (plan::StretchOp stretch : gpu.stretches()) {
+      auto first = static_cast<int64_t>(stretch.getFirst());
+      auto end = first + static_cast<int64_t>(stretch.getCount());
+      for (auto [i, tensor] : llvm::enumerate(order.tensors())) {
+        auto last = static_cast<int64_t>(tensor.last);
+        if (static_cast<int64_t>(tensor.first) >= first || last < first ||
+            last >= end)
+          continue;
+        lifetimes[i].last = std::max(lifetimes[i].last, end - 1);
+        isKept[i] = true;
+      }
+    }
   }
 
   void reuseOperand(const Step &step, std::vector<Lifetime> &lifetimes) {
@@ -144,7 +168,8 @@ private:
     for (unsigned i : step.inPlaceOperands) {
       Value operand = step.layer->getOperand(i);
       std::optional<unsigned> source = order.tensorOf(operand);
-      if (!source || order.tensors()[*source].hasAliases)
+      if (!source || order.tensors()[*source].hasAliases ||
+          (!isKept.empty() && isKept[*source]))
         continue;
       unsigned from = bufferOf[*source], to = bufferOf[*result];
       Lifetime &a = lifetimes[from], &b = lifetimes[to];
@@ -330,6 +355,24 @@ private:
     return result;
   }
 
+  /// What has come of a layer's main weights.
+  void note(Operation *layer, StringRef form, Value token) {
+    if (!forms)
+      return;
+    const Done &ready = done[token];
+    forms->add(order.baseOf(layer->getOperand(mainWeights[layer].operand)),
+               form,
+               {ready.weights, {ready.entries.begin(), ready.entries.end()}});
+  }
+  /// As the file has them, decoded.
+  void noteStored(Operation *layer, plan::ReadOp read, Value token) {
+    if (read.getStorage() == plan::Storage::transformed)
+      note(layer, codegen::cpuRoutines().chosen(layer)->weightForm(layer)->name,
+           token);
+    else if (read.getStorage() == plan::Storage::packed && !read.getNarrow())
+      note(layer, "", token);
+  }
+
   using ReadyKey = std::tuple<const void *, const void *, std::string>;
   static ReadyKey keyOf(Value base, StringRef form) {
     auto constant = base.getDefiningOp<nn::ConstantOp>();
@@ -342,12 +385,20 @@ private:
     bool isPlanned = false;
     for (Operation *stage : step.stages)
       llvm::TypeSwitch<Operation *>(stage)
-          .Case([&](plan::ReadOp op) { done[op.getDone()] = read(layer, op); })
+          .Case([&](plan::ReadOp op) {
+            done[op.getDone()] = read(layer, op);
+            if (op.getCodec() == plan::Codec::stored)
+              noteStored(layer, op, op.getDone());
+          })
           .Case([&](plan::DecodeOp op) {
             done[op.getDone()] = decode(layer, op);
+            noteStored(layer, op.getAfter().getDefiningOp<plan::ReadOp>(),
+                       op.getDone());
           })
           .Case([&](plan::TransformOp op) {
             done[op.getDone()] = transform(layer, op);
+            note(layer, op.getForm() == "packed" ? "" : op.getForm(),
+                 op.getDone());
           })
           .Case([&](plan::ExecuteOp op) {
             isPlanned = true;
@@ -405,10 +456,13 @@ private:
   WeightTable &weights;
   uint32_t weightsSegment;
   artifact::Program &program;
+  ReadyWeights *forms; ///< null: nobody asks
   ExecutionOrder order;
   std::vector<Step> steps;
   /// By tensor of the order: the buffer of the arena that it lies in.
   std::vector<unsigned> bufferOf;
+  /// By tensor: nothing may take its memory in place. None where nothing is.
+  std::vector<bool> isKept;
   ArenaPlan arena;
   /// Of the arena, by number of the layer in the order.
   std::vector<uint64_t> liveBytes;
@@ -431,8 +485,9 @@ LogicalResult nnv12::planProgram(func::FuncOp main, plan::ProgramOp plan,
                                  KernelTable &kernels, WeightTable &weights,
                                  uint32_t weightsSegment,
                                  artifact::Program &program,
-                                 std::vector<Operation *> &layers) {
-  Planner planner(main, plan, kernels, weights, weightsSegment, program);
+                                 std::vector<Operation *> &layers,
+                                 ReadyWeights *ready) {
+  Planner planner(main, plan, kernels, weights, weightsSegment, program, ready);
   if (failed(planner.run()))
     return failure();
   layers = planner.layers();

@@ -103,6 +103,19 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
   return place;
 }
 
+WeightTable::Place WeightTable::add(StringRef table) {
+  auto [it, isNew] = tables.try_emplace(table.str());
+  Place &place = it->second;
+  if (!isNew)
+    return place;
+  place.offset = size_;
+  place.size = place.bytes = table.size();
+  std::shared_ptr<char> memory = allocate(table.size());
+  llvm::copy(table, memory.get());
+  append(memory, memory.get(), table.size());
+  return place;
+}
+
 std::vector<WeightTable::Entry> WeightTable::entries() const {
   std::vector<Entry> result;
   for (const auto &[key, place] : places) {
@@ -116,8 +129,8 @@ std::vector<WeightTable::Entry> WeightTable::entries() const {
 
 void WeightTable::append(std::shared_ptr<const void> owner, const void *data,
                          uint64_t size) {
-  assert(size_ % alignment == 0 && "pieces lie at multiples of it");
+  assert(size_ % pieceAlignment_ == 0 && "pieces lie at multiples of it");
   pieces_.push_back({data, size});
   owned.push_back(std::move(owner));
-  size_ += llvm::alignTo(size, alignment);
+  size_ += llvm::alignTo(size, pieceAlignment_);
 }

@@ -7,6 +7,7 @@
 #include "dialects/plan/PlanDialect.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <cassert>
 #include <map>
 #include <memory>
 
@@ -43,6 +44,8 @@ public:
   };
   /// Adds `constant` in a form, if it is not there yet.
   Place add(mlir::Value constant, const StoredForm &form = {});
+  /// Adds bytes that a kernel reads, if they are not there yet.
+  Place add(llvm::StringRef table);
 
   /// What was added, and where it is.
   struct Entry {
@@ -61,6 +64,13 @@ public:
   }
 
   static constexpr uint64_t alignment = 64;
+  /// Each constant lies at a multiple of it.
+  uint64_t pieceAlignment() const { return pieceAlignment_; }
+  /// For what a GPU reads where it lies. Before anything is added.
+  void alignPieces(uint64_t to) {
+    assert(to % alignment == 0 && size_ == 0 && "nothing lies otherwise");
+    pieceAlignment_ = to;
+  }
   /// Decompressed bytes of a frame, but for the last.
   static constexpr uint64_t frameBytes = 1 << 20;
 
@@ -75,7 +85,9 @@ private:
   std::map<Key, Place> places;
   std::vector<artifact::Segment::Piece> pieces_;
   std::vector<std::shared_ptr<const void>> owned;
+  std::map<std::string, Place> tables;
   uint64_t size_ = 0;
+  uint64_t pieceAlignment_ = alignment;
 };
 
 } // namespace nnv12

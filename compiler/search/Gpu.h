@@ -33,6 +33,8 @@ struct GpuOptions {
   /// most: a driver's start is the least certain of all times, and takes CPUs
   /// from others.
   double worthGpu = 0.97;
+  /// What the CPUs do in later runs; empty: as in the first one.
+  Choice warmCpu = {};
 };
 
 /// Of each layer the index of its GPU candidate. Layers that have none count
@@ -157,6 +159,11 @@ struct GpuPlan {
 /// pipelines and tensors of the problem say what the GPU can do.
 GpuPlan planGpu(const Problem &problem, const Plan &cpu,
                 const GpuOptions &options = {});
+
+/// The same with all on the GPU that it can compute, from the first run on, by
+/// the fastest kernels: for tests.
+GpuPlan forcedGpuPlan(const Problem &problem, const Plan &cpu,
+                      const GpuOptions &options = {});
 
 } // namespace nnv12::search
 

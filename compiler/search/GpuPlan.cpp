@@ -8,6 +8,20 @@
 
 namespace nnv12::search {
 
+/// All that the GPU can compute from layer k on.
+static std::vector<Stretch> computable(const Problem &problem, uint32_t k) {
+  std::vector<Stretch> result;
+  for (uint32_t i = k; i < problem.layers.size(); ++i) {
+    if (problem.layers[i].gpu.empty())
+      continue;
+    if (!result.empty() && result.back().end() == i)
+      ++result.back().count;
+    else
+      result.push_back({i, 1});
+  }
+  return result;
+}
+
 namespace {
 
 /// Points of hand-over, the soonest first, for which parts are tried.
@@ -30,7 +44,9 @@ public:
         simulate(problem, cpu.choice, cpu.schedule).finish;
     plan.gpuOnly = Simulator::never;
     GpuChoice fastest = fastestGpuChoice(problem);
-    plan.warm = planWarmGpu(problem, cpu.choice, fastest);
+    plan.warm = planWarmGpu(
+        problem, options.warmCpu.empty() ? cpu.choice : options.warmCpu,
+        fastest);
     if (!problem.device.gpu || problem.layers.empty())
       return plan;
 
@@ -146,20 +162,6 @@ private:
     return finish;
   }
 
-  /// All that the GPU can compute from layer k on.
-  std::vector<Stretch> most(uint32_t k) const {
-    std::vector<Stretch> result;
-    for (uint32_t i = k; i < problem.layers.size(); ++i) {
-      if (!canCompute(i))
-        continue;
-      if (!result.empty() && result.back().end() == i)
-        ++result.back().count;
-      else
-        result.push_back({i, 1});
-    }
-    return result;
-  }
-
   /// Each stretch in as many parts as that, if it has so many layers, each of
   /// which takes about as long: the first may run while the second is prepared.
   std::vector<Stretch> inParts(const GpuChoice &choice,
@@ -201,7 +203,7 @@ private:
   /// All points of hand-over, with the rest as in the warm plan, and with all
   /// of it on the GPU that can be.
   void considerAll(const GpuChoice &choice) {
-    std::vector<Stretch> all = most(0);
+    std::vector<Stretch> all = computable(problem, 0);
     if (all.empty())
       return;
     consider(alone, choice, all, Simulator::never);
@@ -222,7 +224,7 @@ private:
     };
     for (uint32_t k = 0; k < problem.layers.size(); ++k) {
       offer(k, rests[k].stretches);
-      std::vector<Stretch> rest = most(k);
+      std::vector<Stretch> rest = computable(problem, k);
       if (rest != rests[k].stretches)
         offer(k, rest);
     }
@@ -403,6 +405,43 @@ private:
 GpuPlan planGpu(const Problem &problem, const Plan &cpu,
                 const GpuOptions &options) {
   return Search(problem, cpu, options).run();
+}
+
+GpuPlan forcedGpuPlan(const Problem &problem, const Plan &cpu,
+                      const GpuOptions &options) {
+  GpuPlan plan;
+  plan.cpuOnly = simulate(problem, cpu.choice, cpu.schedule).finish;
+  plan.finishCached = plan.finishUncached = plan.cpuOnly;
+  plan.gpuOnly = Simulator::never;
+  std::vector<Stretch> stretches = computable(problem, 0);
+  const Choice &warm = options.warmCpu.empty() ? cpu.choice : options.warmCpu;
+  plan.warm.choice = fastestGpuChoice(problem);
+  plan.warm.cpuOnly = plan.warm.time = warmTime(problem, warm);
+  if (!problem.device.gpu || stretches.empty())
+    return plan;
+  for (const Stretch &stretch : stretches) {
+    plan.warm.time += stretchTime(problem, plan.warm.choice, stretch).sum();
+    for (uint32_t i = stretch.first; i < stretch.end(); ++i)
+      plan.warm.time -= problem.layers[i].candidates[warm[i]].execute;
+  }
+  plan.warm.stretches = plan.cold.stretches = stretches;
+  plan.start = GpuStart::AtOpen;
+  plan.cold.choice = plan.warm.choice;
+  plan.cold.completeCpu = options.completeCpu;
+  plan.cold.lanes = prepareGpu(problem, plan.warm.choice, stretches,
+                               problem.device.gpu->threads,
+                               /*backwards=*/false, options.pipelineCache);
+  plan.gpuAlone = plan.cold;
+  plan.handOvers = {stretches.front().first};
+  auto finish = [&](bool cached) {
+    return simulateGpu(problem, cpu.choice, cpu.schedule, plan.cold, cached)
+        .finish;
+  };
+  plan.finishCached = finish(true);
+  plan.finishUncached = finish(false);
+  plan.gpuOnly =
+      options.pipelineCache ? plan.finishCached : plan.finishUncached;
+  return plan;
 }
 
 } // namespace nnv12::search

@@ -241,3 +241,31 @@ void nnv12::printSummary(func::FuncOp main, plan::ProgramOp program,
                         *program.getCold() / 1e6, *program.getWarm() / 1e6);
   os << "  costs      " << costSource(profile) << "\n";
 }
+
+void nnv12::printGpuSummary(plan::GpuOp overlay,
+                            const device::DeviceProfile &profile,
+                            size_t pipelines, uint64_t bytes,
+                            llvm::raw_ostream &os) {
+  auto program = overlay->getParentOfType<plan::ProgramOp>();
+  size_t layers = llvm::range_size(program.getBody().getOps<plan::ExecuteOp>());
+  uint64_t onGpu = 0, stretches = 0;
+  for (plan::StretchOp stretch : overlay.stretches())
+    if (stretch.getWarm()) {
+      ++stretches;
+      onGpu += stretch.getCount();
+    }
+  os << llvm::formatv(
+      "  gpu        {0} of {1} layers in {2}, {3} pipelines, {4:f1} KB of "
+      "SPIR-V\n",
+      onGpu, layers,
+      stretches == 1 ? "one stretch" : std::to_string(stretches) + " stretches",
+      pipelines, bytes / 1e3);
+  os << llvm::formatv(
+      "             prepares {0}; predicted cold {1:f2} ms, warm {2:f2} ms\n",
+      overlay.getStart() == plan::GpuStart::at_open ? "at open"
+                                                    : "after the first result",
+      overlay.getCold().value_or(0) / 1e6, overlay.getWarm().value_or(0) / 1e6);
+  bool measured = profile.gpu && profile.gpu->measured;
+  os << "             costs " << (measured ? "measured: " : "predicted: from ")
+     << (measured ? "" : "the data of ") << overlay.getProfile() << "\n";
+}

@@ -20,6 +20,11 @@ void printSummary(mlir::func::FuncOp main, plan::ProgramOp program,
                   const device::DeviceProfile &profile, double fileBytes,
                   llvm::raw_ostream &os);
 
+/// One or two lines more: what a GPU takes over. `bytes` are those of its
+/// modules.
+void printGpuSummary(plan::GpuOp overlay, const device::DeviceProfile &profile,
+                     size_t pipelines, uint64_t bytes, llvm::raw_ostream &os);
+
 /// Where the numbers come from, in one line.
 std::string costSource(const device::DeviceProfile &profile);
 

@@ -39,6 +39,8 @@ def Plan_LaneKind : Plan_Enum<"LaneKind", [I32EnumAttrCase<"execute", 0>,
 def Plan_CoreKind : Plan_Enum<"CoreKind", [I32EnumAttrCase<"any", 0>,
                                            I32EnumAttrCase<"big", 1>,
                                            I32EnumAttrCase<"little", 2>]>;
+def Plan_GpuStart : Plan_Enum<"GpuStart", [I32EnumAttrCase<"at_open", 0>,
+                                           I32EnumAttrCase<"after_first", 1>]>;
 
 class Plan_Op<string mnemonic, list<Trait> traits = []>
     : Op<Plan_Dialect, mnemonic, traits>;
@@ -68,6 +70,8 @@ def Plan_ProgramOp
   let extraClassDeclaration = [{
     /// The lanes, the execute lane first; none before the plan is scheduled.
     llvm::SmallVector<LaneOp> lanes();
+    /// What a GPU may take over; null where that is nothing.
+    GpuOp gpu();
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -148,6 +152,109 @@ def Plan_LaneOp : Plan_Op<"lane", [AttrSizedOperandSegments]> {
     $kind `on` $core `queue` `(` $queue `)`
     (`background` `(` $background^ `)`)? attr-dict
   }];
+}
+
+def Plan_GpuOp : Plan_Op<"gpu", [SingleBlock, NoTerminator, NoRegionArguments,
+                                 HasParent<"ProgramOp">]> {
+  let summary = "what a GPU may take over of a plan for CPUs";
+  let description = [{
+    An overlay: the program is complete without. `target` is what its kernels
+    are made for, `profile` what the times are by. With `start` at_open the
+    first inference hands over, with after_first it is the CPUs'. `cold` and
+    `warm` are what the simulator expects of a first and of a later inference.
+
+    In this order: preparations (device, pipelines, uploads, records),
+    stretches, GPU-host lanes. Stretches are numbered, and ordered by their
+    first layer, the longest first.
+
+    Verified: the device comes first, and all other preparations wait for it;
+    each kernel is made once, each layer uploaded once, each stretch recorded
+    once, after the pipelines of its kernels; each preparation is in one lane,
+    and waits for none that comes later.
+  }];
+  let arguments = (ins StrAttr:$target, StrAttr:$profile, Plan_GpuStart:$start,
+      OptionalAttr<I64Attr>:$cold, OptionalAttr<I64Attr>:$warm);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $target `profile` `(` $profile `)` `start` `(` $start `)`
+    (`cold` `(` $cold^ `)`)? (`warm` `(` $warm^ `)`)? attr-dict-with-keyword
+    $body
+  }];
+  let extraClassDeclaration = [{
+    llvm::SmallVector<StretchOp, 4> stretches();
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Plan_DeviceOp : Plan_Op<"device", [HasParent<"GpuOp">]> {
+  let summary = "find the GPU and open it";
+  let results = (outs Plan_DoneType:$done);
+  let assemblyFormat = "attr-dict";
+}
+
+def Plan_PipelineOp : Plan_Op<"pipeline", [HasParent<"GpuOp">]> {
+  let summary = "make pipelines of kernels, by one call of the driver";
+  let arguments = (ins Variadic<Plan_DoneType>:$after, StrArrayAttr:$kernels);
+  let results = (outs Plan_DoneType:$done);
+  let assemblyFormat = "$kernels `after` `(` $after `)` attr-dict";
+}
+
+def Plan_UploadOp : Plan_Op<"upload", [HasParent<"GpuOp">]> {
+  let summary = "bring a layer's constants to where the GPU reads them";
+  let description = [{
+    Those that no earlier upload has brought. Waits for the program's
+    preparations that make them, too.
+  }];
+  let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$layer);
+  let results = (outs Plan_DoneType:$done);
+  let assemblyFormat = "$layer `after` `(` $after `)` attr-dict";
+}
+
+def Plan_RecordOp : Plan_Op<"record", [HasParent<"GpuOp">]> {
+  let summary = "record the commands of a stretch";
+  let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$stretch);
+  let results = (outs Plan_DoneType:$done);
+  let assemblyFormat = "$stretch `after` `(` $after `)` attr-dict";
+}
+
+def Plan_StretchOp
+    : Plan_Op<"stretch", [SingleBlock, NoTerminator, NoRegionArguments,
+                          HasParent<"GpuOp">]> {
+  let summary = "consecutive layers that the GPU can take over";
+  let description = [{
+    Layers `first` to `first` + `count` - 1, once `after` is done; each is
+    computed by a dispatch. `cold`: the first inference may take it. `warm`:
+    later ones do. `predicted`: nanoseconds with both hand-overs.
+  }];
+  let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$first,
+      I64Attr:$count, UnitAttr:$cold, UnitAttr:$warm,
+      OptionalAttr<I64Attr>:$predicted);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `layers` `(` $first `,` $count `)` `after` `(` $after `)` (`cold` $cold^)?
+    (`warm` $warm^)? (`predicted` `(` $predicted^ `)`)? attr-dict-with-keyword
+    $body
+  }];
+}
+
+def Plan_DispatchOp : Plan_Op<"dispatch", [HasParent<"StretchOp">]> {
+  let summary = "compute a layer on the GPU";
+  let description = [{
+    By a routine of GPUs, which dispatches `kernels`, some of them perhaps
+    several times. `predicted`: nanoseconds of each dispatch.
+  }];
+  let arguments = (ins I64Attr:$layer, StrAttr:$routine, StrArrayAttr:$kernels,
+      OptionalAttr<DenseI64ArrayAttr>:$predicted);
+  let assemblyFormat = [{
+    $layer `routine` `(` $routine `)` `kernels` `(` $kernels `)`
+    (`predicted` `(` $predicted^ `)`)? attr-dict
+  }];
+}
+
+def Plan_GpuLaneOp : Plan_Op<"gpu_lane", [HasParent<"GpuOp">]> {
+  let summary = "a queue of preparations of the GPU, on a thread of the CPU";
+  let arguments = (ins Variadic<Plan_DoneType>:$queue);
+  let assemblyFormat = "`queue` `(` $queue `)` attr-dict";
 }
 
 #endif // NNV12_DIALECTS_PLAN_PLANOPS

@@ -58,6 +58,7 @@ public:
                 lanes.push_back(lane);
                 return success();
               })
+              .Case([&](GpuOp gpu) { return enter(gpu); })
               .Default([&](Operation *op) {
                 return op->emitOpError(
                     "found in a plan.program, expected a stage or a lane");
@@ -179,6 +180,15 @@ private:
     return waits(op, **layer);
   }
 
+  LogicalResult enter(GpuOp op) {
+    if (!lanes.empty())
+      return op.emitOpError("comes after a lane, expected lanes last");
+    if (overlay)
+      return op.emitOpError("found a second one");
+    overlay = op;
+    return success();
+  }
+
   /// The weights of an execute or switch must have come to a form that kernels
   /// read.
   template <typename Stage> LogicalResult waits(Stage op, const Layer &layer) {
@@ -256,13 +266,24 @@ private:
     for (Operation &op : program.getBody().front()) {
       if (op.getNumResults() && !laneOf.contains(&op))
         return op.emitOpError("is in no lane");
-      if (isa<SwitchOp, LaneOp>(op) || background.contains(&op))
+      if (isa<SwitchOp, LaneOp, GpuOp>(op) || background.contains(&op))
         continue;
       for (Value token : op.getOperands())
         if (background.contains(token.getDefiningOp()))
           return op.emitOpError("waits for an operation in the background");
     }
-    return success();
+    if (!overlay)
+      return success();
+    // What a background prepares may never be done.
+    WalkResult result = overlay.walk([&](Operation *op) {
+      for (Value token : op->getOperands())
+        if (background.contains(token.getDefiningOp())) {
+          op->emitOpError("waits for an operation in the background");
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    return success(!result.wasInterrupted());
   }
 
   LogicalResult take(LaneOp lane, Value token) {
@@ -310,6 +331,7 @@ private:
   std::map<uint64_t, Layer> layers;
   SmallVector<ExecuteOp> executes;
   SmallVector<LaneOp> lanes;
+  GpuOp overlay;
   /// The form of the weights that a preparation leaves.
   llvm::DenseMap<Value, StringRef> forms;
   llvm::DenseMap<Operation *, LaneOp> laneOf;
@@ -322,4 +344,9 @@ LogicalResult ProgramOp::verifyRegions() { return Verifier(*this).run(); }
 
 SmallVector<LaneOp> ProgramOp::lanes() {
   return llvm::to_vector(getBody().getOps<LaneOp>());
+}
+
+GpuOp ProgramOp::gpu() {
+  auto overlays = getBody().getOps<GpuOp>();
+  return overlays.empty() ? GpuOp() : *overlays.begin();
 }

@@ -5,7 +5,16 @@
 #include "compiler/select/PlanDevice.h"
 #include "passes/Passes.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace nnv12 {
+
+/// Absurd numbers of a profile give absurd times: thirty years stand for all
+/// that is longer, or else they would be no integers.
+inline int64_t nanoseconds(double milliseconds) {
+  return std::llround(std::clamp(milliseconds * 1e6, 0.0, 1e18));
+}
 
 /// A pass over @main with the costs of a device. `Base` is what Passes.td makes
 /// of it, with option `profile`.

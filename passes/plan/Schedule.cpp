@@ -1,6 +1,6 @@
 //===- Schedule.cpp - Give the stages of a plan to lanes ------------------===//
 
-#include "compiler/select/Selection.h"
+#include "compiler/select/ChosenPlan.h"
 #include "dialects/plan/PlanDialect.h"
 #include "mlir/IR/Builders.h"
 #include "passes/plan/PlanningPass.h"
@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 
 namespace nnv12 {
 #define GEN_PASS_DEF_SCHEDULE
@@ -18,12 +17,6 @@ namespace nnv12 {
 using namespace mlir;
 using namespace nnv12;
 
-/// Absurd numbers of a profile give absurd times: thirty years stand for all
-/// that is longer, or else they would be no integers.
-static int64_t nanoseconds(double milliseconds) {
-  return std::llround(std::clamp(milliseconds * 1e6, 0.0, 1e18));
-}
-
 namespace {
 /// The program's stages by what the search calls them.
 class Stages {
@@ -31,7 +24,7 @@ public:
   explicit Stages(plan::ProgramOp program) {
     for (Operation &op : program.getBody().front()) {
       bool isSwitch = isa<plan::SwitchOp>(op);
-      if (isa<plan::LaneOp>(op) || isSwitch)
+      if (isa<plan::LaneOp, plan::GpuOp>(op) || isSwitch)
         continue;
       all.push_back(&op);
       if (isa<plan::ExecuteOp>(op))
@@ -113,35 +106,19 @@ private:
 
     PlanOptions plan = {program.getThreads(), lanesOf(lanes), Mode::Cold,
                         parts};
-    search::Options options = searchOptions(plan);
     CostTable costs(*device->profile, device->target, program.getThreads());
-    search::Problem problem;
-    problem.device = costs.device(plan);
-    double warm = 0;
-    for (const ChosenCandidate &layer : layers) {
-      CostedCandidate cost = costs.cost(layer.layer, layer.candidate);
-      costs.add(problem, layer.layer, cost);
-      warm += layer.warm ? costs.execute(layer.layer.op, *layer.warm)
-                         : cost.costs.execute;
-    }
-    search::Choice choice(layers.size(), 0);
-    auto queues = queuesOf(problem, choice, layers, options);
-    if (failed(queues))
+    auto chosen = chosenPlan(layers, *device->profile, costs, plan);
+    if (failed(chosen))
       return failure();
-    const search::Schedule &found = *queues;
-    search::Timeline timeline = search::simulate(problem, choice, found);
+    const search::Schedule &found = chosen->schedule;
+    search::Timeline timeline =
+        search::simulate(chosen->problem, chosen->cold, found);
     // Time begins when the bundle is opened.
-    double weightBytes = 0;
-    for (const search::Layer &layer : problem.layers)
-      weightBytes += layer.candidates[0].bytes;
-    double start = device::startUs(*device->profile, layers.size(), weightBytes,
-                                   program.getThreads()) *
-                   1e-3;
     for (search::Event &event : timeline.events) {
-      event.start += start;
-      event.end += start;
+      event.start += chosen->start;
+      event.end += chosen->start;
     }
-    timeline.finish += start;
+    timeline.finish += chosen->start;
 
     Stages stages(program);
     if (failed(backgroundIsRead(stages, layers)))
@@ -152,7 +129,7 @@ private:
     fillBackground(lanes, stages, costs, layers);
     write(program, lanes, *device->profile);
     program.setCold(nanoseconds(timeline.finish));
-    program.setWarm(nanoseconds(warm));
+    program.setWarm(nanoseconds(chosen->warmTime));
     return success();
   }
 
@@ -198,25 +175,6 @@ private:
                << " does not read it";
     }
     return success();
-  }
-
-  /// As select-routines has found them together with the routines; searched for
-  /// where a layer does not say.
-  static FailureOr<search::Schedule> queuesOf(const search::Problem &problem,
-                                              const search::Choice &choice,
-                                              ArrayRef<ChosenCandidate> layers,
-                                              const search::Options &options) {
-    size_t lanes = problem.device.preparationLanes.size() + 1;
-    search::Places places;
-    for (const ChosenCandidate &layer : layers) {
-      if (layer.place && layer.place->lane >= lanes)
-        return layer.layer.op->emitOpError("nn.place: found lane ")
-               << layer.place->lane << ", but the device has " << lanes;
-      places.push_back(layer.place);
-    }
-    if (auto known = search::scheduleAt(problem, choice, places))
-      return *known;
-    return search::schedule(problem, choice, options);
   }
 
   /// The queues, as the search has them. What it left out because it takes no

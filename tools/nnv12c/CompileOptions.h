@@ -20,6 +20,7 @@ enum class Emit {
   Assembly,
   Bundle,
   Tuning,
+  Spirv,   ///< kernels of GPUs
   Routines ///< a table of all candidates and their costs
 };
 
@@ -40,6 +41,14 @@ struct CompileOptions {
   /// Its threads are those of a session that is not told otherwise; 0: one a
   /// CPU.
   PlanOptions plan;
+  /// What of GPUs is compiled for, as codegen::GpuTarget::byName takes it;
+  /// empty: no GPU.
+  std::string gpu;
+  /// File or name of the profile with the costs of the GPU; empty: those of
+  /// `profile`, or an ordinary one's.
+  std::string gpuProfile;
+  bool gpuForce = false; ///< all on the GPU that it can compute
+  bool gpuCache = true;  ///< the driver's cache has all pipelines
   Emit emit = Emit::Bundle;
   std::string signingKey;   ///< file, empty for none
   bool checkBounds = false; ///< kernels compare each access with its operand

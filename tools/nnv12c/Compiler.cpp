@@ -4,11 +4,13 @@
 
 #include "artifact/AtomicFile.h"
 #include "artifact/InputFiles.h"
+#include "artifact/Limits.h"
 #include "artifact/MappedFile.h"
 #include "compiler/codegen/cpu/Backend.h"
 #include "compiler/codegen/cpu/CheckBounds.h"
 #include "compiler/codegen/cpu/TileCheck.h"
 #include "compiler/emit/BundleBuilder.h"
+#include "compiler/emit/GpuPlan.h"
 #include "compiler/emit/ProgramPlan.h"
 #include "compiler/emit/TuningBundle.h"
 #include "compiler/import/Import.h"
@@ -71,6 +73,7 @@ static void noteInputs(const CompileOptions &options,
                        artifact::InputFiles &inputs) {
   inputs.add(options.input);
   inputs.add(options.profile);
+  inputs.add(options.gpuProfile);
   inputs.add(options.signingKey);
   for (const auto &[name, file] : options.import.constants)
     inputs.add(file);
@@ -135,6 +138,7 @@ struct Lowered {
   KernelTable kernels;
   artifact::Program program;
   std::vector<Operation *> layers;
+  ReadyWeights ready;
 };
 } // namespace
 
@@ -144,11 +148,13 @@ static std::string nameOf(ModuleOp module) {
   return name ? name.str() : "";
 }
 
-/// The plan for one target. The layers of @main get their attributes anew; the
+/// The plan for one target, with what a GPU takes over unless `gpu` is empty.
+/// The layers of @main get their attributes anew; the
 /// program is at the end of `module`.
 static FailureOr<plan::ProgramOp> planFor(ModuleOp module,
                                           const CompileOptions &options,
-                                          const Planning &planning) {
+                                          const Planning &planning,
+                                          const std::string &gpu) {
   Stage stage(options, "plan");
   // Programs of other targets have been emitted; their layers had other
   // routines.
@@ -163,6 +169,9 @@ static FailureOr<plan::ProgramOp> planFor(ModuleOp module,
   plan.mode = planning.how.mode;
   plan.parts = planning.how.parts;
   plan.allowPredicted = planning.costs.mayLack;
+  plan.gpu = gpu;
+  plan.gpuForce = options.gpuForce;
+  plan.pipelineCache = options.gpuCache;
   PassManager pm(module->getName());
   buildPlanPipeline(pm, plan, planning.costs.profile);
   if (failed(pm.run(module)))
@@ -256,8 +265,11 @@ private:
                                          const std::string &file);
   LogicalResult lower(plan::ProgramOp planned, uint32_t weightsSegment,
                       WeightTable &weights, Lowered &lowered);
+  LogicalResult addGpu(plan::GpuOp planned, uint32_t weightsSegment,
+                       BundleBuilder &builder, Lowered &lowered);
   LogicalResult addProgram(const codegen::Target &target, Lowered &lowered,
                            BundleBuilder &builder);
+  LogicalResult printSpirv(const std::optional<GpuCode> &code);
   /// The text of kernels that `emit` asks for.
   LogicalResult printProgram(const codegen::Target &target,
                              const Lowered &lowered);
@@ -266,6 +278,7 @@ private:
   MLIRContext &context;
   artifact::InputFiles inputs;
   std::shared_ptr<const device::DeviceProfile> profile;
+  std::optional<device::GpuProfile> gpuProfile; ///< instead of profile->gpu
   std::vector<codegen::Target> targets;
   OwningOpRef<ModuleOp> module;
   func::FuncOp main;
@@ -280,6 +293,10 @@ LogicalResult Compilation::readOptions() {
   if (failed(given))
     return failure();
   profile = *given;
+  auto gpu = readGpuProfileOption(options, context);
+  if (failed(gpu))
+    return failure();
+  gpuProfile = std::move(*gpu);
   auto found = targetsOf(options, profile.get(), context);
   if (failed(found))
     return failure();
@@ -313,7 +330,13 @@ LogicalResult Compilation::printModel() {
 
 FailureOr<Costs> Compilation::costsOf(const codegen::Target &target) {
   Stage stage(options, "costs");
-  return resolveCosts(options, target, profile, main);
+  auto costs = resolveCosts(options, target, profile, main);
+  if (failed(costs) || !gpuProfile)
+    return costs;
+  auto both = std::make_shared<device::DeviceProfile>(*costs->profile);
+  both->gpu = gpuProfile;
+  costs->profile = std::move(both);
+  return costs;
 }
 
 LogicalResult Compilation::printRoutineCosts() {
@@ -367,7 +390,8 @@ FailureOr<std::string> Compilation::writeHostBundle(const Planning &planning,
   builder.bundle.threads = options.plan.threads;
   if (failed(builder.describeTensors(main)))
     return failure();
-  auto planned = planFor(*module, options, planning);
+  // It is this machine's CPUs that are compared.
+  auto planned = planFor(*module, options, planning, /*gpu=*/"");
   if (failed(planned))
     return failure();
   Lowered lowered(context, planning.target, options.checkBounds);
@@ -392,13 +416,23 @@ LogicalResult Compilation::lower(plan::ProgramOp planned,
   {
     Stage stage(options, "kernels");
     if (failed(planProgram(main, planned, lowered.kernels, weights,
-                           weightsSegment, lowered.program, lowered.layers)))
+                           weightsSegment, lowered.program, lowered.layers,
+                           &lowered.ready)))
       return failure();
   }
   Stage stage(options, "proof");
   return provePlan(
       {main, lowered.layers, lowered.kernels, weights, weightsSegment},
       lowered.program);
+}
+
+LogicalResult Compilation::addGpu(plan::GpuOp planned, uint32_t weightsSegment,
+                                  BundleBuilder &builder, Lowered &lowered) {
+  Stage stage(options, "gpu");
+  if (!builder.gpu)
+    builder.gpu.emplace(*codegen::GpuTarget::byName(options.gpu));
+  return planGpu(planned, {main, lowered.layers, lowered.ready, weightsSegment},
+                 *builder.gpu, builder.weights, lowered.program);
 }
 
 LogicalResult Compilation::addProgram(const codegen::Target &target,
@@ -432,6 +466,12 @@ LogicalResult Compilation::printProgram(const codegen::Target &target,
   });
 }
 
+LogicalResult Compilation::printSpirv(const std::optional<GpuCode> &code) {
+  return writeText(options, context, [&](llvm::raw_ostream &os) {
+    return code ? code->print(context, os) : success();
+  });
+}
+
 LogicalResult Compilation::writeModel() {
   BundleBuilder builder(nameOf(*module));
   builder.bundle.threads = options.plan.threads;
@@ -443,9 +483,14 @@ LogicalResult Compilation::writeModel() {
     auto planning = planningOf(target);
     if (failed(planning))
       return failure();
-    auto planned = planFor(*module, options, *planning);
+    auto planned = planFor(*module, options, *planning, options.gpu);
     if (failed(planned))
       return failure();
+    plan::GpuOp overlay = planned->gpu();
+    // Several targets share the weights, some of them perhaps with a GPU.
+    if (!builder.weights.size() &&
+        (overlay || (!options.gpu.empty() && targets.size() > 1)))
+      builder.weights.alignPieces(artifact::gpuAlignment);
     // What a text is asked for is that of the first target.
     if (options.emit == Emit::Plan)
       return printModel();
@@ -453,12 +498,19 @@ LogicalResult Compilation::writeModel() {
     if (failed(lower(*planned, /*weightsSegment=*/targets.size(),
                      builder.weights, lowered)))
       return failure();
+    if (overlay && failed(addGpu(overlay, targets.size(), builder, lowered)))
+      return failure();
+    if (options.emit == Emit::Spirv)
+      return printSpirv(builder.gpu);
     if (options.emit != Emit::Bundle)
       return printProgram(target, lowered);
     if (failed(addProgram(target, lowered, builder)))
       return failure();
     printSummary(main, *planned, *planning->costs.profile,
                  builder.weights.size(), os);
+    if (overlay)
+      printGpuSummary(overlay, *planning->costs.profile,
+                      builder.gpu->numPipelines(), builder.gpu->bytes(), os);
     os << planning->report;
   }
   Stage stage(options, "write");

@@ -68,6 +68,22 @@ FailureOr<SharedProfile> nnv12::readProfileOption(const CompileOptions &options,
       std::make_shared<device::DeviceProfile>(std::move(*profile)));
 }
 
+FailureOr<std::optional<device::GpuProfile>>
+nnv12::readGpuProfileOption(const CompileOptions &options,
+                            MLIRContext &context) {
+  if (options.gpuProfile.empty())
+    return std::optional<device::GpuProfile>();
+  std::string error;
+  auto profile = device::readProfile(options.gpuProfile, error);
+  if (!profile)
+    return emitError(UnknownLoc::get(&context)) << error;
+  if (!profile->gpu)
+    return emitError(UnknownLoc::get(&context))
+           << "--gpu-profile " << options.gpuProfile
+           << ": found no `gpu`, expected a profile of a device with a GPU";
+  return profile->gpu;
+}
+
 /// Those of --profile. Times of other code than is generated now are left out,
 /// which is said.
 static FailureOr<Costs> givenCosts(const CompileOptions &options,

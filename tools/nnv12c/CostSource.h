@@ -24,6 +24,11 @@ targetsOf(const CompileOptions &options, const device::DeviceProfile *profile,
 mlir::FailureOr<std::shared_ptr<const device::DeviceProfile>>
 readProfileOption(const CompileOptions &options, mlir::MLIRContext &context);
 
+/// The `gpu` of the file that --gpu-profile names; nullopt where it is not
+/// given. Fails with a diagnostic.
+mlir::FailureOr<std::optional<device::GpuProfile>>
+readGpuProfileOption(const CompileOptions &options, mlir::MLIRContext &context);
+
 /// Costs, and whether some of a measured profile may be missing.
 struct Costs {
   std::shared_ptr<const device::DeviceProfile> profile;

@@ -87,6 +87,30 @@ static cl::opt<std::string>
                      "is the default of "
                      "--target. Without one costs are predicted"),
             cl::value_desc("FILE"), cl::cat(category));
+static cl::opt<std::string>
+    gpu("gpu", cl::ValueOptional,
+        cl::desc("Plan for a GPU beside the CPUs, too: what it is faster at. "
+                 "TARGET: vulkan1.1 (default), or that with features that the "
+                 "device has: vulkan1.1+int64"),
+        cl::value_desc("TARGET"), cl::cat(category));
+static cl::opt<std::string> gpuProfile(
+    "gpu-profile",
+    cl::desc("Device profile with the costs of the GPU (default: those of "
+             "--profile, else an ordinary GPU's)"),
+    cl::value_desc("FILE"), cl::cat(category));
+static cl::opt<bool> gpuForce(
+    "gpu-force",
+    cl::desc("For tests: all layers on the GPU that it can compute, from the "
+             "first inference on, whatever that costs"),
+    cl::cat(category));
+enum class GpuCache { Full, Empty };
+static cl::opt<GpuCache> gpuCache(
+    "gpu-cache", cl::init(GpuCache::Full),
+    cl::desc("What the plan expects of the driver's cache of pipelines"),
+    cl::values(clEnumValN(GpuCache::Full, "full",
+                          "a run before has filled it (default)"),
+               clEnumValN(GpuCache::Empty, "empty", "each process makes all")),
+    cl::cat(category));
 static cl::opt<double>
     storageMBps("storage-mbps",
                 cl::desc("Plan for storage that reads N MB a second, whatever "
@@ -104,6 +128,8 @@ static cl::opt<Emit> emitKind(
                           "kernels before they are lowered, as MLIR"),
                clEnumValN(Emit::LLVM, "llvm", "LLVM IR of the kernels"),
                clEnumValN(Emit::Assembly, "asm", "assembly of the kernels"),
+               clEnumValN(Emit::Spirv, "spirv",
+                          "kernels of GPUs, with --gpu, as MLIR"),
                clEnumValN(Emit::Tuning, "tuning",
                           "a bundle of all candidate kernels, for nnv12-tune"),
                clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")),
@@ -231,6 +257,24 @@ int main(int argc, char **argv) {
                 ", expected a number, at least 1e-6");
   options.storageMBps = storageMBps;
   options.profile = profile;
+  if (gpu.getNumOccurrences()) {
+    auto target =
+        codegen::GpuTarget::byName(gpu.empty() ? "vulkan1.1" : gpu.getValue());
+    if (!target)
+      return fail("--gpu: found '" + gpu + "', expected " +
+                  codegen::GpuTarget::choices());
+    options.gpu = target->name;
+  } else {
+    for (const cl::Option *other : std::initializer_list<const cl::Option *>{
+             &gpuProfile, &gpuForce, &gpuCache})
+      if (other->getNumOccurrences())
+        return fail("--" + other->ArgStr + ": found no --gpu, which it is for");
+    if (options.emit == Emit::Spirv)
+      return fail("--emit spirv: found no --gpu, which it is for");
+  }
+  options.gpuProfile = gpuProfile;
+  options.gpuForce = gpuForce;
+  options.gpuCache = gpuCache == GpuCache::Full;
   options.summary = !quiet;
   options.signingKey = signingKey;
   options.plan.threads = threads;
@@ -274,6 +318,9 @@ int main(int argc, char **argv) {
   // One line for each fault; what is no error is not for the user.
   bool reported = false;
   context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Remark && !quiet)
+      llvm::errs() << "nnv12c: note: " << options.input << ": "
+                   << diagnostic.str() << "\n";
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error || reported)
       return success();
     reported = true;

@@ -71,3 +71,8 @@ std::optional<GpuTarget> GpuTarget::byName(StringRef name) {
   }
   return of(set);
 }
+
+std::string GpuTarget::choices() {
+  return floorName.str() + ", or that with features (+" +
+         join(everything().features, ", +") + ", +all)";
+}

@@ -63,6 +63,8 @@ struct GpuTarget {
   /// "vulkan1.1", or that with features: "vulkan1.1+int64+storage8"; "+all" are
   /// all of them. None for other names.
   static std::optional<GpuTarget> byName(llvm::StringRef name);
+  /// What byName() takes, for messages.
+  static std::string choices();
 };
 
 } // namespace nnv12::codegen

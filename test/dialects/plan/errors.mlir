@@ -305,3 +305,386 @@ plan.program "t" threads(1) {
   // expected-error @below {{'kind' [execute, prepare]}}
   plan.lane gpu on big queue(%e0)
 }
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  // expected-error @below {{found no plan.device}}
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  // expected-error @below {{found a negative time, cold}}
+  plan.gpu "vulkan1.1" profile("g") start(at_open) cold(-1) {
+    %d = plan.device
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    plan.gpu_lane queue(%d)
+  }
+  // expected-error @below {{found a second one}}
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    plan.gpu_lane queue(%d)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.lane execute on any queue(%e0, %e1)
+  // expected-error @below {{comes after a lane, expected lanes last}}
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    plan.gpu_lane queue(%d)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    // expected-error @below {{found in a plan.gpu, expected a preparation, a stretch or a lane}}
+    %x = arith.constant 0 : i32
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    // expected-error @below {{found a second one}}
+    %x = plan.device
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    // expected-error @below {{found no kernels, expected one or more}}
+    %p = plan.pipeline [] after(%d)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    // expected-error @below {{found kernel 'k', which is made already}}
+    %q = plan.pipeline ["k"] after(%d)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    // expected-error @below {{expected to be after the plan.device}}
+    %q = plan.pipeline ["l"] after(%p)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    // expected-error @below {{layer 2 is not executed}}
+    %u = plan.upload 2 after(%d)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %u = plan.upload 1 after(%d)
+    // expected-error @below {{layer 1 is uploaded already}}
+    %v = plan.upload 1 after(%d)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    // expected-error @below {{found an execute to be after, expected preparations}}
+    %u = plan.upload 1 after(%d, %e0)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    // expected-error @below {{found stretch 0, but there are 0}}
+    %c = plan.record 0 after(%d)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    // expected-error @below {{stretch 0 is recorded already}}
+    %c1 = plan.record 0 after(%d, %p)
+    plan.stretch layers(0, 1) after(%c) {
+      plan.dispatch 0 routine("r") kernels(["k"])
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    // expected-error @below {{expected to be after the pipeline of kernel 'k'}}
+    %c = plan.record 0 after(%d)
+    plan.stretch layers(0, 1) after(%c) {
+      plan.dispatch 0 routine("r") kernels(["k"])
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    // expected-error @below {{lacks the dispatch of layer 0}}
+    plan.stretch layers(0, 1) after(%d) {
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    // expected-error @below {{found 0 layers, expected 1 or more}}
+    plan.stretch layers(0, 0) after(%c) {
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    plan.stretch layers(0, 1) after(%c) {
+      // expected-error @below {{found layer 1, expected layer 0}}
+      plan.dispatch 1 routine("r") kernels(["k"])
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    plan.stretch layers(1, 2) after(%c) {
+      plan.dispatch 1 routine("r") kernels(["k"])
+      // expected-error @below {{layer 2 is not executed}}
+      plan.dispatch 2 routine("r") kernels(["k"])
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    plan.stretch layers(0, 1) after(%c) {
+      // expected-error @below {{found in a plan.stretch, expected a plan.dispatch}}
+      %x = arith.constant 0 : i32
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    %c1 = plan.record 1 after(%d, %p)
+    plan.stretch layers(1, 1) after(%c) {
+      plan.dispatch 1 routine("r") kernels(["k"])
+    }
+    // expected-error @below {{found it behind one that begins later, or is shorter, expected them by their first layer, the longest first}}
+    plan.stretch layers(0, 1) after(%c1) {
+      plan.dispatch 0 routine("r") kernels(["k"])
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    %c1 = plan.record 1 after(%d, %p)
+    plan.stretch layers(0, 2) after(%c) warm {
+      plan.dispatch 0 routine("r") kernels(["k"])
+      plan.dispatch 1 routine("r") kernels(["k"])
+    }
+    // expected-error @below {{found layer 1, which later inferences have in another stretch}}
+    plan.stretch layers(1, 1) after(%c1) warm {
+      plan.dispatch 1 routine("r") kernels(["k"])
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    // expected-error @below {{expected to be after its plan.record}}
+    plan.stretch layers(0, 1) after(%p) {
+      plan.dispatch 0 routine("r") kernels(["k"])
+    }
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    %c = plan.record 0 after(%d, %p)
+    plan.stretch layers(0, 1) after(%c) {
+      plan.dispatch 0 routine("r") kernels(["k"])
+    }
+    // expected-error @below {{comes after a stretch or a lane, expected preparations first}}
+    %u = plan.upload 1 after(%d)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    // expected-error @below {{is in no lane}}
+    %u = plan.upload 1 after(%d)
+    plan.gpu_lane queue(%d)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    plan.gpu_lane queue(%d)
+    // expected-error @below {{found plan.device, which is in a lane already}}
+    plan.gpu_lane queue(%d)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    plan.gpu_lane queue(%d)
+    // expected-error @below {{found plan.execute, expected preparations of the GPU}}
+    plan.gpu_lane queue(%e0)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %e0 = plan.execute 0 routine("a")
+  %e1 = plan.execute 1 routine("a")
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    %p = plan.pipeline ["k"] after(%d)
+    // expected-error @below {{can deadlock: plan.pipeline waits for an operation that comes after it}}
+    plan.gpu_lane queue(%p, %d)
+  }
+}
+
+// -----
+plan.program "t" threads(1) {
+  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %e0 = plan.execute 0 routine("a") after(%r0)
+  %t0 = plan.transform 0 form("f") routine("b") after(%r0)
+  plan.switch 0 routine("b") after(%t0)
+  plan.gpu "vulkan1.1" profile("g") start(after_first) {
+    %d = plan.device
+    // expected-error @below {{waits for an operation in the background}}
+    %u = plan.upload 0 after(%d, %t0)
+    plan.gpu_lane queue(%d, %u)
+  }
+  plan.lane execute on any queue(%r0, %e0) background(%t0)
+}

@@ -33,3 +33,41 @@ plan.program "x86-64-v4" threads(2) cold(1500000) warm(1000000) {
 plan.program "aarch64" threads(1) {
   %e0 = plan.execute 0 routine("pool")
 }
+
+// What a GPU may take over.
+// CHECK-LABEL: plan.program "x86-64-v3" threads(2) {
+plan.program "x86-64-v3" threads(2) {
+  // CHECK: %[[R0:.*]] = plan.read 0
+  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %e0 = plan.execute 0 routine("conv.first") after(%r0)
+  %e1 = plan.execute 1 routine("pool")
+  // CHECK: plan.gpu "vulkan1.1+int64" profile("a GPU") start(at_open) cold(2000) warm(1000) {
+  plan.gpu "vulkan1.1+int64" profile("a GPU") start(at_open) cold(2000) warm(1000) {
+    // CHECK-NEXT: %[[D:.*]] = plan.device
+    %d = plan.device
+    // CHECK-NEXT: %[[P0:.*]] = plan.pipeline ["gpu.conv", "gpu.pool"] after(%[[D]])
+    %p0 = plan.pipeline ["gpu.conv", "gpu.pool"] after(%d)
+    // CHECK-NEXT: %[[U:.*]] = plan.upload 0 after(%[[D]], %[[R0]])
+    %u = plan.upload 0 after(%d, %r0)
+    // CHECK-NEXT: %[[C0:.*]] = plan.record 0 after(%[[D]], %[[P0]])
+    %c0 = plan.record 0 after(%d, %p0)
+    // CHECK-NEXT: %[[C1:.*]] = plan.record 1 after(%[[D]], %[[P0]])
+    %c1 = plan.record 1 after(%d, %p0)
+    // CHECK-NEXT: plan.stretch layers(0, 2) after(%[[C0]], %[[U]]) cold warm predicted(800) {
+    plan.stretch layers(0, 2) after(%c0, %u) cold warm predicted(800) {
+      // CHECK-NEXT: plan.dispatch 0 routine("gpu.conv") kernels(["gpu.conv"]) predicted([500])
+      plan.dispatch 0 routine("gpu.conv") kernels(["gpu.conv"]) predicted([500])
+      // CHECK-NEXT: plan.dispatch 1 routine("gpu.pool") kernels(["gpu.pool"])
+      plan.dispatch 1 routine("gpu.pool") kernels(["gpu.pool"])
+    }
+    // CHECK: plan.stretch layers(1, 1) after(%[[C1]]) cold {
+    plan.stretch layers(1, 1) after(%c1) cold {
+      plan.dispatch 1 routine("gpu.pool") kernels(["gpu.pool"])
+    }
+    // CHECK: plan.gpu_lane queue(%[[D]], %[[P0]], %[[C0]], %[[C1]])
+    plan.gpu_lane queue(%d, %p0, %c0, %c1)
+    // CHECK-NEXT: plan.gpu_lane queue(%[[U]])
+    plan.gpu_lane queue(%u)
+  }
+  plan.lane execute on any queue(%r0, %e0, %e1)
+}

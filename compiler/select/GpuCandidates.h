@@ -1,0 +1,64 @@
+//===- GpuCandidates.h - How a GPU can compute layers -----------*- C++ -*-===//
+//
+// From layers and the `gpu` of a device profile to the GPU's part of
+// search::Problem.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_SELECT_GPUCANDIDATES_H
+#define NNV12_COMPILER_SELECT_GPUCANDIDATES_H
+
+#include "compiler/codegen/gpu/GpuRoutine.h"
+#include "compiler/device/GpuProfile.h"
+#include "compiler/layers/ExecutionOrder.h"
+#include "compiler/select/ChosenPlan.h"
+
+namespace nnv12 {
+
+/// One way to compute a layer on the GPU.
+struct GpuCandidate {
+  const codegen::GpuRoutine *routine = nullptr;
+  /// Of its kernels, those of the routine's steps.
+  std::vector<std::string> kernels;
+  std::vector<double> stepTimes; ///< milliseconds, of each dispatch
+  search::GpuCandidate costs;
+  bool measured = false; ///< all its dispatches are in the profile
+};
+
+/// What a GPU can do of a model.
+class GpuCandidates {
+public:
+  /// Of layers with what was chosen for the CPUs: their weights in the file are
+  /// what the GPU reads, too. Adds candidates, pipelines, tensors and the
+  /// device to `problem`, whose layers are these.
+  GpuCandidates(mlir::func::FuncOp main, llvm::ArrayRef<ChosenCandidate> layers,
+                const device::GpuProfile &profile,
+                const codegen::GpuTarget &target, search::Problem &problem);
+
+  /// By layer, in the order of search::Layer::gpu; none: the CPUs compute it.
+  llvm::ArrayRef<GpuCandidate> of(size_t layer) const { return found[layer]; }
+  /// Keys of kernels, in the order of search::Problem::pipelines.
+  llvm::ArrayRef<std::string> kernels() const { return kernels_; }
+  /// Why the GPU computes a layer not; "" where it does.
+  const std::string &refusal(size_t layer) const { return refusals[layer]; }
+
+private:
+  void addTensors(llvm::ArrayRef<ChosenCandidate> layers);
+  std::string refusalOf(const ChosenCandidate &layer) const;
+  std::optional<GpuCandidate> candidate(const ChosenCandidate &layer,
+                                        const codegen::GpuRoutine &routine,
+                                        std::string &reason);
+  uint32_t pipeline(const std::string &kernel);
+
+  ExecutionOrder order;
+  const device::GpuProfile &profile;
+  const codegen::GpuTarget &target;
+  search::Problem &problem;
+  std::vector<std::vector<GpuCandidate>> found;
+  std::vector<std::string> refusals;
+  std::vector<std::string> kernels_;
+  llvm::StringMap<uint32_t> numbers;
+};
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_SELECT_GPUCANDIDATES_H

@@ -1,0 +1,220 @@
+//===- GpuVerify.cpp - What makes an overlay one that can be followed -----===//
+
+#include "dialects/plan/PlanDialect.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace nnv12::plan;
+
+SmallVector<StretchOp, 4> GpuOp::stretches() {
+  return llvm::to_vector(getBody().getOps<StretchOp>());
+}
+
+namespace {
+class GpuVerifier {
+public:
+  explicit GpuVerifier(GpuOp gpu) : gpu(gpu), stretches(gpu.stretches()) {}
+
+  LogicalResult run() {
+    for (auto [name, time] :
+         {std::pair("cold", gpu.getCold()), std::pair("warm", gpu.getWarm())})
+      if (time && static_cast<int64_t>(*time) < 0)
+        return gpu.emitOpError("found a negative time, ") << name;
+    for (auto execute : gpu->getParentOp()->getRegion(0).getOps<ExecuteOp>())
+      executed.insert(execute.getLayer());
+    for (Operation &op : gpu.getBody().front()) {
+      LogicalResult result =
+          llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+              .Case<DeviceOp, PipelineOp, UploadOp, RecordOp, StretchOp,
+                    GpuLaneOp>([&](auto part) { return enter(part); })
+              .Default([](Operation *op) {
+                return op->emitOpError(
+                    "found in a plan.gpu, expected a preparation, a stretch "
+                    "or a lane");
+              });
+      if (failed(result))
+        return failure();
+    }
+    if (!device)
+      return gpu.emitOpError("found no plan.device");
+    for (auto [i, stretch] : llvm::enumerate(stretches))
+      if (!recordOf.count(i))
+        return stretch.emitOpError("found no plan.record of it");
+    return checkLanes();
+  }
+
+private:
+  LogicalResult enter(DeviceOp op) {
+    if (device)
+      return op.emitOpError("found a second one");
+    device = op;
+    return enterPreparation(op);
+  }
+
+  LogicalResult enter(PipelineOp op) {
+    if (op.getKernels().empty())
+      return op.emitOpError("found no kernels, expected one or more");
+    for (auto kernel : op.getKernels().getAsRange<StringAttr>())
+      if (!makerOf.try_emplace(kernel.getValue(), op).second)
+        return op.emitOpError("found kernel '")
+               << kernel.getValue() << "', which is made already";
+    return enterPreparation(op);
+  }
+
+  LogicalResult enter(UploadOp op) {
+    if (!executed.count(op.getLayer()))
+      return op.emitOpError("layer ") << op.getLayer() << " is not executed";
+    if (!uploadOf.try_emplace(op.getLayer(), op).second)
+      return op.emitOpError("layer ")
+             << op.getLayer() << " is uploaded already";
+    return enterPreparation(op);
+  }
+
+  LogicalResult enter(RecordOp op) {
+    uint64_t number = op.getStretch();
+    if (number >= stretches.size())
+      return op.emitOpError("found stretch ")
+             << number << ", but there are " << stretches.size();
+    if (!recordOf.try_emplace(number, op).second)
+      return op.emitOpError("stretch ") << number << " is recorded already";
+    for (auto dispatch : stretches[number].getBody().getOps<DispatchOp>())
+      for (auto kernel : dispatch.getKernels().getAsRange<StringAttr>()) {
+        auto maker = makerOf.find(kernel.getValue());
+        if (maker == makerOf.end() ||
+            !llvm::is_contained(op.getAfter(), maker->second.getDone()))
+          return op.emitOpError("expected to be after the pipeline of kernel '")
+                 << kernel.getValue() << "'";
+      }
+    return enterPreparation(op);
+  }
+
+  LogicalResult enter(StretchOp op) {
+    if (!lanes.empty())
+      return op.emitOpError("comes after a lane, expected lanes last");
+    uint64_t first = op.getFirst(), end = first + op.getCount();
+    if (op.getCount() == 0 || end < first)
+      return op.emitOpError("found ")
+             << op.getCount() << " layers, expected 1 or more";
+    if (last && (first < last.getFirst() ||
+                 (first == last.getFirst() && op.getCount() > last.getCount())))
+      return op.emitOpError("found it behind one that begins later, or is "
+                            "shorter, expected them by their first layer, the "
+                            "longest first");
+    last = op;
+    uint64_t next = first;
+    for (Operation &inner : op.getBody().front()) {
+      auto dispatch = dyn_cast<DispatchOp>(inner);
+      if (!dispatch)
+        return inner.emitOpError("found in a plan.stretch, expected a "
+                                 "plan.dispatch");
+      if (dispatch.getLayer() != next)
+        return dispatch.emitOpError("found layer ")
+               << dispatch.getLayer() << ", expected layer " << next;
+      if (!executed.count(next))
+        return dispatch.emitOpError("layer ") << next << " is not executed";
+      ++next;
+    }
+    if (next != end)
+      return op.emitOpError("lacks the dispatch of layer ") << next;
+    if (op.getWarm()) {
+      if (first < warmEnd)
+        return op.emitOpError("found layer ")
+               << first << ", which later inferences have in another stretch";
+      warmEnd = end;
+    }
+    auto record = recordOf.find(numberOf(op));
+    if (record == recordOf.end() ||
+        !llvm::is_contained(op.getAfter(), record->second.getDone()))
+      return op.emitOpError("expected to be after its plan.record");
+    return success();
+  }
+
+  LogicalResult enter(GpuLaneOp op) {
+    for (Value token : op.getQueue())
+      if (!laneOf.try_emplace(token.getDefiningOp(), lanes.size()).second)
+        return op.emitOpError("found ") << token.getDefiningOp()->getName()
+                                        << ", which is in a lane already";
+    lanes.push_back(op);
+    return success();
+  }
+
+  /// Common to all preparations.
+  template <typename Preparation>
+  LogicalResult enterPreparation(Preparation op) {
+    if (last || !lanes.empty())
+      return op.emitOpError("comes after a stretch or a lane, expected "
+                            "preparations first");
+    preparations.push_back(op);
+    if (op == device)
+      return success();
+    if (!device || !llvm::is_contained(op->getOperands(), device.getDone()))
+      return op.emitOpError("expected to be after the plan.device");
+    for (Value token : op->getOperands())
+      if (token.getDefiningOp<ExecuteOp>())
+        return op.emitOpError(
+            "found an execute to be after, expected preparations");
+    return success();
+  }
+
+  uint64_t numberOf(StretchOp op) const {
+    return llvm::find(stretches, op) - stretches.begin();
+  }
+
+  /// Nothing of the program waits for the GPU, so only the GPU's own lanes can
+  /// hold each other up.
+  LogicalResult checkLanes() {
+    for (Operation *op : preparations)
+      if (!laneOf.contains(op))
+        return op->emitOpError("is in no lane");
+    for (GpuLaneOp lane : lanes)
+      for (Value token : lane.getQueue())
+        if (token.getDefiningOp()->getParentOp() != gpu)
+          return lane.emitOpError("found ")
+                 << token.getDefiningOp()->getName()
+                 << ", expected preparations of the GPU";
+    llvm::DenseSet<Operation *> done;
+    std::vector<size_t> at(lanes.size());
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (auto [i, lane] : llvm::enumerate(lanes))
+        for (; at[i] < lane.getQueue().size(); ++at[i]) {
+          Operation *op = lane.getQueue()[at[i]].getDefiningOp();
+          if (!llvm::all_of(op->getOperands(), [&](Value token) {
+                Operation *before = token.getDefiningOp();
+                return before->getParentOp() != gpu || done.contains(before);
+              }))
+            break;
+          done.insert(op);
+          moved = true;
+        }
+    }
+    for (auto [i, lane] : llvm::enumerate(lanes))
+      if (at[i] < lane.getQueue().size())
+        return lane.emitOpError("can deadlock: ")
+               << lane.getQueue()[at[i]].getDefiningOp()->getName()
+               << " waits for an operation that comes after it";
+    return success();
+  }
+
+  GpuOp gpu;
+  SmallVector<StretchOp, 4> stretches;
+  DeviceOp device;
+  StretchOp last;
+  uint64_t warmEnd = 0;
+  SmallVector<Operation *> preparations;
+  SmallVector<GpuLaneOp> lanes;
+  std::set<uint64_t> executed; ///< layers of the program
+  llvm::StringMap<PipelineOp> makerOf;
+  std::map<uint64_t, UploadOp> uploadOf;
+  std::map<uint64_t, RecordOp> recordOf;
+  llvm::DenseMap<Operation *, size_t> laneOf;
+};
+} // namespace
+
+LogicalResult GpuOp::verifyRegions() { return GpuVerifier(*this).run(); }
