@@ -23,6 +23,13 @@ public:
     return elements != nullptr;
   }
 
+  /// Gives the elements back.
+  void reset() {
+    free(elements);
+    elements = nullptr;
+    count = 0;
+  }
+
   T *data() { return elements; }
   const T *data() const { return elements; }
   size_t size() const { return count; }

@@ -2,7 +2,10 @@
 #include "artifact/ProgramView.h"
 #include "runtime/LoadedBundle.h"
 #include "runtime/Session.h"
-#include "runtime/Structs.h"
+#include "runtime/system/Structs.h"
+#if NNV12_GPU
+#include "runtime/gpu/GpuDevice.h"
+#endif
 #include "runtime/include/nnv12.h"
 #include "runtime/recorder/Recording.h"
 
@@ -359,6 +362,55 @@ nnv12_status nnv12_session_run(nnv12_session *session,
     return report(fault, nullptr, error);
   return NNV12_OK;
 }
+
+#if NNV12_GPU
+
+nnv12_status nnv12_gpu_start(const nnv12_gpu_options *options,
+                             nnv12_error *error) {
+  nnv12_gpu_options known = NNV12_GPU_OPTIONS_INIT;
+  if (!readStruct(options, known))
+    return reportArgument("options: struct_size is not set", error);
+  Fault fault;
+  GpuWish wish;
+  if (!wish.set(known.vulkan_library, known.gpu_device_uuid,
+                known.allow_software_gpu != 0, fault) ||
+      !GpuDevice::start(wish, fault))
+    return report(fault, nullptr, error);
+  return NNV12_OK;
+}
+
+nnv12_status nnv12_gpu_use(const nnv12_gpu_handles *handles,
+                           nnv12_error *error) {
+  nnv12_gpu_handles known = NNV12_GPU_HANDLES_INIT;
+  if (!handles || !readStruct(handles, known))
+    return reportArgument("handles: struct_size is not set", error);
+  Fault fault;
+  if (!GpuDevice::use(known, fault))
+    return report(fault, nullptr, error);
+  return NNV12_OK;
+}
+
+void nnv12_gpu_release(void) { GpuDevice::forgetAll(); }
+
+#else
+
+static nnv12_status reportNoGpu(nnv12_error *error) {
+  Fault fault;
+  fault.set(Fault::Unsupported, "this library was built without GPUs");
+  return report(fault, nullptr, error);
+}
+
+nnv12_status nnv12_gpu_start(const nnv12_gpu_options *, nnv12_error *error) {
+  return reportNoGpu(error);
+}
+
+nnv12_status nnv12_gpu_use(const nnv12_gpu_handles *, nnv12_error *error) {
+  return reportNoGpu(error);
+}
+
+void nnv12_gpu_release(void) {}
+
+#endif
 
 nnv12_status nnv12_recording_open(const void *memory, size_t size,
                                   nnv12_recording **recording,

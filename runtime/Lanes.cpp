@@ -331,8 +331,9 @@ bool Lanes::waitForOthers(uint32_t begun, uint32_t seen) {
   return left != 0;
 }
 
-void Lanes::prepareInBackground(uint64_t nanoseconds) {
+bool Lanes::prepareInBackground(uint64_t nanoseconds) {
   uint64_t deadline = now() + nanoseconds;
+  bool did = false;
   do {
     uint32_t index = findReady(queues, 0, Stages::All);
     if (index == none)
@@ -340,9 +341,11 @@ void Lanes::prepareInBackground(uint64_t nanoseconds) {
     if (index == none)
       break;
     workOn(index, preparers[0], 1);
+    did = true;
   } while (now() < deadline);
   if (items.numDone() == wanted)
     preparers[0].decoder.release();
+  return did;
 }
 
 } // namespace nnv12::runtime

@@ -80,8 +80,9 @@ public:
     return (!numPreparing() || onlyReads || !mayHelp()) &&
            items.numDone() < wanted && !items.hasFailed();
   }
-  /// Between runs: prepares some of that for about `nanoseconds`.
-  void prepareInBackground(uint64_t nanoseconds);
+  /// Between runs: prepares some of that for about `nanoseconds`. Whether there
+  /// was something.
+  bool prepareInBackground(uint64_t nanoseconds);
 
 private:
   /// Preparations in the order in which a lane does them.

@@ -108,7 +108,7 @@ bool nnv12_bundle::load(const void *data, size_t size, int descriptor,
     return fault.set(Fault::InvalidArgument,
                      "weights: found verify_weights and trust_weights, "
                      "expected one of them");
-  bool isTrusted = options.public_key != nullptr;
+  isTrusted = options.public_key != nullptr;
   bool copies = options.copying == NNV12_COPY_ALWAYS ||
                 (options.copying == NNV12_COPY_SIGNED && isTrusted);
   bool checksWeights =
@@ -139,6 +139,15 @@ bool nnv12_bundle::loadMetadata(bool copies, Fault &fault) {
       artifact::verifyMetadata(header, metadata, /*overlay=*/nullptr, fault);
   return bundle != nullptr;
 }
+
+#if NNV12_GPU
+bool nnv12_bundle::verifyOverlay(Fault &fault) const {
+  const void *metadata =
+      metadataCopy.data() ? metadataCopy.data() : bytes + header.metadataOffset;
+  return artifact::verifyMetadata(metadata, header.metadataSize, length,
+                                  &artifact::gpuRules, fault) != nullptr;
+}
+#endif
 
 static bool equal(const flatbuffers::String *a, const char *b) {
   return a->size() == strlen(b) && memcmp(a->data(), b, a->size()) == 0;

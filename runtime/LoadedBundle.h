@@ -38,6 +38,10 @@ public:
   /// Whether the image is a mapping of a file, and not the caller's memory.
   bool isMapped() const { return file.data(); }
   bool isSigned() const { return header.isSigned != 0; }
+  /// Whether it was opened with a public key.
+  bool requiresSignature() const { return isTrusted; }
+  /// Checks what a GPU may take over, which opening leaves alone.
+  bool verifyOverlay(nnv12::artifact::Fault &fault) const;
   /// To a session's arena of at least a huge page, once: memory that has been
   /// supplied already, for its beginning. False where there is none.
   bool giveEarlyMemory(nnv12::runtime::Pages &arena);
@@ -75,6 +79,7 @@ private:
   std::atomic<bool> hasEarlyMemory{false};
   nnv12::runtime::CodeMapping codeMapping;
   bool mappedInPlace = false;
+  bool isTrusted = false;
   nnv12::runtime::Array<nnv12_tensor_info> inputInfos;
   nnv12::runtime::Array<nnv12_tensor_info> outputInfos;
 };

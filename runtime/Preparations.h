@@ -66,6 +66,8 @@ public:
     const Item &item = items[index];
     return item.next.load(std::memory_order_relaxed) < item.pieces;
   }
+  /// Whether it is not one of those that were skipped.
+  bool willRun(uint32_t index) const { return items[index].pieces != 0; }
   const After *afterOf(uint32_t index) const { return items[index].after; }
   /// Of an operation's number in the program.
   bool isPreparation(uint32_t operation) const { return operation >= executes; }

@@ -5,7 +5,10 @@
 #include "runtime/FloatMode.h"
 #include "runtime/Policy.h"
 #include "runtime/Reader.h"
-#include "runtime/Structs.h"
+#include "runtime/system/Structs.h"
+#if NNV12_GPU
+#include "runtime/Gpu.h"
+#endif
 
 #include <algorithm>
 #include <cassert>
@@ -16,6 +19,9 @@ using namespace nnv12::runtime;
 using artifact::Fault;
 
 nnv12_session::~nnv12_session() {
+#if NNV12_GPU
+  closeGpu();
+#endif
   if (bundle)
     bundle->release();
 }
@@ -112,6 +118,10 @@ bool nnv12_session::create(nnv12_bundle &source,
     return fault.set(Fault::InvalidArgument,
                      "mode: found %d, expected at most %d", int(options.mode),
                      int(NNV12_MODE_CONTINUOUS));
+  if (options.gpu > NNV12_GPU_WAIT)
+    return fault.set(Fault::InvalidArgument,
+                     "gpu: found %d, expected at most %d", int(options.gpu),
+                     int(NNV12_GPU_WAIT));
   bundle = &source;
   bundle->retain();
   continuous = options.mode != NNV12_MODE_COLD;
@@ -137,7 +147,11 @@ bool nnv12_session::create(nnv12_bundle &source,
                                    scratchStride, events, recorder, fault)) &&
          team.start(program, size, options.pin_threads != 0, workers, lanes,
                     events, firstTouch, recorder, fault) &&
-         resolve(fault);
+         resolve(fault)
+#if NNV12_GPU
+         && openGpu(options, size, fault)
+#endif
+      ;
 }
 
 bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
@@ -247,14 +261,16 @@ nnv12_session_info nnv12_session::info() const {
   for (const Change &change : changes)
     result.switches_ready += lanes.preparations().areDone(change.after);
   result.switches_done = changesDone.load(std::memory_order_relaxed);
+  result.gpu_reason = result.gpu_device_name = "";
+#if NNV12_GPU
+  if (gpu)
+    gpu->tell(result);
+  else
+    result.gpu_reason = whyNoGpu;
+#else
+  result.gpu_reason = "this library was built without GPUs";
+#endif
   return result;
-}
-
-/// An element of an array of structs as large as the caller knows them.
-template <typename Buffer>
-static const Buffer &at(const Buffer *array, uint32_t i) {
-  return *reinterpret_cast<const Buffer *>(
-      reinterpret_cast<const char *>(array) + i * array->struct_size);
 }
 
 template <typename Buffer>
@@ -301,12 +317,12 @@ bool nnv12_session::checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
       !checkStride(outputs, numOutputs, "outputs", fault))
     return false;
   for (uint32_t i = 0; i < numInputs; ++i)
-    if (!checkBuffer(bundle->inputs()[i], at(inputs, i).data,
-                     at(inputs, i).size, "input", fault))
+    if (!checkBuffer(bundle->inputs()[i], elementOf(inputs, i).data,
+                     elementOf(inputs, i).size, "input", fault))
       return false;
   for (uint32_t i = 0; i < numOutputs; ++i)
-    if (!checkBuffer(bundle->outputs()[i], at(outputs, i).data,
-                     at(outputs, i).size, "output", fault))
+    if (!checkBuffer(bundle->outputs()[i], elementOf(outputs, i).data,
+                     elementOf(outputs, i).size, "output", fault))
       return false;
   return true;
 }
@@ -324,6 +340,7 @@ void nnv12_session::runRecorded(uint32_t index) {
   record.start = start;
   record.index = index;
   record.kind = RecordKind::Execute;
+  record.flags = step.switched ? NNV12_RECORD_SWITCHED : 0;
   recorder.end(record);
 }
 
@@ -394,6 +411,10 @@ bool nnv12_session::takeSwitches() {
 
 bool nnv12_session::runOnce(Fault &fault) {
   FloatMode mode;
+#if NNV12_GPU
+  if (gpu)
+    return runBeside(fault);
+#endif
   if (!planDone) {
     bool good = runPlan();
     // The outputs are the caller's again.
@@ -423,13 +444,17 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
     return fault.set(Fault::Busy, "the session runs already");
   for (const Patch &patch : patches) {
     auto *base = static_cast<uint8_t *>(
-        patch.isOutput ? at(outputs, patch.index).data
-                       : const_cast<void *>(at(inputs, patch.index).data));
+        patch.isOutput
+            ? elementOf(outputs, patch.index).data
+            : const_cast<void *>(elementOf(inputs, patch.index).data));
     *patch.place = base ? base + patch.offset : nullptr;
   }
+#if NNV12_GPU
+  callers = {inputs, outputs};
+#endif
   if (!planDone)
     for (uint32_t i = 0; i < numOutputs; ++i)
-      firstTouch.add(at(outputs, i).data, at(outputs, i).size,
+      firstTouch.add(elementOf(outputs, i).data, elementOf(outputs, i).size,
                      /*ours=*/false);
   recorder.beginRun();
   bool mayPrepare = lanes.mayPrepareInBackground();
@@ -438,6 +463,10 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
   if (good && mayPrepare)
     lanes.prepareInBackground((now() - start) / 16);
   recorder.endRun(good ? Fault::None : fault.code);
+#if NNV12_GPU
+  if (gpu && good)
+    gpu->runEnds();
+#endif
   running.store(false, std::memory_order_release);
   return good;
 }

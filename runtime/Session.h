@@ -6,6 +6,14 @@
 #include "runtime/LoadedBundle.h"
 #include "runtime/Team.h"
 
+#if NNV12_GPU
+#include "runtime/gpu/CallersBuffers.h"
+
+namespace nnv12::runtime {
+class Gpu;
+} // namespace nnv12::runtime
+#endif
+
 struct nnv12_session {
 public:
   nnv12_session() = default;
@@ -71,6 +79,19 @@ private:
   void runRecorded(uint32_t index);
   bool takeSwitches();
 
+#if NNV12_GPU
+  // In runtime/SessionGpu.cpp.
+  bool openGpu(const nnv12_session_options &options,
+               nnv12::runtime::Team::Size size, nnv12::artifact::Fault &fault);
+  void closeGpu();
+  bool runBeside(nnv12::artifact::Fault &fault);
+  bool runPlanBeside(nnv12::artifact::Fault &fault);
+  bool runStepsBeside(nnv12::artifact::Fault &fault);
+  enum class Taken { None, Some, Hung };
+  Taken take(uint32_t &index, nnv12::artifact::Fault &fault);
+  void waitForGpu();
+#endif
+
   nnv12_bundle *bundle = nullptr;
   nnv12::runtime::Pages pages; ///< all that follows
   nnv12::runtime::Memory memory = {};
@@ -90,6 +111,12 @@ private:
   nnv12::runtime::Events events;
   nnv12::runtime::Lanes lanes;
   nnv12::runtime::Workers workers;
+#if NNV12_GPU
+  /// What goes on beside the rest: null where nothing does. Ends first of all.
+  nnv12::runtime::Gpu *gpu = nullptr;
+  const char *whyNoGpu = "";
+  nnv12::runtime::CallersBuffers callers = {}; ///< of the run that goes on
+#endif
   // Last: its threads end before anything else is freed.
   nnv12::runtime::Team team;
 };

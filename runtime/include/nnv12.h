@@ -404,6 +404,19 @@ typedef struct nnv12_recorder {
 #define NNV12_RECORDER_INIT(memory, size)                                      \
   {sizeof(nnv12_recorder), (memory), (size), NNV12_RECORD_OPERATION, 0, NULL, 1}
 
+/** What a GPU may compute, of a bundle that has a part for GPUs. Results differ
+ *  in the last bits between both processors. */
+typedef enum nnv12_gpu_mode {
+  /** What the bundle plans: the first run begins on the CPU, and the GPU takes
+   *  over where and when it is ready, or from later runs on, or never. */
+  NNV12_GPU_AUTO = 0,
+  NNV12_GPU_OFF = 1,         /**< nothing; Vulkan is not touched */
+  NNV12_GPU_AFTER_FIRST = 2, /**< nothing of the first run */
+  /** Each run is as all later ones: the first one waits until the GPU is ready,
+   *  or has failed. */
+  NNV12_GPU_WAIT = 3
+} nnv12_gpu_mode;
+
 /** Start from NNV12_SESSION_OPTIONS_INIT. */
 typedef struct nnv12_session_options {
   size_t struct_size;
@@ -440,10 +453,41 @@ typedef struct nnv12_session_options {
   /** Not zero: as many threads as asked for or planned, even if the process may
    *  use fewer CPUs. For tests: threads that wait for a CPU make runs slow. */
   int oversubscribe;
+  nnv12_gpu_mode gpu;
+  /** 16 bytes: VkPhysicalDeviceIDProperties.deviceUUID of the device to take;
+   *  NULL: a discrete one, else an integrated one, else a virtual one. */
+  const uint8_t *gpu_device_uuid;
+  /** Where to keep what the driver compiles, for the next process; NULL:
+   *  $XDG_CACHE_HOME/nnv12 or ~/.cache/nnv12, but nowhere where the bundle was
+   *  opened with a public key: drivers run what they find there. "": nowhere.
+   *  nnv12_session_info.gpu_cache says what came of it; no failure is an
+   *  error. */
+  const char *gpu_cache_dir;
+  /** NULL: libvulkan.so.1. */
+  const char *vulkan_library;
+  /** How many threads prepare for the GPU; 0: one of two CPUs, as far as the
+   *  plan has lanes for it. They end when all is prepared. */
+  uint32_t gpu_threads;
+  /** Not zero: take a device that is software (llvmpipe) where there is no
+   *  other. For tests: the CPU itself is faster. */
+  int allow_software_gpu;
 } nnv12_session_options;
 
 #define NNV12_SESSION_OPTIONS_INIT                                             \
-  {sizeof(nnv12_session_options), 0, 0, 0, NNV12_MODE_PLAN, NULL, 0, 0}
+  {sizeof(nnv12_session_options),                                              \
+   0,                                                                          \
+   0,                                                                          \
+   0,                                                                          \
+   NNV12_MODE_PLAN,                                                            \
+   NULL,                                                                       \
+   0,                                                                          \
+   0,                                                                          \
+   NNV12_GPU_AUTO,                                                             \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   NULL,                                                                       \
+   0,                                                                          \
+   0}
 
 /** Allocates all that run will need. `options` may be NULL. On failure
  *  `*session` is NULL. Where the bundle has a plan with preparation lanes,
@@ -484,6 +528,24 @@ typedef struct nnv12_output {
 #define NNV12_INPUT(data, size) {sizeof(nnv12_input), (data), (size)}
 #define NNV12_OUTPUT(data, size) {sizeof(nnv12_output), (data), (size)}
 
+/** How far a session is with a GPU. */
+typedef enum nnv12_gpu_state {
+  NNV12_GPU_NONE = 0, /**< it has none: by its options or its bundle */
+  NNV12_GPU_WAITING,  /**< for the first result */
+  NNV12_GPU_STARTING, /**< device, pipelines, weights are being prepared */
+  NNV12_GPU_READY,
+  NNV12_GPU_FAILED, /**< there is none, or it cannot do what it should */
+  NNV12_GPU_LOST    /**< it failed in a run; the CPU computes everything */
+} nnv12_gpu_state;
+
+/** Of the file in nnv12_session_options.gpu_cache_dir. */
+typedef enum nnv12_gpu_cache {
+  NNV12_GPU_CACHE_OFF = 0, /**< no folder, or no device yet */
+  NNV12_GPU_CACHE_MISS,    /**< there was none that fits */
+  NNV12_GPU_CACHE_HIT,
+  NNV12_GPU_CACHE_WRITTEN /**< there is one for the next process */
+} nnv12_gpu_cache;
+
 /** What has happened so far. */
 typedef struct nnv12_session_info {
   size_t struct_size;           /**< set by the caller */
@@ -495,6 +557,20 @@ typedef struct nnv12_session_info {
   uint32_t switches_ready; /**< taken, or to be taken at the start of the next
                                 run */
   uint32_t switches_done;  /**< taken */
+  nnv12_gpu_state gpu_state;
+  /** Why the GPU computes nothing (yet), in a line for people; "" where it
+   *  does. As long as the session lives. */
+  const char *gpu_reason;
+  const char *gpu_device_name;   /**< "": none (yet). As long as the session */
+  uint32_t gpu_stretches;        /**< ranges of layers that it could compute */
+  uint32_t gpu_stretches_ready;  /**< those that it can */
+  uint32_t gpu_stretches_taken;  /**< those that it did, in the last run */
+  uint32_t gpu_pipelines;        /**< that this session has made */
+  uint32_t gpu_pipelines_cached; /**< of these, those that were in the file, as
+                                      far as the driver says */
+  uint64_t gpu_bytes_uploaded;   /**< of weights */
+  uint64_t gpu_bytes_imported;   /**< of the arena, where it works in that */
+  nnv12_gpu_cache gpu_cache;
 } nnv12_session_info;
 
 /** May be called while the session runs. */
@@ -518,6 +594,61 @@ NNV12_API void nnv12_session_get_info(const nnv12_session *session,
 NNV12_API nnv12_status nnv12_session_run(
     nnv12_session *session, const nnv12_input *inputs, uint32_t num_inputs,
     const nnv12_output *outputs, uint32_t num_outputs, nnv12_error *error);
+
+/*===- GPUs ---------------------------------------------------------------===*/
+
+/** Sessions of a process share devices: opening one takes tenths of a second.
+ *  A device that could not be opened or was lost is not tried again, until
+ *  nnv12_gpu_release. In a process that was forked from one that has used
+ *  Vulkan, sessions have no GPU. */
+
+/** Start from NNV12_GPU_OPTIONS_INIT; the fields are those of
+ *  nnv12_session_options. */
+typedef struct nnv12_gpu_options {
+  size_t struct_size;
+  const uint8_t *gpu_device_uuid;
+  const char *vulkan_library;
+  int allow_software_gpu;
+} nnv12_gpu_options;
+
+#define NNV12_GPU_OPTIONS_INIT {sizeof(nnv12_gpu_options), NULL, NULL, 0}
+
+/** Begins to open the device that sessions with these options (NULL: the
+ *  defaults) will have, on a thread of its own: while an app shows that it
+ *  starts. Does not wait, and says nothing of the device: sessions do.
+ *  NNV12_UNSUPPORTED: this library was built without GPUs. */
+NNV12_API nnv12_status nnv12_gpu_start(const nnv12_gpu_options *options,
+                                       nnv12_error *error);
+
+/** A device of the application: Vulkan's handles, of version 1.1 at least, with
+ *  robustBufferAccess switched on. Nobody else may use the queue until
+ *  nnv12_gpu_release and the end of all sessions, nor may the handles go before
+ *  that. Start from NNV12_GPU_HANDLES_INIT. */
+typedef struct nnv12_gpu_handles {
+  size_t struct_size;
+  void *instance;        /**< VkInstance */
+  void *physical_device; /**< VkPhysicalDevice */
+  void *device;          /**< VkDevice */
+  void *queue;           /**< VkQueue, which computes */
+  uint32_t queue_family; /**< its family */
+  /** vkGetInstanceProcAddr */
+  void (*(*get_instance_proc_addr)(void *instance, const char *name))(void);
+  uint64_t features; /**< that are switched on: bits of GpuFeature
+                          (docs/bundle-format.md) */
+} nnv12_gpu_handles;
+
+#define NNV12_GPU_HANDLES_INIT                                                 \
+  {sizeof(nnv12_gpu_handles), NULL, NULL, NULL, NULL, 0, NULL, 0}
+
+/** Sessions that are created from now on, and ask for no device and no library
+ *  in particular, have this one. */
+NNV12_API nnv12_status nnv12_gpu_use(const nnv12_gpu_handles *handles,
+                                     nnv12_error *error);
+
+/** Closes devices when the last session that has one is closed, at once where
+ *  there is none. Later sessions look for a device anew. Waits for what
+ *  nnv12_gpu_start has begun. */
+NNV12_API void nnv12_gpu_release(void);
 
 /*===- Recordings ---------------------------------------------------------===*/
 

@@ -75,7 +75,14 @@ public:
     start = nullptr;
   }
 
+  /// Leaves the pages where they are, for ever.
+  void abandon() {
+    base = nullptr;
+    start = nullptr;
+  }
+
   uint8_t *data() { return start; }
+  const uint8_t *data() const { return start; }
 
 private:
   static void unmap(uint8_t *from, uint8_t *to) {

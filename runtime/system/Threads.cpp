@@ -42,14 +42,14 @@ static uint64_t exchangeSlice(uint64_t slice) {
 #endif
 }
 
-ThreadStarter::ThreadStarter(Slices slices) {
+ThreadStarter::ThreadStarter(Slices slices, size_t stack) {
   if (slices == Slices::Short)
     callersSlice = exchangeSlice(shortSlice);
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, stackSize);
+  pthread_attr_setstacksize(&attributes, stack ? stack : stackSize);
 }
 
 ThreadStarter::~ThreadStarter() {

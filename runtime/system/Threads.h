@@ -27,7 +27,8 @@ public:
   /// system makes them.
   enum class Slices { Default, Short };
 
-  explicit ThreadStarter(Slices slices = Slices::Default);
+  /// `stack` is in bytes; 0: what our own code needs.
+  explicit ThreadStarter(Slices slices = Slices::Default, size_t stack = 0);
   ~ThreadStarter();
   ThreadStarter(const ThreadStarter &) = delete;
   ThreadStarter &operator=(const ThreadStarter &) = delete;

@@ -4,8 +4,8 @@
 // caller was built with.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_RUNTIME_STRUCTS_H
-#define NNV12_RUNTIME_STRUCTS_H
+#ifndef NNV12_RUNTIME_SYSTEM_STRUCTS_H
+#define NNV12_RUNTIME_SYSTEM_STRUCTS_H
 
 #include <cstddef>
 #include <cstring>
@@ -38,6 +38,13 @@ void writeStruct(const Struct &value, Struct *result) {
            known - sizeof(size_t));
 }
 
+/// An element of an array of structs as large as the caller knows them.
+template <typename Struct>
+const Struct &elementOf(const Struct *array, uint32_t i) {
+  return *reinterpret_cast<const Struct *>(
+      reinterpret_cast<const char *>(array) + i * array->struct_size);
+}
+
 } // namespace nnv12::runtime
 
-#endif // NNV12_RUNTIME_STRUCTS_H
+#endif // NNV12_RUNTIME_SYSTEM_STRUCTS_H

@@ -1,0 +1,452 @@
+//===- Gpu.cpp - What a session has of a GPU ------------------------------===//
+#include "runtime/Gpu.h"
+
+#include "artifact/Compatibility.h"
+#include "artifact/ProgramView.h"
+
+#include <algorithm>
+#include <sched.h>
+#include <sys/resource.h>
+
+namespace nnv12::runtime {
+
+using artifact::Fault;
+
+/// Nanoseconds from a result to the first call of Vulkan where nothing was
+/// begun before: who wants one result alone has ended by then.
+static constexpr uint64_t pauseAfterResult = 30000000;
+
+//===----------------------------------------------------------------------===//
+// Beginning and end
+//===----------------------------------------------------------------------===//
+
+bool Gpu::create(const nnv12_bundle &of, const nnv12_session_options &options,
+                 Memory places, uint64_t sizeOfArena, const Preparations &ofCpu,
+                 Events &told, Fault &fault) {
+  bundle = &of;
+  program = of.chosenProgram();
+  memory = places;
+  arenaSize = sizeOfArena;
+  prepared = &ofCpu;
+  events = &told;
+  mode = options.gpu;
+  // Until its last session is gone the device runs what drivers have compiled;
+  // from where only who owns it writes.
+  const char *cache = options.gpu_cache_dir;
+  if (!cache && of.requiresSignature())
+    cache = "";
+  hasFolder = cache != nullptr;
+  if (cache && strlen(cache) >= sizeof folder)
+    return fault.set(Fault::InvalidArgument,
+                     "gpu_cache_dir: found %zu bytes, expected less than %zu",
+                     strlen(cache), sizeof folder);
+  if (cache)
+    strcpy(folder, cache);
+  mostThreads = options.gpu_threads;
+  return wish.set(options.vulkan_library, options.gpu_device_uuid,
+                  options.allow_software_gpu != 0, fault);
+}
+
+void Gpu::sessionBegins(bool hasSpareCpu) {
+  bool isPlanned = mode == NNV12_GPU_AUTO && hasSpareCpu &&
+                   program->gpu()->start() == bundle::GpuStart_AtOpen;
+  if (isPlanned || isWaitedFor())
+    start();
+}
+
+void Gpu::runEnds() {
+  ran = true;
+  if (isStarted)
+    return;
+  startsLate = true;
+  start();
+}
+
+void Gpu::start() {
+  isStarted = true;
+  phaseNow.store(Phase::Starting, std::memory_order_release);
+  if (!startThread(0))
+    fail("the system refuses a thread for it");
+}
+
+bool Gpu::startThread(uint32_t number) {
+  Member &member = members[number];
+  member.gpu = this;
+  member.number = number;
+  // Before it can start others itself.
+  ++numMembers;
+  ThreadStarter starter(ThreadStarter::Slices::Default, driverStack);
+  if (starter.start(member.thread, threadMain, &member, CpuMask()) == 0)
+    return true;
+  --numMembers;
+  return false;
+}
+
+/// How many there are depends on whether pipelines have to be compiled.
+void Gpu::startOthers() {
+  uint32_t wanted = mostThreads;
+  if (wanted == 0)
+    wanted = pipelines.isCached() ? 2 : std::max(availableCpus() / 2, 1u);
+  wanted = std::min({wanted, lanes.numLanes(), mostMembers});
+  while (numMembers < wanted && startThread(numMembers)) {
+  }
+}
+
+Gpu::~Gpu() {
+  stop.store(true);
+  if (numMembers) {
+    events->wakeAll();
+    // The first one starts the others.
+    pthread_join(members[0].thread, nullptr);
+    for (uint32_t i = 1; i < numMembers; ++i)
+      pthread_join(members[i].thread, nullptr);
+  }
+  // What a device still works on must stay, and what that hangs on as well.
+  if (!device)
+    return;
+  if (hung || uploads.isHung() || warmUp.isHung()) {
+    device->abandon();
+    return;
+  }
+  stretches.destroy();
+  warmUp.destroy();
+  uploads.destroy();
+  pipelines.destroy();
+  places.destroy();
+  device->release();
+}
+
+//===----------------------------------------------------------------------===//
+// Preparing
+//===----------------------------------------------------------------------===//
+
+void *Gpu::threadMain(void *argument) {
+  auto *member = static_cast<Member *>(argument);
+  member->gpu->work(member->number);
+  return nullptr;
+}
+
+bool Gpu::mayGoOn() const {
+  return !stop.load(std::memory_order_relaxed) && phase() != Phase::Failed;
+}
+
+/// False at the end of all.
+bool Gpu::waitForTurn() {
+  for (uint64_t end = now() + pauseAfterResult;;) {
+    uint32_t seen = events->seen();
+    uint64_t time = now();
+    if (!mayGoOn() || time >= end)
+      return mayGoOn();
+    events->sleep(seen, Events::Preparation, end - time);
+  }
+}
+
+void Gpu::work(uint32_t number) {
+#ifndef NNV12_TEST_HOOKS
+  // A driver's threads inherit that: of a software device, those that compute.
+  if (!isWaitedFor() && !wish.allowSoftware) {
+    sched_param parameters = {};
+    sched_setscheduler(0, SCHED_BATCH, &parameters);
+    constexpr int niceness = 10;
+    if (getpriority(PRIO_PROCESS, 0) < niceness)
+      setpriority(PRIO_PROCESS, 0, niceness);
+  }
+#endif
+  Fault fault;
+  if (number == 0) {
+    if (startsLate && !waitForTurn())
+      return;
+    if (!begin(fault)) {
+      fail(fault.text);
+      return;
+    }
+  }
+  workOnLanes(number);
+}
+
+/// Until there is nothing left. All waits end with an event: of the session's
+/// own plan, of another of these threads, or of the end.
+void Gpu::workOnLanes(uint32_t number) {
+  for (;;) {
+    uint32_t seen = events->seen();
+    if (!mayGoOn())
+      return;
+    if (prepared->hasFailed()) {
+      fail("its weights are damaged");
+      return;
+    }
+    uint32_t index = lanes.take(number);
+    if (index != GpuLanes::none) {
+      Fault fault;
+      bool isDropped = false;
+      if (!prepare(index, isDropped, fault)) {
+        fail(fault.text);
+        return;
+      }
+      lanes.finish(index, !isDropped);
+      events->happen(Events::Preparation);
+    } else if (lanes.isOver()) {
+      settle();
+      return;
+    } else {
+      events->sleep(seen, Events::Preparation);
+    }
+  }
+}
+
+/// Before anything of the overlay is used.
+bool Gpu::begin(Fault &fault) {
+  Fault why;
+  if (!artifact::gpuOf(program))
+    return fault.set(Fault::Unsupported,
+                     "the bundle's part for GPUs is for newer readers");
+  if (!bundle->verifyOverlay(why))
+    return fault.set(Fault::BadBundle,
+                     "the bundle's part for GPUs is damaged: %.400s", why.text);
+  if (!lanes.create(program, *prepared) || !collect())
+    return fault.set(Fault::OutOfMemory, "no memory to prepare it");
+  for (const bundle::GpuPreparation *preparation :
+       *program->gpu()->preparations())
+    burstLeft += preparation->stage() == bundle::GpuStage_Pipeline;
+  phaseNow.store(Phase::Prepared, std::memory_order_release);
+  return true;
+}
+
+/// Fills the lists of stretches.
+bool Gpu::collect() {
+  const bundle::ProgramGpu *gpu = program->gpu();
+  uint32_t count = gpu->stretches()->size(), numCold = 0,
+           numWarm = gpu->warm() ? gpu->warm()->size() : 0;
+  for (const bundle::Stretch *stretch : *gpu->stretches())
+    numCold += stretch->cold();
+  if (!cold.allocate(numCold) || !warm.allocate(numWarm))
+    return false;
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < count; ++i)
+    if (gpu->stretches()->Get(i)->cold())
+      cold[at++] = i;
+  for (uint32_t i = 0; i < numWarm; ++i)
+    warm[i] = gpu->warm()->Get(i);
+  return true;
+}
+
+/// `isDropped`: the device cannot do it, which is no failure.
+bool Gpu::prepare(uint32_t index, bool &isDropped, Fault &fault) {
+  const bundle::GpuPreparation *preparation =
+      program->gpu()->preparations()->Get(index);
+  switch (preparation->stage()) {
+  case bundle::GpuStage_Device:
+    return openDevice(fault);
+  case bundle::GpuStage_Pipeline:
+    return makePipelines(preparation, fault);
+  case bundle::GpuStage_Upload:
+    for (const bundle::Upload *upload : *preparation->uploads())
+      if (!mayGoOn() || !uploads.upload(upload, fault))
+        return false;
+    return true;
+  case bundle::GpuStage_Record:
+    if (const char *lack = stretches.lack(preparation->stretch())) {
+      isDropped = true;
+      lacks.store(lack, std::memory_order_relaxed);
+      return true;
+    }
+    return stretches.record(preparation->stretch(), fault);
+  }
+  return false;
+}
+
+bool Gpu::openDevice(Fault &fault) {
+  device = GpuDevice::acquire(wish, fault);
+  if (!device)
+    return false;
+  const bundle::ProgramGpu *gpu = program->gpu();
+  GpuMemory::Sizes sizes = {};
+  for (const bundle::Memory *of : *gpu->memories())
+    (of->kind() == bundle::MemoryKind_Arena ? sizes.arena : sizes.prepared) =
+        of->size();
+  sizes.handedOver = Stretches::handedOver(gpu);
+  if (!places.create(*device, sizes, memory.arena, arenaSize, fault) ||
+      !pipelines.create(bundle->metadata(), bundle->image(), *device,
+                        hasFolder ? folder : nullptr, fault) ||
+      !uploads.create(*bundle, memory, *device, places, fault) ||
+      !stretches.create(gpu, memory.arena, *device, places, pipelines, fault) ||
+      (device->isSoftware() &&
+       !warmUp.create(bundle->metadata()->gpu(), *device, places, pipelines,
+                      fault)))
+    return false;
+  name.store(device->name(), std::memory_order_release);
+  imported.store(places.host().size, std::memory_order_relaxed);
+  startOthers();
+  return true;
+}
+
+bool Gpu::makePipelines(const bundle::GpuPreparation *preparation,
+                        Fault &fault) {
+  Array<uint32_t> wanted;
+  if (!wanted.allocate(preparation->pipelines()->size()))
+    return fault.set(Fault::OutOfMemory, "no memory for pipelines");
+  uint32_t count = 0;
+  for (uint32_t index : *preparation->pipelines())
+    if (!pipelines.lack(index))
+      wanted[count++] = index;
+  if (!pipelines.make(wanted.data(), count, fault) ||
+      (device->isSoftware() && count &&
+       !warmUp.run(wanted.data(), count, fault)))
+    return false;
+  if (burstLeft.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    pipelines.save();
+  return true;
+}
+
+void Gpu::settle() {
+  const bundle::ProgramGpu *gpu = program->gpu();
+  bool isUsed = false;
+  for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
+    isUsed |= isReady(i);
+  if (!isUsed) {
+    char text[sizeof reason];
+    const char *lack = lacks.load(std::memory_order_relaxed);
+    snprintf(text, sizeof text, "%.100s lacks %s", device->name(),
+             lack ? lack : "weights that this session does not prepare");
+    fail(text);
+    return;
+  }
+  Phase before = Phase::Prepared;
+  phaseNow.compare_exchange_strong(before, Phase::Settled,
+                                   std::memory_order_acq_rel);
+  events->happen(Events::Preparation);
+}
+
+void Gpu::fail(const char *why) {
+  // The first reason counts.
+  if (!failing.exchange(true)) {
+    snprintf(reason, sizeof reason, "%s", why);
+    phaseNow.store(Phase::Failed, std::memory_order_release);
+  }
+  events->happen(Events::Preparation);
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+bool Gpu::isSettled() const {
+  Phase now = phase();
+  return now == Phase::Settled || now == Phase::Failed;
+}
+
+bool Gpu::isReady(uint32_t stretch) const {
+  return lanes.areDone(program->gpu()->stretches()->Get(stretch)->after());
+}
+
+#ifdef NNV12_TEST_HOOKS
+/// The stretch that every run takes, and no other; see
+/// test/unit/gpu/HandOverTest.cpp.
+uint32_t forcedStretch = Gpu::none;
+#endif
+
+void Gpu::runBegins() {
+  numTaken.store(0, std::memory_order_relaxed);
+  taken = nullptr;
+  next = 0;
+  Phase now = phase();
+  if ((now != Phase::Prepared && now != Phase::Settled) || lost())
+    return;
+  if (!ran && mode == NNV12_GPU_AUTO) {
+    taken = &cold;
+    return;
+  }
+  // Those that the device cannot do are done without.
+  if (!isWarm && !(isWarm = now == Phase::Settled)) {
+    isWarm = true;
+    for (uint32_t stretch : warm)
+      isWarm &= isReady(stretch);
+  }
+  if (isWarm)
+    taken = &warm;
+}
+
+uint32_t Gpu::at(uint32_t index) {
+  if (!taken || lost())
+    return none;
+  const auto *all = program->gpu()->stretches();
+#ifdef NNV12_TEST_HOOKS
+  if (forcedStretch != none)
+    return all->Get(forcedStretch)->first() == index && isReady(forcedStretch)
+               ? forcedStretch
+               : none;
+#endif
+  while (next < taken->size() && all->Get((*taken)[next])->first() < index)
+    ++next;
+  for (uint32_t i = next;
+       i < taken->size() && all->Get((*taken)[i])->first() == index; ++i)
+    if (isReady((*taken)[i]))
+      return (*taken)[i];
+  return none;
+}
+
+Gpu::Result Gpu::run(uint32_t stretch, const CallersBuffers &buffers,
+                     Fault &fault) {
+  Result result = stretches.run(stretch, buffers, fault);
+  if (result == Result::Done)
+    numTaken.fetch_add(1, std::memory_order_relaxed);
+  if (result == Result::Hung) {
+    hung = true;
+    const bundle::Operation *operation = program->operations()->Get(
+        program->gpu()->stretches()->Get(stretch)->first());
+    snprintf(hangReason, sizeof hangReason,
+             "layer '%.100s': the GPU was asked for it and the following ones, "
+             "and gave no answer: %.100s",
+             operation->layer()->c_str(), fault.text);
+    reportHang(fault);
+  }
+  return result;
+}
+
+bool Gpu::reportHang(Fault &fault) const {
+  return fault.set(Fault::Io, "%s", hangReason);
+}
+
+bool Gpu::lost() const {
+  return name.load(std::memory_order_acquire) && device->isLost();
+}
+
+void Gpu::tell(nnv12_session_info &info) const {
+  Phase now = phase();
+  const char *device = name.load(std::memory_order_acquire);
+  info.gpu_device_name = device ? device : "";
+  info.gpu_stretches_taken = numTaken.load(std::memory_order_relaxed);
+  if (device) {
+    info.gpu_pipelines = pipelines.numMade();
+    info.gpu_pipelines_cached = pipelines.numCached();
+    info.gpu_cache = pipelines.cacheState();
+    info.gpu_bytes_uploaded = uploads.bytes();
+    info.gpu_bytes_imported = imported.load(std::memory_order_relaxed);
+  }
+  if (now == Phase::Failed) {
+    info.gpu_state = NNV12_GPU_FAILED;
+    info.gpu_reason = reason;
+    return;
+  }
+  if (lost()) {
+    info.gpu_state = NNV12_GPU_LOST;
+    info.gpu_reason = this->device->lossReason();
+    return;
+  }
+  static constexpr const char *reasons[] = {
+      "it is asked for after the first result", "it is being prepared",
+      "it is being prepared", ""};
+  static constexpr nnv12_gpu_state states[] = {
+      NNV12_GPU_WAITING, NNV12_GPU_STARTING, NNV12_GPU_STARTING,
+      NNV12_GPU_READY};
+  info.gpu_state = states[static_cast<uint32_t>(now)];
+  info.gpu_reason = reasons[static_cast<uint32_t>(now)];
+  if (now < Phase::Prepared)
+    return;
+  const auto *all = program->gpu()->stretches();
+  info.gpu_stretches = all->size();
+  for (uint32_t i = 0; i < all->size(); ++i)
+    info.gpu_stretches_ready += isReady(i);
+}
+
+} // namespace nnv12::runtime

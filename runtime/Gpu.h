@@ -1,0 +1,151 @@
+//===- Gpu.h - What a session has of a GPU ----------------------*- C++ -*-===//
+//
+// Threads of its own find the device, make pipelines, bring weights there and
+// record commands, in the order of the bundle's overlay. The thread that calls
+// run looks, before each execute, whether a stretch that begins there is ready,
+// and never waits for that unless it is asked to. Whatever fails, the CPU's
+// program is complete.
+//
+// Nothing of the overlay is looked at before it has been verified, by the first
+// of those threads.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_GPU_H
+#define NNV12_RUNTIME_GPU_H
+
+#include "runtime/GpuLanes.h"
+#include "runtime/GpuUploads.h"
+#include "runtime/Lanes.h"
+#include "runtime/gpu/GpuWarmUp.h"
+#include "runtime/gpu/Stretches.h"
+
+namespace nnv12::runtime {
+
+class Gpu {
+public:
+  Gpu() = default;
+  Gpu(const Gpu &) = delete;
+  Gpu &operator=(const Gpu &) = delete;
+  /// Ends the threads, which may have to wait for a call of the driver.
+  ~Gpu();
+
+  /// Checks and takes over what the options say. Starts nothing. `arena` bytes
+  /// of `memory` are the session's. All of the others must stay until this is
+  /// gone.
+  bool create(const nnv12_bundle &bundle, const nnv12_session_options &options,
+              Memory memory, uint64_t arenaSize, const Preparations &prepared,
+              Events &events, artifact::Fault &fault);
+
+  /// Starts the threads where the plan wants that while the first run goes on
+  /// and a CPU is to spare, or where runs shall wait for them.
+  void sessionBegins(bool hasSpareCpu);
+  /// Starts them if they have not been started: there is a result.
+  void runEnds();
+
+  /// Whether runs wait until all is prepared or has failed.
+  bool isWaitedFor() const { return mode == NNV12_GPU_WAIT; }
+  /// Whether that is so by now.
+  bool isSettled() const;
+
+  // Of the thread that runs the session.
+
+  /// Decides what this run may take.
+  void runBegins();
+  /// The stretch that this run takes from execute `index` on, or `none`.
+  /// Executes are asked for in order.
+  uint32_t at(uint32_t index);
+  /// How many executes it has.
+  uint32_t countOf(uint32_t stretch) const {
+    return program->gpu()->stretches()->Get(stretch)->count();
+  }
+  using Result = Stretches::Result;
+  Result run(uint32_t stretch, const CallersBuffers &buffers,
+             artifact::Fault &fault);
+  /// The device may write to the session's memory for ever. `fault` says so.
+  bool isHung() const { return hung; }
+  bool reportHang(artifact::Fault &fault) const;
+
+  static constexpr uint32_t none = ~0u;
+
+  /// Fills in its part.
+  void tell(nnv12_session_info &info) const;
+
+private:
+  /// Behind one another, but for Failed, which may follow each.
+  enum class Phase : uint32_t { Idle, Starting, Prepared, Settled, Failed };
+
+  static void *threadMain(void *member);
+  void work(uint32_t number);
+  void workOnLanes(uint32_t number);
+  bool waitForTurn();
+  void start();
+  void startOthers();
+  bool startThread(uint32_t number);
+  bool begin(artifact::Fault &fault);
+  bool prepare(uint32_t index, bool &isDropped, artifact::Fault &fault);
+  bool openDevice(artifact::Fault &fault);
+  bool makePipelines(const bundle::GpuPreparation *preparation,
+                     artifact::Fault &fault);
+  bool collect();
+  void settle();
+  void fail(const char *why);
+  bool isReady(uint32_t stretch) const;
+  bool lost() const;
+  bool mayGoOn() const;
+  Phase phase() const { return phaseNow.load(std::memory_order_acquire); }
+
+  const nnv12_bundle *bundle = nullptr;
+  const bundle::Program *program = nullptr;
+  Memory memory = {};
+  uint64_t arenaSize = 0;
+  const Preparations *prepared = nullptr;
+  Events *events = nullptr;
+
+  GpuWish wish;
+  nnv12_gpu_mode mode = NNV12_GPU_AUTO;
+  bool hasFolder = false;
+  char folder[400] = {};
+  uint32_t mostThreads = 0;
+
+  GpuDevice *device = nullptr;
+  GpuMemory places;
+  GpuPipelines pipelines;
+  GpuUploads uploads;
+  Stretches stretches;
+  GpuLanes lanes;
+  GpuWarmUp warmUp;                   ///< where the device is software
+  std::atomic<uint32_t> burstLeft{0}; ///< preparations that make pipelines
+
+  struct Member {
+    Gpu *gpu;
+    uint32_t number;
+    pthread_t thread;
+  };
+  static constexpr uint32_t mostMembers = 8;
+  Member members[mostMembers] = {};
+  uint32_t numMembers = 0; ///< of the first of them, once there is one
+  bool isStarted = false;
+  bool startsLate = false; ///< there has been a result
+  std::atomic<bool> stop{false};
+  std::atomic<Phase> phaseNow{Phase::Idle};
+  std::atomic<bool> failing{false};
+  /// Of the device, once it is open and has memory for us.
+  std::atomic<const char *> name{nullptr};
+  std::atomic<uint64_t> imported{0};        ///< bytes
+  std::atomic<const char *> lacks{nullptr}; ///< of a stretch, if of any
+  char reason[300] = {};                    ///< once it has failed
+
+  // Of the thread that runs.
+  artifact::Array<uint32_t> cold, warm;             ///< stretches, in order
+  const artifact::Array<uint32_t> *taken = nullptr; ///< by this run
+  uint32_t next = 0;
+  bool ran = false;
+  bool isWarm = false;
+  bool hung = false;
+  char hangReason[300] = {};
+  std::atomic<uint32_t> numTaken{0};
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_GPU_H

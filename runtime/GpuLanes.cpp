@@ -1,0 +1,73 @@
+//===- GpuLanes.cpp - Preparations for a GPU, in order --------------------===//
+#include "runtime/GpuLanes.h"
+
+#include "artifact/ProgramView.h"
+
+namespace nnv12::runtime {
+
+bool GpuLanes::create(const bundle::Program *program,
+                      const Preparations &ofCpu) {
+  gpu = program->gpu();
+  host = &ofCpu;
+  executes = artifact::numExecutes(program);
+  operations = program->operations()->size();
+  left.store(gpu->preparations()->size(), std::memory_order_relaxed);
+  return states.allocate(gpu->preparations()->size());
+}
+
+GpuLanes::State GpuLanes::stateOf(uint32_t operation) const {
+  if (operation >= operations)
+    return states[operation - operations].load(std::memory_order_acquire);
+  if (operation < executes || host->isDone(operation - executes))
+    return State::Done;
+  return host->willRun(operation - executes) ? State::Waiting : State::Dropped;
+}
+
+/// Of the one that is furthest from being done.
+GpuLanes::State GpuLanes::stateOf(const After *after) const {
+  State result = State::Done;
+  for (uint32_t i = 0; after && i < after->size(); ++i) {
+    State state = stateOf(after->Get(i));
+    if (state == State::Dropped)
+      return state;
+    if (state != State::Done)
+      result = State::Waiting;
+  }
+  return result;
+}
+
+bool GpuLanes::areDone(const After *after) const {
+  return stateOf(after) == State::Done;
+}
+
+uint32_t GpuLanes::take(uint32_t own) {
+  // What is dropped may have others dropped that were looked at before.
+  for (bool hasDropped = true; hasDropped;) {
+    hasDropped = false;
+    for (uint32_t i = 0; i < numLanes(); ++i)
+      for (uint32_t operation :
+           *gpu->lanes()->Get((own + i) % numLanes())->queue()) {
+        uint32_t index = operation - operations;
+        State state = State::Waiting;
+        if (states[index].load(std::memory_order_relaxed) != state)
+          continue;
+        State before = stateOf(gpu->preparations()->Get(index)->after());
+        if (before == State::Waiting ||
+            !states[index].compare_exchange_strong(state, State::Taken))
+          continue;
+        if (before == State::Done)
+          return index;
+        finish(index, /*good=*/false);
+        hasDropped = true;
+      }
+  }
+  return none;
+}
+
+void GpuLanes::finish(uint32_t index, bool good) {
+  states[index].store(good ? State::Done : State::Dropped,
+                      std::memory_order_release);
+  left.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+} // namespace nnv12::runtime

@@ -1,0 +1,52 @@
+//===- GpuLanes.h - Preparations for a GPU, in order ------------*- C++ -*-===//
+//
+// Each lane of the overlay is a queue, as in runtime/Lanes.h, but all of this
+// is for threads that do nothing else, which nobody waits for. One with nothing
+// ready in its queue takes from another's, so that any number of threads is
+// right. What waits for something that will never be done, here or in the
+// session's own plan, is dropped.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_GPULANES_H
+#define NNV12_RUNTIME_GPULANES_H
+
+#include "runtime/Preparations.h"
+
+namespace nnv12::runtime {
+
+class GpuLanes {
+public:
+  /// For the verified overlay of a program, whose own preparations are `host`.
+  /// False when memory ran out.
+  bool create(const bundle::Program *program, const Preparations &host);
+
+  static constexpr uint32_t none = ~0u;
+  /// A preparation that may begin, which is the caller's from now on: of lane
+  /// `own` first. `none`: there may be one after the next event, unless
+  /// isOver().
+  uint32_t take(uint32_t own);
+  /// What became of it.
+  void finish(uint32_t index, bool good);
+  /// Whether all are done or dropped.
+  bool isOver() const { return left.load(std::memory_order_acquire) == 0; }
+
+  /// Of operations as `after` names them. Any thread.
+  bool areDone(const After *after) const;
+  uint32_t numLanes() const { return gpu->lanes()->size(); }
+
+private:
+  enum class State : uint8_t { Waiting, Taken, Done, Dropped };
+
+  State stateOf(uint32_t operation) const;
+  State stateOf(const After *after) const;
+
+  const bundle::ProgramGpu *gpu = nullptr;
+  const Preparations *host = nullptr;
+  uint32_t executes = 0, operations = 0; ///< of the program
+  artifact::Array<std::atomic<State>> states;
+  std::atomic<uint32_t> left{0};
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_GPULANES_H

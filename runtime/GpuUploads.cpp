@@ -1,0 +1,98 @@
+//===- GpuUploads.cpp - Brings weights to a GPU ---------------------------===//
+#include "runtime/GpuUploads.h"
+
+#include <algorithm>
+
+namespace nnv12::runtime {
+
+using artifact::Fault;
+
+bool GpuUploads::create(const nnv12_bundle &of, Memory from, GpuDevice &on,
+                        const GpuMemory &places, Fault &fault) {
+  bundle = &of;
+  host = from;
+  device = &on;
+  memory = &places;
+  return memory->isMapped() || commands.create(on, fault);
+}
+
+bool GpuUploads::decode(const bundle::Upload *upload, const uint8_t *source,
+                        uint8_t *target, Fault &fault) {
+  bool isCompressed = upload->codec() == bundle::Codec_Zstd;
+  Decoder decoder;
+  if (isCompressed &&
+      (!Zstd::load(fault) ||
+       !decoder.create(upload->planes() > 1 ? upload->size() : 0, fault)))
+    return false;
+  return decoder.decode(upload->codec(), upload->planes(), target,
+                        upload->size(), source, upload->source()->size()) ||
+         fault.set(Fault::BadBundle,
+                   "weights for the GPU: compressed ones are damaged");
+}
+
+/// By way of two pieces: the device copies one while this fills the other.
+bool GpuUploads::stage(const uint8_t *source, uint64_t size, uint64_t offset,
+                       Fault &fault) {
+  const Vulkan &vk = device->vulkan();
+  const GpuBlock &staging = memory->staging();
+  while (size) {
+    uint32_t piece;
+    VkCommandBuffer to;
+    if (!commands.begin(piece, to, fault))
+      return false;
+    uint64_t place = memory->ringBegin() + piece * GpuMemory::pieceBytes,
+             bytes = std::min(size, GpuMemory::pieceBytes);
+    memcpy(staging.mapped + place, source, bytes);
+    VkBufferCopy copy = {place, offset, bytes};
+    vk.CmdCopyBuffer(to, staging.buffer, memory->prepared().buffer, 1, &copy);
+    auto all = makeStruct<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
+    all.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+    all.dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
+    vk.CmdPipelineBarrier(to, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                          VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &all, 0,
+                          nullptr, 0, nullptr);
+    if (!check(memory->flush(staging, place, bytes),
+               "vkFlushMappedMemoryRanges", fault) ||
+        !commands.submit(fault))
+      return false;
+    source += bytes;
+    offset += bytes;
+    size -= bytes;
+  }
+  return true;
+}
+
+bool GpuUploads::upload(const bundle::Upload *upload, Fault &fault) {
+  auto *source =
+      static_cast<const uint8_t *>(addressOf(*bundle, upload->source(), host));
+  uint64_t size = upload->size();
+  if (size == 0)
+    return true;
+  bool isPlain =
+      upload->codec() == bundle::Codec_Stored && upload->planes() == 1;
+  // A decoder reads what it has written, which takes a hundred times as long in
+  // memory that CPUs do not cache.
+  Pages decoded;
+  if (!isPlain) {
+    if (!decoded.allocate(size, 64))
+      return fault.set(Fault::OutOfMemory, "no memory to decompress weights");
+    if (!decode(upload, source, decoded.data(), fault))
+      return false;
+    source = decoded.data();
+  }
+  Lock lock(turn);
+  if (memory->isMapped()) {
+    const GpuBlock &prepared = memory->prepared();
+    memcpy(prepared.mapped + upload->offset(), source, size);
+    if (!check(memory->flush(prepared, upload->offset(), size),
+               "vkFlushMappedMemoryRanges", fault))
+      return false;
+  } else if (!stage(source, size, upload->offset(), fault) ||
+             !commands.finish(fault)) {
+    return false;
+  }
+  count.fetch_add(size, std::memory_order_relaxed);
+  return true;
+}
+
+} // namespace nnv12::runtime

@@ -1,0 +1,46 @@
+//===- GpuUploads.h - Brings weights to a GPU -------------------*- C++ -*-===//
+#ifndef NNV12_RUNTIME_GPUUPLOADS_H
+#define NNV12_RUNTIME_GPUUPLOADS_H
+
+#include "runtime/Preparations.h"
+#include "runtime/gpu/GpuCommands.h"
+#include "runtime/gpu/GpuMemory.h"
+
+namespace nnv12::runtime {
+
+class GpuUploads {
+public:
+  GpuUploads() = default;
+  GpuUploads(const GpuUploads &) = delete;
+  GpuUploads &operator=(const GpuUploads &) = delete;
+
+  /// `host` is the session's memory, which holds what CPUs have prepared.
+  bool create(const nnv12_bundle &bundle, Memory host, GpuDevice &device,
+              const GpuMemory &memory, artifact::Fault &fault);
+  void destroy() { commands.destroy(); }
+
+  /// Copies, or decodes, one upload of a verified overlay whose source is
+  /// there. Any thread; they take turns.
+  bool upload(const bundle::Upload *upload, artifact::Fault &fault);
+
+  uint64_t bytes() const { return count.load(std::memory_order_relaxed); }
+  bool isHung() const { return commands.isHung(); }
+
+private:
+  bool decode(const bundle::Upload *upload, const uint8_t *source,
+              uint8_t *target, artifact::Fault &fault);
+  bool stage(const uint8_t *source, uint64_t size, uint64_t offset,
+             artifact::Fault &fault);
+
+  const nnv12_bundle *bundle = nullptr;
+  Memory host = {};
+  GpuDevice *device = nullptr;
+  const GpuMemory *memory = nullptr;
+  pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+  GpuCommands commands;
+  std::atomic<uint64_t> count{0};
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_GPUUPLOADS_H

@@ -1,0 +1,151 @@
+//===- SessionGpu.cpp - Runs of which a GPU may take a part ---------------===//
+#include "artifact/ProgramView.h"
+#include "runtime/Gpu.h"
+#include "runtime/Session.h"
+
+using namespace nnv12;
+using namespace nnv12::runtime;
+using artifact::Fault;
+
+bool nnv12_session::openGpu(const nnv12_session_options &options,
+                            Team::Size size, Fault &fault) {
+  const bundle::Program *program = bundle->chosenProgram();
+  if (!program->gpu() || options.gpu == NNV12_GPU_OFF) {
+    whyNoGpu = program->gpu() ? "the session was told to do without"
+                              : "the bundle has no part for GPUs";
+    return true;
+  }
+  gpu = ::create<Gpu>();
+  if (!gpu)
+    return fault.set(Fault::OutOfMemory, "no memory for a session");
+  if (!gpu->create(*bundle, options, memory,
+                   artifact::memorySize(program, bundle::MemoryKind_Arena),
+                   lanes.preparations(), events, fault))
+    return false;
+  gpu->sessionBegins(availableCpus() > size.computing + size.preparing);
+  return true;
+}
+
+void nnv12_session::closeGpu() {
+  // A device that gave no answer may still write to the arena, for ever.
+  if (gpu && gpu->isHung())
+    pages.abandon();
+  destroy(gpu);
+}
+
+/// Until all that the GPU shall do is prepared. The calling thread prepares
+/// what the GPU's weights are made of, as in a run.
+void nnv12_session::waitForGpu() {
+  const bundle::Program *program = bundle->chosenProgram();
+  if (!planDone)
+    for (uint32_t index : *program->lanes()->Get(0)->queue())
+      if (index >= steps.size())
+        lanes.prepare(index - static_cast<uint32_t>(steps.size()), workers);
+  for (;;) {
+    uint32_t seen = events.seen();
+    if (gpu->isSettled() || lanes.preparations().hasFailed())
+      return;
+    // What others prepare they tell of.
+    if (!lanes.mayPrepareInBackground() || !lanes.prepareInBackground(0))
+      events.sleep(seen, Events::Preparation);
+  }
+}
+
+/// Has the GPU compute the stretch from execute `index` on, if there is one;
+/// `index` is the first execute behind it then.
+nnv12_session::Taken nnv12_session::take(uint32_t &index, Fault &fault) {
+  uint32_t stretch = gpu->at(index);
+  if (stretch == Gpu::none)
+    return Taken::None;
+  Fault why;
+  switch (gpu->run(stretch, callers, why)) {
+  case Gpu::Result::Done:
+    index += gpu->countOf(stretch);
+    return Taken::Some;
+  case Gpu::Result::Failed:
+    // Nothing that the CPU needs for it has changed.
+    return Taken::None;
+  case Gpu::Result::Hung:
+    break;
+  }
+  fault = why;
+  return Taken::Hung;
+}
+
+/// As runPlan(). What the execute lane prepares while the GPU computes waits
+/// until the CPU goes on: it is for that.
+bool nnv12_session::runPlanBeside(Fault &fault) {
+  const bundle::Program *program = bundle->chosenProgram();
+  const auto *queue = program->lanes()->Get(0)->queue();
+  constexpr uint32_t none = ~0u;
+  uint32_t end = 0, postponed = none;
+  auto numSteps = static_cast<uint32_t>(steps.size());
+  auto prepare = [&](uint32_t operation) {
+    if (operation >= numSteps)
+      lanes.prepare(operation - numSteps, workers);
+  };
+  for (uint32_t i = 0; i < queue->size() && end < numSteps; ++i) {
+    uint32_t index = queue->Get(i);
+    if (index >= numSteps) {
+      if (postponed == none)
+        prepare(index);
+      continue;
+    }
+    if (index < end)
+      continue;
+    Taken taken = take(end = index, fault);
+    if (taken == Taken::Hung)
+      return false;
+    if (taken == Taken::Some) {
+      if (postponed == none)
+        postponed = i;
+      continue;
+    }
+    for (; postponed < i; ++postponed)
+      prepare(queue->Get(postponed));
+    postponed = none;
+    if (!lanes.waitFor(index, program->operations()->Get(index)->after(),
+                       workers))
+      return lanes.preparations().reportFailure(fault);
+    runRecorded(index);
+    ++end;
+  }
+  // Until all that executes wait for is done, runs look at it.
+  bool isDone = true;
+  for (uint32_t i = 0; i < numSteps && isDone; ++i)
+    isDone =
+        lanes.preparations().areDone(program->operations()->Get(i)->after());
+  planDone = isDone;
+  return true;
+}
+
+bool nnv12_session::runStepsBeside(Fault &fault) {
+  for (uint32_t i = 0; i < steps.size();) {
+    Taken taken = take(i, fault);
+    if (taken == Taken::Hung)
+      return false;
+    if (taken == Taken::None)
+      runRecorded(i++);
+  }
+  return true;
+}
+
+bool nnv12_session::runBeside(Fault &fault) {
+  if (gpu->isHung())
+    return gpu->reportHang(fault);
+  if (gpu->isWaitedFor() && !gpu->isSettled())
+    waitForGpu();
+  gpu->runBegins();
+  if (!planDone) {
+    bool good = runPlanBeside(fault);
+    // The outputs are the caller's again.
+    firstTouch.close();
+    team.release();
+    return good;
+  }
+  bool isChanging =
+      changesDone.load(std::memory_order_relaxed) < changes.size();
+  if (isChanging && !takeSwitches())
+    return lanes.preparations().reportFailure(fault);
+  return runStepsBeside(fault);
+}

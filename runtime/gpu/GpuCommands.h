@@ -1,0 +1,47 @@
+//===- GpuCommands.h - Commands of a thread that prepares -------*- C++ -*-===//
+#ifndef NNV12_RUNTIME_GPU_GPUCOMMANDS_H
+#define NNV12_RUNTIME_GPU_GPUCOMMANDS_H
+
+#include "runtime/gpu/GpuDevice.h"
+
+namespace nnv12::runtime {
+
+/// Nanoseconds after which a device is taken for dead that should long have
+/// finished; of work that is expected to take longer, a hundred times that.
+uint64_t gpuPatience(uint64_t predicted = 0);
+
+/// Two command buffers in turns: one is recorded while the other runs. One
+/// thread at a time.
+class GpuCommands {
+public:
+  GpuCommands() = default;
+  GpuCommands(const GpuCommands &) = delete;
+  GpuCommands &operator=(const GpuCommands &) = delete;
+
+  bool create(GpuDevice &device, artifact::Fault &fault);
+  void destroy();
+
+  /// Which of both is next. Waits until what it has had before is finished.
+  bool begin(uint32_t &turn, VkCommandBuffer &commands, artifact::Fault &fault);
+  /// Hands over what was recorded since begin().
+  bool submit(artifact::Fault &fault);
+  /// Until nothing runs any more.
+  bool finish(artifact::Fault &fault);
+  /// The device gave no answer: what it works on must stay.
+  bool isHung() const { return hung; }
+
+private:
+  bool wait(uint32_t turn, artifact::Fault &fault);
+
+  GpuDevice *device = nullptr;
+  VkCommandPool pools[2] = {};
+  VkCommandBuffer buffers[2] = {};
+  VkFence fences[2] = {};
+  bool running[2] = {};
+  uint32_t next = 0;
+  bool hung = false;
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_GPU_GPUCOMMANDS_H

@@ -1,0 +1,231 @@
+//===- GpuMemory.cpp - Where a session's bytes lie for a GPU --------------===//
+#include "runtime/gpu/GpuMemory.h"
+
+#include <cinttypes>
+
+namespace nnv12::runtime {
+
+using artifact::Fault;
+
+namespace {
+constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                                visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT,
+                                coherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                                cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+constexpr uint32_t noType = ~0u;
+} // namespace
+
+/// The first type that has all that is asked for, asking for less and less.
+/// What CPUs read should be cached: reading other memory takes a hundred times
+/// as long.
+uint32_t GpuMemory::typeFor(Place place, uint32_t allowed) const {
+  static constexpr uint8_t read[] = {local | visible | coherent | cached,
+                                     visible | coherent | cached,
+                                     visible | cached, visible},
+                           written[] = {local | visible | coherent,
+                                        visible | coherent, visible, visible},
+                           own[] = {local, 0, 0, 0};
+  const uint8_t *wishes = place == Staging ? read + 1
+                          : !mapped        ? own
+                          : place == Arena ? read
+                                           : written;
+  const VkPhysicalDeviceMemoryProperties &memory = device->memory();
+  for (uint32_t k = 0; k < (place == Staging ? 3 : 4); ++k)
+    for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+      VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
+      // Lazily allocated and protected memory are nothing for buffers.
+      if ((allowed >> i & 1) && (flags & wishes[k]) == wishes[k] &&
+          !(flags & (VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
+                     VK_MEMORY_PROPERTY_PROTECTED_BIT)))
+        return i;
+    }
+  return noType;
+}
+
+bool GpuMemory::createBuffer(GpuBlock &block, const void *next, Fault &fault) {
+  auto info =
+      makeStruct<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
+  info.pNext = next;
+  info.size = block.size;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+               VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  if (check(device->vulkan().CreateBuffer(device->device(), &info, nullptr,
+                                          &block.buffer),
+            "vkCreateBuffer", fault))
+    return true;
+  block.buffer = nullptr;
+  return false;
+}
+
+bool GpuMemory::allocate(Place place, uint64_t size, Fault &fault) {
+  if (size == 0)
+    return true;
+  if (device->mostAllocation() && size > device->mostAllocation())
+    return fault.set(Fault::Unsupported,
+                     "%.100s allocates at most %" PRIu64
+                     " bytes at once, the model needs %" PRIu64,
+                     device->name(), device->mostAllocation(), size);
+  const Vulkan &vk = device->vulkan();
+  VkDevice handle = device->device();
+  GpuBlock &block = blocks[place];
+  block.size = size;
+  if (!createBuffer(block, nullptr, fault))
+    return false;
+  VkMemoryRequirements needs;
+  vk.GetBufferMemoryRequirements(handle, block.buffer, &needs);
+  auto info =
+      makeStruct<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
+  info.allocationSize = block.allocated = needs.size;
+  info.memoryTypeIndex = typeFor(place, needs.memoryTypeBits);
+  if (info.memoryTypeIndex == noType)
+    return fault.set(Fault::Unsupported,
+                     "%.100s has no memory that the CPU sees", device->name());
+  VkMemoryPropertyFlags flags =
+      device->memory().memoryTypes[info.memoryTypeIndex].propertyFlags;
+  block.isCoherent = flags & coherent;
+  if (!check(vk.AllocateMemory(handle, &info, nullptr, &block.memory),
+             "vkAllocateMemory", fault)) {
+    block.memory = nullptr;
+    return false;
+  }
+  if (!check(vk.BindBufferMemory(handle, block.buffer, block.memory, 0),
+             "vkBindBufferMemory", fault))
+    return false;
+  if (place != Staging && !mapped)
+    return true;
+  void *address = nullptr;
+  if (!check(vk.MapMemory(handle, block.memory, 0, VK_WHOLE_SIZE, 0, &address),
+             "vkMapMemory", fault))
+    return false;
+  block.mapped = static_cast<uint8_t *>(address);
+  return true;
+}
+
+/// Where it fails, what is handed over is copied.
+void GpuMemory::import(uint8_t *arena, uint64_t size) {
+  uint64_t unit = device->importAlignment();
+  auto address = reinterpret_cast<uintptr_t>(arena);
+  if (!unit || size == 0 || address % unit)
+    return;
+  // What lies behind the arena is the session's as well, in whole pages.
+  size = (size + unit - 1) / unit * unit;
+  const Vulkan &vk = device->vulkan();
+  VkDevice handle = device->device();
+  constexpr VkExternalMemoryHandleTypeFlagBits kind =
+      VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+  auto of = makeStruct<VkMemoryHostPointerPropertiesEXT>(
+      VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT);
+  if (vk.GetMemoryHostPointerPropertiesEXT(handle, kind, arena, &of))
+    return;
+  Fault ignored;
+  GpuBlock &block = blocks[Host];
+  block.size = size;
+  auto external = makeStruct<VkExternalMemoryBufferCreateInfo>(
+      VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
+  external.handleTypes = kind;
+  bool good = createBuffer(block, &external, ignored);
+  if (good) {
+    VkMemoryRequirements needs;
+    vk.GetBufferMemoryRequirements(handle, block.buffer, &needs);
+    constexpr VkMemoryPropertyFlags shared = visible | coherent | cached;
+    uint32_t type = 0;
+    const VkPhysicalDeviceMemoryProperties &memory = device->memory();
+    while (type < memory.memoryTypeCount &&
+           (!(needs.memoryTypeBits & of.memoryTypeBits & 1u << type) ||
+            (memory.memoryTypes[type].propertyFlags & shared) != shared))
+      ++type;
+    auto pointer = makeStruct<VkImportMemoryHostPointerInfoEXT>(
+        VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+    pointer.handleType = kind;
+    pointer.pHostPointer = arena;
+    auto info = makeStruct<VkMemoryAllocateInfo>(
+        VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
+    info.pNext = &pointer;
+    info.allocationSize = size;
+    info.memoryTypeIndex = type;
+    good = type < memory.memoryTypeCount && needs.size <= size;
+    if (good && vk.AllocateMemory(handle, &info, nullptr, &block.memory)) {
+      block.memory = nullptr;
+      good = false;
+    }
+    good = good && !vk.BindBufferMemory(handle, block.buffer, block.memory, 0);
+  }
+  if (!good)
+    destroy(block);
+}
+
+bool GpuMemory::create(GpuDevice &of, const Sizes &sizes, uint8_t *arena,
+                       uint64_t arenaSize, Fault &fault) {
+  device = &of;
+  mapped = of.isUnified();
+  ring = (sizes.handedOver + artifact::gpuAlignment - 1) &
+         ~(artifact::gpuAlignment - 1);
+  // With all mapped nothing goes by way of it, but for what GpuWarmUp.h does.
+  uint64_t staging = !mapped           ? ring + ringBytes
+                     : of.isSoftware() ? artifact::gpuAlignment
+                                       : 0;
+  if (!allocate(Arena, sizes.arena, fault) ||
+      !allocate(Prepared, sizes.prepared, fault) ||
+      !allocate(Staging, staging, fault))
+    return false;
+  if (mapped)
+    import(arena, arenaSize);
+  return true;
+}
+
+void GpuMemory::destroy(GpuBlock &block) {
+  const Vulkan &vk = device->vulkan();
+  if (block.buffer)
+    vk.DestroyBuffer(device->device(), block.buffer, nullptr);
+  if (block.memory)
+    vk.FreeMemory(device->device(), block.memory, nullptr);
+  block = {};
+}
+
+void GpuMemory::destroy() {
+  for (GpuBlock &block : blocks)
+    if (device)
+      destroy(block);
+}
+
+uint64_t GpuMemory::bytes() const {
+  uint64_t sum = 0;
+  for (const GpuBlock &block : blocks)
+    sum += block.allocated;
+  return sum;
+}
+
+/// False where there is nothing to be done.
+bool GpuMemory::rangeOf(const GpuBlock &block, uint64_t offset, uint64_t size,
+                        VkMappedMemoryRange &range) const {
+  if (block.isCoherent || !block.mapped || size == 0)
+    return false;
+  uint64_t unit = device->facts().limits.nonCoherentAtomSize;
+  range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
+  range.memory = block.memory;
+  range.offset = offset / unit * unit;
+  range.size = (offset + size + unit - 1) / unit * unit - range.offset;
+  if (range.offset + range.size > block.allocated)
+    range.size = VK_WHOLE_SIZE;
+  return true;
+}
+
+VkResult GpuMemory::flush(const GpuBlock &block, uint64_t offset,
+                          uint64_t size) const {
+  VkMappedMemoryRange range = {};
+  if (!rangeOf(block, offset, size, range))
+    return VK_SUCCESS;
+  return device->vulkan().FlushMappedMemoryRanges(device->device(), 1, &range);
+}
+
+VkResult GpuMemory::invalidate(const GpuBlock &block, uint64_t offset,
+                               uint64_t size) const {
+  VkMappedMemoryRange range = {};
+  if (!rangeOf(block, offset, size, range))
+    return VK_SUCCESS;
+  return device->vulkan().InvalidateMappedMemoryRanges(device->device(), 1,
+                                                       &range);
+}
+
+} // namespace nnv12::runtime

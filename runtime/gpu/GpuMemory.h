@@ -1,0 +1,85 @@
+//===- GpuMemory.h - Where a session's bytes lie for a GPU ------*- C++ -*-===//
+//
+// What a plan calls the GPU's arena and prepared memory is a buffer each. Where
+// a device works in the memory that CPUs work in, these are mapped, and the
+// session's own arena is imported, if the device can: nothing of it is copied
+// then. Elsewhere both are the device's own, and what goes there or comes from
+// there goes by way of a third, mapped one.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_GPU_GPUMEMORY_H
+#define NNV12_RUNTIME_GPU_GPUMEMORY_H
+
+#include "runtime/gpu/GpuDevice.h"
+
+namespace nnv12::runtime {
+
+/// A buffer with memory of its own. Nothing where its size is 0.
+struct GpuBlock {
+  VkBuffer buffer;
+  VkDeviceMemory memory;
+  uint8_t *mapped; ///< null where CPUs cannot see it
+  uint64_t size;
+  uint64_t allocated;
+  bool isCoherent;
+};
+
+class GpuMemory {
+public:
+  GpuMemory() = default;
+  GpuMemory(const GpuMemory &) = delete;
+  GpuMemory &operator=(const GpuMemory &) = delete;
+
+  /// Bytes that the program asks for.
+  struct Sizes {
+    uint64_t arena, prepared;
+    uint64_t handedOver; ///< by a stretch, in and out, at most
+  };
+
+  /// `arena` is the session's, of whole pages, which stays until destroy().
+  bool create(GpuDevice &device, const Sizes &sizes, uint8_t *arena,
+              uint64_t arenaSize, artifact::Fault &fault);
+  /// Before the device is released. Nothing of it may be in use any more.
+  void destroy();
+
+  const GpuBlock &arena() const { return blocks[Arena]; }
+  const GpuBlock &prepared() const { return blocks[Prepared]; }
+  /// What is handed over; behind it, `ringBytes` for what is uploaded.
+  const GpuBlock &staging() const { return blocks[Staging]; }
+  uint64_t ringBegin() const { return ring; }
+  /// The session's arena; without a buffer where it is not imported.
+  const GpuBlock &host() const { return blocks[Host]; }
+  /// Whether the arena and prepared memory are mapped.
+  bool isMapped() const { return mapped; }
+  bool isImported() const { return host().buffer != nullptr; }
+  /// That the device was asked for.
+  uint64_t bytes() const;
+
+  /// After the CPU has written to a mapped block, and before it reads.
+  VkResult flush(const GpuBlock &block, uint64_t offset, uint64_t size) const;
+  VkResult invalidate(const GpuBlock &block, uint64_t offset,
+                      uint64_t size) const;
+
+  /// Two pieces, of which one is filled while the other is copied.
+  static constexpr uint64_t pieceBytes = 1 << 20, ringBytes = 2 * pieceBytes;
+
+private:
+  enum Place { Arena, Prepared, Staging, Host, numPlaces };
+
+  bool allocate(Place place, uint64_t size, artifact::Fault &fault);
+  bool createBuffer(GpuBlock &block, const void *next, artifact::Fault &fault);
+  uint32_t typeFor(Place place, uint32_t allowed) const;
+  void import(uint8_t *arena, uint64_t size);
+  void destroy(GpuBlock &block);
+  bool rangeOf(const GpuBlock &block, uint64_t offset, uint64_t size,
+               VkMappedMemoryRange &range) const;
+
+  GpuDevice *device = nullptr;
+  GpuBlock blocks[numPlaces] = {};
+  uint64_t ring = 0;
+  bool mapped = false;
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_GPU_GPUMEMORY_H

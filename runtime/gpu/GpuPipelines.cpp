@@ -1,0 +1,287 @@
+//===- GpuPipelines.cpp - Pipelines of a bundle on a device ---------------===//
+#include "runtime/gpu/GpuPipelines.h"
+
+#include "artifact/GpuVerifier.h"
+#include "artifact/SpirvVerifier.h"
+
+#include <cassert>
+
+namespace nnv12::runtime {
+
+using artifact::Fault;
+
+/// As many go to the driver at once.
+static constexpr uint32_t mostAtOnce = 16;
+
+/// A pipeline that is about to be made.
+struct GpuPipelines::Job {
+  PipelineKey key;
+  VkShaderModule module;
+  VkPipelineLayout layout;
+  VkSpecializationInfo constants;
+  VkPipelineCreationFeedbackEXT feedback, stageFeedback;
+  VkPipelineCreationFeedbackCreateInfoEXT feedbackInfo;
+};
+
+static uint32_t numConstants(const bundle::GpuPipeline *pipeline) {
+  return pipeline->constants() ? pipeline->constants()->size() : 0;
+}
+
+/// What every device has, the verifier has seen to; this is about more.
+const char *GpuPipelines::findLack(const bundle::GpuPipeline *pipeline) const {
+  const VkPhysicalDeviceLimits &limits = device->facts().limits;
+  const bundle::GpuExtent *local = pipeline->local();
+  if (pipeline->features() & ~device->features())
+    return "a number format that its kernels need";
+  if (pipeline->bindings() > limits.maxPerStageDescriptorStorageBuffers ||
+      pipeline->bindings() > limits.maxDescriptorSetStorageBuffers)
+    return "as many storage buffers as its kernels have";
+  if (pipeline->push_words() * sizeof(uint32_t) > limits.maxPushConstantsSize)
+    return "room for its push constants";
+  if (pipeline->shared() > limits.maxComputeSharedMemorySize)
+    return "as much shared memory as its kernels need";
+  if (local->x() > limits.maxComputeWorkGroupSize[0] ||
+      local->y() > limits.maxComputeWorkGroupSize[1] ||
+      local->z() > limits.maxComputeWorkGroupSize[2] ||
+      local->x() * local->y() * local->z() >
+          limits.maxComputeWorkGroupInvocations)
+    return "workgroups as large as those of its kernels";
+  return nullptr;
+}
+
+bool GpuPipelines::create(const bundle::Bundle *of, const uint8_t *ofFile,
+                          GpuDevice &on, const char *folder, Fault &fault) {
+  bundle = of;
+  image = ofFile;
+  device = &on;
+  const bundle::Gpu *gpu = bundle->gpu();
+  uint32_t count = gpu->pipelines()->size();
+  if (!lacks.allocate(count) || !made.allocate(count))
+    return fault.set(Fault::OutOfMemory, "no memory for pipelines");
+  for (uint32_t i = 0; i < count; ++i)
+    lacks[i] = findLack(gpu->pipelines()->Get(i));
+  artifact::Hasher hasher;
+  for (const bundle::GpuModule *module : *gpu->modules())
+    hasher.update(module->digest()->data(), module->digest()->size());
+  file.open(folder, device->cacheKey(), hasher.finish());
+  makeCache();
+  return true;
+}
+
+/// Without one, pipelines are made all the same.
+void GpuPipelines::makeCache() {
+  if (file.isOff())
+    return;
+  auto info = makeStruct<VkPipelineCacheCreateInfo>(
+      VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
+  info.initialDataSize = file.size();
+  info.pInitialData = file.size() ? file.data() : nullptr;
+  const Vulkan &vk = device->vulkan();
+  VkResult result =
+      vk.CreatePipelineCache(device->device(), &info, nullptr, &cache);
+  if (result && file.size()) {
+    file.forget();
+    info.initialDataSize = 0;
+    info.pInitialData = nullptr;
+    result = vk.CreatePipelineCache(device->device(), &info, nullptr, &cache);
+  }
+  if (result)
+    cache = nullptr;
+  else
+    state.store(file.size() ? NNV12_GPU_CACHE_HIT : NNV12_GPU_CACHE_MISS,
+                std::memory_order_relaxed);
+}
+
+bool GpuPipelines::makeModule(const bundle::GpuPipeline *pipeline, Job &job,
+                              Fault &fault) {
+  const bundle::Gpu *gpu = bundle->gpu();
+  const bundle::GpuModule *module = gpu->modules()->Get(pipeline->module_());
+  const bundle::Segment *segment = bundle->segments()->Get(gpu->code());
+  artifact::SpirvInterface facts = {};
+  facts.numWords = module->words();
+  facts.bindings = pipeline->bindings();
+  facts.written = pipeline->written();
+  facts.pushWords = pipeline->push_words();
+  facts.local[0] = pipeline->local()->x();
+  facts.local[1] = pipeline->local()->y();
+  facts.local[2] = pipeline->local()->z();
+  facts.shared = pipeline->shared();
+  facts.features = pipeline->features();
+  facts.constants = job.key.constants;
+  facts.numConstants = job.key.numConstants;
+  artifact::Array<uint32_t> words;
+  if (!words.allocate(facts.numWords))
+    return fault.set(Fault::OutOfMemory, "no memory for a module");
+  facts.words = words.data();
+  memcpy(words.data(), image + segment->offset() + module->offset(),
+         facts.numWords * sizeof(uint32_t));
+  if (!artifact::verifyModule(bundle, pipeline->module_(), words.data(), fault))
+    return false;
+  artifact::Array<uint64_t> scratch;
+  if (!scratch.allocate(artifact::spirvScratchSize(facts) / sizeof(uint64_t) +
+                        1))
+    return fault.set(Fault::OutOfMemory, "no memory for a module");
+  Fault why;
+  if (!artifact::verifySpirv(facts, scratch.data(),
+                             scratch.size() * sizeof(uint64_t), why))
+    return fault.set(Fault::BadBundle, "module '%.100s': %.300s",
+                     module->name()->c_str(), why.text);
+  auto info = makeStruct<VkShaderModuleCreateInfo>(
+      VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+  info.codeSize = facts.numWords * sizeof(uint32_t);
+  info.pCode = words.data();
+  if (check(device->vulkan().CreateShaderModule(device->device(), &info,
+                                                nullptr, &job.module),
+            "vkCreateShaderModule", fault))
+    return true;
+  job.module = nullptr;
+  return false;
+}
+
+bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
+  const bundle::Gpu *gpu = bundle->gpu();
+  const bundle::GpuPipeline *pipeline = gpu->pipelines()->Get(index);
+  job = {};
+  memcpy(job.key.module.bytes,
+         gpu->modules()->Get(pipeline->module_())->digest()->data(),
+         sizeof job.key.module);
+  job.key.bindings = pipeline->bindings();
+  job.key.pushWords = pipeline->push_words();
+  job.key.numConstants = numConstants(pipeline);
+  for (uint32_t i = 0; i < job.key.numConstants; ++i)
+    job.key.constants[i] = pipeline->constants()->Get(i);
+  made[index] = device->find(job.key);
+  if (made[index])
+    return true;
+  VkDescriptorSetLayout set = device->setLayout(job.key.bindings, fault);
+  if (!set || !makeModule(pipeline, job, fault))
+    return false;
+  VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                               job.key.pushWords *
+                                   static_cast<uint32_t>(sizeof(uint32_t))};
+  auto info = makeStruct<VkPipelineLayoutCreateInfo>(
+      VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
+  info.setLayoutCount = 1;
+  info.pSetLayouts = &set;
+  info.pushConstantRangeCount = job.key.pushWords ? 1 : 0;
+  info.pPushConstantRanges = &range;
+  if (check(device->vulkan().CreatePipelineLayout(device->device(), &info,
+                                                  nullptr, &job.layout),
+            "vkCreatePipelineLayout", fault))
+    return true;
+  job.layout = nullptr;
+  return false;
+}
+
+/// Frees what did not go to the device.
+void GpuPipelines::finish(Job &job) {
+  const Vulkan &vk = device->vulkan();
+  if (job.module)
+    vk.DestroyShaderModule(device->device(), job.module, nullptr);
+  if (job.layout)
+    vk.DestroyPipelineLayout(device->device(), job.layout, nullptr);
+}
+
+bool GpuPipelines::makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
+                            Fault &fault) {
+  VkSpecializationMapEntry entries[artifact::maxConstants];
+  for (uint32_t i = 0; i < artifact::maxConstants; ++i)
+    entries[i] = {i, static_cast<uint32_t>(i * sizeof(uint32_t)),
+                  sizeof(uint32_t)};
+  VkComputePipelineCreateInfo infos[mostAtOnce];
+  VkPipeline pipelines[mostAtOnce] = {};
+  uint32_t jobOf[mostAtOnce], wanted = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    Job &job = jobs[i];
+    if (made[indices[i]])
+      continue;
+    jobOf[wanted] = i;
+    VkComputePipelineCreateInfo &info = infos[wanted++] =
+        makeStruct<VkComputePipelineCreateInfo>(
+            VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = job.module;
+    info.stage.pName = "main";
+    info.layout = job.layout;
+    if (job.key.numConstants) {
+      job.constants = {job.key.numConstants, entries,
+                       job.key.numConstants * sizeof(uint32_t),
+                       job.key.constants};
+      info.stage.pSpecializationInfo = &job.constants;
+    }
+    if (device->hasFeedback()) {
+      job.feedbackInfo.sType =
+          VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO_EXT;
+      job.feedbackInfo.pPipelineCreationFeedback = &job.feedback;
+      job.feedbackInfo.pipelineStageCreationFeedbackCount = 1;
+      job.feedbackInfo.pPipelineStageCreationFeedbacks = &job.stageFeedback;
+      info.pNext = &job.feedbackInfo;
+    }
+  }
+  if (wanted == 0)
+    return true;
+  const Vulkan &vk = device->vulkan();
+  bool good = check(vk.CreateComputePipelines(device->device(), cache, wanted,
+                                              infos, nullptr, pipelines),
+                    "vkCreateComputePipelines", fault);
+  for (uint32_t i = 0; i < wanted; ++i) {
+    Job &job = jobs[jobOf[i]];
+    if (good) {
+      const MadePipeline *done = device->add(job.key, pipelines[i], job.layout);
+      good = done || fault.set(Fault::OutOfMemory, "no memory for pipelines");
+      if (done) {
+        made[indices[jobOf[i]]] = done;
+        job.layout = nullptr;
+        madeCount.fetch_add(1, std::memory_order_relaxed);
+        if (job.feedback.flags &
+            VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT_EXT)
+          cachedCount.fetch_add(1, std::memory_order_relaxed);
+        continue;
+      }
+    }
+    if (pipelines[i])
+      vk.DestroyPipeline(device->device(), pipelines[i], nullptr);
+  }
+  return good;
+}
+
+bool GpuPipelines::make(const uint32_t *indices, uint32_t count, Fault &fault) {
+  Job jobs[mostAtOnce];
+  bool good = true;
+  for (uint32_t done = 0; good && done < count;) {
+    uint32_t next = count - done < mostAtOnce ? count - done : mostAtOnce;
+    uint32_t prepared = 0;
+    while (good && prepared < next) {
+      good = prepare(indices[done + prepared], jobs[prepared], fault);
+      ++prepared;
+    }
+    good = good && makeSome(jobs, indices + done, next, fault);
+    for (uint32_t i = 0; i < prepared; ++i)
+      finish(jobs[i]);
+    done += next;
+  }
+  return good;
+}
+
+void GpuPipelines::save() {
+  if (!cache || madeCount.load(std::memory_order_relaxed) == 0)
+    return;
+  const Vulkan &vk = device->vulkan();
+  size_t size = 0;
+  if (vk.GetPipelineCacheData(device->device(), cache, &size, nullptr) ||
+      size == 0)
+    return;
+  void *room = file.room(size);
+  if (room && !vk.GetPipelineCacheData(device->device(), cache, &size, room) &&
+      file.write(size))
+    state.store(NNV12_GPU_CACHE_WRITTEN, std::memory_order_relaxed);
+}
+
+void GpuPipelines::destroy() {
+  if (cache)
+    device->vulkan().DestroyPipelineCache(device->device(), cache, nullptr);
+  cache = nullptr;
+}
+
+} // namespace nnv12::runtime

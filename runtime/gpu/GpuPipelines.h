@@ -1,0 +1,74 @@
+//===- GpuPipelines.h - Pipelines of a bundle on a device -------*- C++ -*-===//
+//
+// What goes to the driver is a copy of a module's words whose digest has been
+// checked, and which artifact/SpirvVerifier.h accepts, whatever happens to the
+// file meanwhile.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_GPU_GPUPIPELINES_H
+#define NNV12_RUNTIME_GPU_GPUPIPELINES_H
+
+#include "bundle_generated.h"
+#include "runtime/gpu/PipelineCacheFile.h"
+
+namespace nnv12::runtime {
+
+class GpuPipelines {
+public:
+  GpuPipelines() = default;
+  GpuPipelines(const GpuPipelines &) = delete;
+  GpuPipelines &operator=(const GpuPipelines &) = delete;
+
+  /// Looks which pipelines of the verified bundle, whose file is at `image`,
+  /// the device can run, and whether a file has what was made of them before
+  /// (PipelineCacheFile.h has what `folder` is).
+  bool create(const bundle::Bundle *bundle, const uint8_t *image,
+              GpuDevice &device, const char *folder, artifact::Fault &fault);
+  void destroy();
+
+  /// Null where the device can run it; else a line that says what it lacks.
+  const char *lack(uint32_t index) const { return lacks[index]; }
+  /// Makes those that are not made yet, in one call of the driver. Any thread,
+  /// but no two the same ones.
+  bool make(const uint32_t *indices, uint32_t count, artifact::Fault &fault);
+  /// One that has been made.
+  const MadePipeline &operator[](uint32_t index) const { return *made[index]; }
+  /// After the last one: writes the file, if that is worth it.
+  void save();
+
+  uint32_t numMade() const { return madeCount.load(std::memory_order_relaxed); }
+  /// Of these, those that the driver took from the file. It need not say.
+  uint32_t numCached() const {
+    return cachedCount.load(std::memory_order_relaxed);
+  }
+  nnv12_gpu_cache cacheState() const {
+    return state.load(std::memory_order_relaxed);
+  }
+  bool isCached() const { return cacheState() == NNV12_GPU_CACHE_HIT; }
+
+private:
+  struct Job;
+
+  const char *findLack(const bundle::GpuPipeline *pipeline) const;
+  bool prepare(uint32_t index, Job &job, artifact::Fault &fault);
+  bool makeModule(const bundle::GpuPipeline *pipeline, Job &job,
+                  artifact::Fault &fault);
+  void finish(Job &job);
+  bool makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
+                artifact::Fault &fault);
+  void makeCache();
+
+  const bundle::Bundle *bundle = nullptr;
+  const uint8_t *image = nullptr;
+  GpuDevice *device = nullptr;
+  artifact::Array<const char *> lacks;
+  artifact::Array<const MadePipeline *> made;
+  PipelineCacheFile file;
+  VkPipelineCache cache = nullptr;
+  std::atomic<uint32_t> madeCount{0}, cachedCount{0};
+  std::atomic<nnv12_gpu_cache> state{NNV12_GPU_CACHE_OFF};
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_GPU_GPUPIPELINES_H

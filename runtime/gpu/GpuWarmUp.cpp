@@ -1,0 +1,90 @@
+//===- GpuWarmUp.cpp - First dispatches that compute nothing --------------===//
+#include "runtime/gpu/GpuWarmUp.h"
+
+namespace nnv12::runtime {
+
+using artifact::Fault;
+
+bool GpuWarmUp::create(const bundle::Gpu *gpu, GpuDevice &on,
+                       const GpuMemory &places, const GpuPipelines &made,
+                       Fault &fault) {
+  device = &on;
+  memory = &places;
+  pipelines = &made;
+  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
+  for (const bundle::GpuPipeline *pipeline : *gpu->pipelines())
+    size.descriptorCount += pipeline->bindings();
+  auto info = makeStruct<VkDescriptorPoolCreateInfo>(
+      VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
+  info.maxSets = gpu->pipelines()->size() + 1;
+  info.poolSizeCount = 1;
+  info.pPoolSizes = &size;
+  if (!check(device->vulkan().CreateDescriptorPool(device->device(), &info,
+                                                   nullptr, &descriptors),
+             "vkCreateDescriptorPool", fault)) {
+    descriptors = nullptr;
+    return false;
+  }
+  return commands.create(on, fault);
+}
+
+void GpuWarmUp::destroy() {
+  commands.destroy();
+  if (descriptors)
+    device->vulkan().DestroyDescriptorPool(device->device(), descriptors,
+                                           nullptr);
+}
+
+/// A kernel without push constants computes something: in memory that holds
+/// nothing, to which it is bound.
+bool GpuWarmUp::run(const uint32_t *indices, uint32_t count, Fault &fault) {
+  static constexpr uint32_t zeros[artifact::maxPushWords] = {};
+  const Vulkan &vk = device->vulkan();
+  VkDescriptorBufferInfo places[artifact::maxBindings];
+  for (VkDescriptorBufferInfo &place : places)
+    place = {memory->staging().buffer, 0, artifact::gpuAlignment};
+  Lock lock(turn);
+  uint32_t unused;
+  VkCommandBuffer to;
+  if (!commands.begin(unused, to, fault))
+    return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    const MadePipeline &made = (*pipelines)[indices[i]];
+    VkDescriptorSetLayout layout = device->setLayout(made.key.bindings, fault);
+    if (!layout)
+      return false;
+    auto info = makeStruct<VkDescriptorSetAllocateInfo>(
+        VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
+    info.descriptorPool = descriptors;
+    info.descriptorSetCount = 1;
+    info.pSetLayouts = &layout;
+    VkDescriptorSet set;
+    if (!check(vk.AllocateDescriptorSets(device->device(), &info, &set),
+               "vkAllocateDescriptorSets", fault))
+      return false;
+    auto write = makeStruct<VkWriteDescriptorSet>(
+        VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
+    write.dstSet = set;
+    write.descriptorCount = made.key.bindings;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    write.pBufferInfo = places;
+    vk.UpdateDescriptorSets(device->device(), 1, &write, 0, nullptr);
+    // Those before it may write to the same memory.
+    auto all = makeStruct<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
+    all.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+    all.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    vk.CmdPipelineBarrier(to, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                          VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &all, 0,
+                          nullptr, 0, nullptr);
+    vk.CmdBindPipeline(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.pipeline);
+    vk.CmdBindDescriptorSets(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.layout, 0,
+                             1, &set, 0, nullptr);
+    if (made.key.pushWords)
+      vk.CmdPushConstants(to, made.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                          made.key.pushWords * sizeof(uint32_t), zeros);
+    vk.CmdDispatch(to, 1, 1, 1);
+  }
+  return commands.submit(fault) && commands.finish(fault);
+}
+
+} // namespace nnv12::runtime

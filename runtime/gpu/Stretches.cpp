@@ -1,0 +1,397 @@
+//===- Stretches.cpp - What the GPU computes in a run ---------------------===//
+#include "runtime/gpu/Stretches.h"
+
+#include "runtime/gpu/GpuCommands.h"
+#include "runtime/system/Structs.h"
+#include "runtime/system/Threads.h"
+
+#include <algorithm>
+
+namespace nnv12::runtime {
+
+using artifact::Fault;
+using RowsList = flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>>;
+
+static uint64_t sumOf(const RowsList *list) {
+  uint64_t sum = 0;
+  for (const bundle::Rows *rows : *list)
+    sum += rows->bytes();
+  return sum;
+}
+
+uint64_t Stretches::handedOver(const bundle::ProgramGpu *gpu) {
+  uint64_t most = 0;
+  for (const bundle::Stretch *stretch : *gpu->stretches())
+    most = std::max(most, sumOf(stretch->in()) + sumOf(stretch->out()));
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// Recording
+//===----------------------------------------------------------------------===//
+
+bool Stretches::create(const bundle::ProgramGpu *of, uint8_t *hostArena,
+                       GpuDevice &on, const GpuMemory &places,
+                       const GpuPipelines &made, Fault &fault) {
+  gpu = of;
+  arena = hostArena;
+  device = &on;
+  memory = &places;
+  pipelines = &made;
+  uint32_t sets = 0, bindings = 0;
+  for (const bundle::Stretch *stretch : *gpu->stretches())
+    for (const bundle::Dispatch *dispatch : *stretch->dispatches()) {
+      ++sets;
+      bindings += dispatch->operands()->size();
+    }
+  if (!commands.allocate(gpu->stretches()->size()))
+    return fault.set(Fault::OutOfMemory, "no memory for stretches");
+  const Vulkan &vk = device->vulkan();
+  VkDevice handle = device->device();
+  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                               std::max(bindings, 1u)};
+  auto poolInfo = makeStruct<VkDescriptorPoolCreateInfo>(
+      VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
+  poolInfo.maxSets = std::max(sets, 1u);
+  poolInfo.poolSizeCount = 1;
+  poolInfo.pPoolSizes = &size;
+  if (!check(vk.CreateDescriptorPool(handle, &poolInfo, nullptr, &descriptors),
+             "vkCreateDescriptorPool", fault)) {
+    descriptors = nullptr;
+    return false;
+  }
+  auto commandInfo = makeStruct<VkCommandPoolCreateInfo>(
+      VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
+  commandInfo.queueFamilyIndex = device->family();
+  if (!check(vk.CreateCommandPool(handle, &commandInfo, nullptr, &pool),
+             "vkCreateCommandPool", fault)) {
+    pool = nullptr;
+    return false;
+  }
+  if (device->hasTimeline()) {
+    auto kind = makeStruct<VkSemaphoreTypeCreateInfoKHR>(
+        VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO_KHR);
+    kind.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE_KHR;
+    auto info = makeStruct<VkSemaphoreCreateInfo>(
+        VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
+    info.pNext = &kind;
+    if (check(vk.CreateSemaphore(handle, &info, nullptr, &timeline),
+              "vkCreateSemaphore", fault))
+      return true;
+    timeline = nullptr;
+    return false;
+  }
+  auto info =
+      makeStruct<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
+  if (check(vk.CreateFence(handle, &info, nullptr, &fence), "vkCreateFence",
+            fault))
+    return true;
+  fence = nullptr;
+  return false;
+}
+
+void Stretches::destroy() {
+  if (!device)
+    return;
+  const Vulkan &vk = device->vulkan();
+  VkDevice handle = device->device();
+  if (descriptors)
+    vk.DestroyDescriptorPool(handle, descriptors, nullptr);
+  if (pool)
+    vk.DestroyCommandPool(handle, pool, nullptr);
+  if (timeline)
+    vk.DestroySemaphore(handle, timeline, nullptr);
+  if (fence)
+    vk.DestroyFence(handle, fence, nullptr);
+}
+
+const char *Stretches::lack(uint32_t index) const {
+  const VkPhysicalDeviceLimits &limits = device->facts().limits;
+  for (const bundle::Dispatch *dispatch :
+       *gpu->stretches()->Get(index)->dispatches()) {
+    if (const char *lacks = pipelines->lack(dispatch->pipeline()))
+      return lacks;
+    if (dispatch->groups()->x() > limits.maxComputeWorkGroupCount[0] ||
+        dispatch->groups()->y() > limits.maxComputeWorkGroupCount[1] ||
+        dispatch->groups()->z() > limits.maxComputeWorkGroupCount[2])
+      return "as many workgroups as its layers need";
+    for (const bundle::GpuOperand *operand : *dispatch->operands())
+      if (operand->size() > limits.maxStorageBufferRange)
+        return "storage buffers as large as its tensors";
+  }
+  return nullptr;
+}
+
+/// Whether the GPU works where the CPU's bytes of the boundary lie.
+bool Stretches::isShared(const bundle::Boundary *boundary) const {
+  return memory->isImported() &&
+         boundary->host()->space() == bundle::Space_Memory;
+}
+
+VkDescriptorBufferInfo
+Stretches::placeOf(const bundle::GpuOperand *operand) const {
+  uint64_t offset = operand->offset();
+  const GpuBlock *block = &memory->arena();
+  if (operand->space() == bundle::GpuSpace_Prepared) {
+    block = &memory->prepared();
+  } else if (operand->space() == bundle::GpuSpace_Boundary) {
+    const bundle::Boundary *boundary = gpu->boundaries()->Get(operand->index());
+    if (isShared(boundary)) {
+      block = &memory->host();
+      offset += boundary->host()->offset();
+    } else {
+      offset += boundary->device();
+    }
+  }
+  return {block->buffer, offset, operand->size()};
+}
+
+void Stretches::barrier(VkCommandBuffer to, VkPipelineStageFlags from,
+                        VkAccessFlags written, VkPipelineStageFlags next,
+                        VkAccessFlags used) const {
+  auto all = makeStruct<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
+  all.srcAccessMask = written;
+  all.dstAccessMask = used;
+  device->vulkan().CmdPipelineBarrier(to, from, next, 0, 1, &all, 0, nullptr, 0,
+                                      nullptr);
+}
+
+/// One set, and the dispatch with it.
+bool Stretches::bind(const bundle::Dispatch *dispatch, VkCommandBuffer to,
+                     Fault &fault) {
+  const Vulkan &vk = device->vulkan();
+  const MadePipeline &made = (*pipelines)[dispatch->pipeline()];
+  uint32_t bindings = dispatch->operands()->size();
+  VkDescriptorSetLayout layout = device->setLayout(bindings, fault);
+  if (!layout)
+    return false;
+  auto info = makeStruct<VkDescriptorSetAllocateInfo>(
+      VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
+  info.descriptorPool = descriptors;
+  info.descriptorSetCount = 1;
+  info.pSetLayouts = &layout;
+  VkDescriptorSet set;
+  if (!check(vk.AllocateDescriptorSets(device->device(), &info, &set),
+             "vkAllocateDescriptorSets", fault))
+    return false;
+  VkDescriptorBufferInfo places[artifact::maxBindings];
+  for (uint32_t i = 0; i < bindings; ++i)
+    places[i] = placeOf(dispatch->operands()->Get(i));
+  // From binding 0 on, one behind another.
+  auto write =
+      makeStruct<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
+  write.dstSet = set;
+  write.descriptorCount = bindings;
+  write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  write.pBufferInfo = places;
+  vk.UpdateDescriptorSets(device->device(), 1, &write, 0, nullptr);
+  vk.CmdBindPipeline(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.pipeline);
+  vk.CmdBindDescriptorSets(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.layout, 0,
+                           1, &set, 0, nullptr);
+  if (made.key.pushWords)
+    vk.CmdPushConstants(to, made.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                        made.key.pushWords * sizeof(uint32_t),
+                        dispatch->push()->data());
+  const bundle::GpuExtent *groups = dispatch->groups();
+  vk.CmdDispatch(to, groups->x(), groups->y(), groups->z());
+  return true;
+}
+
+/// Between the staging memory, where they lie one behind another, first what
+/// goes in, and the arena of a device that CPUs do not see.
+void Stretches::copyRows(const bundle::Stretch *stretch, bool isIn,
+                         VkCommandBuffer to) const {
+  uint64_t offset = isIn ? 0 : sumOf(stretch->in());
+  for (const bundle::Rows *rows : *(isIn ? stretch->in() : stretch->out())) {
+    uint64_t place =
+        gpu->boundaries()->Get(rows->boundary())->device() + rows->offset();
+    VkBufferCopy copy = {isIn ? offset : place, isIn ? place : offset,
+                         rows->bytes()};
+    VkBuffer own = memory->arena().buffer, staging = memory->staging().buffer;
+    if (rows->bytes())
+      device->vulkan().CmdCopyBuffer(to, isIn ? staging : own,
+                                     isIn ? own : staging, 1, &copy);
+    offset += rows->bytes();
+  }
+}
+
+bool Stretches::record(uint32_t index, Fault &fault) {
+  constexpr VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT |
+                                   VK_ACCESS_SHADER_WRITE_BIT,
+                          host = VK_ACCESS_HOST_READ_BIT |
+                                 VK_ACCESS_HOST_WRITE_BIT;
+  constexpr VkPipelineStageFlags compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                 transfer = VK_PIPELINE_STAGE_TRANSFER_BIT;
+  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
+  const Vulkan &vk = device->vulkan();
+  // Both pools are for one thread at a time.
+  Lock lock(recording);
+  auto info = makeStruct<VkCommandBufferAllocateInfo>(
+      VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
+  info.commandPool = pool;
+  info.commandBufferCount = 1;
+  VkCommandBuffer to;
+  auto begin = makeStruct<VkCommandBufferBeginInfo>(
+      VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
+  if (!check(vk.AllocateCommandBuffers(device->device(), &info, &to),
+             "vkAllocateCommandBuffers", fault) ||
+      !check(vk.BeginCommandBuffer(to, &begin), "vkBeginCommandBuffer", fault))
+    return false;
+  bool copies = !memory->isMapped();
+  if (copies) {
+    copyRows(stretch, true, to);
+    barrier(to, transfer, VK_ACCESS_TRANSFER_WRITE_BIT, compute, shader);
+  }
+  for (uint32_t i = 0; i < stretch->dispatches()->size(); ++i) {
+    const bundle::Dispatch *dispatch = stretch->dispatches()->Get(i);
+    if (i && dispatch->barrier())
+      barrier(to, compute, VK_ACCESS_SHADER_WRITE_BIT, compute, shader);
+    if (!bind(dispatch, to, fault))
+      return false;
+  }
+  if (copies) {
+    barrier(to, compute, VK_ACCESS_SHADER_WRITE_BIT, transfer,
+            VK_ACCESS_TRANSFER_READ_BIT);
+    copyRows(stretch, false, to);
+    barrier(to, transfer, VK_ACCESS_TRANSFER_WRITE_BIT,
+            VK_PIPELINE_STAGE_HOST_BIT, host);
+  } else {
+    barrier(to, compute, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+            host);
+  }
+  if (!check(vk.EndCommandBuffer(to), "vkEndCommandBuffer", fault))
+    return false;
+  commands[index] = to;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+uint8_t *Stretches::hostOf(const bundle::Boundary *boundary,
+                           const CallersBuffers &buffers) const {
+  const bundle::Operand *host = boundary->host();
+  uint8_t *base = arena;
+  if (host->space() == bundle::Space_Input)
+    base = static_cast<uint8_t *>(
+        const_cast<void *>(elementOf(buffers.inputs, host->index()).data));
+  else if (host->space() == bundle::Space_Output)
+    base =
+        static_cast<uint8_t *>(elementOf(buffers.outputs, host->index()).data);
+  return base + host->offset();
+}
+
+/// Copies what the GPU does not see, or what the CPU does not.
+VkResult Stretches::handOver(const bundle::Stretch *stretch, bool isIn,
+                             const CallersBuffers &buffers) const {
+  const GpuBlock &block =
+      memory->isMapped() ? memory->arena() : memory->staging();
+  uint64_t staged = isIn ? 0 : sumOf(stretch->in());
+  for (const bundle::Rows *rows : *(isIn ? stretch->in() : stretch->out())) {
+    const bundle::Boundary *boundary = gpu->boundaries()->Get(rows->boundary());
+    uint64_t place =
+        memory->isMapped() ? boundary->device() + rows->offset() : staged;
+    staged += rows->bytes();
+    if (rows->bytes() == 0 || isShared(boundary))
+      continue;
+    uint8_t *host = hostOf(boundary, buffers) + rows->offset();
+    VkResult result = VK_SUCCESS;
+    if (isIn) {
+      memcpy(block.mapped + place, host, rows->bytes());
+      result = memory->flush(block, place, rows->bytes());
+    } else {
+      result = memory->invalidate(block, place, rows->bytes());
+      if (!result)
+        memcpy(host, block.mapped + place, rows->bytes());
+    }
+    if (result)
+      return result;
+  }
+  return VK_SUCCESS;
+}
+
+VkResult Stretches::submit(uint32_t index) {
+  auto info = makeStruct<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
+  info.commandBufferCount = 1;
+  info.pCommandBuffers = &commands[index];
+  auto values = makeStruct<VkTimelineSemaphoreSubmitInfoKHR>(
+      VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO_KHR);
+  uint64_t value = submitted + 1;
+  if (timeline) {
+    values.signalSemaphoreValueCount = 1;
+    values.pSignalSemaphoreValues = &value;
+    info.pNext = &values;
+    info.signalSemaphoreCount = 1;
+    info.pSignalSemaphores = &timeline;
+  } else if (submitted) {
+    VkResult result = device->vulkan().ResetFences(device->device(), 1, &fence);
+    if (result)
+      return result;
+  }
+  submitted = value;
+  return device->submit(info, fence);
+}
+
+/// A GPU is asked for a while before the thread sleeps: waking up costs more
+/// than that. A device that is the CPU's own threads needs the CPU.
+VkResult Stretches::wait(uint64_t predicted) const {
+  const Vulkan &vk = device->vulkan();
+  VkDevice handle = device->device();
+  VkResult result = VK_NOT_READY;
+  auto isDone = [&] {
+    if (timeline) {
+      uint64_t value = 0;
+      result = vk.GetSemaphoreCounterValueKHR(handle, timeline, &value);
+      if (!result && value < submitted)
+        result = VK_NOT_READY;
+    } else {
+      result = vk.GetFenceStatus(handle, fence);
+    }
+    return result != VK_NOT_READY;
+  };
+  if (!device->isSoftware() && spinUntil(isDone))
+    return result;
+  if (!timeline)
+    return vk.WaitForFences(handle, 1, &fence, VK_TRUE, gpuPatience(predicted));
+  auto info = makeStruct<VkSemaphoreWaitInfoKHR>(
+      VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO_KHR);
+  info.semaphoreCount = 1;
+  info.pSemaphores = &timeline;
+  info.pValues = &submitted;
+  return vk.WaitSemaphoresKHR(handle, &info, gpuPatience(predicted));
+}
+
+Stretches::Result Stretches::run(uint32_t index, const CallersBuffers &buffers,
+                                 Fault &fault) {
+  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
+  const char *what = "handing over to the GPU";
+  VkResult result = handOver(stretch, /*isIn=*/true, buffers);
+  if (!result) {
+    what = "vkQueueSubmit";
+    result = submit(index);
+  }
+  if (!result) {
+    what = "waiting for the GPU";
+    result = wait(stretch->predicted());
+    // What was submitted may go on. If the driver cannot wait for it, maybe it
+    // can for all; after a loss nothing goes on.
+    if (result < 0 && result != VK_ERROR_DEVICE_LOST)
+      result = device->waitIdle();
+    if (result && result != VK_ERROR_DEVICE_LOST) {
+      check(result, what, fault);
+      device->lose(fault.text);
+      return Result::Hung;
+    }
+  }
+  if (!result) {
+    what = "taking over from the GPU";
+    result = handOver(stretch, /*isIn=*/false, buffers);
+  }
+  if (check(result, what, fault))
+    return Result::Done;
+  device->lose(fault.text);
+  return Result::Failed;
+}
+
+} // namespace nnv12::runtime

@@ -1,0 +1,82 @@
+//===- Stretches.h - What the GPU computes in a run -------------*- C++ -*-===//
+//
+// The commands of a stretch are recorded once. Each time it is taken, what the
+// CPU hands over is copied where the GPU does not see it anyway, the commands
+// are submitted, and the calling thread waits for them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_GPU_STRETCHES_H
+#define NNV12_RUNTIME_GPU_STRETCHES_H
+
+#include "runtime/gpu/CallersBuffers.h"
+#include "runtime/gpu/GpuMemory.h"
+#include "runtime/gpu/GpuPipelines.h"
+
+namespace nnv12::runtime {
+
+class Stretches {
+public:
+  Stretches() = default;
+  Stretches(const Stretches &) = delete;
+  Stretches &operator=(const Stretches &) = delete;
+
+  /// Bytes that a stretch hands over, the most of all, where both sides are
+  /// copied.
+  static uint64_t handedOver(const bundle::ProgramGpu *gpu);
+
+  /// For a verified overlay of a program whose arena lies at `arena`. All of
+  /// the others must stay until destroy().
+  bool create(const bundle::ProgramGpu *gpu, uint8_t *arena, GpuDevice &device,
+              const GpuMemory &memory, const GpuPipelines &pipelines,
+              artifact::Fault &fault);
+  void destroy();
+
+  /// What the device lacks for the stretch, as GpuPipelines says it.
+  const char *lack(uint32_t index) const;
+  /// Records a stretch whose pipelines are made. Any thread, each one once.
+  bool record(uint32_t index, artifact::Fault &fault);
+
+  enum class Result {
+    Done,
+    Failed, ///< the CPU must compute it; the device is lost
+    Hung    ///< the device may still write to what the stretch writes
+  };
+  /// Computes a stretch that has been recorded. Says why it failed.
+  Result run(uint32_t index, const CallersBuffers &buffers,
+             artifact::Fault &fault);
+
+private:
+  bool isShared(const bundle::Boundary *boundary) const;
+  VkDescriptorBufferInfo placeOf(const bundle::GpuOperand *operand) const;
+  bool bind(const bundle::Dispatch *dispatch, VkCommandBuffer commands,
+            artifact::Fault &fault);
+  void copyRows(const bundle::Stretch *stretch, bool isIn,
+                VkCommandBuffer commands) const;
+  void barrier(VkCommandBuffer commands, VkPipelineStageFlags from,
+               VkAccessFlags written, VkPipelineStageFlags to,
+               VkAccessFlags used) const;
+  uint8_t *hostOf(const bundle::Boundary *boundary,
+                  const CallersBuffers &buffers) const;
+  VkResult handOver(const bundle::Stretch *stretch, bool isIn,
+                    const CallersBuffers &buffers) const;
+  VkResult submit(uint32_t index);
+  VkResult wait(uint64_t predicted) const;
+
+  const bundle::ProgramGpu *gpu = nullptr;
+  uint8_t *arena = nullptr;
+  GpuDevice *device = nullptr;
+  const GpuMemory *memory = nullptr;
+  const GpuPipelines *pipelines = nullptr;
+  pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
+  VkDescriptorPool descriptors = nullptr;
+  VkCommandPool pool = nullptr;
+  artifact::Array<VkCommandBuffer> commands; ///< by stretch
+  /// Of the last submission: one of both, as the device has it.
+  VkSemaphore timeline = nullptr;
+  uint64_t submitted = 0;
+  VkFence fence = nullptr;
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_GPU_STRETCHES_H

@@ -1,0 +1,255 @@
+//===- GpuFaultTest.cpp - Whatever fails, the CPU computes ----------------===//
+#include "test/unit/gpu/GpuTest.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+using namespace nnv12;
+using namespace nnv12::test;
+
+namespace nnv12::runtime {
+extern uint64_t leastGpuPatience;
+} // namespace nnv12::runtime
+
+namespace {
+
+class GpuFaultTest : public GpuTest {
+protected:
+  GpuFaultTest() { open(); }
+  ~GpuFaultTest() override { runtime::leastGpuPatience = 10000000000; }
+
+  /// Devices with all ways to be used, by turns.
+  void makeDevice(unsigned kind) {
+    mock.reset();
+    MockDevice &device = mock.devices[0];
+    if (kind % 2)
+      device.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+    device.timeline = kind < 2;
+    device.coherent = kind % 4 != 2;
+    if (kind == 4)
+      device.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  }
+  nnv12_session_options allOptions(nnv12_gpu_mode mode) {
+    nnv12_session_options result = options(mode);
+    result.allow_software_gpu = 1;
+    result.gpu_cache_dir = cache.path.c_str();
+    return result;
+  }
+
+  TemporaryFolder cache;
+};
+
+/// Of functions that may fail: all but vkCmd…, vkDestroy…, vkGet…Properties2.
+bool mayFail(const std::string &function) {
+  for (const char *never :
+       {"vkCmd", "vkDestroy", "vkFree", "vkGetPhysicalDevice",
+        "vkGetDeviceQueue", "vkGetBufferMemoryRequirements",
+        "vkUpdateDescriptorSets"})
+    if (function.rfind(never, 0) == 0)
+      return false;
+  return true;
+}
+
+} // namespace
+
+/// Each call of each function, with each result that it may have.
+TEST_F(GpuFaultTest, EachCallFails) {
+  unsigned combinations = 0, hit = 0;
+  for (unsigned kind = 0; kind < 5; ++kind) {
+    makeDevice(kind);
+    {
+      SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
+      for (int i = 0; i < 3; ++i)
+        ASSERT_EQ(run(session, i), expected(i));
+      ASSERT_EQ(info(session).gpu_stretches_taken, 2u);
+    }
+    nnv12_gpu_release();
+    std::map<std::string, uint32_t> calls = mock.calls();
+    for (const auto &[function, count] : calls) {
+      if (!mayFail(function))
+        continue;
+      for (uint32_t call = 1; call <= std::min(count, 6u); ++call)
+        for (VkResult result :
+             {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
+              VK_ERROR_DEVICE_LOST, VK_ERROR_UNKNOWN}) {
+          makeDevice(kind);
+          mock.fault = {function, call, result};
+          {
+            SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
+            for (int i = 0; i < 3; ++i)
+              ASSERT_EQ(run(session, i), expected(i))
+                  << function << " " << call << " " << result << " of kind "
+                  << kind << ": " << error.message;
+            nnv12_session_info now = info(session);
+            bool isUsed = now.gpu_state == NNV12_GPU_READY;
+            EXPECT_NE(isUsed, *now.gpu_reason != 0);
+            hit += !isUsed;
+          }
+          expectClean();
+          ++combinations;
+        }
+    }
+  }
+  EXPECT_GE(combinations, 300u);
+  printf("%u combinations, %u of which left everything to the CPU\n",
+         combinations, hit);
+}
+
+/// What cannot be waited for may be waited for otherwise, and is good then.
+TEST_F(GpuFaultTest, AWaitThatFailsIsNoLoss) {
+  makeDevice(0);
+  mock.fault = {"vkGetSemaphoreCounterValueKHR", 1,
+                VK_ERROR_OUT_OF_HOST_MEMORY};
+  {
+    SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
+    EXPECT_EQ(run(session), expected());
+    EXPECT_EQ(info(session).gpu_state, NNV12_GPU_READY);
+    EXPECT_EQ(info(session).gpu_stretches_taken, 2u);
+  }
+  expectClean();
+}
+
+/// A device that is lost is so for all sessions.
+TEST_F(GpuFaultTest, ALossIsForAll) {
+  makeDevice(1);
+  {
+    SessionPointer one = create(allOptions(NNV12_GPU_WAIT)),
+                   other = create(allOptions(NNV12_GPU_WAIT));
+    EXPECT_EQ(run(one), expected());
+    EXPECT_EQ(run(other), expected());
+    mock.fault = {"vkQueueSubmit", mock.MockVulkan::calls("vkQueueSubmit") + 2,
+                  VK_ERROR_DEVICE_LOST};
+    EXPECT_EQ(run(one, 1), expected(1));
+    EXPECT_EQ(info(one).gpu_stretches_taken, 1u);
+    for (const SessionPointer *session : {&one, &other}) {
+      EXPECT_EQ(info(*session).gpu_state, NNV12_GPU_LOST);
+      EXPECT_STREQ(info(*session).gpu_reason,
+                   "vkQueueSubmit: the device was lost (-4)");
+      EXPECT_EQ(run(*session, 2), expected(2));
+      EXPECT_EQ(info(*session).gpu_stretches_taken, 0u);
+    }
+    SessionPointer later = create(allOptions(NNV12_GPU_WAIT));
+    EXPECT_EQ(run(later), expected());
+    EXPECT_EQ(info(later).gpu_state, NNV12_GPU_FAILED);
+  }
+  expectClean();
+}
+
+/// What a device that gives no answer may still do, nobody knows.
+TEST_F(GpuFaultTest, ADeviceThatHangsEndsTheSession) {
+  for (unsigned kind : {0, 1, 2, 3}) {
+    makeDevice(kind);
+    runtime::leastGpuPatience = 20000000;
+    SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
+    EXPECT_EQ(run(session), expected());
+    mock.hangs = true;
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(run(session).empty());
+      EXPECT_EQ(error.status, NNV12_IO);
+      EXPECT_STREQ(error.message,
+                   "layer 'round0': the GPU was asked for it and the following "
+                   "ones, and gave no answer: waiting for the GPU: no answer "
+                   "(2)");
+    }
+    EXPECT_EQ(info(session).gpu_state, NNV12_GPU_LOST);
+    session.reset();
+    nnv12_gpu_release();
+    mock.forgiveObjects();
+  }
+}
+
+TEST_F(GpuFaultTest, ADeviceThatHangsWhilePreparing) {
+  for (unsigned kind : {0, 4}) {
+    makeDevice(kind);
+    runtime::leastGpuPatience = 20000000;
+    mock.hangs = true;
+    SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
+    EXPECT_EQ(run(session), expected());
+    EXPECT_STREQ(info(session).gpu_reason,
+                 "waiting for the GPU: no answer (2)");
+    session.reset();
+    nnv12_gpu_release();
+    mock.forgiveObjects();
+  }
+}
+
+/// In the middle of each call that prepares.
+TEST_F(GpuFaultTest, SessionsMayBeClosedAtAnyTime) {
+  for (unsigned kind : {0, 1, 4}) {
+    makeDevice(kind);
+    {
+      SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
+      EXPECT_EQ(run(session), expected());
+    }
+    nnv12_gpu_release();
+    uint32_t calls = 0;
+    for (const auto &[function, count] : mock.calls())
+      calls += count;
+    for (uint32_t stopAt = 1; stopAt < calls; ++stopAt) {
+      makeDevice(kind);
+      std::atomic<uint32_t> seen{0};
+      std::atomic<bool> reached{false};
+      mock.before = [&](const char *) {
+        if (seen.fetch_add(1) + 1 != stopAt)
+          return;
+        reached = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      };
+      {
+        nnv12_session_options options = allOptions(NNV12_GPU_AUTO);
+        SessionPointer session = create(options);
+        EXPECT_EQ(run(session), expected());
+        for (int i = 0;
+             i < 2000 && !reached && info(session).gpu_state < NNV12_GPU_READY;
+             ++i)
+          std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
+      mock.before = {};
+      expectClean();
+    }
+  }
+}
+
+/// Overlays that are damaged are left alone, and said to be.
+TEST_F(GpuFaultTest, DamagedModules) {
+  // The last segment is that of the modules: its words, one after another.
+  std::vector<unsigned char> image = readFile(path);
+  GpuSample sample;
+  size_t words = 0;
+  const artifact::Segment &segment =
+      sample.bundle.segments[sample.bundle.gpu->code];
+  for (const artifact::Segment::Piece &piece : segment.pieces)
+    words += piece.size / 4;
+  ASSERT_GT(words, 0u);
+  const auto *first =
+      static_cast<const unsigned char *>(segment.pieces[0].data);
+  auto at = std::search(image.begin(), image.end(), first,
+                        first + segment.pieces[0].size);
+  ASSERT_NE(at, image.end());
+  size_t begin = size_t(at - image.begin());
+  for (size_t i = 0; i < segment.pieces[0].size; i += 37) {
+    makeDevice(0);
+    std::vector<unsigned char> damaged = image;
+    damaged[begin + i] ^= 0x10;
+    AlignedCopy copy(damaged);
+    nnv12_bundle *raw = nullptr;
+    ASSERT_EQ(
+        nnv12_bundle_open_memory(copy.data, copy.size, nullptr, &raw, &error),
+        NNV12_OK)
+        << error.message;
+    {
+      BundlePointer other(raw);
+      std::swap(other, bundle);
+      SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
+      EXPECT_EQ(run(session).size(), expected().size());
+      EXPECT_EQ(info(session).gpu_state, NNV12_GPU_FAILED);
+      EXPECT_STREQ(info(session).gpu_reason,
+                   "gpu: module 0: digest does not match (damaged)");
+      session.reset();
+      std::swap(other, bundle);
+    }
+    expectClean();
+  }
+}

@@ -1,0 +1,316 @@
+//===- GpuRunTest.cpp - Runs of which a GPU takes a part ------------------===//
+#include "test/unit/gpu/GpuTest.h"
+
+#include <cstring>
+#include <functional>
+#include <thread>
+
+using namespace nnv12;
+using namespace nnv12::test;
+
+namespace nnv12::runtime {
+extern uint32_t forcedStretch;
+} // namespace nnv12::runtime
+
+namespace {
+
+/// What a device may be like.
+struct Kind {
+  const char *name;
+  std::function<void(MockDevice &)> change;
+  bool isImported = false, isSoftware = false;
+};
+
+void PrintTo(const Kind &kind, std::ostream *os) { *os << kind.name; }
+
+const Kind kinds[] = {
+    {"discrete", [](MockDevice &) {}},
+    {"discreteWithoutTimeline", [](MockDevice &d) { d.timeline = false; }},
+    {"discreteNotCoherent",
+     [](MockDevice &d) {
+       d.coherent = false;
+       d.atom = 128;
+     }},
+    {"virtual",
+     [](MockDevice &d) {
+       d.type = VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU;
+       d.feedback = false;
+     }},
+    {"integrated",
+     [](MockDevice &d) { d.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU; },
+     true},
+    {"integratedWithoutImport",
+     [](MockDevice &d) {
+       d.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+       d.import = false;
+     }},
+    {"integratedRefusingImport",
+     [](MockDevice &d) {
+       d.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+       d.importFails = true;
+     }},
+    {"integratedNotCoherent",
+     [](MockDevice &d) {
+       d.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+       d.coherent = false;
+       d.timeline = false;
+     }},
+    {"integratedNotCached",
+     [](MockDevice &d) {
+       d.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+       d.cached = false;
+     }},
+    {"software", [](MockDevice &d) { d.type = VK_PHYSICAL_DEVICE_TYPE_CPU; },
+     true, true}};
+
+class GpuRunTest : public GpuTest, public testing::WithParamInterface<Kind> {
+protected:
+  void SetUp() override {
+    open();
+    GetParam().change(mock.devices[0]);
+  }
+  nnv12_session_options withMode(nnv12_gpu_mode mode) {
+    nnv12_session_options result = options(mode);
+    result.allow_software_gpu = GetParam().isSoftware;
+    return result;
+  }
+};
+
+std::string nameOf(const testing::TestParamInfo<Kind> &info) {
+  return info.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Devices, GpuRunTest, testing::ValuesIn(kinds), nameOf);
+
+} // namespace
+
+TEST_P(GpuRunTest, WaitsForTheGpu) {
+  {
+    SessionPointer session = create(withMode(NNV12_GPU_WAIT));
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_EQ(run(session, i), expected(i)) << error.message;
+      nnv12_session_info now = info(session);
+      ASSERT_EQ(now.gpu_state, NNV12_GPU_READY) << now.gpu_reason;
+      EXPECT_EQ(now.gpu_stretches_taken, 2u);
+    }
+    nnv12_session_info now = info(session);
+    EXPECT_STREQ(now.gpu_reason, "");
+    EXPECT_STREQ(now.gpu_device_name, "mock");
+    EXPECT_EQ(now.gpu_stretches, 3u);
+    EXPECT_EQ(now.gpu_stretches_ready, 3u);
+    EXPECT_EQ(now.gpu_pipelines, 3u);
+    EXPECT_EQ(now.gpu_bytes_uploaded, 3 * 256u);
+    EXPECT_EQ(now.gpu_bytes_imported != 0, GetParam().isImported);
+    EXPECT_EQ(now.gpu_cache, NNV12_GPU_CACHE_OFF);
+  }
+  expectClean();
+}
+
+/// The bundle says AfterFirst: not a call before there is a result.
+TEST_P(GpuRunTest, BeginsAfterTheFirstResult) {
+  {
+    SessionPointer session = create(withMode(NNV12_GPU_AUTO));
+    EXPECT_EQ(info(session).gpu_state, NNV12_GPU_WAITING);
+    mock.before = [](const char *) {};
+    EXPECT_EQ(run(session, 0), expected(0));
+    EXPECT_EQ(info(session).gpu_stretches_taken, 0u);
+    EXPECT_TRUE(mock.calls().empty());
+    ASSERT_EQ(settle(session).gpu_state, NNV12_GPU_READY)
+        << info(session).gpu_reason;
+    EXPECT_EQ(run(session, 1), expected(1));
+    EXPECT_EQ(info(session).gpu_stretches_taken, 2u);
+  }
+  expectClean();
+}
+
+/// Once all is prepared, a run submits, waits, and calls nothing else but what
+/// memory needs.
+TEST_P(GpuRunTest, CallsLittle) {
+  SessionPointer session = create(withMode(NNV12_GPU_WAIT));
+  EXPECT_EQ(run(session, 0), expected(0));
+  std::map<std::string, uint32_t> before = mock.calls();
+  EXPECT_EQ(run(session, 1), expected(1));
+  std::map<std::string, uint32_t> after = mock.calls();
+  for (const auto &[name, count] : after) {
+    uint32_t more = count - before[name];
+    if (name == "vkQueueSubmit")
+      EXPECT_EQ(more, 2u);
+    else if (name == "vkWaitSemaphoresKHR" || name == "vkWaitForFences" ||
+             name == "vkGetSemaphoreCounterValueKHR" ||
+             name == "vkGetFenceStatus" || name == "vkResetFences" ||
+             name == "vkFlushMappedMemoryRanges" ||
+             name == "vkInvalidateMappedMemoryRanges")
+      EXPECT_LE(more, 3u) << name;
+    else
+      EXPECT_EQ(more, 0u) << name;
+  }
+}
+
+TEST_P(GpuRunTest, AnyNumberOfThreads) {
+  for (uint32_t threads : {1, 2, 8})
+    for (uint32_t preparing : {0u, 1u, NNV12_NO_PREPARATION_THREADS})
+      for (int noStealing : {0, 1}) {
+        nnv12_session_options options = withMode(NNV12_GPU_WAIT);
+        options.gpu_threads = threads;
+        options.preparation_threads = preparing;
+        options.no_stealing = noStealing;
+        SessionPointer session = create(options);
+        EXPECT_EQ(run(session, 0), expected(0));
+        EXPECT_EQ(info(session).gpu_stretches_taken, 2u);
+      }
+  expectClean();
+}
+
+TEST_P(GpuRunTest, EightSessionsShareADevice) {
+  {
+    std::vector<SessionPointer> sessions;
+    for (int i = 0; i < 8; ++i)
+      sessions.push_back(create(withMode(NNV12_GPU_AUTO)));
+    for (int round = 0; round < 3; ++round)
+      for (const SessionPointer &session : sessions) {
+        EXPECT_EQ(run(session, round), expected(round));
+        settle(session);
+      }
+    for (const SessionPointer &session : sessions)
+      EXPECT_EQ(info(session).gpu_stretches_taken, 2u);
+    EXPECT_EQ(mock.MockVulkan::calls("vkCreateDevice"), 1u);
+  }
+  expectClean();
+}
+
+//===----------------------------------------------------------------------===//
+// Hand-over at each execute
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// GpuSample with a stretch for each range of its executes.
+class RangesSample : public GpuSample {
+public:
+  RangesSample() {
+    for (artifact::Program &program : bundle.programs)
+      change(program);
+  }
+
+private:
+  void change(artifact::Program &program) {
+    using namespace artifact;
+    constexpr uint64_t bytes = 256;
+    // What execute i writes lies at i * bytes, so that nothing is in the place
+    // of anything else.
+    for (uint32_t i = 0; i < 5; ++i) {
+      std::vector<Operand> &operands = program.operations[i].operands;
+      if (i < 4)
+        operands[0].offset = i * bytes;
+      if (i)
+        operands[1].offset = (i - 1) * bytes;
+    }
+    for (Switch &change : program.switches) {
+      change.replacement.operands[0].offset = change.operation * bytes;
+      change.replacement.operands[1].offset = (change.operation - 1) * bytes;
+    }
+    program.arenaSize = 4 * bytes;
+    ProgramGpu &gpu = *program.gpu;
+    // Boundary i is what execute i reads, and what the one before it writes.
+    gpu.boundaries.clear();
+    for (uint32_t i = 0; i <= 5; ++i)
+      gpu.boundaries.push_back({i < 5 ? program.operations[i].operands[1]
+                                      : program.operations[4].operands[0],
+                                i * bytes});
+    gpu.arenaSize = 12 * bytes;
+    gpu.stretches.clear();
+    gpu.preparations.resize(RecordAll);
+    for (Lane &lane : gpu.lanes)
+      lane.queue.clear();
+    for (uint32_t first = 0; first < 5; ++first)
+      for (uint32_t end = 5; end > first; --end)
+        addStretch(gpu, first, end);
+    for (uint32_t i = 0; i < gpu.preparations.size(); ++i)
+      gpu.lanes[i % 2].queue.push_back({LaneKind::Prepare, 8 + i});
+    gpu.warm = {0};
+  }
+
+  void addStretch(artifact::ProgramGpu &gpu, uint32_t first, uint32_t end) {
+    using namespace artifact;
+    constexpr uint64_t bytes = 256;
+    auto number = uint32_t(gpu.stretches.size());
+    Stretch stretch{first, end - first};
+    for (uint32_t i = first; i < end; ++i) {
+      static constexpr uint32_t pipelines[] = {0, 1, 0, 1, 2};
+      static constexpr uint64_t weights[] = {0, 1, 0, 2};
+      auto value = [&](uint32_t at) {
+        if (at == first || at == end)
+          return GpuOperand{GpuSpace::Boundary, at, 0, bytes};
+        return GpuOperand{GpuSpace::Arena, 0, (6 + at) * bytes, bytes};
+      };
+      Dispatch dispatch{i, pipelines[i], {value(i + 1), value(i)}, {4, 1, 1}};
+      if (i < 4)
+        dispatch.operands.push_back(
+            {GpuSpace::Prepared, 0, weights[i] * bytes, bytes});
+      stretch.dispatches.push_back(dispatch);
+    }
+    stretch.in = {{first, 0, bytes}};
+    stretch.out = {{end, 0, bytes}};
+    OperationId record{LaneKind::Prepare,
+                       8 + uint32_t(gpu.preparations.size())};
+    stretch.after = {record, id(UploadFirst), id(UploadSecond)};
+    GpuPreparation preparation{GpuStage::Record};
+    preparation.stretch = number;
+    preparation.after = {id(Device), id(Arithmetic), id(Copy)};
+    gpu.preparations.push_back(preparation);
+    gpu.stretches.push_back(stretch);
+  }
+};
+
+class HandOverTest : public GpuTest {
+protected:
+  ~HandOverTest() override { runtime::forcedStretch = ~0u; }
+};
+
+} // namespace
+
+TEST_F(HandOverTest, AtEachExecute) {
+  RangesSample sample;
+  open(sample);
+  for (const Kind &kind : kinds) {
+    mock.reset();
+    kind.change(mock.devices[0]);
+    for (uint32_t stretch = 0; stretch < 15; ++stretch) {
+      runtime::forcedStretch = stretch;
+      for (uint32_t preparing : {0u, NNV12_NO_PREPARATION_THREADS}) {
+        nnv12_session_options options = this->options(NNV12_GPU_WAIT);
+        options.allow_software_gpu = kind.isSoftware;
+        options.preparation_threads = preparing;
+        options.no_stealing = stretch % 2;
+        SessionPointer session = create(options);
+        for (int i = 0; i < 3; ++i) {
+          ASSERT_EQ(run(session, i), expected(i)) << kind.name << stretch;
+          ASSERT_EQ(info(session).gpu_stretches_taken, 1u)
+              << kind.name << stretch << info(session).gpu_reason;
+        }
+      }
+    }
+    expectClean();
+  }
+}
+
+/// In the first run, wherever preparing has got to.
+TEST_F(HandOverTest, InTheFirstRun) {
+  RangesSample sample;
+  for (artifact::Program &program : sample.bundle.programs)
+    program.gpu->start = artifact::GpuStart::AtOpen;
+  open(sample);
+  uint32_t taken = 0;
+  for (int i = 0; i < 50; ++i) {
+    nnv12_session_options options = this->options(NNV12_GPU_AUTO);
+    options.threads = 1;
+    options.preparation_threads = NNV12_NO_PREPARATION_THREADS;
+    SessionPointer session = create(options);
+    for (int k = 0; k < 3; ++k) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50 * (i % 20)));
+      ASSERT_EQ(run(session, k), expected(k));
+      taken += info(session).gpu_stretches_taken;
+    }
+  }
+  expectClean();
+  printf("%u stretches taken in 150 runs\n", taken);
+}

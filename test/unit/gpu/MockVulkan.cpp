@@ -1,0 +1,887 @@
+//===- MockVulkan.cpp - A Vulkan library for tests ------------------------===//
+#include "test/unit/gpu/MockVulkan.h"
+
+#include "runtime/gpu/Vulkan.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <typeinfo>
+
+using namespace nnv12::test;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Objects
+//===----------------------------------------------------------------------===//
+
+struct Object {
+  virtual ~Object() = default;
+};
+
+struct Physical {
+  const MockDevice *facts;
+};
+struct Instance : Object {
+  std::vector<Physical> devices;
+};
+struct Device : Object {
+  const MockDevice *facts;
+  bool hasTimeline = false, hasImport = false;
+};
+struct Memory : Object {
+  std::vector<uint8_t> own, mapped; ///< two where CPU and GPU are not coherent
+  uint8_t *imported = nullptr;
+  bool isCoherent = true, isVisible = true;
+  uint8_t *bytes() { return imported ? imported : own.data(); }
+};
+struct Buffer : Object {
+  uint64_t size = 0;
+  Memory *memory = nullptr;
+};
+struct Module : Object {
+  uint32_t operation = 0; ///< OpFAdd, OpFMul, or 0: copies
+  uint32_t local = 0;
+};
+struct Layout : Object {
+  uint32_t bindings = 0;
+};
+struct Pipeline : Object {
+  Module module;
+};
+struct Set {
+  std::vector<VkDescriptorBufferInfo> places;
+};
+struct Pool : Object {
+  std::vector<std::unique_ptr<Set>> sets;
+  uint32_t mostSets = 0, bindings = 0;
+};
+struct Commands {
+  std::vector<std::function<void()>> list;
+  bool isOpen = false;
+  const Pipeline *pipeline = nullptr;
+  const Set *set = nullptr;
+};
+struct CommandPool : Object {
+  std::vector<std::unique_ptr<Commands>> buffers;
+};
+struct Fence : Object {
+  bool isSignalled = false;
+};
+struct Semaphore : Object {
+  uint64_t value = 0;
+};
+struct Cache : Object {};
+
+constexpr uint32_t opFAdd = 129, opFMul = 133;
+
+/// The library's one state. Each function takes its lock.
+class Mock : public MockVulkan {
+public:
+  void reset() override {
+    std::lock_guard<std::mutex> lock(mutex);
+    devices = {MockDevice()};
+    fault = {};
+    before = {};
+    hangs = lost = false;
+    counts.clear();
+    faults.clear();
+  }
+  std::map<std::string, uint32_t> calls() override {
+    std::lock_guard<std::mutex> lock(mutex);
+    return counts;
+  }
+  std::string objectsLeft() override {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::string result;
+    for (const auto &[object, name] : objects)
+      result += name + " ";
+    return result;
+  }
+  void forgiveObjects() override {
+    std::lock_guard<std::mutex> lock(mutex);
+    forgiven.insert(objects.begin(), objects.end());
+    objects.clear();
+  }
+  std::vector<std::string> mistakes() override {
+    std::lock_guard<std::mutex> lock(mutex);
+    return faults;
+  }
+
+  /// At the beginning of each call.
+  VkResult enter(const char *function) {
+    std::function<void(const char *)> told;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      told = before;
+    }
+    if (told)
+      told(function);
+    std::lock_guard<std::mutex> lock(mutex);
+    if (++counts[function] != fault.call || fault.function != function)
+      return VK_SUCCESS;
+    if (fault.result == VK_ERROR_DEVICE_LOST)
+      lost = true;
+    return fault.result;
+  }
+
+  template <typename T, typename Handle> T *add(T *object, Handle &handle) {
+    std::lock_guard<std::mutex> lock(mutex);
+    objects[object] = typeid(T).name();
+    handle = reinterpret_cast<Handle>(object);
+    return object;
+  }
+  template <typename T, typename Handle> T &get(Handle handle) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto *object = reinterpret_cast<T *>(handle);
+    if (!objects.count(object))
+      faults.push_back("used an object that is gone");
+    return *object;
+  }
+  template <typename T, typename Handle> void remove(Handle handle) {
+    auto *object = reinterpret_cast<T *>(handle);
+    if (!object)
+      return;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!objects.erase(object)) {
+        faults.push_back("destroyed an object that is gone");
+        return;
+      }
+    }
+    delete object;
+  }
+  void accuse(const char *what) {
+    std::lock_guard<std::mutex> lock(mutex);
+    faults.push_back(what);
+  }
+
+  std::mutex mutex, running;
+  bool lost = false;
+
+private:
+  std::map<std::string, uint32_t> counts;
+  std::map<void *, std::string> objects, forgiven; ///< and what they are
+  std::vector<std::string> faults;
+};
+
+Mock mock;
+
+/// For functions that may fail, and for those that may not.
+#define ENTER(name)                                                            \
+  if (VkResult mockResult = mock.enter("vk" #name))                            \
+  return mockResult
+#define NOTE(name) (void)mock.enter("vk" #name)
+
+using Allocator = const VkAllocationCallbacks *;
+
+//===----------------------------------------------------------------------===//
+// Instances and devices
+//===----------------------------------------------------------------------===//
+
+VkResult CreateInstance(const VkInstanceCreateInfo *, Allocator,
+                        VkInstance *instance) {
+  ENTER(CreateInstance);
+  auto *object = mock.add(new Instance, *instance);
+  for (const MockDevice &device : mock.devices)
+    object->devices.push_back({&device});
+  return VK_SUCCESS;
+}
+
+void DestroyInstance(VkInstance instance, Allocator) {
+  NOTE(DestroyInstance);
+  mock.remove<Instance>(instance);
+}
+
+VkResult EnumeratePhysicalDevices(VkInstance instance, uint32_t *count,
+                                  VkPhysicalDevice *devices) {
+  ENTER(EnumeratePhysicalDevices);
+  auto &all = mock.get<Instance>(instance).devices;
+  uint32_t room = devices ? *count : uint32_t(all.size());
+  *count = std::min(room, uint32_t(all.size()));
+  for (uint32_t i = 0; devices && i < *count; ++i)
+    devices[i] = reinterpret_cast<VkPhysicalDevice>(&all[i]);
+  return *count < all.size() ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
+const MockDevice &factsOf(VkPhysicalDevice device) {
+  return *reinterpret_cast<Physical *>(device)->facts;
+}
+
+/// The struct of this kind in a chain, if it is there.
+template <typename T> T *inChain(void *next, VkStructureType type) {
+  auto *chain = static_cast<VkBaseOutStructure *>(next);
+  while (chain && chain->sType != type)
+    chain = chain->pNext;
+  return reinterpret_cast<T *>(chain);
+}
+
+void GetPhysicalDeviceProperties2(VkPhysicalDevice device,
+                                  VkPhysicalDeviceProperties2 *all) {
+  NOTE(GetPhysicalDeviceProperties2);
+  const MockDevice &facts = factsOf(device);
+  VkPhysicalDeviceProperties &it = all->properties;
+  it = {};
+  it.apiVersion = facts.api;
+  it.driverVersion = facts.driverVersion;
+  it.vendorID = 0x12;
+  it.deviceID = 0x34;
+  it.deviceType = facts.type;
+  strcpy(it.deviceName, facts.name);
+  memset(it.pipelineCacheUUID, 7, VK_UUID_SIZE);
+  VkPhysicalDeviceLimits &limits = it.limits;
+  limits.maxPerStageDescriptorStorageBuffers = facts.bindings;
+  limits.maxDescriptorSetStorageBuffers = facts.bindings;
+  limits.maxPushConstantsSize = 128;
+  limits.maxComputeSharedMemorySize = 16384;
+  limits.maxComputeWorkGroupInvocations = 128;
+  limits.maxStorageBufferRange = 1 << 27;
+  for (int i = 0; i < 3; ++i) {
+    limits.maxComputeWorkGroupCount[i] = 65535;
+    limits.maxComputeWorkGroupSize[i] = i < 2 ? 128 : 64;
+  }
+  limits.minStorageBufferOffsetAlignment = 256;
+  limits.nonCoherentAtomSize = facts.atom;
+  if (auto *id = inChain<VkPhysicalDeviceIDProperties>(
+          all->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES)) {
+    memset(id->deviceUUID, 0, VK_UUID_SIZE);
+    memset(id->driverUUID, 9, VK_UUID_SIZE);
+    id->deviceUUID[0] = facts.uuid;
+  }
+  if (auto *sizes = inChain<VkPhysicalDeviceMaintenance3Properties>(
+          all->pNext,
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES))
+    sizes->maxMemoryAllocationSize = facts.largestAllocation;
+  if (auto *host = inChain<VkPhysicalDeviceExternalMemoryHostPropertiesEXT>(
+          all->pNext,
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT))
+    host->minImportedHostPointerAlignment = 4096;
+}
+
+void GetPhysicalDeviceFeatures2(VkPhysicalDevice device,
+                                VkPhysicalDeviceFeatures2 *all) {
+  NOTE(GetPhysicalDeviceFeatures2);
+  all->features = {};
+  all->features.robustBufferAccess = factsOf(device).robust;
+  if (auto *waits = inChain<VkPhysicalDeviceTimelineSemaphoreFeaturesKHR>(
+          all->pNext,
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES_KHR))
+    waits->timelineSemaphore = factsOf(device).timeline;
+}
+
+bool isUnified(const MockDevice &facts) {
+  return facts.type == VK_PHYSICAL_DEVICE_TYPE_CPU ||
+         facts.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+}
+
+/// Type 0 is the device's own, but for devices that share all; type 1 is what
+/// CPUs see.
+void GetPhysicalDeviceMemoryProperties(VkPhysicalDevice device,
+                                       VkPhysicalDeviceMemoryProperties *all) {
+  NOTE(GetPhysicalDeviceMemoryProperties);
+  const MockDevice &facts = factsOf(device);
+  *all = {};
+  all->memoryTypeCount = 2;
+  VkMemoryPropertyFlags seen =
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+      (facts.cached ? VK_MEMORY_PROPERTY_HOST_CACHED_BIT : 0) |
+      (facts.coherent ? VK_MEMORY_PROPERTY_HOST_COHERENT_BIT : 0);
+  all->memoryTypes[0].propertyFlags =
+      VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | (isUnified(facts) ? seen : 0);
+  all->memoryTypes[1].propertyFlags = seen;
+}
+
+void GetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice device,
+                                            uint32_t *count,
+                                            VkQueueFamilyProperties *families) {
+  NOTE(GetPhysicalDeviceQueueFamilyProperties);
+  *count = 1;
+  families[0] = {};
+  families[0].queueCount = 1;
+  families[0].queueFlags =
+      factsOf(device).computes ? VK_QUEUE_COMPUTE_BIT : VK_QUEUE_TRANSFER_BIT;
+}
+
+VkResult EnumerateDeviceExtensionProperties(VkPhysicalDevice device,
+                                            const char *, uint32_t *count,
+                                            VkExtensionProperties *list) {
+  ENTER(EnumerateDeviceExtensionProperties);
+  const MockDevice &facts = factsOf(device);
+  std::vector<const char *> names;
+  if (facts.timeline)
+    names.push_back(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+  if (facts.import)
+    names.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  if (facts.feedback)
+    names.push_back(VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME);
+  if (list)
+    for (uint32_t i = 0; i < *count && i < names.size(); ++i)
+      strcpy(list[i].extensionName, names[i]);
+  *count = uint32_t(names.size());
+  return VK_SUCCESS;
+}
+
+VkResult CreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
+                      Allocator, VkDevice *device) {
+  ENTER(CreateDevice);
+  auto *object = mock.add(new Device, *device);
+  object->facts = &factsOf(physical);
+  for (uint32_t i = 0; i < info->enabledExtensionCount; ++i) {
+    const char *name = info->ppEnabledExtensionNames[i];
+    object->hasTimeline |=
+        strcmp(name, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME) == 0;
+    object->hasImport |=
+        strcmp(name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) == 0;
+  }
+  return VK_SUCCESS;
+}
+
+void DestroyDevice(VkDevice device, Allocator) {
+  NOTE(DestroyDevice);
+  mock.remove<Device>(device);
+}
+
+void GetDeviceQueue(VkDevice device, uint32_t, uint32_t, VkQueue *queue) {
+  NOTE(GetDeviceQueue);
+  *queue = reinterpret_cast<VkQueue>(device);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+VkResult AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
+                        Allocator, VkDeviceMemory *memory) {
+  ENTER(AllocateMemory);
+  const MockDevice &facts = *mock.get<Device>(device).facts;
+  auto *import = inChain<VkImportMemoryHostPointerInfoEXT>(
+      const_cast<void *>(info->pNext),
+      VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+  if (import && facts.importFails)
+    return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+  auto *object = mock.add(new Memory, *memory);
+  object->isCoherent = facts.coherent;
+  object->isVisible = info->memoryTypeIndex == 1 || isUnified(facts);
+  if (import) {
+    object->imported = static_cast<uint8_t *>(import->pHostPointer);
+    if (info->allocationSize % 4096)
+      mock.accuse("imported a part of a page");
+    return VK_SUCCESS;
+  }
+  object->own.assign(info->allocationSize, 0xff);
+  if (!object->isCoherent)
+    object->mapped.assign(info->allocationSize, 0xff);
+  return VK_SUCCESS;
+}
+
+void FreeMemory(VkDevice, VkDeviceMemory memory, Allocator) {
+  NOTE(FreeMemory);
+  mock.remove<Memory>(memory);
+}
+
+VkResult MapMemory(VkDevice, VkDeviceMemory memory, VkDeviceSize, VkDeviceSize,
+                   VkMemoryMapFlags, void **address) {
+  ENTER(MapMemory);
+  auto &object = mock.get<Memory>(memory);
+  if (!object.isVisible)
+    mock.accuse("mapped memory that CPUs do not see");
+  *address = object.isCoherent ? object.own.data() : object.mapped.data();
+  return VK_SUCCESS;
+}
+
+void copyRange(VkDevice device, const VkMappedMemoryRange &range, bool isOut) {
+  auto &object = mock.get<Memory>(range.memory);
+  uint64_t atom = mock.get<Device>(device).facts->atom;
+  uint64_t size = range.size == VK_WHOLE_SIZE ? object.own.size() - range.offset
+                                              : range.size;
+  if (range.offset % atom ||
+      (size % atom && range.offset + size != object.own.size()) ||
+      range.offset + size > object.own.size()) {
+    mock.accuse("a range of mapped memory that is not aligned");
+    return;
+  }
+  if (object.isCoherent)
+    return;
+  auto &from = isOut ? object.own : object.mapped;
+  auto &to = isOut ? object.mapped : object.own;
+  std::copy_n(from.begin() + long(range.offset), size,
+              to.begin() + long(range.offset));
+}
+
+VkResult FlushMappedMemoryRanges(VkDevice device, uint32_t,
+                                 const VkMappedMemoryRange *ranges) {
+  ENTER(FlushMappedMemoryRanges);
+  copyRange(device, *ranges, /*isOut=*/false);
+  return VK_SUCCESS;
+}
+
+VkResult InvalidateMappedMemoryRanges(VkDevice device, uint32_t,
+                                      const VkMappedMemoryRange *ranges) {
+  ENTER(InvalidateMappedMemoryRanges);
+  copyRange(device, *ranges, /*isOut=*/true);
+  return VK_SUCCESS;
+}
+
+VkResult GetMemoryHostPointerPropertiesEXT(
+    VkDevice device, VkExternalMemoryHandleTypeFlagBits, const void *address,
+    VkMemoryHostPointerPropertiesEXT *properties) {
+  ENTER(GetMemoryHostPointerPropertiesEXT);
+  (void)mock.get<Device>(device);
+  if (reinterpret_cast<uintptr_t>(address) % 4096)
+    mock.accuse("imported from the middle of a page");
+  properties->memoryTypeBits = 3;
+  return VK_SUCCESS;
+}
+
+VkResult CreateBuffer(VkDevice, const VkBufferCreateInfo *info, Allocator,
+                      VkBuffer *buffer) {
+  ENTER(CreateBuffer);
+  if (info->size == 0)
+    mock.accuse("made a buffer of nothing");
+  mock.add(new Buffer, *buffer)->size = info->size;
+  return VK_SUCCESS;
+}
+
+void DestroyBuffer(VkDevice, VkBuffer buffer, Allocator) {
+  NOTE(DestroyBuffer);
+  mock.remove<Buffer>(buffer);
+}
+
+void GetBufferMemoryRequirements(VkDevice, VkBuffer buffer,
+                                 VkMemoryRequirements *needs) {
+  NOTE(GetBufferMemoryRequirements);
+  *needs = {(mock.get<Buffer>(buffer).size + 255) & ~uint64_t(255), 256, 3};
+}
+
+VkResult BindBufferMemory(VkDevice, VkBuffer buffer, VkDeviceMemory memory,
+                          VkDeviceSize) {
+  ENTER(BindBufferMemory);
+  mock.get<Buffer>(buffer).memory = &mock.get<Memory>(memory);
+  return VK_SUCCESS;
+}
+
+/// Bytes of a range; null where it is not inside of its buffer.
+uint8_t *bytesOf(VkBuffer buffer, uint64_t offset, uint64_t size) {
+  auto &object = mock.get<Buffer>(buffer);
+  if (offset + size > object.size || !object.memory) {
+    mock.accuse("a range that is not in its buffer");
+    return nullptr;
+  }
+  return object.memory->bytes() + offset;
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+VkResult CreateShaderModule(VkDevice, const VkShaderModuleCreateInfo *info,
+                            Allocator, VkShaderModule *module) {
+  ENTER(CreateShaderModule);
+  auto *object = mock.add(new Module, *module);
+  constexpr uint32_t header = 5, executionMode = 16;
+  for (size_t i = header; i < info->codeSize / 4; i += info->pCode[i] >> 16) {
+    uint32_t opcode = info->pCode[i] & 0xffff;
+    if (opcode == opFAdd || opcode == opFMul)
+      object->operation = opcode;
+    if (opcode == executionMode)
+      object->local = info->pCode[i + 3];
+  }
+  return VK_SUCCESS;
+}
+
+void DestroyShaderModule(VkDevice, VkShaderModule module, Allocator) {
+  NOTE(DestroyShaderModule);
+  mock.remove<Module>(module);
+}
+
+/// What a driver has compiled: its head, and something behind it.
+std::vector<uint8_t> cacheData() {
+  VkPipelineCacheHeaderVersionOne head = {
+      sizeof head, VK_PIPELINE_CACHE_HEADER_VERSION_ONE, 0x12, 0x34, {}};
+  memset(head.pipelineCacheUUID, 7, VK_UUID_SIZE);
+  std::vector<uint8_t> bytes(sizeof head + 100, 0xcc);
+  memcpy(bytes.data(), &head, sizeof head);
+  return bytes;
+}
+
+VkResult CreatePipelineCache(VkDevice, const VkPipelineCacheCreateInfo *info,
+                             Allocator, VkPipelineCache *cache) {
+  ENTER(CreatePipelineCache);
+  std::vector<uint8_t> good = cacheData();
+  if (info->initialDataSize &&
+      (info->initialDataSize != good.size() ||
+       memcmp(info->pInitialData, good.data(), good.size()) != 0))
+    mock.accuse("gave the driver a damaged cache");
+  if (!info->initialDataSize != !info->pInitialData)
+    mock.accuse("gave the driver half of a cache");
+  mock.add(new Cache, *cache);
+  return VK_SUCCESS;
+}
+
+void DestroyPipelineCache(VkDevice, VkPipelineCache cache, Allocator) {
+  NOTE(DestroyPipelineCache);
+  mock.remove<Cache>(cache);
+}
+
+VkResult GetPipelineCacheData(VkDevice, VkPipelineCache, size_t *size,
+                              void *data) {
+  ENTER(GetPipelineCacheData);
+  std::vector<uint8_t> all = cacheData();
+  if (data)
+    memcpy(data, all.data(), std::min(*size, all.size()));
+  bool isCut = data && *size < all.size();
+  *size = all.size();
+  return isCut ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
+VkResult CreateComputePipelines(VkDevice, VkPipelineCache, uint32_t count,
+                                const VkComputePipelineCreateInfo *infos,
+                                Allocator, VkPipeline *pipelines) {
+  VkResult result = mock.enter("vkCreateComputePipelines");
+  for (uint32_t i = 0; i < count; ++i) {
+    pipelines[i] = nullptr;
+    // One that fails may have made some before.
+    if (result && i)
+      continue;
+    mock.add(new Pipeline, pipelines[i])->module =
+        mock.get<Module>(infos[i].stage.module);
+  }
+  return result;
+}
+
+void DestroyPipeline(VkDevice, VkPipeline pipeline, Allocator) {
+  NOTE(DestroyPipeline);
+  mock.remove<Pipeline>(pipeline);
+}
+
+VkResult CreatePipelineLayout(VkDevice, const VkPipelineLayoutCreateInfo *,
+                              Allocator, VkPipelineLayout *layout) {
+  ENTER(CreatePipelineLayout);
+  mock.add(new Layout, *layout);
+  return VK_SUCCESS;
+}
+
+void DestroyPipelineLayout(VkDevice, VkPipelineLayout layout, Allocator) {
+  NOTE(DestroyPipelineLayout);
+  mock.remove<Layout>(layout);
+}
+
+VkResult CreateDescriptorSetLayout(VkDevice,
+                                   const VkDescriptorSetLayoutCreateInfo *info,
+                                   Allocator, VkDescriptorSetLayout *layout) {
+  ENTER(CreateDescriptorSetLayout);
+  mock.add(new Layout, *layout)->bindings = info->bindingCount;
+  return VK_SUCCESS;
+}
+
+void DestroyDescriptorSetLayout(VkDevice, VkDescriptorSetLayout layout,
+                                Allocator) {
+  NOTE(DestroyDescriptorSetLayout);
+  mock.remove<Layout>(layout);
+}
+
+VkResult CreateDescriptorPool(VkDevice, const VkDescriptorPoolCreateInfo *info,
+                              Allocator, VkDescriptorPool *pool) {
+  ENTER(CreateDescriptorPool);
+  auto *object = mock.add(new Pool, *pool);
+  object->mostSets = info->maxSets;
+  object->bindings = info->pPoolSizes->descriptorCount;
+  return VK_SUCCESS;
+}
+
+void DestroyDescriptorPool(VkDevice, VkDescriptorPool pool, Allocator) {
+  NOTE(DestroyDescriptorPool);
+  mock.remove<Pool>(pool);
+}
+
+VkResult AllocateDescriptorSets(VkDevice,
+                                const VkDescriptorSetAllocateInfo *info,
+                                VkDescriptorSet *sets) {
+  ENTER(AllocateDescriptorSets);
+  auto &pool = mock.get<Pool>(info->descriptorPool);
+  uint32_t bindings = mock.get<Layout>(*info->pSetLayouts).bindings;
+  if (pool.sets.size() == pool.mostSets || pool.bindings < bindings)
+    return VK_ERROR_OUT_OF_POOL_MEMORY;
+  pool.bindings -= bindings;
+  pool.sets.push_back(std::make_unique<Set>());
+  pool.sets.back()->places.resize(bindings);
+  *sets = reinterpret_cast<VkDescriptorSet>(pool.sets.back().get());
+  return VK_SUCCESS;
+}
+
+void UpdateDescriptorSets(VkDevice, uint32_t count,
+                          const VkWriteDescriptorSet *writes, uint32_t,
+                          const VkCopyDescriptorSet *) {
+  NOTE(UpdateDescriptorSets);
+  for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t k = 0; k < writes[i].descriptorCount; ++k) {
+      const VkDescriptorBufferInfo &place = writes[i].pBufferInfo[k];
+      if (place.offset % 256)
+        mock.accuse("a storage buffer that is not aligned");
+      reinterpret_cast<Set *>(writes[i].dstSet)
+          ->places[writes[i].dstBinding + k] = place;
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+VkResult CreateCommandPool(VkDevice, const VkCommandPoolCreateInfo *, Allocator,
+                           VkCommandPool *pool) {
+  ENTER(CreateCommandPool);
+  mock.add(new CommandPool, *pool);
+  return VK_SUCCESS;
+}
+
+void DestroyCommandPool(VkDevice, VkCommandPool pool, Allocator) {
+  NOTE(DestroyCommandPool);
+  mock.remove<CommandPool>(pool);
+}
+
+VkResult AllocateCommandBuffers(VkDevice,
+                                const VkCommandBufferAllocateInfo *info,
+                                VkCommandBuffer *buffers) {
+  ENTER(AllocateCommandBuffers);
+  auto &pool = mock.get<CommandPool>(info->commandPool);
+  pool.buffers.push_back(std::make_unique<Commands>());
+  *buffers = reinterpret_cast<VkCommandBuffer>(pool.buffers.back().get());
+  return VK_SUCCESS;
+}
+
+Commands &commandsOf(VkCommandBuffer buffer) {
+  return *reinterpret_cast<Commands *>(buffer);
+}
+
+VkResult BeginCommandBuffer(VkCommandBuffer buffer,
+                            const VkCommandBufferBeginInfo *) {
+  ENTER(BeginCommandBuffer);
+  commandsOf(buffer) = {};
+  commandsOf(buffer).isOpen = true;
+  return VK_SUCCESS;
+}
+
+VkResult EndCommandBuffer(VkCommandBuffer buffer) {
+  ENTER(EndCommandBuffer);
+  if (!commandsOf(buffer).isOpen)
+    mock.accuse("ended what was not begun");
+  commandsOf(buffer).isOpen = false;
+  return VK_SUCCESS;
+}
+
+void CmdBindPipeline(VkCommandBuffer buffer, VkPipelineBindPoint,
+                     VkPipeline pipeline) {
+  NOTE(CmdBindPipeline);
+  commandsOf(buffer).pipeline = &mock.get<Pipeline>(pipeline);
+}
+
+void CmdBindDescriptorSets(VkCommandBuffer buffer, VkPipelineBindPoint,
+                           VkPipelineLayout, uint32_t, uint32_t,
+                           const VkDescriptorSet *sets, uint32_t,
+                           const uint32_t *) {
+  NOTE(CmdBindDescriptorSets);
+  commandsOf(buffer).set = reinterpret_cast<const Set *>(*sets);
+}
+
+void CmdPushConstants(VkCommandBuffer, VkPipelineLayout, VkShaderStageFlags,
+                      uint32_t, uint32_t, const void *) {
+  NOTE(CmdPushConstants);
+}
+
+/// An element an invocation, and none beyond a buffer's range.
+void CmdDispatch(VkCommandBuffer buffer, uint32_t x, uint32_t, uint32_t) {
+  NOTE(CmdDispatch);
+  Commands &commands = commandsOf(buffer);
+  Module module = commands.pipeline->module;
+  std::vector<VkDescriptorBufferInfo> places = commands.set->places;
+  commands.list.push_back([module, places, x] {
+    size_t count = size_t(x) * module.local;
+    std::vector<uint8_t *> at;
+    for (const VkDescriptorBufferInfo &place : places) {
+      at.push_back(bytesOf(place.buffer, place.offset, place.range));
+      count = std::min<size_t>(count, place.range / sizeof(float));
+      if (!at.back())
+        return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      float a, b = 0;
+      memcpy(&a, at[1] + 4 * i, 4);
+      if (module.operation)
+        memcpy(&b, at[2] + 4 * i, 4);
+      volatile float result = module.operation == opFAdd   ? a + b
+                              : module.operation == opFMul ? a * b
+                                                           : a;
+      a = result;
+      memcpy(at[0] + 4 * i, &a, 4);
+    }
+  });
+}
+
+void CmdPipelineBarrier(VkCommandBuffer, VkPipelineStageFlags,
+                        VkPipelineStageFlags, VkDependencyFlags, uint32_t,
+                        const VkMemoryBarrier *, uint32_t,
+                        const VkBufferMemoryBarrier *, uint32_t,
+                        const VkImageMemoryBarrier *) {
+  NOTE(CmdPipelineBarrier);
+}
+
+void CmdCopyBuffer(VkCommandBuffer buffer, VkBuffer from, VkBuffer to, uint32_t,
+                   const VkBufferCopy *copy) {
+  NOTE(CmdCopyBuffer);
+  VkBufferCopy it = *copy;
+  commandsOf(buffer).list.push_back([from, to, it] {
+    uint8_t *source = bytesOf(from, it.srcOffset, it.size),
+            *target = bytesOf(to, it.dstOffset, it.size);
+    if (source && target)
+      memcpy(target, source, it.size);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Submission and waits
+//===----------------------------------------------------------------------===//
+
+bool isLost() {
+  std::lock_guard<std::mutex> lock(mock.mutex);
+  return mock.lost;
+}
+
+bool isHanging() {
+  std::lock_guard<std::mutex> lock(mock.mutex);
+  return mock.hangs;
+}
+
+VkResult QueueSubmit(VkQueue, uint32_t, const VkSubmitInfo *info,
+                     VkFence fence) {
+  ENTER(QueueSubmit);
+  if (isLost())
+    return VK_ERROR_DEVICE_LOST;
+  if (isHanging())
+    return VK_SUCCESS;
+  std::lock_guard<std::mutex> lock(mock.running);
+  for (uint32_t i = 0; i < info->commandBufferCount; ++i) {
+    if (commandsOf(info->pCommandBuffers[i]).isOpen)
+      mock.accuse("submitted what was not ended");
+    for (const auto &command : commandsOf(info->pCommandBuffers[i]).list)
+      command();
+  }
+  auto *values = inChain<VkTimelineSemaphoreSubmitInfoKHR>(
+      const_cast<void *>(info->pNext),
+      VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO_KHR);
+  for (uint32_t i = 0; i < info->signalSemaphoreCount; ++i)
+    mock.get<Semaphore>(info->pSignalSemaphores[i]).value =
+        values->pSignalSemaphoreValues[i];
+  if (fence)
+    mock.get<Fence>(fence).isSignalled = true;
+  return VK_SUCCESS;
+}
+
+VkResult QueueWaitIdle(VkQueue) {
+  ENTER(QueueWaitIdle);
+  return isLost() ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
+}
+
+VkResult CreateFence(VkDevice, const VkFenceCreateInfo *, Allocator,
+                     VkFence *fence) {
+  ENTER(CreateFence);
+  mock.add(new Fence, *fence);
+  return VK_SUCCESS;
+}
+
+void DestroyFence(VkDevice, VkFence fence, Allocator) {
+  NOTE(DestroyFence);
+  mock.remove<Fence>(fence);
+}
+
+VkResult ResetFences(VkDevice, uint32_t, const VkFence *fences) {
+  ENTER(ResetFences);
+  mock.get<Fence>(*fences).isSignalled = false;
+  return VK_SUCCESS;
+}
+
+VkResult GetFenceStatus(VkDevice, VkFence fence) {
+  ENTER(GetFenceStatus);
+  if (isLost())
+    return VK_ERROR_DEVICE_LOST;
+  return mock.get<Fence>(fence).isSignalled ? VK_SUCCESS : VK_NOT_READY;
+}
+
+/// Nothing becomes done while somebody waits.
+VkResult waitFor(bool isDone, uint64_t nanoseconds) {
+  if (isLost())
+    return VK_ERROR_DEVICE_LOST;
+  if (!isDone)
+    std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+  return isDone ? VK_SUCCESS : VK_TIMEOUT;
+}
+
+VkResult WaitForFences(VkDevice, uint32_t, const VkFence *fences, VkBool32,
+                       uint64_t nanoseconds) {
+  ENTER(WaitForFences);
+  return waitFor(mock.get<Fence>(*fences).isSignalled, nanoseconds);
+}
+
+VkResult CreateSemaphore(VkDevice device, const VkSemaphoreCreateInfo *,
+                         Allocator, VkSemaphore *semaphore) {
+  ENTER(CreateSemaphore);
+  if (!mock.get<Device>(device).hasTimeline)
+    mock.accuse("made a timeline of a device that has none");
+  mock.add(new Semaphore, *semaphore);
+  return VK_SUCCESS;
+}
+
+void DestroySemaphore(VkDevice, VkSemaphore semaphore, Allocator) {
+  NOTE(DestroySemaphore);
+  mock.remove<Semaphore>(semaphore);
+}
+
+VkResult GetSemaphoreCounterValueKHR(VkDevice, VkSemaphore semaphore,
+                                     uint64_t *value) {
+  ENTER(GetSemaphoreCounterValueKHR);
+  if (isLost())
+    return VK_ERROR_DEVICE_LOST;
+  *value = mock.get<Semaphore>(semaphore).value;
+  return VK_SUCCESS;
+}
+
+VkResult WaitSemaphoresKHR(VkDevice, const VkSemaphoreWaitInfoKHR *info,
+                           uint64_t nanoseconds) {
+  ENTER(WaitSemaphoresKHR);
+  return waitFor(mock.get<Semaphore>(*info->pSemaphores).value >=
+                     *info->pValues,
+                 nanoseconds);
+}
+
+PFN_vkVoidFunction GetDeviceProcAddr(VkDevice device, const char *name);
+
+const std::map<std::string, PFN_vkVoidFunction> &functions() {
+#define ENTRY(name) {"vk" #name, reinterpret_cast<PFN_vkVoidFunction>(name)},
+  static const std::map<std::string, PFN_vkVoidFunction> table = {
+      ENTRY(CreateInstance) NNV12_VULKAN_INSTANCE(ENTRY)
+          NNV12_VULKAN_DEVICE(ENTRY) NNV12_VULKAN_OPTIONAL(ENTRY)};
+#undef ENTRY
+  return table;
+}
+
+PFN_vkVoidFunction find(const char *name) {
+  auto found = functions().find(name);
+  return found == functions().end() ? nullptr : found->second;
+}
+
+PFN_vkVoidFunction GetDeviceProcAddr(VkDevice, const char *name) {
+  return find(name);
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) PFN_vkVoidFunction
+vkGetInstanceProcAddr(VkInstance, const char *name) {
+  return find(name);
+}
+
+extern "C" __attribute__((visibility("default"))) MockVulkan *mockVulkan() {
+  return &mock;
+}

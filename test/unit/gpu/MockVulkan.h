@@ -1,0 +1,76 @@
+//===- MockVulkan.h - A Vulkan library for tests ----------------*- C++ -*-===//
+//
+// A library of its own, which a session is told to load. Its device computes
+// the kernels of GpuSample on the CPU, is what a test wants it to be, fails
+// where a test wants it to, and notices what would be a fault of its user's:
+// objects that are left, destroyed twice or used when they are gone, and memory
+// that is not flushed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TEST_UNIT_GPU_MOCKVULKAN_H
+#define NNV12_TEST_UNIT_GPU_MOCKVULKAN_H
+
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nnv12::test {
+
+/// What the device is. To be set while nobody uses it.
+struct MockDevice {
+  const char *name = "mock";
+  VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+  uint32_t api = VK_API_VERSION_1_1;
+  uint32_t driverVersion = 1;
+  uint8_t uuid = 1; ///< its first byte
+  bool robust = true;
+  bool computes = true; ///< has a queue that does
+  bool timeline = true, import = true, feedback = true;
+  bool importFails = false;
+  bool cached = true, coherent = true; ///< memory that CPUs see
+  uint32_t bindings = 64;              ///< at most
+  uint64_t largestAllocation = uint64_t(1) << 30;
+  uint64_t atom = 64; ///< of memory that is not coherent
+};
+
+/// One call that fails.
+struct MockFault {
+  std::string function; ///< vkQueueSubmit…; empty: none
+  uint32_t call = 1;    ///< the how manieth
+  VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
+};
+
+class MockVulkan {
+public:
+  virtual ~MockVulkan() = default;
+  /// Forgets all calls; objects that are left stay.
+  virtual void reset() = 0;
+  std::vector<MockDevice> devices = {MockDevice()};
+  MockFault fault;
+  /// Called before each call, on its thread, by the function's name.
+  std::function<void(const char *function)> before;
+  /// The device takes work and does nothing, for ever.
+  bool hangs = false;
+
+  /// How often each function was called.
+  virtual std::map<std::string, uint32_t> calls() = 0;
+  uint32_t calls(const std::string &function) { return calls()[function]; }
+  /// Objects that were not destroyed, and what was done wrong.
+  virtual std::string objectsLeft() = 0;
+  /// Those that are left now are meant to be.
+  virtual void forgiveObjects() = 0;
+  virtual std::vector<std::string> mistakes() = 0;
+};
+
+/// That of the library at `path`, which is loaded with it.
+MockVulkan &loadMockVulkan(const char *path);
+
+} // namespace nnv12::test
+
+#endif // NNV12_TEST_UNIT_GPU_MOCKVULKAN_H
