@@ -1,0 +1,66 @@
+//===- DeviceClock.h - A device's time stamps in the host's time *- C++ -*-===//
+//
+// Commands start after they were handed over, and have ended before that is
+// seen. So each submission says of two moments of the device's clock, of the
+// first one after which and of the second one before which moment of the host's
+// they lie. A moment that the driver tells itself lies between the call and its
+// return, which is both. The line that keeps farthest from all of these bounds
+// is the clock; nnPerf (section 4.2) fits one to the first kind alone.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_GPU_DEVICECLOCK_H
+#define NNV12_RUNTIME_GPU_DEVICECLOCK_H
+
+#include <cstdint>
+
+namespace nnv12::runtime {
+
+class DeviceClock {
+public:
+  /// Time stamps of the device count modulo 2 to the power of `bits`, 1 to 64.
+  explicit DeviceClock(unsigned bits = 64);
+
+  /// The device's clock went from `first` to `last` between `before` and
+  /// `after` of the host's. Observations come in the order of time, the next
+  /// before the device's clock has gone halfway around. Those that contradict
+  /// themselves, or the ones before, are the beginning of a new clock: a device
+  /// that slept may have lost count.
+  void observe(uint64_t before, uint64_t first, uint64_t last, uint64_t after);
+
+  /// There has been an observation.
+  bool isKnown() const { return count != 0; }
+  /// In the host's ticks. Of a time stamp near the last observations.
+  uint64_t hostTicks(uint64_t device) const;
+  /// How far from every bound the line is, in the host's ticks: it may be wrong
+  /// by that much near the last observations. Negative while there is one
+  /// observation alone, which the line is stretched to.
+  double margin() const { return distance; }
+
+private:
+  /// Relative to the origins, so that doubles hold them.
+  struct Bounds {
+    double first, before; ///< the line is not below this point
+    double last, after;   ///< and not above that one
+  };
+  static constexpr unsigned mostBounds = 64;
+  /// The line is drawn anew after so many observations, or when one says that
+  /// it is wrong.
+  static constexpr unsigned period = 8;
+
+  double marginOf(double slope, double &offset) const;
+  bool agrees(const Bounds &bounds) const;
+  void draw();
+  double relative(uint64_t device) const;
+  void begin(uint64_t before, uint64_t first);
+
+  uint64_t mask;
+  Bounds bounds[mostBounds]; ///< a ring
+  unsigned count = 0;        ///< of all so far
+  unsigned drawn = 0;        ///< of them when the line was drawn
+  uint64_t hostOrigin = 0, deviceOrigin = 0;
+  double slope = 0, offset = 0, distance = 0;
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_GPU_DEVICECLOCK_H
