@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 
 namespace nnv12::artifact {
 
@@ -199,9 +200,19 @@ private:
       operands.emplace_back(static_cast<bundle::GpuSpace>(operand.space),
                             operand.index, operand.offset, operand.size);
     bundle::GpuExtent groups = extentOf(dispatch.groups);
-    return bundle::CreateDispatchDirect(
-        builder, dispatch.operation, dispatch.pipeline, &operands, &groups,
-        &dispatch.push, dispatch.barrier, dispatch.predicted);
+    auto operandList = builder.CreateVectorOfStructs(operands);
+    auto pushList = addPush(dispatch.push);
+    return bundle::CreateDispatch(
+        builder, dispatch.operation, dispatch.pipeline, operandList, &groups,
+        pushList, dispatch.barrier, dispatch.predicted);
+  }
+
+  /// Equal layers have equal words: one vector serves them.
+  fb::Offset<fb::Vector<uint32_t>> addPush(const std::vector<uint32_t> &words) {
+    auto [it, isNew] = pushes.try_emplace(words);
+    if (isNew)
+      it->second = builder.CreateVector(words);
+    return it->second;
   }
 
   fb::Offset<bundle::Stretch> add(const Stretch &stretch) {
@@ -233,6 +244,7 @@ private:
   fb::FlatBufferBuilder &builder;
   const OperationWriter &operations;
   const ProgramGpu &source;
+  std::map<std::vector<uint32_t>, fb::Offset<fb::Vector<uint32_t>>> pushes;
 };
 } // namespace
 

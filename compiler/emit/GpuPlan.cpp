@@ -18,6 +18,10 @@ using artifact::GpuStage;
 using artifact::OperationId;
 using codegen::GpuStepOperand;
 
+/// Of a preparation, about: an upload of so many takes about a
+/// millisecond.
+static constexpr uint64_t uploadBytes = 4 << 20;
+
 namespace {
 /// Weights that a GPU reads.
 struct Source {
@@ -66,6 +70,7 @@ public:
     for (auto [draft, op] : llvm::zip(drafts, plan.stretches()))
       if (failed(collect(op, draft)))
         return failure();
+    findFollowers();
     for (Operation &op : plan.getBody().front())
       if (failed(prepare(&op)))
         return failure();
@@ -242,10 +247,8 @@ private:
     auto [it, isNew] = sourceAt.try_emplace(
         std::tuple(operand.space, operand.offset, operand.size),
         sources.size());
-    if (isNew) {
-      sources.push_back({place, gpu.preparedSize, std::nullopt});
-      gpu.preparedSize += llvm::alignTo(operand.size, artifact::gpuAlignment);
-    }
+    if (isNew)
+      sources.push_back({place, 0, std::nullopt});
     return it->second;
   }
 
@@ -258,7 +261,24 @@ private:
             static_cast<uint32_t>(program.preparations.size()) + preparation};
   }
 
+  /// Uploads that follow one another in a lane, those of the first run apart
+  /// from later ones.
+  void findFollowers() {
+    for (auto lane : plan.getBody().getOps<plan::GpuLaneOp>()) {
+      plan::UploadOp last;
+      for (Value token : lane.getQueue()) {
+        auto upload = token.getDefiningOp<plan::UploadOp>();
+        if (last && upload &&
+            last->hasAttr("start") == upload->hasAttr("start"))
+          followerOf[last] = upload;
+        last = upload;
+      }
+    }
+  }
+
   LogicalResult prepare(Operation *op) {
+    if (preparationOf.count(op))
+      return success(); // with another one
     artifact::GpuPreparation result;
     bool isThere = true;
     LogicalResult good = llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -272,7 +292,7 @@ private:
                              })
                              .Case([&](plan::UploadOp op) {
                                result.stage = GpuStage::Upload;
-                               upload(op.getLayer(), result);
+                               upload(op, result);
                                return success();
                              })
                              .Case([&](plan::RecordOp op) {
@@ -321,12 +341,7 @@ private:
     result.stage = GpuStage::Upload;
     result.after = {idOf(device)};
     tablesUpload = static_cast<uint32_t>(gpu.preparations.size());
-    for (unsigned number : tables) {
-      Source &source = sources[number];
-      source.upload = tablesUpload;
-      result.uploads.push_back(
-          {source.place.operand, source.device, source.place.operand.size});
-    }
+    bring({tables.begin(), tables.end()}, result);
     gpu.preparations.push_back(std::move(result));
   }
 
@@ -349,9 +364,34 @@ private:
     return success();
   }
 
-  /// What stretches read of the layer and no other upload brings.
-  void upload(uint64_t layer, artifact::GpuPreparation &result) {
-    auto number = static_cast<uint32_t>(gpu.preparations.size());
+  /// What stretches read of the upload's layer and no other one brings; with
+  /// that of uploads that follow in its lane, up to some bytes: each
+  /// preparation takes metadata, and a call of the driver.
+  void upload(plan::UploadOp op, artifact::GpuPreparation &result) {
+    std::vector<unsigned> brought;
+    SmallVector<plan::UploadOp> members;
+    uint64_t bytes = 0;
+    for (plan::UploadOp next = op; next; next = followerOf.lookup(next)) {
+      size_t known = brought.size();
+      collectSources(next.getLayer(), brought);
+      for (unsigned number : ArrayRef(brought).drop_front(known))
+        bytes += sources[number].place.operand.size;
+      members.push_back(next);
+      for (Value token : next.getAfter())
+        if (auto it = preparationOf.find(token.getDefiningOp());
+            it != preparationOf.end())
+          addAfter(result.after, idOf(it->second));
+      if (bytes >= uploadBytes)
+        break;
+    }
+    if (!brought.empty())
+      for (plan::UploadOp member : members)
+        preparationOf[member] = gpu.preparations.size();
+    bring(brought, result);
+  }
+
+  /// Appends what dispatches of the layer read and nothing brings yet.
+  void collectSources(uint64_t layer, std::vector<unsigned> &brought) {
     auto execute = executeOf.find(layer);
     if (execute == executeOf.end())
       return;
@@ -359,17 +399,46 @@ private:
       for (const Pending &pending : draft.dispatches) {
         if (pending.dispatch.operation != execute->second)
           continue;
-        for (const Binding &binding : pending.bindings) {
-          if (!binding.source || sources[*binding.source].upload)
-            continue;
-          Source &source = sources[*binding.source];
-          source.upload = number;
-          result.uploads.push_back(
-              {source.place.operand, source.device, source.place.operand.size});
-          for (OperationId id : source.place.after)
-            addAfter(result.after, id);
-        }
+        for (const Binding &binding : pending.bindings)
+          if (binding.source && !sources[*binding.source].upload &&
+              !llvm::is_contained(brought, *binding.source) &&
+              !tables.contains(*binding.source))
+            brought.push_back(*binding.source);
       }
+  }
+
+  /// Sources get their places. What lies side by side is one upload.
+  void bring(std::vector<unsigned> brought, artifact::GpuPreparation &result) {
+    auto operandOf = [&](unsigned number) -> const artifact::Operand & {
+      return sources[number].place.operand;
+    };
+    llvm::sort(brought, [&](unsigned a, unsigned b) {
+      return std::tuple(operandOf(a).space, operandOf(a).offset) <
+             std::tuple(operandOf(b).space, operandOf(b).offset);
+    });
+    for (unsigned number : brought) {
+      Source &source = sources[number];
+      const artifact::Operand &operand = operandOf(number);
+      source.upload = static_cast<uint32_t>(gpu.preparations.size());
+      source.device = gpu.preparedSize;
+      gpu.preparedSize += llvm::alignTo(operand.size, artifact::gpuAlignment);
+      for (OperationId id : source.place.after)
+        addAfter(result.after, id);
+      artifact::Upload *last =
+          result.uploads.empty() ? nullptr : &result.uploads.back();
+      // The file has zeros between two, prepared memory what nobody has made.
+      bool isMade = operand.space == artifact::Space::Weights;
+      if (last && last->source.space == operand.space &&
+          operand.offset - last->source.offset ==
+              source.device - last->offset &&
+          (isMade ||
+           operand.offset == last->source.offset + last->source.size)) {
+        last->source.size = last->size =
+            operand.offset + operand.size - last->source.offset;
+        continue;
+      }
+      result.uploads.push_back({operand, source.device, operand.size});
+    }
   }
 
   //===--------------------------------------------------------------------===//
@@ -453,7 +522,7 @@ private:
     for (Value token : op.getQueue())
       if (auto it = preparationOf.find(token.getDefiningOp());
           it != preparationOf.end()) {
-        lane.queue.push_back(idOf(it->second));
+        addAfter(lane.queue, idOf(it->second));
         if (tablesUpload && isa<plan::DeviceOp>(token.getDefiningOp()))
           lane.queue.push_back(idOf(*tablesUpload));
       }
@@ -481,6 +550,7 @@ private:
   /// Numbers of preparations: of the plan's, of what makes a pipeline, of what
   /// records a stretch.
   llvm::DenseMap<Operation *, uint32_t> preparationOf;
+  llvm::DenseMap<plan::UploadOp, plan::UploadOp> followerOf;
   std::map<uint32_t, uint32_t> makerOf, recordOf;
 };
 } // namespace

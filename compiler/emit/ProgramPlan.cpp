@@ -213,7 +213,10 @@ private:
   artifact::Operand prepared(uint64_t size) {
     artifact::Operand operand = {artifact::Space::Prepared, 0,
                                  program.preparedSize, size};
-    program.preparedSize += llvm::alignTo(size, WeightTable::alignment);
+    // Where a GPU gets them, they lie as it has them.
+    program.preparedSize +=
+        llvm::alignTo(size, plan && plan.gpu() ? artifact::gpuAlignment
+                                               : WeightTable::alignment);
     return operand;
   }
 

@@ -30,6 +30,10 @@ GpuCandidates::GpuCandidates(func::FuncOp main,
            codegen::gpuCandidates(layer.layer.op, target))
         if (auto way = candidate(layer, *routine, refusals[i]))
           found[i].push_back(std::move(*way));
+    // No second copy of weights where that can be helped.
+    auto addsBytes = [](const GpuCandidate &c) { return c.costs.bytes > 0; };
+    if (!llvm::all_of(found[i], addsBytes))
+      llvm::erase_if(found[i], addsBytes);
     if (!found[i].empty())
       refusals[i].clear();
     else if (refusals[i].empty())
