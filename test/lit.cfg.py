@@ -50,6 +50,8 @@ config.substitutions.append(
 config.substitutions.append(
     ("%refuses", os.path.join(config.test_source_root, "refuses.sh"))
 )
+if config.nnv12_gpu:
+    config.available_features.add("gpu")
 if config.nnv12_compiler:
     config.available_features.add("compiler")
 else:

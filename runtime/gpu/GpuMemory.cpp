@@ -155,10 +155,17 @@ void GpuMemory::import(uint8_t *arena, uint64_t size) {
     destroy(block);
 }
 
+#ifdef NNV12_TEST_HOOKS
+/// Tests have devices copy that need not: see test/unit/gpu/RealDeviceTest.cpp.
+bool copiesAlways = false;
+#else
+static constexpr bool copiesAlways = false;
+#endif
+
 bool GpuMemory::create(GpuDevice &of, const Sizes &sizes, uint8_t *arena,
                        uint64_t arenaSize, Fault &fault) {
   device = &of;
-  mapped = of.isUnified();
+  mapped = of.isUnified() && !copiesAlways;
   ring = (sizes.handedOver + artifact::gpuAlignment - 1) &
          ~(artifact::gpuAlignment - 1);
   // With all mapped nothing goes by way of it, but for what GpuWarmUp.h does.

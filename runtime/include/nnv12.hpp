@@ -168,6 +168,12 @@ struct SessionOptions {
   const nnv12_recorder *recorder = nullptr;
   bool noStealing = false;
   bool oversubscribe = false;
+  nnv12_gpu_mode gpu = NNV12_GPU_AUTO;
+  const uint8_t *gpuDeviceUuid = nullptr;
+  const char *gpuCacheDir = nullptr;
+  const char *vulkanLibrary = nullptr;
+  uint32_t gpuThreads = 0;
+  bool allowSoftwareGpu = false;
 
   nnv12_session_options get() const {
     nnv12_session_options c = NNV12_SESSION_OPTIONS_INIT;
@@ -178,6 +184,12 @@ struct SessionOptions {
     c.recorder = recorder;
     c.no_stealing = noStealing;
     c.oversubscribe = oversubscribe;
+    c.gpu = gpu;
+    c.gpu_device_uuid = gpuDeviceUuid;
+    c.gpu_cache_dir = gpuCacheDir;
+    c.vulkan_library = vulkanLibrary;
+    c.gpu_threads = gpuThreads;
+    c.allow_software_gpu = allowSoftwareGpu;
     return c;
   }
 };

@@ -7,6 +7,7 @@
 #include "tools/common/Report.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace nnv12::tools {
 
@@ -98,6 +99,20 @@ void RunOptions::addTo(Options &options) {
   options.flag("pin", pin, "Pin threads to CPUs.");
   options.flag("oversubscribe", oversubscribe,
                "As many threads as asked for, even on fewer CPUs. For tests.");
+  options.choice(
+      "gpu", {"auto", "off", "after-first", "wait"}, gpu,
+      "Whether a GPU computes a part, where the bundle has one for it. auto, "
+      "the default: as the bundle's plan says; off: never; after-first: not "
+      "in the first run; wait: in each run, the first of which waits until it "
+      "is ready.");
+  options.flag("allow-software-gpu", allowSoftwareGpu,
+               "Take a device that is software for a GPU. For tests.");
+  options.text("vulkan-library", "FILE", vulkanLibrary,
+               "Vulkan's library. Default libvulkan.so.1.");
+  options.text("gpu-cache", "DIR", gpuCache,
+               "Where to keep what the GPU's driver compiles, for the next "
+               "time; none: nowhere. Default ~/.cache/nnv12, and nowhere with "
+               "--public-key.");
 }
 
 SessionOptions RunOptions::session() const {
@@ -113,7 +128,29 @@ SessionOptions RunOptions::session() const {
                                        : NNV12_MODE_PLAN;
   result.noStealing = noStealing;
   result.oversubscribe = oversubscribe;
+  result.gpu = gpu == "off"           ? NNV12_GPU_OFF
+               : gpu == "after-first" ? NNV12_GPU_AFTER_FIRST
+               : gpu == "wait"        ? NNV12_GPU_WAIT
+                                      : NNV12_GPU_AUTO;
+  if (gpuCache == "none")
+    result.gpuCacheDir = "";
+  else if (!gpuCache.empty())
+    result.gpuCacheDir = gpuCache.c_str();
+  if (!vulkanLibrary.empty())
+    result.vulkanLibrary = vulkanLibrary.c_str();
+  result.allowSoftwareGpu = allowSoftwareGpu;
   return result;
+}
+
+void RunOptions::explainGpu(const char *tool, const Session &session) const {
+  nnv12_session_info info = session.info();
+  bool isAsked = !gpu.empty() && gpu != "off";
+  if (info.gpu_stretches_taken || gpu == "off" ||
+      (info.gpu_state == NNV12_GPU_NONE && !isAsked))
+    return;
+  const char *reason =
+      *info.gpu_reason ? info.gpu_reason : "it was ready too late";
+  std::fprintf(stderr, "%s: the GPU computed nothing: %s\n", tool, reason);
 }
 
 void InputOptions::addTo(Options &options) {

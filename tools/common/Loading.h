@@ -30,13 +30,17 @@ Session openSession(const std::string &path, const Bundle &bundle,
 void runSession(const std::string &path, Session &session,
                 const std::vector<Input> &in, const std::vector<Output> &out);
 
-/// The options that tools have for a session.
+/// The options that tools have for a session. What session() gives points to
+/// strings of these.
 struct RunOptions {
   unsigned threads = 0;
   bool pin = false;
 
   void addTo(Options &options);
   SessionOptions session() const;
+  /// Says on standard error why the GPU computed nothing in the session's last
+  /// run, where the bundle has something for one or one was asked for.
+  void explainGpu(const char *tool, const Session &session) const;
 
 private:
   static constexpr unsigned asPlanned = 1000;
@@ -44,6 +48,10 @@ private:
   std::string mode = "plan";
   bool noStealing = false;
   bool oversubscribe = false;
+  std::string gpu;
+  std::string gpuCache;
+  std::string vulkanLibrary;
+  bool allowSoftwareGpu = false;
 };
 
 /// Where inputs come from.

@@ -257,6 +257,7 @@ static void measureWarm(const BenchOptions &options, const Bundle &bundle,
     results.warm.back().samples.push_back(milliseconds() - start);
   }
   results.warmPeak = peakMemory();
+  options.session.explainGpu("nnv12-bench", session);
   if (options.profile && options.warm)
     results.profile = profileOf(options, bundle, in, out);
 }
@@ -378,8 +379,9 @@ int main(int argc, char **argv) {
   std::vector<Tensor> inputs;
   {
     Bundle bundle = openBundle(options.bundle, options.load);
-    threads = openSession(options.bundle, bundle, options.session.session())
-                  .threads();
+    SessionOptions probe = options.session.session();
+    probe.gpu = NNV12_GPU_OFF;
+    threads = openSession(options.bundle, bundle, probe).threads();
     inputs = loadInputs(options.bundle, bundle, options.input, "");
   }
   if (!options.json.empty())

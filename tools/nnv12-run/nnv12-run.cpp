@@ -281,6 +281,7 @@ int main(int argc, char **argv) {
   }
   if (options.settle)
     settle(options, *session, in, out);
+  options.session.explainGpu("nnv12-run", *session);
 
   bool good = true;
   if (!options.outputDir.empty())

@@ -13,11 +13,16 @@
 using namespace nnv12;
 using namespace nnv12::test;
 
+namespace nnv12::runtime {
+extern bool copiesAlways;
+} // namespace nnv12::runtime
+
 namespace {
 
 class RealDeviceTest : public GpuTest {
 protected:
   RealDeviceTest() { open(); }
+  ~RealDeviceTest() override { runtime::copiesAlways = false; }
 
   static bool hasValidation() {
     auto *library = dlopen("libvulkan.so.1", RTLD_NOW);
@@ -46,41 +51,55 @@ protected:
 
 } // namespace
 
+/// With a device that works in the CPU's memory, and with one that copies.
 TEST_F(RealDeviceTest, ComputesTheSample) {
-  std::string log = folder.file("validation.log");
+  std::string settings = folder.file("vk_layer_settings.txt"),
+              log = folder.file("validation.log"),
+              text = "khronos_validation.debug_action = "
+                     "VK_DBG_LAYER_ACTION_LOG_MSG\n"
+                     "khronos_validation.report_flags = error,warn,perf,info\n"
+                     "khronos_validation.log_filename = " +
+                     log +
+                     "\nkhronos_validation.enables = "
+                     "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_"
+                     "EXT\n";
+  writeFile(settings, text.data(), text.size());
   bool isValidated = hasValidation();
-  setenv("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation", 1);
-  setenv("VK_LAYER_ENABLES",
-         "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT", 1);
-  setenv("VK_KHRONOS_VALIDATION_LOG_FILENAME", log.c_str(), 1);
-  setenv("VK_KHRONOS_VALIDATION_REPORT_FLAGS", "error,warn,perf", 1);
-  setenv("VK_KHRONOS_VALIDATION_DEBUG_ACTION", "VK_DBG_LAYER_ACTION_LOG_MSG",
-         1);
-  if (!isValidated) {
-    unsetenv("VK_INSTANCE_LAYERS");
+  if (isValidated)
+    setenv("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation", 1);
+  else
     printf("SKIPPED: Vulkan's validation layer is not installed\n");
-  }
-  {
-    SessionPointer one = create(real(NNV12_GPU_WAIT));
-    EXPECT_EQ(run(one), expected());
-    nnv12_session_info now = info(one);
-    if (now.gpu_state != NNV12_GPU_READY) {
-      printf("SKIPPED: no device of Vulkan: %s\n", now.gpu_reason);
-      return;
+  setenv("VK_LAYER_SETTINGS_PATH", settings.c_str(), 1);
+  for (bool copies : {false, true}) {
+    runtime::copiesAlways = copies;
+    {
+      SessionPointer one = create(real(NNV12_GPU_WAIT));
+      EXPECT_EQ(run(one), expected());
+      nnv12_session_info now = info(one);
+      if (now.gpu_state != NNV12_GPU_READY) {
+        printf("SKIPPED: no device of Vulkan: %s\n", now.gpu_reason);
+        return;
+      }
+      printf("%s, %s\n", now.gpu_device_name,
+             now.gpu_bytes_imported ? "in the session's arena" : "copying");
+      EXPECT_EQ(now.gpu_stretches_taken, 2u);
+      SessionPointer other = create(real(NNV12_GPU_AUTO));
+      for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(run(one, i), expected(i));
+        EXPECT_EQ(run(other, i), expected(i));
+        settle(other);
+      }
+      EXPECT_EQ(info(other).gpu_stretches_taken, 2u);
     }
-    printf("%s\n", now.gpu_device_name);
-    EXPECT_EQ(now.gpu_stretches_taken, 2u);
-    SessionPointer other = create(real(NNV12_GPU_AUTO));
-    for (int i = 0; i < 5; ++i) {
-      EXPECT_EQ(run(one, i), expected(i));
-      EXPECT_EQ(run(other, i), expected(i));
-      settle(other);
-    }
-    EXPECT_EQ(info(other).gpu_stretches_taken, 2u);
-    if (now.gpu_bytes_imported)
-      printf("works in the session's arena\n");
+    nnv12_gpu_release();
+    if (!isValidated)
+      continue;
+    // It says that it is there, and nothing else.
+    std::vector<unsigned char> bytes = readFile(log);
+    std::string said(bytes.begin(), bytes.end());
+    EXPECT_NE(said.find("SYNCHRONIZATION_VALIDATION"), std::string::npos);
+    for (const char *bad : {"Error:", "Warning:", "Performance Warning"})
+      EXPECT_EQ(said.find(std::string("Validation ") + bad), std::string::npos)
+          << said;
   }
-  nnv12_gpu_release();
-  std::vector<unsigned char> said = readFile(log);
-  EXPECT_EQ(std::string(said.begin(), said.end()), "");
 }
