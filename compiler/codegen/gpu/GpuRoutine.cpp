@@ -110,8 +110,8 @@ FailureOr<SpirvModule> codegen::compileKernel(Operation *layer,
 }
 
 void codegen::printGpuRoutines(llvm::raw_ostream &os) {
-  os << "\n## Routines of GPUs\n\nIn order of preference. No plan has them "
-        "yet ([GPUs](gpu.md)).\n\n| routine | what it is |\n|---|---|\n";
+  os << "\n## Routines of GPUs\n\nIn order of preference "
+        "([GPUs](gpu.md)).\n\n| routine | what it is |\n|---|---|\n";
   for (const Routine *routine : gpuRoutines().all())
     os << "| `" << routine->name() << "` | " << routine->summary() << " |\n";
 }
