@@ -64,7 +64,6 @@ void Gpu::runEnds() {
 
 void Gpu::start() {
   isStarted = true;
-  phaseNow.store(Phase::Starting, std::memory_order_release);
   if (!startThread(0))
     fail("the system refuses a thread for it");
 }
@@ -156,6 +155,7 @@ void Gpu::work(uint32_t number) {
   if (number == 0) {
     if (startsLate && !waitForTurn())
       return;
+    phaseNow.store(Phase::Starting, std::memory_order_release);
     if (!begin(fault)) {
       fail(fault.text);
       return;
