@@ -64,7 +64,8 @@ void Gpu::runEnds() {
 
 void Gpu::start() {
   isStarted = true;
-  if (!startThread(0))
+  hasThread = startThread(0);
+  if (!hasThread)
     fail("the system refuses a thread for it");
 }
 
@@ -93,9 +94,9 @@ void Gpu::startOthers() {
 
 Gpu::~Gpu() {
   stop.store(true);
-  if (numMembers) {
+  if (hasThread) {
     events->wakeAll();
-    // The first one starts the others.
+    // The first one starts and counts the others.
     pthread_join(members[0].thread, nullptr);
     for (uint32_t i = 1; i < numMembers; ++i)
       pthread_join(members[i].thread, nullptr);

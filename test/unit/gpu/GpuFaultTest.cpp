@@ -70,7 +70,7 @@ TEST_F(GpuFaultTest, EachCallFails) {
     for (const auto &[function, count] : calls) {
       if (!mayFail(function))
         continue;
-      for (uint32_t call = 1; call <= std::min(count, 6u); ++call)
+      for (uint32_t call = 1; call <= std::min(count, 4u); ++call)
         for (VkResult result :
              {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
               VK_ERROR_DEVICE_LOST, VK_ERROR_UNKNOWN}) {
