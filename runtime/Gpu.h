@@ -125,7 +125,7 @@ private:
   Member members[mostMembers] = {};
   uint32_t numMembers = 0; ///< of the first of them, once there is one
   bool isStarted = false;
-  bool hasThread = false; ///< the first one
+  bool hasThread = false;  ///< the first one
   bool startsLate = false; ///< there has been a result
   std::atomic<bool> stop{false};
   std::atomic<Phase> phaseNow{Phase::Idle};

@@ -264,8 +264,16 @@ def compare(name, kind, actual, expected):
         )
 
 
-def run_case(tools, case, work):
-    """Raises ToolError where the case does not pass."""
+@dataclass
+class GpuUse:
+    """What a GPU had to do with a case."""
+
+    is_float: bool = False  # all that it computes is f32
+    dispatches: bool = False
+
+
+def run_case(tools, case, work, use):
+    """Raises ToolError where the case does not pass; fills in `use`."""
     model = onnx.load(str(case / "model.onnx"))
     stored = {t.name for t in model.graph.initializer}
     values = [v for v in model.graph.input if v.name not in stored]
@@ -299,7 +307,12 @@ def run_case(tools, case, work):
         )
         for old in work.glob("output_*.npy"):
             old.unlink()
-        tools.run(bundle, inputs, [f"--output-dir={work}"], timeout=120)
+        said = tools.run(bundle, inputs, [f"--output-dir={work}"], timeout=300)
+        use.dispatches |= "\ngpu " in "\n" + said
+        use.is_float = all(
+            kind.dtype == np.float32 and not kind.coded
+            for _, kind, _ in expected
+        )
         given = len(list(work.glob("output_*.npy")))
         if given != len(expected):
             raise ToolError(f"{given} outputs, not {len(expected)}")
@@ -311,11 +324,11 @@ def run_case(tools, case, work):
             compare(name, kind, actual, array)
 
 
-def outcome(tools, case):
+def outcome(tools, case, use):
     """None where the case passes, else why it does not, in one line."""
     with tempfile.TemporaryDirectory(prefix="nnv12-case-") as work:
         try:
-            run_case(tools, case, Path(work))
+            run_case(tools, case, Path(work), use)
         except ToolError as error:
             return str(error).replace(f"{case}/", "").replace(f"{work}/", "")
         except (
@@ -370,6 +383,10 @@ def main():
     parser.add_argument("cases", nargs="*", help="names of cases (all)")
     args = parser.parse_args()
 
+    drivers = ("/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d")
+    if args.gpu and not any(list(Path(d).glob("*.json")) for d in drivers):
+        print("skipped: no driver of Vulkan: install mesa-vulkan-drivers")
+        return 77 if args.skip_without_data else 1
     suite = SUITES[args.suite]
     data = suite.find(args.work)
     if not data:
@@ -384,11 +401,12 @@ def main():
     tools = Tools.of(args)
     call([tools.compiler_dir / "nnv12c", "--version"])
     start = time.monotonic()
+    uses = {c: GpuUse() for c in cases}
     with ThreadPoolExecutor(args.jobs) as pool:
         faults = dict(
             zip(
                 (f"{c.parent.name}/{c.name}" for c in cases),
-                pool.map(lambda c: outcome(tools, c), cases),
+                pool.map(lambda c: outcome(tools, c, uses[c]), cases),
             )
         )
 
@@ -426,6 +444,20 @@ def main():
         f"({sum(n in listed for n in failed)} of these expected), "
         f"{time.monotonic() - start:.0f} s"
     )
+    if args.gpu:
+        floats = [u for u in uses.values() if u.is_float]
+        used = sum(u.dispatches for u in floats)
+        print(
+            f"a GPU computed a part of {used} of {len(floats)} cases of f32, "
+            f"and of {sum(u.dispatches for u in uses.values())} in all"
+        )
+        if args.verbose:
+            for case, use in uses.items():
+                if use.is_float and not use.dispatches:
+                    print(f"on the CPU alone: {case.name}")
+        if used < 0.9 * len(floats):
+            wrong += 1
+            print("FAIL: nine of ten must be")
     if args.at_least > passed:
         wrong += 1
         print(f"FAIL: at least {args.at_least} must pass")

@@ -82,6 +82,10 @@ def call(command, timeout=600, stderr=subprocess.PIPE, **options):
     raise ToolError(f"{name}: {(errors or lines)[0]}")
 
 
+# Of GPUs: all that kernels may ask for.
+ALL_FEATURES = "vulkan1.1+int64+float64+int8+int16+storage8+storage16"
+
+
 @dataclass
 class Tools:
     """The built tools: nnv12c of one folder, nnv12-run of the same or, for
@@ -95,6 +99,7 @@ class Tools:
     checks: list = field(
         default_factory=list
     )  # "bounds", "tiles": nnv12c --check-…
+    gpu: bool = False  # all on a GPU, or on software that acts as one
 
     @staticmethod
     def add_arguments(parser):
@@ -122,6 +127,11 @@ class Tools:
             choices=["bounds", "tiles"],
             help="check every access of the kernels, or what their tiles write",
         )
+        parser.add_argument(
+            "--gpu",
+            action="store_true",
+            help="compute on a GPU, or lavapipe, all layers that it can",
+        )
 
     @classmethod
     def of(cls, args):
@@ -131,6 +141,7 @@ class Tools:
             args.emulator.split(),
             args.target,
             args.check,
+            args.gpu,
         )
 
     def compile(
@@ -144,6 +155,8 @@ class Tools:
         if self.target:
             command.append(f"--target={self.target}")
         command += [f"--check-{what}" for what in self.checks]
+        if self.gpu:
+            command += [f"--gpu={ALL_FEATURES}", "--gpu-force"]
         return call(command + list(options), timeout=timeout)
 
     def run_command(self, bundle, inputs=(), options=()):
@@ -153,6 +166,9 @@ class Tools:
             bundle,
         ]
         command += [f"--input={n}={f}" for n, f in inputs]
+        if self.gpu:
+            command += ["--gpu=wait", "--allow-software-gpu"]
+            command += ["--gpu-cache=none", "--time"]
         return command + list(options)
 
     def run(self, bundle, inputs=(), options=(), timeout=600):

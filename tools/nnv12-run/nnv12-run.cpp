@@ -299,6 +299,10 @@ int main(int argc, char **argv) {
            (opened - start) * 1e-6, (created - creating) * 1e-6,
            (loaded - created) * 1e-6, (ran - loaded) * 1e-6,
            bundle.info().target, session->threads());
+  if (nnv12_session_info info = session->info();
+      options.time && info.gpu_stretches_taken)
+    printf("gpu %s: %u stretches in the last run\n", info.gpu_device_name,
+           info.gpu_stretches_taken);
   if (recorder) {
     session.reset();
     Recorded recorded;
