@@ -75,6 +75,21 @@ Value GpuBuilder::pushWord(unsigned i) {
   return arith::IndexCastOp::create(b, b.getIndexType(), load(words, i));
 }
 
+Value GpuBuilder::pushFloat(unsigned i) {
+  assert(words && "a kernel is being written");
+  return arith::BitcastOp::create(b, b.getF32Type(), load(words, i));
+}
+
+Value GpuBuilder::shared(int64_t size, Type element) {
+  auto type =
+      MemRefType::get({size}, element, MemRefLayoutAttrInterface(),
+                      spirv::StorageClassAttr::get(
+                          b.getContext(), spirv::StorageClass::Workgroup));
+  return memref::AllocOp::create(b, type);
+}
+
+void GpuBuilder::barrier() { gpu::BarrierOp::create(b); }
+
 Value GpuBuilder::lessUnsigned(Value x, Value y) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y);
 }

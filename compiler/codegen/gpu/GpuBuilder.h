@@ -50,8 +50,15 @@ public:
   mlir::Value groupId(Dim dim);
   mlir::Value localId(Dim dim); ///< of the invocation, in its group
   mlir::Value pushWord(unsigned i);
+  mlir::Value pushFloat(unsigned i); ///< f32, of the same bits
   mlir::Value lessUnsigned(mlir::Value x, mlir::Value y);
   mlir::Value minUnsigned(mlir::Value x, mlir::Value y);
+
+  /// Memory of the work group, of `size` elements: garbage at first. All
+  /// invocations must come to a barrier(), behind which each sees what the
+  /// others wrote before: none may have returned or be in another branch.
+  mlir::Value shared(int64_t size, mlir::Type element);
+  void barrier();
 
 private:
   mlir::Value words; ///< the push constants of the kernel that is written

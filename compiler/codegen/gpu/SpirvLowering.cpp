@@ -21,12 +21,14 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
 #include "mlir/Dialect/SPIRV/Transforms/Passes.h"
 #include "mlir/Dialect/SPIRV/Transforms/SPIRVConversion.h"
 #include "mlir/Dialect/SPIRV/Utils/LayoutUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/SPIRV/Serialization.h"
@@ -35,6 +37,7 @@
 #include "mlir/Transforms/Passes.h"
 
 #include <cassert>
+#include <optional>
 
 using namespace mlir;
 using namespace nnv12::codegen;
@@ -94,6 +97,32 @@ void keepHalfInMemory(ModuleOp module) {
     Value half = arith::TruncFOp::create(
         b, loc, Float16Type::get(module.getContext()), result);
     result.replaceAllUsesExcept(half, half.getDefiningOp());
+  });
+}
+
+/// The conversion of loops stores their results where an iteration ends: a loop
+/// of none would leave them undefined, not as they began.
+void keepInitialValues(ModuleOp module) {
+  module.walk([](scf::ForOp loop) {
+    std::optional<APInt> count = loop.getStaticTripCount();
+    if (loop.getNumResults() == 0 || (count && !count->isZero()))
+      return;
+    OpBuilder b(loop->getContext());
+    b.setInsertionPointAfter(loop);
+    Location loc = loop.getLoc();
+    Value runs =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                              loop.getLowerBound(), loop.getUpperBound());
+    for (auto [result, init] :
+         llvm::zip(loop.getResults(), loop.getInitArgs())) {
+      Value condition = runs;
+      // SPIR-V 1.3 selects vectors by vectors.
+      if (auto vector = dyn_cast<VectorType>(result.getType()))
+        condition = vector::BroadcastOp::create(
+            b, loc, vector.clone(b.getI1Type()), runs);
+      auto select = arith::SelectOp::create(b, loc, condition, result, init);
+      result.replaceAllUsesExcept(select, select);
+    }
   });
 }
 
@@ -158,6 +187,7 @@ LogicalResult nnv12::codegen::simplifyForSpirv(ModuleOp module) {
         pm.addPass(createCSEPass());
       })))
     return failure();
+  keepInitialValues(module);
   keepHalfInMemory(module);
   bindTables(module);
   return success();
@@ -452,6 +482,18 @@ FailureOr<SpirvModule> nnv12::codegen::lowerToSpirv(ModuleOp module,
           .getInt();
   result.pushWords =
       cast<MemRefType>(function.getArgumentTypes().back()).getNumElements();
+  function.walk([&](memref::AllocOp shared) {
+    Type element = shared.getType().getElementType();
+    auto vector = dyn_cast<VectorType>(element);
+    assert(getElementTypeOrSelf(element).isIntOrFloat() &&
+           "memory is of numbers and vectors of them");
+    result.sharedBytes +=
+        uint32_t(shared.getType().getNumElements() *
+                 getElementTypeOrSelf(element).getIntOrFloatBitWidth() / 8 *
+                 (vector ? vector.getNumElements() : 1));
+  });
+  assert(result.sharedBytes <= GpuTarget::maxSharedBytes &&
+         "every device has as much");
   auto size = function->getAttrOfType<DenseI32ArrayAttr>(
       GpuKernelAttributes::localSize);
   llvm::copy(size.asArrayRef(), result.localSize.begin());

@@ -1,13 +1,11 @@
 //===- Conv.cpp - Convolutions of blocked channels ------------------------===//
 
-#include "compiler/codegen/common/Epilogue.h"
 #include "compiler/codegen/gpu/routines/BlockedWindow.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/codegen/gpu/routines/PushEpilogue.h"
 #include "compiler/routines/Layouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-
-#include <cassert>
 
 using namespace mlir;
 
@@ -41,30 +39,25 @@ private:
   void finish(const Values &sums);
 
   Kind kind;
-  Epilogue epilogue;
-  Value output, input, weights, bias, residual;
+  Value output, input, weights;
+  PushEpilogue epilogue;
   Value firstInBlock; ///< of the input, batch included
 };
 
-Emitter::Emitter(GpuBuilder &k, nn::ConvOp op, Kind kind, ValueRange memories)
-    : BlockedWindow(k), kind(kind), epilogue(Epilogue::of(op)) {
-  size_t next = 0;
-  output = memories[next++];
-  input = memories[next++];
-  weights = memories[next++];
-  if (epilogue.bias)
-    bias = memories[next++];
-  if (epilogue.residual)
-    residual = memories[next++];
-  assert(next == memories.size() && "a memory for each operand");
+/// Push words before those of the epilogue.
+unsigned wordsOf(Kind kind) {
+  return kind == Kind::Flat ? BlockedWindow::FlatWords
+                            : BlockedWindow::WindowWords;
 }
+
+Emitter::Emitter(GpuBuilder &k, nn::ConvOp op, Kind kind, ValueRange memories)
+    : BlockedWindow(k), kind(kind), output(memories[0]), input(memories[1]),
+      weights(memories[2]),
+      epilogue(k, Epilogue::of(op), wordsOf(kind), memories[3], memories[4]) {}
 
 void Emitter::emit() {
   forPlace([&] {
-    Value start = k.fconst(0, four);
-    if (bias)
-      start = k.load(bias, add(times(outBlock, quads), quad));
-    Values init(pixels, start);
+    Values init(pixels, epilogue.start(add(times(outBlock, quads), quad)));
     if (kind == Kind::Depthwise)
       return finish(sumDepthwise(init));
     if (kind == Kind::First)
@@ -174,9 +167,7 @@ void Emitter::finish(const Values &sums) {
   for (int64_t i = 0; i < pixels; ++i)
     k.ifThen(isPresent[i], [&] {
       Value place = resultPlace(i);
-      Value x =
-          epilogue.apply(k, sums[i], [&] { return k.load(residual, place); });
-      k.store(x, output, place);
+      k.store(epilogue.finish(sums[i], place), output, place);
     });
 }
 
@@ -213,24 +204,32 @@ public:
   std::string refusal(Operation *layer, const GpuTarget &target) const override;
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override {
-    SmallVector<GpuBuilder::Operand> operands(layer->getNumOperands() + 1,
-                                              {k.vec(4)});
+    // Result, input, weights, bias, residual.
+    SmallVector<GpuBuilder::Operand> operands(5, {k.vec(4)});
     operands.front().isWritten = true;
     if (kind == Kind::First)
       operands[1].element = k.b.getF32Type();
-    k.kernel(symbol, operands, words(), BlockedWindow::localSize,
-             [&](ValueRange memories) {
+    k.kernel(symbol, operands, wordsOf(kind) + PushEpilogue::Words,
+             BlockedWindow::localSize, [&](ValueRange memories) {
                Emitter(k, cast<nn::ConvOp>(layer), kind, memories).emit();
              });
   }
   GpuSteps steps(Operation *layer) const override {
     auto op = cast<nn::ConvOp>(layer);
+    Epilogue epilogue = Epilogue::of(op);
     GpuDispatch dispatch =
-        BlockedWindow::dispatch(sizes(op), op.getGroups(), words());
+        BlockedWindow::dispatch(sizes(op), op.getGroups(), wordsOf(kind));
     if (kind == Kind::First)
       dispatch.push[BlockedWindow::InBlocks] = uint32_t(sizes(op).channels);
-    return oneStep(layer, name().str() + Epilogue::of(op).suffix(),
-                   std::move(dispatch), inner(op));
+    PushEpilogue::append(dispatch.push, epilogue);
+    GpuSteps steps =
+        oneStep(layer, name().str() + PushEpilogue::suffix(epilogue),
+                std::move(dispatch), inner(op));
+    for (GpuStep &step : steps.steps) {
+      step.operands.resize(3); // result, input, weights
+      PushEpilogue::append(step.operands, epilogue);
+    }
+    return steps;
   }
 
 private:
@@ -245,10 +244,6 @@ private:
     return taps * double(kind == Kind::First
                              ? channels
                              : BlockedWindow::blocksOf(channels));
-  }
-  unsigned words() const {
-    return kind == Kind::Flat ? BlockedWindow::FlatWords
-                              : BlockedWindow::WindowWords;
   }
   Kind kind;
 };

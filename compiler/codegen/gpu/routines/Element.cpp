@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/common/ElementViews.h"
 #include "compiler/codegen/common/Math.h"
+#include "compiler/codegen/gpu/routines/FlatGrid.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
 #include "compiler/routines/Work.h"
 
@@ -12,8 +13,6 @@ using namespace mlir;
 namespace nnv12::codegen {
 namespace {
 
-constexpr int64_t invocations = 64; ///< of a group
-
 RankedTensorType tensorType(Value v) {
   return cast<RankedTensorType>(v.getType());
 }
@@ -22,17 +21,6 @@ RankedTensorType tensorType(Value v) {
 int64_t storedElements(Value tensor) {
   return nn::Layout::of(tensorType(tensor)).size();
 }
-
-/// How groups are numbered: in rows of `columns`.
-struct Grid {
-  int64_t columns, rows;
-  explicit Grid(int64_t elements) {
-    int64_t groups = (elements + invocations - 1) / invocations;
-    columns = std::min<int64_t>(groups, GpuTarget::maxGroups);
-    rows = columns ? (groups + columns - 1) / columns : 0;
-    assert(rows <= GpuTarget::maxGroups && "buffers are no larger");
-  }
-};
 
 /// Emits the element of the result at a position in its memory, and stores it.
 void emitElement(GpuBuilder &k, Operation *layer, ElementEmitter &e,
@@ -89,9 +77,7 @@ public:
             llvm::StringRef symbol) const override;
   GpuSteps steps(Operation *layer) const override {
     int64_t elements = storedElements(layer->getResult(0));
-    Grid grid(elements);
-    GpuDispatch dispatch = {{uint32_t(grid.columns), uint32_t(grid.rows), 1},
-                            {uint32_t(elements)}};
+    GpuDispatch dispatch = {FlatGrid::of(elements), {uint32_t(elements)}};
     return oneStep(layer, keyOfCode(layer, 0), std::move(dispatch),
                    elementSteps(layer));
   }
@@ -130,21 +116,15 @@ void ElementRoutine::emit(GpuBuilder &k, Operation *layer, unsigned,
   for (Value operand : layer->getOperands())
     operands.push_back({storage(operand)});
   int64_t elements = storedElements(layer->getResult(0));
-  Grid grid(elements);
-  using Dim = GpuBuilder::Dim;
-  k.kernel(symbol, operands, 1, {invocations, 1, 1}, [&](ValueRange memories) {
+  k.kernel(symbol, operands, 1, FlatGrid::localSize, [&](ValueRange memories) {
     if (program.output.elements() == 0)
       return;
     for (auto [leaf, memory] : llvm::zip(program.leaves, memories.drop_front()))
       e.addLeaf(leaf, memory);
-    Index group = k.groupId(Dim::X);
-    if (grid.rows > 1)
-      group = k.add(group, k.mul(k.groupId(Dim::Y), grid.columns));
-    Value place = k.val(k.add(k.mul(group, invocations), k.localId(Dim::X)));
     // The word says how many elements to compute; the constant keeps a wrong
     // one inside of the result.
     Value count = k.minUnsigned(k.pushWord(0), k.constant(elements));
-    k.ifThen(k.lessUnsigned(place, count), [&] {
+    FlatGrid::forEach(k, count, [&](Value place) {
       emitElement(k, layer, e, program, Coord(place, 0, elements - 1),
                   memories.front());
     });

@@ -8,13 +8,17 @@ namespace nnv12::codegen {
 
 // One line a routine here and one in Registry.cpp, which has their order of
 // preference. They live as long as the process.
+const Routine *gpuConcatRoutine();
 const Routine *gpuConvDepthwiseRoutine();
 const Routine *gpuConvDirectRoutine();
 const Routine *gpuConvFirstRoutine();
 const Routine *gpuConvGemmRoutine();
+const Routine *gpuConvSharedRoutine(bool isLarge, bool isSplit);
 const Routine *gpuElementRoutine();
 const Routine *gpuMapRoutine();
+const Routine *gpuMatMulRoutine(bool isTile, bool hasPanels);
 const Routine *gpuPoolRoutine();
+const Routine *gpuRowRoutine();
 
 } // namespace nnv12::codegen
 

@@ -1,23 +1,22 @@
 //===- Map.cpp - Functions of single elements, four at once ---------------===//
 
 #include "compiler/codegen/common/ElementViews.h"
+#include "compiler/codegen/gpu/routines/FlatGrid.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
 #include "compiler/routines/WindowShape.h"
 #include "compiler/routines/Work.h"
 
+#include "dialects/nn/ConstantData.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <cassert>
 
 using namespace mlir;
-using llvm::divideCeil;
 
 namespace nnv12::codegen {
 namespace {
 
 constexpr int64_t lanes = 4;
-constexpr int64_t invocations = 64; ///< of a group
 
 /// Pointwise layers of f32 in one layout, whatever it is, or of one element:
 /// memory is a row of vectors. The module knows no extents.
@@ -43,8 +42,7 @@ public:
             llvm::StringRef symbol) const override;
   GpuSteps steps(Operation *layer) const override {
     int64_t vectors = nn::storageSize(layer->getResult(0)) / 4 / lanes;
-    GpuDispatch dispatch = {{uint32_t(divideCeil(vectors, invocations)), 1, 1},
-                            {uint32_t(vectors)}};
+    GpuDispatch dispatch = {FlatGrid::of(vectors), {uint32_t(vectors)}};
     return oneStep(layer, keyOfCode(layer, 0), std::move(dispatch),
                    elementSteps(layer));
   }
@@ -65,13 +63,15 @@ std::string MapRoutine::refusal(Operation *layer,
   ElementProgram program = ElementProgram::of(layer);
   simplifyViews(e, program);
   int64_t elements = program.output.elements();
+  // Of an element it is not known which one it is.
+  auto isAlike = [](Operation *op) {
+    if (auto constant = dyn_cast<nn::ConstantOp>(op))
+      return nn::ConstantData::get(constant.getResult())->splat().has_value();
+    return elementFunction(op)->pointwise;
+  };
   bool isFlat = program.output.shape.size() == 1 &&
                 program.output.axes.size() == 1 &&
-                llvm::all_of(program.ops,
-                             [](Operation *op) {
-                               return isa<nn::ConstantOp>(op) ||
-                                      elementFunction(op)->pointwise;
-                             }) &&
+                llvm::all_of(program.ops, isAlike) &&
                 llvm::all_of(program.leaves, [&](Value leaf) {
                   const TensorView &view = e.view(leaf);
                   return view.elements() == 1 || view.isLike(program.output);
@@ -80,9 +80,8 @@ std::string MapRoutine::refusal(Operation *layer,
     return "its tensors do not lie in memory alike";
   if (elements % lanes || elements < lanes)
     return "its elements are no whole vectors of four";
-  if (elements * 4 > GpuTarget::maxBufferBytes ||
-      divideCeil(elements / lanes, invocations) > GpuTarget::maxGroups)
-    return "a tensor is too large for one row of work groups";
+  if (elements * 4 > GpuTarget::maxBufferBytes)
+    return "a tensor is larger than the buffers of every device (128 MiB)";
   return refusalOfKernels(layer, target);
 }
 
@@ -97,11 +96,8 @@ void MapRoutine::emit(GpuBuilder &k, Operation *layer, unsigned,
   for (Value leaf : program.leaves)
     operands.push_back(
         {isScalar(leaf) ? Type(k.b.getF32Type()) : k.vec(lanes)});
-  using Dim = GpuBuilder::Dim;
-  k.kernel(symbol, operands, 1, {invocations, 1, 1}, [&](ValueRange memories) {
-    Value place =
-        k.val(k.add(k.mul(k.groupId(Dim::X), invocations), k.localId(Dim::X)));
-    k.ifThen(k.lessUnsigned(place, k.pushWord(0)), [&] {
+  k.kernel(symbol, operands, 1, FlatGrid::localSize, [&](ValueRange memories) {
+    FlatGrid::forEach(k, k.pushWord(0), [&](Value place) {
       e.withLanes(lanes, lanes, [&] {
         for (auto [leaf, memory] :
              llvm::zip(program.leaves, memories.drop_front()))

@@ -5,10 +5,20 @@
 namespace nnv12::codegen {
 
 const RoutineSet &gpuRoutines() {
-  static const RoutineSet set({gpuConvFirstRoutine(), gpuConvDepthwiseRoutine(),
-                               gpuConvGemmRoutine(), gpuConvDirectRoutine(),
-                               gpuPoolRoutine(), gpuMapRoutine(),
-                               gpuElementRoutine()});
+  static const RoutineSet set(
+      {gpuConvFirstRoutine(), gpuConvDepthwiseRoutine(), gpuConvGemmRoutine(),
+       gpuConvDirectRoutine(),
+       // For GPUs with memory of their own, whose profiles say so.
+       gpuConvSharedRoutine(/*isLarge=*/false, /*isSplit=*/false),
+       gpuConvSharedRoutine(/*isLarge=*/true, /*isSplit=*/false),
+       gpuConvSharedRoutine(/*isLarge=*/false, /*isSplit=*/true),
+       gpuConvSharedRoutine(/*isLarge=*/true, /*isSplit=*/true),
+       gpuMatMulRoutine(/*isTile=*/false, /*hasPanels=*/true),
+       gpuMatMulRoutine(/*isTile=*/true, /*hasPanels=*/true),
+       gpuMatMulRoutine(/*isTile=*/false, /*hasPanels=*/false),
+       gpuMatMulRoutine(/*isTile=*/true, /*hasPanels=*/false), gpuPoolRoutine(),
+       gpuRowRoutine(), gpuConcatRoutine(), gpuMapRoutine(),
+       gpuElementRoutine()});
   return set;
 }
 

@@ -1,6 +1,7 @@
 //===- PipelinesTest.cpp - Which layers share kernels ---------------------===//
 
 #include "test/unit/compiler/codegen/LayerOperands.h"
+#include "test/unit/compiler/codegen/Reference.h"
 
 #include "compiler/codegen/gpu/GpuKernelTable.h"
 #include "dialects/nn/NNDialect.h"
@@ -10,6 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
+#include <array>
 #include <set>
 
 using namespace nnv12;
@@ -30,7 +32,7 @@ protected:
       return {};
     std::string reason;
     const GpuRoutine *routine = chooseGpuRoutine(layer, target, reason);
-    EXPECT_TRUE(routine) << reason;
+    EXPECT_TRUE(routine) << reason << "\n" << text;
     if (!routine)
       return {};
     setLayouts(*routine, layer);
@@ -40,6 +42,54 @@ protected:
     EXPECT_TRUE(mlir::succeeded(steps)) << text;
     return mlir::succeeded(steps) ? *steps : GpuSteps();
   }
+  // Layers as networks have them, in order of appearance.
+  struct Plane {
+    int64_t channels, side;
+  };
+  Plane conv(Plane in, int64_t out, int64_t kernel, int64_t stride,
+             std::string activation = "relu", bool residual = false,
+             int64_t groups = 1) {
+    ConvCase x;
+    x.c = in.channels, x.h = x.w = in.side, x.o = out;
+    x.kh = x.kw = kernel, x.strideH = x.strideW = stride;
+    x.top = x.left = kernel / 2;
+    x.bottom = x.right = kernel / 2 - (kernel > 1 && stride > 1);
+    x.groups = groups, x.constant = true;
+    // Activations follow the residual, where there is one.
+    (residual ? x.residualActivation : x.activation) = std::move(activation);
+    x.residual = residual;
+    add(x.text());
+    return {out, (in.side - 1) / stride + 1};
+  }
+  Plane maxPool(Plane in) {
+    PoolCase x;
+    x.c = in.channels, x.h = x.w = in.side, x.k = 3, x.high = 1;
+    add(x.text());
+    return {in.channels, (in.side + 1 - 3) / 2 + 1};
+  }
+  /// Average of each channel, product with weights, softmax.
+  void classify(Plane in, bool hasProduct) {
+    std::string channels = std::to_string(in.channels),
+                type = "tensor<1x" + channels + "x" + std::to_string(in.side) +
+                       "x" + std::to_string(in.side);
+    add(unary("nn.reduce mean %0 axes [2, 3] keep_dims false",
+              type + "xf32, #nn.layout<\"aBcd16b\">>",
+              "tensor<1x" + channels + "xf32>"));
+    if (hasProduct) {
+      MatMulCase x;
+      x.m = 1, x.k = in.channels, x.n = 1000, x.constant = true;
+      add(x.text());
+    }
+    add(unary("nn.softmax %0 axis 1", "tensor<1x1000xf32>",
+              "tensor<1x1000xf32>"));
+  }
+  /// A layer of operand %0.
+  static std::string unary(const std::string &layer, const std::string &in,
+                           const std::string &out) {
+    return "func.func @main(%0: " + in + ") -> " + out + " {\n  %1 = " + layer +
+           " : " + in + " -> " + out + "\n  return %1 : " + out + "\n}\n";
+  }
+
   std::set<std::string> keys() const {
     std::set<std::string> result;
     for (const GpuKernelTable::Kernel &kernel : table.kernels())
@@ -60,14 +110,6 @@ std::string relu(const std::string &type) {
          "\n  return %1 : " + type + "\n}\n";
 }
 
-std::string maxPool(const std::string &in, const std::string &out,
-                    const std::string &kernel) {
-  return "func.func @main(%0: " + in + ") -> " + out +
-         " {\n  %1 = nn.pool max %0 kernel [" + kernel + "] strides [" +
-         kernel + "] dilations [1, 1] pads [0, 0], [0, 0] : " + in + " -> " +
-         out + "\n  return %1 : " + out + "\n}\n";
-}
-
 } // namespace
 
 TEST_F(Pipelines, LayersOfOtherExtentsShareKernels) {
@@ -77,9 +119,94 @@ TEST_F(Pipelines, LayersOfOtherExtentsShareKernels) {
   EXPECT_EQ(steps.steps[0].kernel, 0u);
   EXPECT_EQ(table.kernels().size(), 1u);
   EXPECT_EQ(table[0].name, "gpu.map");
-  add(maxPool("tensor<1x16x4x4xf32>", "tensor<1x16x2x2xf32>", "2, 2"));
-  add(maxPool("tensor<2x3x9x6xf32>", "tensor<2x3x3x3xf32>", "3, 2"));
+  maxPool({16, 8});
+  maxPool({3, 13});
   EXPECT_EQ(table.kernels().size(), 2u);
+}
+
+// What follows sums, too, but for functions that are more than a range.
+TEST_F(Pipelines, BiasResidualAndRangesAreData) {
+  conv({16, 8}, 32, 1, 1, "");
+  conv({48, 5}, 17, 1, 1, "relu");
+  conv({16, 8}, 16, 1, 1, "clip [0.0, 6.0]", /*residual=*/true);
+  ConvCase x;
+  x.bias = false;
+  add(x.text());
+  EXPECT_EQ(table.kernels().size(), 1u);
+  conv({16, 8}, 16, 1, 1, "sigmoid");
+  conv({32, 8}, 16, 1, 1, "sigmoid", /*residual=*/true);
+  EXPECT_EQ(table.kernels().size(), 3u);
+}
+
+TEST_F(Pipelines, OfResNet50) {
+  Plane x = maxPool(conv({3, 224}, 64, 7, 2));
+  for (auto [channels, count] :
+       {std::pair(64, 3), {128, 4}, {256, 6}, {512, 3}})
+    for (int i = 0; i < count; ++i) {
+      int64_t stride = i == 0 && channels > 64 ? 2 : 1;
+      if (i == 0)
+        conv(x, channels * 4, 1, stride, "");
+      Plane y = conv(conv(x, channels, 1, 1), channels, 3, stride);
+      x = conv(y, channels * 4, 1, 1, "relu", /*residual=*/true);
+    }
+  EXPECT_EQ(x.side, 7);
+  classify(x, /*hasProduct=*/true);
+  EXPECT_LE(table.kernels().size(), 10u) << testing::PrintToString(keys());
+}
+
+TEST_F(Pipelines, OfMobileNetV2) {
+  const std::string relu6 = "clip [0.0, 6.0]";
+  Plane x = conv({3, 224}, 32, 3, 2, relu6);
+  for (auto [factor, channels, count, stride] :
+       {std::array<int64_t, 4>{1, 16, 1, 1},
+        {6, 24, 2, 2},
+        {6, 32, 3, 2},
+        {6, 64, 4, 2},
+        {6, 96, 3, 1},
+        {6, 160, 3, 2},
+        {6, 320, 1, 1}})
+    for (int64_t i = 0; i < count; ++i) {
+      Plane y = x;
+      if (factor > 1)
+        y = conv(x, x.channels * factor, 1, 1, relu6);
+      y = conv(y, y.channels, 3, i == 0 ? stride : 1, relu6,
+               /*residual=*/false, /*groups=*/y.channels);
+      x = conv(y, channels, 1, 1, "", /*residual=*/i > 0);
+    }
+  x = conv(x, 1280, 1, 1, relu6);
+  EXPECT_EQ(x.side, 7);
+  classify(x, /*hasProduct=*/true);
+  EXPECT_LE(table.kernels().size(), 9u) << testing::PrintToString(keys());
+}
+
+TEST_F(Pipelines, OfSqueezeNet) {
+  Plane x = maxPool(conv({3, 224}, 64, 3, 2));
+  for (auto [squeezed, expanded] : {std::pair(16, 64),
+                                    {16, 64},
+                                    {32, 128},
+                                    {32, 128},
+                                    {48, 192},
+                                    {48, 192},
+                                    {64, 256},
+                                    {64, 256}}) {
+    Plane y = conv(x, squeezed, 1, 1);
+    Plane part = conv(y, expanded, 1, 1);
+    conv(y, expanded, 3, 1);
+    x = {part.channels * 2, part.side};
+    auto type = [](Plane p) {
+      std::string side = std::to_string(p.side);
+      return "tensor<1x" + std::to_string(p.channels) + "x" + side + "x" +
+             side + "xf32, #nn.layout<\"aBcd16b\">>";
+    };
+    std::string in = type(part), out = type(x);
+    add("func.func @main(%0: " + in + ", %1: " + in + ") -> " + out +
+        " {\n  %2 = nn.concat %0, %1 axis 1 : " + in + ", " + in + " -> " +
+        out + "\n  return %2 : " + out + "\n}\n");
+    if (x.channels == 128 || x.channels == 256)
+      maxPool(x);
+  }
+  classify(conv(x, 1000, 1, 1), /*hasProduct=*/false);
+  EXPECT_LE(table.kernels().size(), 8u) << testing::PrintToString(keys());
 }
 
 TEST_F(Pipelines, KernelsWithExtentsAreNamedByTheirCode) {

@@ -21,6 +21,7 @@ using nnv12::codegen::GpuBuilder;
 using nnv12::codegen::GpuDispatch;
 using nnv12::codegen::GpuTarget;
 using nnv12::codegen::SpirvModule;
+using nnv12::codegen::Values;
 
 namespace {
 
@@ -95,6 +96,31 @@ TEST_F(Shader, AWriteWithoutBeingAskedIsNoticed) {
   (void)ShaderRunner::instance().run(module, {{1, 1, 1}, {1}}, {Bytes(40)},
                                      error);
   EXPECT_EQ(error, "with all push words zero it writes something");
+}
+
+TEST_F(Shader, LoopsOfNothingGiveWhatTheyBeganWith) {
+  // Of vectors, too, and where neighbours do run.
+  SpirvModule module = lone([](GpuBuilder &k, mlir::Value memory) {
+    mlir::Type f32 = k.b.getF32Type();
+    mlir::Value words = k.pushWord(0);
+    k.ifThen(k.lessUnsigned(k.constant(0), words), [&] {
+      k.loop(0, 4, 1, [&](mlir::Value i) {
+        Values sums =
+            k.loop(i, k.val(k.sub(words, 8)), 1,
+                   {k.fconst(7, f32), k.fconst(5, k.vec(2))},
+                   [&](mlir::Value, mlir::ValueRange) {
+                     return Values{k.fconst(1, f32), k.fconst(2, k.vec(2))};
+                   });
+        k.store(sums[0], memory, k.mul(i, 2));
+        k.store(k.extract(sums[1], 1), memory, k.add(k.mul(i, 2), 1));
+      });
+    });
+  });
+  std::string error;
+  std::vector<Bytes> results = ShaderRunner::instance().run(
+      module, {{1, 1, 1}, {10}}, {Bytes(32)}, error);
+  ASSERT_EQ(error, "");
+  EXPECT_EQ(toFloats(results[0]), (Floats{1, 2, 1, 2, 7, 5, 7, 5}));
 }
 
 TEST_F(Shader, WordsLimitWhatIsWritten) {

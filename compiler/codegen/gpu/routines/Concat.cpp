@@ -1,0 +1,142 @@
+//===- Concat.cpp - Tensors behind each other, four elements at once ------===//
+//
+// Each operand is copied in a step of its own: its runs, the elements that stay
+// side by side, are spread over those of the result. The module knows no
+// extents.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/gpu/routines/FlatGrid.h"
+#include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/WindowShape.h"
+
+#include "dialects/nn/Layout.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <optional>
+
+using namespace mlir;
+using llvm::product_of;
+
+namespace nnv12::codegen {
+namespace {
+
+constexpr int64_t lanes = 4;
+
+enum Word : unsigned {
+  Vectors, ///< of the operand; zero: nothing to do
+  Run,     ///< vectors of the operand that follow each other in the result
+  ResultRun,
+  Offset, ///< of the operand in a run of the result
+  CopyWords
+};
+
+/// Elements of a tensor from a dimension on, which follow each other in memory;
+/// none where the layout has them elsewhere.
+std::optional<int64_t> runOf(Value tensor, int64_t axis) {
+  ArrayRef<int64_t> shape = shapeOf(tensor);
+  StringRef tag = nn::layoutTag(tensor.getType());
+  int64_t inner = product_of(shape.drop_front(axis));
+  if (tag.empty())
+    return inner;
+  constexpr int64_t block = 16;
+  if (tag != blockedTag(shape.size()))
+    return std::nullopt;
+  if (axis > 1)
+    return inner * block;
+  int64_t channels = (shape[1] + block - 1) / block * block;
+  return channels * product_of(shape.drop_front(2)) *
+         (axis == 0 ? shape[0] : 1);
+}
+
+class ConcatRoutine : public GpuRoutine {
+public:
+  llvm::StringRef name() const override { return "gpu.concat"; }
+  llvm::StringRef summary() const override {
+    return "tensors behind each other, four elements an invocation";
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    LayoutRequest request;
+    request.operands.resize(layer->getNumOperands());
+    request.results.resize(layer->getNumResults());
+    return request;
+  }
+  Work work(Operation *layer) const override {
+    return {double(elementsOf(layer->getResult(0))), bytesOf(layer)};
+  }
+  std::string refusal(Operation *layer, const GpuTarget &) const override;
+  GpuSteps steps(Operation *layer) const override;
+  void emit(GpuBuilder &k, Operation *, unsigned,
+            llvm::StringRef symbol) const override;
+};
+
+std::string ConcatRoutine::refusal(Operation *layer, const GpuTarget &) const {
+  auto op = dyn_cast<nn::ConcatOp>(layer);
+  if (!op || !isNonEmptyF32(op))
+    return "it is no concatenation of f32";
+  int64_t axis = op.getAxis();
+  StringRef tag = nn::layoutTag(op.getOutput().getType());
+  constexpr int64_t block = 16;
+  for (auto [i, operand] : llvm::enumerate(layer->getOperands())) {
+    std::optional<int64_t> run = runOf(operand, axis);
+    if (!run || nn::layoutTag(operand.getType()) != tag)
+      return "its tensors do not lie in memory alike";
+    if (*run % lanes != 0)
+      return "its elements are no whole vectors of four";
+    bool isLast = i + 1 == layer->getNumOperands();
+    if (!tag.empty() && axis == 1 && !isLast && shapeOf(operand)[1] % block)
+      return "its channels are no whole blocks of 16";
+  }
+  if (nn::storageSize(op.getOutput()) > GpuTarget::maxBufferBytes)
+    return "a tensor is larger than the buffers of every device (128 MiB)";
+  return "";
+}
+
+GpuSteps ConcatRoutine::steps(Operation *layer) const {
+  auto op = cast<nn::ConcatOp>(layer);
+  int64_t axis = op.getAxis();
+  GpuSteps result;
+  result.kernels.push_back(name().str());
+  int64_t resultRun = *runOf(op.getOutput(), axis), offset = 0;
+  for (auto [i, operand] : llvm::enumerate(layer->getOperands())) {
+    int64_t run = *runOf(operand, axis);
+    int64_t bytes = nn::storageSize(operand);
+    int64_t vectors = bytes / (4 * lanes);
+    GpuStep step;
+    step.groups = FlatGrid::of(vectors);
+    for (int64_t word :
+         {vectors, run / lanes, resultRun / lanes, offset / lanes})
+      step.push.push_back(uint32_t(word));
+    using Kind = GpuStepOperand::Kind;
+    step.operands = {{Kind::Result, 0}, {Kind::Operand, unsigned(i)}};
+    step.grid.bytes = double(2 * bytes);
+    result.steps.push_back(std::move(step));
+    offset += run;
+  }
+  return result;
+}
+
+void ConcatRoutine::emit(GpuBuilder &k, Operation *, unsigned,
+                         llvm::StringRef symbol) const {
+  k.kernel(symbol, {{k.vec(lanes), /*isWritten=*/true}, {k.vec(lanes)}},
+           CopyWords, FlatGrid::localSize, [&](ValueRange memories) {
+             FlatGrid::forEach(k, k.pushWord(Vectors), [&](Value from) {
+               Value run = k.pushWord(Run);
+               Value which = arith::DivUIOp::create(k.b, from, run);
+               Value inRun = arith::RemUIOp::create(k.b, from, run);
+               Index to = k.add(k.mul(which, k.pushWord(ResultRun)),
+                                k.add(inRun, k.pushWord(Offset)));
+               k.store(k.load(memories[1], from), memories[0], to);
+             });
+           });
+}
+
+} // namespace
+
+const Routine *gpuConcatRoutine() {
+  static const ConcatRoutine routine;
+  return &routine;
+}
+
+} // namespace nnv12::codegen

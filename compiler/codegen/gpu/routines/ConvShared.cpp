@@ -1,0 +1,192 @@
+//===- ConvShared.cpp - 1x1 convolutions through shared memory ------------===//
+//
+// gpu.conv.shared: one product. Large GPUs starve where layers have many
+// channels and few pixels: there gpu.conv.split has sums split among groups as
+// well, which leave parts to a second kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/gpu/routines/BlockedWindow.h"
+#include "compiler/codegen/gpu/routines/FlatGrid.h"
+#include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/codegen/gpu/routines/PushEpilogue.h"
+#include "compiler/codegen/gpu/routines/SharedProduct.h"
+#include "compiler/routines/Layouts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace nnv12::codegen {
+namespace {
+
+constexpr int64_t block = BlockedWindow::block, quads = BlockedWindow::quads;
+
+/// Adds the parts of sums that several groups have left.
+namespace parts {
+
+enum Word : unsigned {
+  Vectors, ///< of the result; zero: nothing to do
+  Count,   ///< of parts
+  OutPixels,
+  OutBlocks,
+  PartWords
+};
+
+void emit(GpuBuilder &k, const Epilogue &e, ValueRange memories) {
+  PushEpilogue epilogue(k, e, PartWords, memories[2], memories[3]);
+  Value count = k.pushWord(Vectors);
+  FlatGrid::forEach(k, count, [&](Value place) {
+    Value plane = arith::DivUIOp::create(
+        k.b, place, k.val(k.mul(k.pushWord(OutPixels), quads)));
+    Value outBlock = arith::RemUIOp::create(k.b, plane, k.pushWord(OutBlocks));
+    Value quad = k.val(k.rem(Index(place), quads));
+    Value start = epilogue.start(k.add(k.mul(outBlock, quads), quad));
+    Value sum =
+        k.loop(0, k.pushWord(Count), 1, Values{start},
+               [&](Value part, ValueRange before) {
+                 Value x =
+                     k.load(memories[1], k.add(k.mul(part, count), place));
+                 return Values{arith::AddFOp::create(k.b, before[0], x)};
+               })[0];
+    k.store(epilogue.finish(sum, place), memories[0], place);
+  });
+}
+
+} // namespace parts
+
+class SharedRoutine : public GpuRoutine {
+public:
+  SharedRoutine(SharedProduct::Square square, bool isSplit)
+      : square(square), isSplit(isSplit) {
+    std::string side = std::to_string(square.side);
+    name_ =
+        (isSplit ? "gpu.conv.split." : "gpu.conv.shared.") + side + "x" + side;
+  }
+
+  llvm::StringRef name() const override { return name_; }
+  llvm::StringRef summary() const override {
+    return isSplit ? "convolutions of 1x1 with sums in parts, for few pixels "
+                     "of many channels"
+                   : "convolutions of 1x1 through shared memory";
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    return blockedLayouts(layer,
+                          panelTag(shapeOf(layer->getOperand(0)).size()));
+  }
+  Work work(Operation *layer) const override {
+    return {blockedMultiplyAdds(layer), bytesOf(layer)};
+  }
+  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  GpuSteps steps(Operation *layer) const override;
+  void emit(GpuBuilder &k, Operation *layer, unsigned which,
+            llvm::StringRef symbol) const override;
+
+private:
+  static WindowShape sizes(nn::ConvOp op) {
+    return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
+  }
+  SharedProduct product(nn::ConvOp op) const;
+
+  const SharedProduct::Square square;
+  const bool isSplit;
+  std::string name_;
+};
+
+SharedProduct SharedRoutine::product(nn::ConvOp op) const {
+  WindowShape w = sizes(op);
+  SharedProduct p;
+  p.batch = w.batch;
+  p.inBlocks = BlockedWindow::blocksOf(w.channels);
+  p.outBlocks = BlockedWindow::blocksOf(w.outChannels);
+  p.outWidth = w.outWidth, p.outPixels = w.outHeight * w.outWidth;
+  p.inWidth = w.width, p.inPixels = w.height * w.width;
+  p.strideRows = w.strideRows, p.strideCols = w.strideCols;
+  p.weightBlock = p.inBlocks * block * quads;
+  if (isSplit) {
+    // So many that there are work groups for a large GPU, each of some blocks.
+    constexpr int64_t wanted = 256, fewestBlocks = 4;
+    p.parts = std::max<int64_t>(
+        1, std::min(p.inBlocks / fewestBlocks, wanted / p.groups(square)));
+  }
+  return p;
+}
+
+std::string SharedRoutine::refusal(Operation *layer,
+                                   const GpuTarget &target) const {
+  auto op = dyn_cast<nn::ConvOp>(layer);
+  if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
+    return "it is no convolution of f32 with one or two spatial dimensions";
+  WindowShape w = sizes(op);
+  if (op.getGroups() > 1 || w.kernelRows != 1 || w.kernelCols != 1 ||
+      w.isPadded())
+    return "it has groups, a window or padding";
+  if (BlockedWindow::blocksOf(w.outChannels) *
+          BlockedWindow::blocksOf(w.channels) * block * block * 4 >
+      GpuTarget::maxBufferBytes)
+    return "a tensor is larger than the buffers of every device (128 MiB)";
+  if (std::string reason = BlockedWindow::refusal(w); !reason.empty())
+    return reason;
+  if (isSplit && product(op).parts < 2)
+    return "it has work groups enough, or few channels";
+  return refusalOfKernels(layer, target);
+}
+
+GpuSteps SharedRoutine::steps(Operation *layer) const {
+  using Kind = GpuStepOperand::Kind;
+  auto op = cast<nn::ConvOp>(layer);
+  SharedProduct p = product(op);
+  Epilogue epilogue = Epilogue::of(op), own = isSplit ? Epilogue() : epilogue;
+  GpuSteps result;
+  result.kernels.push_back(SharedProduct::key(square, own));
+  GpuStep sums = p.step(square, own);
+  sums.grid.bytes = bytesOf(layer);
+  sums.operands = {{Kind::Result, 0}, {Kind::Operand, 0}, {Kind::Operand, 1}};
+  PushEpilogue::append(sums.operands, own);
+  result.steps.push_back(sums);
+  if (!isSplit)
+    return result;
+
+  int64_t vectors = p.batch * p.outBlocks * p.outPixels * quads;
+  result.steps[0].operands[0] = {Kind::Temporary, 0};
+  result.steps[0].grid.bytes += double((p.parts - 1) * vectors * 16);
+  result.temporaries.push_back(p.parts * vectors * 16);
+  result.kernels.push_back("gpu.conv.parts" + PushEpilogue::suffix(epilogue));
+  GpuStep last;
+  last.kernel = 1;
+  last.groups = FlatGrid::of(vectors);
+  for (int64_t word : {vectors, p.parts, p.outPixels, p.outBlocks})
+    last.push.push_back(uint32_t(word));
+  PushEpilogue::append(last.push, epilogue);
+  last.operands = {{Kind::Result, 0}, {Kind::Temporary, 0}};
+  PushEpilogue::append(last.operands, epilogue);
+  last.grid.steps = double(p.parts);
+  last.grid.bytes = double((p.parts + 1 + epilogue.residual) * vectors * 16);
+  result.steps.push_back(last);
+  return result;
+}
+
+void SharedRoutine::emit(GpuBuilder &k, Operation *layer, unsigned which,
+                         llvm::StringRef symbol) const {
+  Epilogue epilogue = Epilogue::of(cast<nn::ConvOp>(layer));
+  if (which == 0)
+    return SharedProduct::emit(k, square, isSplit ? Epilogue() : epilogue,
+                               symbol);
+  // Result, parts, bias, residual.
+  SmallVector<GpuBuilder::Operand> operands(4, {k.vec(4)});
+  operands.front().isWritten = true;
+  k.kernel(symbol, operands, parts::PartWords + PushEpilogue::Words,
+           FlatGrid::localSize,
+           [&](ValueRange memories) { parts::emit(k, epilogue, memories); });
+}
+
+} // namespace
+
+const Routine *gpuConvSharedRoutine(bool isLarge, bool isSplit) {
+  static const SharedRoutine routines[2][2] = {
+      {{SharedProduct::small, false}, {SharedProduct::small, true}},
+      {{SharedProduct::large, false}, {SharedProduct::large, true}}};
+  return &routines[isLarge][isSplit];
+}
+
+} // namespace nnv12::codegen

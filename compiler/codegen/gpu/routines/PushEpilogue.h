@@ -1,0 +1,58 @@
+//===- PushEpilogue.h - What follows a sum, as data -------------*- C++ -*-===//
+//
+// Layers differ most in what follows their sums. Push words say it, so that
+// they share kernels: whether there are a bias and a residual, and between
+// which numbers each activation keeps its values (relu and clip; none: all
+// numbers). Other activations are code, and part of the kernel's key.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_PUSHEPILOGUE_H
+#define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_PUSHEPILOGUE_H
+
+#include "compiler/codegen/common/Epilogue.h"
+#include "compiler/codegen/gpu/GpuBuilder.h"
+#include "compiler/codegen/gpu/GpuStep.h"
+
+namespace nnv12::codegen {
+
+class PushEpilogue {
+public:
+  /// Behind the kernel's own push words.
+  enum Word : unsigned { Parts, Low, High, ThenLow, ThenHigh, Words };
+
+  /// What keys of kernels end in.
+  static std::string suffix(const Epilogue &epilogue);
+  /// Appends the words of a layer.
+  static void append(std::vector<uint32_t> &push, const Epilogue &epilogue);
+  /// Appends the words of a sum that nothing follows.
+  static void appendNone(std::vector<uint32_t> &push) { append(push, {}); }
+  /// Appends the bindings of bias and residual of a layer whose operands are
+  /// input, weights, bias, residual. An absent one is bound to the weights,
+  /// which are always there, and never read.
+  static void append(std::vector<GpuStepOperand> &operands,
+                     const Epilogue &epilogue);
+
+  /// `first` is the number of its first word; bias and residual are memories.
+  PushEpilogue(GpuBuilder &k, const Epilogue &epilogue, unsigned first,
+               mlir::Value bias, mlir::Value residual)
+      : k(k), epilogue(epilogue), first(first), bias(bias), residual(residual) {
+  }
+
+  /// What a sum starts from: the element of the bias, or zero.
+  mlir::Value start(Index place);
+  /// What becomes of a sum: `place` is the residual's.
+  mlir::Value finish(mlir::Value sum, Index place);
+
+private:
+  mlir::Value has(unsigned part);
+  mlir::Value activate(nn::FunctionAttr function, mlir::Value x, unsigned low);
+
+  GpuBuilder &k;
+  const Epilogue epilogue;
+  unsigned first;
+  mlir::Value bias, residual;
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_GPU_ROUTINES_PUSHEPILOGUE_H

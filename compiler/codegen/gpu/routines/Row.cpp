@@ -1,0 +1,336 @@
+//===- Row.cpp - Layers that look at whole rows ---------------------------===//
+//
+// Softmax, normalisation and reductions of f32 along dimensions that follow
+// each other in memory, [outer][size][inner].
+//
+// Where a row's elements follow each other, a work group takes a row: each
+// invocation folds every 64th element, then a tree in shared memory the folds.
+// Where neighbours in memory are of other rows, an invocation takes a row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/common/MathExpand.h"
+#include "compiler/codegen/gpu/routines/FlatGrid.h"
+#include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/routines/Layouts.h"
+#include "compiler/routines/WindowShape.h"
+
+#include "dialects/nn/Layout.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+#include <optional>
+
+using namespace mlir;
+using llvm::divideCeil;
+using llvm::product_of;
+
+namespace nnv12::codegen {
+namespace {
+
+constexpr int64_t invocations = FlatGrid::invocations;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+enum Word : unsigned {
+  Rows, ///< zero: nothing to do
+  Size,
+  Inner,
+  Epsilon, ///< f32, of a normalisation
+  RowWords
+};
+
+/// Where rows lie in memory.
+struct RowView {
+  int64_t outer = 1, size = 1, inner = 1;
+
+  int64_t rows() const { return outer * inner; }
+  /// Of dimensions `first` to `end` - 1 of a dense tensor.
+  RowView(ArrayRef<int64_t> shape, size_t first, size_t end)
+      : outer(product_of(shape.take_front(first))),
+        size(product_of(shape.slice(first, end - first))),
+        inner(product_of(shape.drop_front(end))) {}
+
+  static std::optional<RowView> of(Operation *layer);
+};
+
+/// Of a reduction in blocks of 16 channels over all that comes behind the
+/// channels: memory is [batch, blocks][spatial][16].
+std::optional<RowView> viewOfBlocks(nn::ReduceOp op, size_t first, size_t end) {
+  ArrayRef<int64_t> shape = shapeOf(op.getInput());
+  StringRef in = nn::layoutTag(op.getInput().getType()),
+            out = nn::layoutTag(op.getOutput().getType());
+  constexpr int64_t block = 16;
+  bool isWhole = shape.size() > 1 && shape[1] % block == 0;
+  if (in != blockedTag(shape.size()) || first != 2 || end != shape.size() ||
+      !(out == in || (out.empty() && isWhole)))
+    return std::nullopt;
+  RowView view(shape, first, end);
+  view.outer = shape[0] * divideCeil(shape[1], block);
+  view.inner = block;
+  return view;
+}
+
+std::optional<RowView> RowView::of(Operation *layer) {
+  auto isDense = [](Value v) { return nn::layoutTag(v.getType()).empty(); };
+  bool allDense = isDense(layer->getOperand(0)) && isDense(layer->getResult(0));
+  ArrayRef<int64_t> shape = shapeOf(layer->getOperand(0));
+  if (auto op = dyn_cast<nn::SoftmaxOp>(layer); op && allDense)
+    return RowView(shape, op.getAxis(), op.getAxis() + 1);
+  if (auto op = dyn_cast<nn::NormalizeOp>(layer); op && allDense)
+    return RowView(shape, op.getAxis(), shape.size());
+  auto op = dyn_cast<nn::ReduceOp>(layer);
+  if (!op || op.getAxes().empty())
+    return std::nullopt;
+  SmallVector<int64_t> axes(op.getAxes());
+  llvm::sort(axes);
+  size_t first = axes.front(), end = first + axes.size();
+  if (axes.back() + 1 != int64_t(end))
+    return std::nullopt;
+  if (allDense)
+    return RowView(shape, first, end);
+  return viewOfBlocks(op, first, end);
+}
+
+using Combine = llvm::function_ref<Value(Value, Value)>;
+
+class Emitter {
+public:
+  Emitter(GpuBuilder &k, Operation *layer, bool isTree, ValueRange memories)
+      : k(k), layer(layer), isTree(isTree), m(k, k.b.getF32Type()),
+        output(memories[0]), input(memories[1]) {}
+  void emit();
+
+private:
+  Value word(unsigned w) { return k.pushWord(w); }
+  Value add(Index x, Index y) { return k.val(k.add(x, y)); }
+  Value mul(Index x, Index y) { return k.val(k.mul(x, y)); }
+  void findPlace();
+  Value place(Value i) { return add(start, mul(i, step)); }
+  /// Folds term(x) over the row; all invocations of a tree get the result.
+  Value fold(Value identity, llvm::function_ref<Value(Value)> term,
+             Combine combine);
+  Value sum(llvm::function_ref<Value(Value)> term) {
+    return fold(m.c(0), term, [&](Value x, Value y) { return m.add(x, y); });
+  }
+  Value sizeAsFloat() {
+    Type i32 = k.b.getI32Type();
+    Value size = arith::IndexCastOp::create(k.b, i32, word(Size));
+    return arith::UIToFPOp::create(k.b, k.b.getF32Type(), size);
+  }
+  /// Stores function(x) of each element.
+  void map(llvm::function_ref<Value(Value)> function);
+  void softmax(bool isLog);
+  void normalize();
+  void reduce(nn::ReduceKind kind);
+
+  GpuBuilder &k;
+  Operation *layer;
+  bool isTree;
+  FloatMath m;
+  Value output, input, shared;
+  Value row, local;
+  Value start, step;       ///< of the row's elements
+  Value first, end, apart; ///< elements that this invocation looks at
+};
+
+void Emitter::findPlace() {
+  local = k.localId(GpuBuilder::Dim::X);
+  row = isTree ? FlatGrid::group(k) : FlatGrid::invocation(k);
+  Value isThere = k.lessUnsigned(row, word(Rows));
+  Value zero = k.constant(0);
+  // Invocations without a row look at no element, and come to all barriers.
+  end = arith::SelectOp::create(k.b, isThere, word(Size), zero);
+  if (isTree) {
+    start = mul(row, word(Size));
+    step = k.constant(1);
+    first = local;
+    apart = k.constant(invocations);
+    shared = k.shared(invocations, k.b.getF32Type());
+    return;
+  }
+  Value inner = arith::MaxUIOp::create(k.b, word(Inner), Value(k.constant(1)));
+  Value outer = arith::DivUIOp::create(k.b, row, inner);
+  Value lane = arith::RemUIOp::create(k.b, row, inner);
+  start = add(mul(outer, mul(word(Size), inner)), lane);
+  step = inner;
+  first = zero;
+  apart = k.constant(1);
+}
+
+Value Emitter::fold(Value identity, llvm::function_ref<Value(Value)> term,
+                    Combine combine) {
+  Value own = k.loop(first, end, apart, Values{identity},
+                     [&](Value i, ValueRange before) {
+                       Value x = term(k.load(input, place(i)));
+                       return Values{combine(before[0], x)};
+                     })[0];
+  if (!isTree)
+    return own;
+  k.barrier(); // nobody reads an earlier fold any more
+  k.store(own, shared, local);
+  for (int64_t half = invocations / 2; half > 0; half /= 2) {
+    k.barrier();
+    k.ifThen(k.lessUnsigned(local, k.constant(half)), [&] {
+      Value x = k.load(shared, local), y = k.load(shared, k.add(local, half));
+      k.store(combine(x, y), shared, local);
+    });
+  }
+  k.barrier();
+  return k.load(shared, 0);
+}
+
+void Emitter::map(llvm::function_ref<Value(Value)> function) {
+  k.loop(first, end, apart, [&](Value i) {
+    Value at = place(i);
+    k.store(function(k.load(input, at)), output, at);
+  });
+}
+
+void Emitter::softmax(bool isLog) {
+  Value max = fold(
+      m.c(-infinity), [](Value x) { return x; },
+      [&](Value x, Value y) { return m.select(m.greater(x, y), x, y); });
+  auto power = [&](Value x) { return m.exp(m.sub(x, max)); };
+  Value total = sum(power);
+  if (isLog) {
+    Value log = m.log(total);
+    return map([&](Value x) { return m.sub(m.sub(x, max), log); });
+  }
+  Value factor = m.div(m.c(1), total);
+  map([&](Value x) { return m.mul(power(x), factor); });
+}
+
+void Emitter::normalize() {
+  Value count = sizeAsFloat();
+  Value mean = m.div(sum([](Value x) { return x; }), count);
+  Value squares = sum([&](Value x) {
+    Value distance = m.sub(x, mean);
+    return m.mul(distance, distance);
+  });
+  Value deviation = m.sqrt(m.add(m.div(squares, count), k.pushFloat(Epsilon)));
+  Value factor = m.div(m.c(1), deviation);
+  map([&](Value x) { return m.mul(m.sub(x, mean), factor); });
+}
+
+void Emitter::reduce(nn::ReduceKind kind) {
+  auto itself = [](Value x) { return x; };
+  Value result;
+  switch (kind) {
+  case nn::ReduceKind::sum:
+    result = sum(itself);
+    break;
+  case nn::ReduceKind::mean:
+    result = m.div(sum(itself), sizeAsFloat());
+    break;
+  case nn::ReduceKind::max:
+    result = fold(m.c(-infinity), itself,
+                  [&](Value x, Value y) { return m.max(x, y); });
+    break;
+  case nn::ReduceKind::min:
+    result = fold(m.c(infinity), itself,
+                  [&](Value x, Value y) { return m.min(x, y); });
+    break;
+  case nn::ReduceKind::prod:
+    result =
+        fold(m.c(1), itself, [&](Value x, Value y) { return m.mul(x, y); });
+    break;
+  }
+  Value isThere = k.lessUnsigned(row, word(Rows));
+  if (isTree)
+    isThere = arith::AndIOp::create(k.b, isThere,
+                                    k.lessUnsigned(local, k.constant(1)));
+  k.ifThen(isThere, [&] { k.store(result, output, row); });
+}
+
+void Emitter::emit() {
+  findPlace();
+  if (auto op = dyn_cast<nn::SoftmaxOp>(layer))
+    softmax(op.getLog());
+  else if (isa<nn::NormalizeOp>(layer))
+    normalize();
+  else
+    reduce(cast<nn::ReduceOp>(layer).getKind());
+}
+
+class RowRoutine : public GpuRoutine {
+public:
+  llvm::StringRef name() const override { return "gpu.row"; }
+  llvm::StringRef summary() const override {
+    return "softmax, normalisation and reductions along a row";
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    // Reductions take blocks of channels as well.
+    LayoutRequest any;
+    any.operands.resize(layer->getNumOperands());
+    any.results.resize(layer->getNumResults());
+    return isa<nn::ReduceOp>(layer) ? any : denseLayouts(layer);
+  }
+  Work work(Operation *layer) const override {
+    return {elementSteps(layer) * double(elementsOf(layer->getResult(0))),
+            bytesOf(layer)};
+  }
+  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  GpuSteps steps(Operation *layer) const override;
+  void emit(GpuBuilder &k, Operation *layer, unsigned,
+            llvm::StringRef symbol) const override {
+    bool isTree = RowView::of(layer)->inner == 1;
+    Type f32 = k.b.getF32Type();
+    k.kernel(symbol, {{f32, /*isWritten=*/true}, {f32}}, RowWords,
+             FlatGrid::localSize, [&](ValueRange memories) {
+               Emitter(k, layer, isTree, memories).emit();
+             });
+  }
+
+private:
+  static std::string kindOf(Operation *layer) {
+    if (auto op = dyn_cast<nn::SoftmaxOp>(layer))
+      return op.getLog() ? "log_softmax" : "softmax";
+    if (auto op = dyn_cast<nn::ReduceOp>(layer))
+      return nn::stringifyReduceKind(op.getKind()).str();
+    return "normalize";
+  }
+};
+
+std::string RowRoutine::refusal(Operation *layer,
+                                const GpuTarget &target) const {
+  if (!isa<nn::SoftmaxOp, nn::NormalizeOp, nn::ReduceOp>(layer) ||
+      !isNonEmptyF32(layer))
+    return "it is no softmax, normalisation or reduction of f32";
+  if (!RowView::of(layer))
+    return "its rows do not lie in memory one after another";
+  if (nn::storageSize(layer->getOperand(0)) > GpuTarget::maxBufferBytes)
+    return "a tensor is larger than the buffers of every device (128 MiB)";
+  return refusalOfKernels(layer, target);
+}
+
+GpuSteps RowRoutine::steps(Operation *layer) const {
+  RowView view = *RowView::of(layer);
+  bool isTree = view.inner == 1;
+  GpuDispatch dispatch;
+  dispatch.groups =
+      isTree ? FlatGrid::ofGroups(view.rows()) : FlatGrid::of(view.rows());
+  float epsilon = 0;
+  if (auto op = dyn_cast<nn::NormalizeOp>(layer))
+    epsilon = float(op.getEpsilon().convertToDouble());
+  dispatch.push = {uint32_t(view.rows()), uint32_t(view.size),
+                   uint32_t(view.inner), llvm::bit_cast<uint32_t>(epsilon)};
+  GpuSteps steps = oneStep(
+      layer, (name() + "_" + kindOf(layer) + (isTree ? "" : "_strided")).str(),
+      std::move(dispatch),
+      double(divideCeil(view.size, isTree ? invocations : 1)));
+  // Each fold of a tree: before and behind it, and in its levels.
+  unsigned folds = isa<nn::ReduceOp>(layer) ? 1 : 2;
+  for (GpuStep &step : steps.steps)
+    step.grid.barriers = isTree ? folds * (2 + llvm::Log2_64(invocations)) : 0;
+  return steps;
+}
+
+} // namespace
+
+const Routine *gpuRowRoutine() {
+  static const RowRoutine routine;
+  return &routine;
+}
+
+} // namespace nnv12::codegen

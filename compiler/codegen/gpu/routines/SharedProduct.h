@@ -1,0 +1,62 @@
+//===- SharedProduct.h - Sums of blocks in shared memory --------*- C++ -*-===//
+//
+// What 1x1 convolutions and the middle of Winograd's algorithm share:
+//
+//   out[batch][O/16][pixel][16 o] = sum over i of
+//       in[batch][I/16][pixel][16 i] * weights[batch][O/16][I][16 o]
+//
+// A work group computes a square of the result, outputs by pixels. Its sums go
+// through the input channels in blocks of 16: all invocations together bring
+// the block's weights and inputs into shared memory, then each adds up what
+// belongs to its own four outputs of some pixels.
+//
+//   for block of input channels
+//     weights and inputs of the square: to registers
+//     barrier; registers to shared memory; barrier
+//     for quarter of the block: sums += weights x inputs
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_SHAREDPRODUCT_H
+#define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_SHAREDPRODUCT_H
+
+#include "compiler/codegen/common/Epilogue.h"
+#include "compiler/codegen/gpu/GpuBuilder.h"
+#include "compiler/codegen/gpu/GpuStep.h"
+
+namespace nnv12::codegen {
+
+struct SharedProduct {
+  /// How large a square of the result is.
+  struct Square {
+    int64_t side;        ///< outputs, and pixels
+    int64_t invocations; ///< of a group
+  };
+  static constexpr Square small = {32, 64}, large = {64, 128};
+
+  int64_t batch = 1, inBlocks, outBlocks;
+  int64_t outWidth, outPixels, inWidth, inPixels;
+  int64_t strideRows = 1, strideCols = 1;
+  /// Vectors of four from a block of the outputs' weights to the next, and from
+  /// one of the batch to the next.
+  int64_t weightBlock, weightBatch = 0;
+  /// Groups that share a sum, each a part of the blocks of the input; the parts
+  /// of the result lie behind each other then.
+  int64_t parts = 1;
+
+  int64_t partBlocks() const { return (inBlocks + parts - 1) / parts; }
+
+  /// Of the kernel that ends so.
+  static std::string key(const Square &square, const Epilogue &epilogue);
+  /// Work groups without parts.
+  int64_t groups(const Square &square) const;
+  /// One dispatch. The operands are left to the caller: result, input, weights,
+  /// bias, residual.
+  GpuStep step(const Square &square, const Epilogue &epilogue) const;
+  /// The kernel, for all sizes.
+  static void emit(GpuBuilder &k, const Square &square,
+                   const Epilogue &epilogue, llvm::StringRef symbol);
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_GPU_ROUTINES_SHAREDPRODUCT_H

@@ -1,0 +1,287 @@
+//===- RoutinesTest.cpp - What is special to routines of GPUs -------------===//
+//
+// The tests of layers beside this folder run them all on usual layers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/compiler/codegen/CheckLayer.h"
+#include "test/unit/compiler/codegen/LayerCheck.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace nnv12::test;
+
+namespace {
+
+class Routines : public testing::Test {
+protected:
+  void SetUp() override {
+    if (!ShaderRunner::instance().isAvailable())
+      GTEST_SKIP() << "SKIPPED: " << ShaderRunner::instance().reason();
+  }
+
+  /// Checks that a layer has the routines, and runs all that it has.
+  static void checkHas(const std::string &text,
+                       std::initializer_list<const char *> names) {
+    std::vector<std::string> all = gpuRoutinesOf(text);
+    for (const char *name : names)
+      EXPECT_TRUE(llvm::is_contained(all, name)) << name << "\n" << text;
+    checkOnGpu(text);
+  }
+};
+
+} // namespace
+
+TEST_F(Routines, SharedMemory) {
+  // Pixels and outputs that end in the middle of a square, and strides.
+  for (auto [side, c, o, stride] : std::vector<std::array<int64_t, 4>>{
+           {1, 17, 5, 1}, {9, 40, 70, 1}, {13, 16, 130, 2}, {6, 33, 64, 3}}) {
+    ConvCase x;
+    x.n = 2, x.c = c, x.o = o, x.h = x.w = side;
+    x.strideH = x.strideW = stride;
+    x.residual = true, x.residualActivation = "relu";
+    checkHas(x.text(), {"gpu.conv.shared.32x32", "gpu.conv.shared.64x64"});
+  }
+}
+
+TEST_F(Routines, SumsInParts) {
+  for (auto [side, c, o] : std::vector<std::array<int64_t, 3>>{
+           {1, 128, 16}, {5, 144, 40}, {3, 200, 100}}) {
+    ConvCase x;
+    x.n = 2, x.c = c, x.o = o, x.h = x.w = side;
+    x.activation = "clip [-0.5, 6.0]", x.residual = true;
+    checkHas(x.text(), {"gpu.conv.split.32x32", "gpu.conv.split.64x64"});
+    x.residual = x.bias = false, x.activation = "sigmoid";
+    checkHas(x.text(), {"gpu.conv.split.32x32"});
+  }
+}
+
+TEST_F(Routines, Products) {
+  MatMulCase x;
+  x.m = 3, x.n = 50, x.k = 37, x.constant = true, x.activation = "relu";
+  checkHas(x.text(), {"gpu.matmul.panels.1x16", "gpu.matmul.panels.64x64",
+                      "gpu.matmul.dense.1x16", "gpu.matmul.dense.64x64"});
+  // More than a tile in each direction.
+  x = MatMulCase();
+  x.m = 70, x.n = 130, x.k = 20, x.transposeLhs = x.transposeRhs = true;
+  x.lhsBatch = {2, 3}, x.rhsBatch = {1, 3};
+  checkHas(x.text(), {"gpu.matmul.dense.64x64"});
+}
+
+// Bias of any shape that broadcasts.
+TEST_F(Routines, BiasOfProducts) {
+  for (Shape shape : std::vector<Shape>{
+           {}, {1}, {5}, {4, 1}, {4, 5}, {2, 1, 5}, {2, 4, 1}, {2, 4, 5}}) {
+    Tensor a = random({2, 4, 3}), b = random({3, 5}, 2),
+           bias = random(shape, 3);
+    auto formula = [&](const Indices &i) {
+      Indices at;
+      for (size_t d = 0; d < shape.size(); ++d)
+        at.push_back(shape[d] == 1 ? 0 : i[3 - shape.size() + d]);
+      double sum = bias.at(at);
+      for (int64_t k = 0; k < 3; ++k)
+        sum += a.at({i[0], i[1], k}) * b.at({k, i[2]});
+      return sum;
+    };
+    check("nn.matmul %0, %1 bias %2 : $0, $1 bias $2 -> $r", {a, b, bias},
+          {{2, 4, 5}, "f32", "", {}}, formula, 1e-5, {gpuTarget});
+  }
+}
+
+// Rows of a work group, of an invocation, longer than a group, and many.
+static const std::vector<std::pair<Shape, int>> rows = {
+    {{3, 5, 37}, 2}, {{3, 5, 37}, 1}, {{2, 300}, 1}, {{2, 300}, 0},
+    {{1, 1, 1}, 2},  {{70, 1, 9}, 1}, {{200, 64}, 1}};
+
+/// The elements of a row, through element `i`.
+static std::vector<double> rowOf(const Tensor &x, Indices i, int axis) {
+  std::vector<double> row;
+  for (i[axis] = 0; i[axis] < x.shape[axis]; ++i[axis])
+    row.push_back(x.at(i));
+  return row;
+}
+
+TEST_F(Routines, Softmax) {
+  for (const auto &[shape, axis] : rows)
+    for (bool log : {false, true}) {
+      Tensor x = random(shape, 1, "", 10);
+      check("nn.softmax %0 axis " + std::to_string(axis) +
+                " {log = " + (log ? "true" : "false") + "} : $0 -> $r",
+            {x}, {shape, "f32", "", {}},
+            [&, axis = axis, log](const Indices &i) {
+              std::vector<double> row = rowOf(x, i, axis);
+              double max = *std::max_element(row.begin(), row.end()), sum = 0;
+              for (double v : row)
+                sum += std::exp(v - max);
+              double v = x.at(i) - max;
+              return log ? v - std::log(sum) : std::exp(v) / sum;
+            },
+            2e-6, {gpuTarget});
+    }
+}
+
+TEST_F(Routines, Normalize) {
+  for (const Shape &shape : {Shape{3, 5, 37}, {2, 300}, {70, 1, 9}}) {
+    int axis = int(shape.size()) - 1;
+    Tensor x = random(shape, 1, "", 4);
+    check("nn.normalize %0 axis " + std::to_string(axis) +
+              " epsilon 1.0e-5 : $0 -> $r",
+          {x}, {shape, "f32", "", {}},
+          [&](const Indices &i) {
+            std::vector<double> row = rowOf(x, i, axis);
+            double n = double(row.size()), mean = 0, variance = 0;
+            for (double v : row)
+              mean += v / n;
+            for (double v : row)
+              variance += (v - mean) * (v - mean) / n;
+            return (x.at(i) - mean) / std::sqrt(variance + 1e-5);
+          },
+          1e-5, {gpuTarget});
+  }
+}
+
+TEST_F(Routines, Reductions) {
+  for (const auto &[shape, axis] : rows)
+    for (std::string kind : {"sum", "mean", "max", "min", "prod"}) {
+      Tensor x = random(shape, 1, "", 1.5);
+      Shape out = shape;
+      out[axis] = 1;
+      check("nn.reduce " + kind + " %0 axes [" + std::to_string(axis) +
+                "] keep_dims true : $0 -> $r",
+            {x}, {out, "f32", "", {}},
+            [&, axis = axis](const Indices &i) {
+              std::vector<double> row = rowOf(x, i, axis);
+              double result = row[0];
+              for (size_t j = 1; j < row.size(); ++j)
+                result = kind == "max"    ? std::max(result, row[j])
+                         : kind == "min"  ? std::min(result, row[j])
+                         : kind == "prod" ? result * row[j]
+                                          : result + row[j];
+              return kind == "mean" ? result / double(row.size()) : result;
+            },
+            2e-5, {gpuTarget});
+    }
+}
+
+TEST_F(Routines, NumbersThatAreNoneInRows) {
+  const double inf = std::numeric_limits<double>::infinity(),
+               nan = std::nan("");
+  for (bool isStrided : {false, true}) {
+    Tensor x{isStrided ? Shape{3, 2} : Shape{2, 3}, "f32", "", {}};
+    x.data = isStrided ? std::vector<double>{1, inf, nan, 2, 3, 4}
+                       : std::vector<double>{1, nan, 3, inf, 2, 4};
+    std::string axis = isStrided ? "0" : "1";
+    for (std::string kind : {"max", "sum"}) {
+      auto out = evaluate("nn.reduce " + kind + " %0 axes [" + axis +
+                              "] keep_dims false : $0 -> $r",
+                          {x}, {{{2}, "f32", "", {}}}, gpuTarget, "gpu.row");
+      ASSERT_EQ(out.size(), 1u);
+      EXPECT_TRUE(std::isnan(out[0].data[0]));
+      EXPECT_EQ(out[0].data[1], inf);
+    }
+    auto out = evaluate("nn.softmax %0 axis " + axis + " : $0 -> $r", {x},
+                        {{x.shape, "f32", "", {}}}, gpuTarget, "gpu.row");
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_TRUE(std::isnan(out[0].data[0]));
+  }
+}
+
+TEST_F(Routines, RowsOfBlocks) {
+  for (int64_t channels : {16, 17, 48}) {
+    Tensor x = random({2, channels, 3, 5}, 1, "aBcd16b");
+    auto mean = [&](const Indices &i) {
+      double sum = 0;
+      for (int64_t y = 0; y < 3; ++y)
+        for (int64_t z = 0; z < 5; ++z)
+          sum += x.at({i[0], i[1], y, z});
+      return sum / 15;
+    };
+    check("nn.reduce mean %0 axes [2, 3] keep_dims false : $0 -> $r", {x},
+          {{2, channels}, "f32", "", {}}, mean, 1e-6, {gpuTarget});
+    check("nn.reduce mean %0 axes [2, 3] keep_dims true : $0 -> $r", {x},
+          {{2, channels, 1, 1}, "f32", "aBcd16b", {}}, mean, 1e-6, {gpuTarget});
+  }
+}
+
+TEST_F(Routines, Concatenations) {
+  struct Case {
+    std::string layout;
+    int64_t axis;
+    std::vector<Shape> shapes;
+  };
+  for (const Case &c : {
+           Case{"", 1, {{2, 3, 4}, {2, 1, 4}, {2, 5, 4}}},
+           {"", 2, {{2, 3, 4}, {2, 3, 8}}},
+           {"aBcd16b", 1, {{2, 16, 3, 2}, {2, 32, 3, 2}, {2, 5, 3, 2}}},
+           {"aBcd16b", 3, {{2, 17, 3, 2}, {2, 17, 3, 1}}},
+           {"aBcd16b", 0, {{2, 17, 3, 2}, {1, 17, 3, 2}}},
+           // By the general routine alone.
+           {"", 1, {{2, 3, 3}, {2, 2, 3}}},
+           {"aBcd16b", 1, {{1, 5, 2, 2}, {1, 16, 2, 2}}},
+       }) {
+    std::vector<Tensor> in;
+    std::string operands, types;
+    Shape out = c.shapes[0];
+    out[c.axis] = 0;
+    for (const Shape &shape : c.shapes) {
+      std::string comma = in.empty() ? "" : ", ",
+                  number = std::to_string(in.size());
+      operands += comma + "%" + number;
+      types += comma + "$" + number;
+      in.push_back(random(shape, unsigned(in.size()) + 1, c.layout));
+      out[c.axis] += shape[c.axis];
+    }
+    check("nn.concat " + operands + " axis " + std::to_string(c.axis) + " : " +
+              types + " -> $r",
+          in, {out, "f32", c.layout, {}},
+          [&](Indices i) {
+            size_t which = 0;
+            while (i[c.axis] >= in[which].shape[c.axis])
+              i[c.axis] -= in[which++].shape[c.axis];
+            return in[which].at(i);
+          },
+          0, {gpuTarget});
+  }
+}
+
+// NaN goes through ranges that are data as it goes through functions.
+TEST_F(Routines, NumbersThatAreNoneGoThroughSums) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  ConvCase x;
+  x.c = 1, x.o = 1, x.h = 1, x.w = 5, x.bias = false;
+  x.activation = "clip [-1.0, 6.0]";
+  for (const std::string &routine : gpuRoutinesOf(x.text())) {
+    SCOPED_TRACE(routine);
+    std::string error;
+    auto shader = LayerShader::compile(x.text(), error, routine);
+    ASSERT_TRUE(shader) << error;
+    std::vector<Bytes> results =
+        shader->run({toBytes({nan, inf, -inf, 3, 7}), toBytes({1})}, error);
+    ASSERT_EQ(results.size(), 1u) << error;
+    Floats out = toFloats(results[0]);
+    EXPECT_TRUE(std::isnan(out[0]));
+    EXPECT_EQ(Floats(out.begin() + 1, out.end()), (Floats{6, -1, 3, 6}));
+  }
+}
+
+// Pointwise layers look up tables by index, whatever their layout.
+TEST_F(Routines, ConstantsOfPointwiseLayers) {
+  Tensor x = random({2, 4});
+  check("nn.fuse (%a = %0) : ($0) -> $r {\n"
+        "  %1 = nn.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>\n"
+        "  %2 = nn.binary add %a, %1 : $0, tensor<4xf32> -> $r\n"
+        "  nn.yield %2 : $r\n}",
+        {x}, {x.shape, "f32", "", {}},
+        [&](const Indices &i) { return x.at(i) + double(i[1]) + 1; }, 1e-6,
+        {gpuTarget});
+  Tensor y = random({4});
+  check("nn.fuse (%a = %0) : ($0) -> $r {\n"
+        "  %1 = nn.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>\n"
+        "  %2 = nn.binary add %a, %1 : $0, tensor<4xf32> -> $r\n"
+        "  nn.yield %2 : $r\n}",
+        {y}, {y.shape, "f32", "", {}},
+        [&](const Indices &i) { return y.at(i) + double(i[0]) + 1; }, 1e-6,
+        {gpuTarget});
+}
