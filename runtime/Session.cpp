@@ -118,9 +118,12 @@ bool nnv12_session::create(nnv12_bundle &source,
     return fault.set(Fault::InvalidArgument,
                      "mode: found %d, expected at most %d", int(options.mode),
                      int(NNV12_MODE_CONTINUOUS));
-  if (options.gpu > NNV12_GPU_WAIT)
+  // A number that is no enumerator must not be read as one.
+  int gpuMode;
+  memcpy(&gpuMode, &options.gpu, sizeof gpuMode);
+  if (gpuMode < 0 || gpuMode > NNV12_GPU_WAIT)
     return fault.set(Fault::InvalidArgument,
-                     "gpu: found %d, expected at most %d", int(options.gpu),
+                     "gpu: found %d, expected at most %d", gpuMode,
                      int(NNV12_GPU_WAIT));
   bundle = &source;
   bundle->retain();

@@ -2,6 +2,7 @@
 #include "test/unit/gpu/GpuTest.h"
 
 #include <chrono>
+#include <cstring>
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <thread>
@@ -78,7 +79,8 @@ TEST_F(GpuDeviceTest, SaysThatItWasNotAskedFor) {
 TEST_F(GpuDeviceTest, RefusesOptionsThatAreNone) {
   nnv12_session *session = nullptr;
   nnv12_session_options options = this->options(NNV12_GPU_WAIT);
-  options.gpu = static_cast<nnv12_gpu_mode>(4);
+  int none = 4;
+  memcpy(&options.gpu, &none, sizeof none);
   EXPECT_EQ(nnv12_session_create(bundle.get(), &options, &session, &error),
             NNV12_INVALID_ARGUMENT);
   EXPECT_STREQ(error.message, "gpu: found 4, expected at most 3");
