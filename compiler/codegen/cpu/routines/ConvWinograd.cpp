@@ -28,10 +28,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/common/Winograd.h"
 #include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/codegen/cpu/routines/PanelGrid.h"
 #include "compiler/codegen/cpu/routines/Routines.h"
-#include "compiler/codegen/cpu/routines/Winograd.h"
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 

@@ -3,12 +3,18 @@
 #include "LayerShader.h"
 
 #include "compiler/codegen/common/ElementViews.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/codegen/gpu/GpuKernelTable.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "gtest/gtest.h"
+
+#include <cstddef>
+#include <cstring>
 
 using namespace nnv12;
 using namespace nnv12::test;
@@ -66,14 +72,41 @@ std::unique_ptr<LayerShader> LayerShader::compile(llvm::StringRef text,
   return error.empty() ? std::move(result) : nullptr;
 }
 
+Bytes LayerShader::transformed(const WeightForm &form,
+                               const Bytes &packed) const {
+  // Forms are the CPUs'.
+  Bytes result;
+  for (const Routine *routine : codegen::cpuRoutines().all()) {
+    if (!routine->matches(layer_))
+      continue;
+    auto same = routine->weightForm(layer_);
+    if (!same || same->name != form.name || same->bytes != form.bytes)
+      continue;
+    // Aligned as weights in bundles are.
+    llvm::OwningArrayRef<std::max_align_t> from(
+        packed.size() / sizeof(std::max_align_t) + 1),
+        to(size_t(form.bytes) / sizeof(std::max_align_t) + 1);
+    std::memcpy(from.data(), packed.data(), packed.size());
+    codegen::CpuRoutine::of(*routine).transform(layer_, from.data(), to.data());
+    auto *bytes = reinterpret_cast<const char *>(to.data());
+    result.assign(bytes, bytes + form.bytes);
+    break;
+  }
+  EXPECT_EQ(result.size(), size_t(form.bytes)) << form.name;
+  return result;
+}
+
 std::vector<Bytes> LayerShader::run(const std::vector<Bytes> &operands,
                                     std::string &error) const {
   // All memories: results, operands, temporaries.
   std::vector<Bytes> memories;
   for (mlir::Value result : layer_->getResults())
     memories.push_back(garbage(nn::storageSize(result)));
-  for (Bytes &packed : packOperands(layer_, operands))
-    memories.push_back(std::move(packed));
+  std::vector<Bytes> packed = packOperands(layer_, operands);
+  if (auto form = routine_->weightForm(layer_))
+    packed[form->operand] = transformed(*form, packed[form->operand]);
+  for (Bytes &bytes : packed)
+    memories.push_back(std::move(bytes));
   for (int64_t bytes : steps_.temporaries)
     memories.push_back(garbage(bytes));
   auto place = [&](codegen::GpuStepOperand operand) {

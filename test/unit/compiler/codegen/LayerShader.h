@@ -48,6 +48,7 @@ public:
 
 private:
   LayerShader() = default;
+  Bytes transformed(const WeightForm &form, const Bytes &packed) const;
 
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> source;

@@ -1,6 +1,6 @@
 //===- WinogradTest.cpp - Winograd convolutions against brute force -------===//
 
-#include "compiler/codegen/cpu/routines/Winograd.h"
+#include "compiler/codegen/common/Winograd.h"
 #include "CheckLayer.h"
 
 using namespace nnv12;

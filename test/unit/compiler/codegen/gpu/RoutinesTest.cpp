@@ -58,6 +58,21 @@ TEST_F(Routines, SumsInParts) {
   }
 }
 
+TEST_F(Routines, Winograd) {
+  // Whole windows and not, few windows and many, padding on one side.
+  for (auto [c, o, h, w, top] : std::vector<std::array<int64_t, 5>>{
+           {32, 32, 6, 6, 0}, {48, 40, 7, 9, 1}, {32, 80, 13, 27, 1}}) {
+    ConvCase x;
+    x.n = 2, x.c = c, x.o = o, x.h = h, x.w = w, x.kh = x.kw = 3;
+    x.top = x.left = x.right = top, x.constant = true;
+    x.residual = true, x.residualActivation = "relu";
+    checkHas(x.text(), {"gpu.conv.winograd4"});
+    x.residual = x.bias = false, x.activation = "clip [-20.0, 100.0]";
+    x.residualActivation = "";
+    checkHas(x.text(), {"gpu.conv.winograd4"});
+  }
+}
+
 TEST_F(Routines, Products) {
   MatMulCase x;
   x.m = 3, x.n = 50, x.k = 37, x.constant = true, x.activation = "relu";

@@ -1,8 +1,6 @@
 //===- Winograd.cpp - Winograd's minimal filtering ------------------------===//
 
-#include "compiler/codegen/cpu/routines/Winograd.h"
-
-#include "compiler/codegen/cpu/routines/PanelKernel.h"
+#include "compiler/codegen/common/Winograd.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -171,7 +169,7 @@ void Steps::pairRows(const Matrix &matrix) {
 /// fma (the same, added to a number, rounded once).
 struct EmittedArithmetic {
   using Number = Value;
-  KernelBuilder &k;
+  BuilderBase &k;
 
   Value add(Value a, Value b) { return arith::AddFOp::create(k.b, a, b); }
   Value sub(Value a, Value b) { return arith::SubFOp::create(k.b, a, b); }
@@ -182,6 +180,8 @@ struct EmittedArithmetic {
     return k.fma(a, k.fconst(by, a.getType()), b);
   }
 };
+
+constexpr int64_t panelWidth = 16;
 
 /// Numbers of a panel side by side, which the compiler makes vectors of.
 struct Lanes {
@@ -318,7 +318,7 @@ transformWithFma(const Matrix &matrix, int64_t count, const float *x,
 } // namespace
 
 void codegen::emitTransform2D(
-    KernelBuilder &k, const Matrix &matrix,
+    BuilderBase &k, const Matrix &matrix,
     llvm::function_ref<Value(int64_t, int64_t)> load,
     llvm::function_ref<void(int64_t, int64_t, Value)> store) {
   EmittedArithmetic arithmetic{k};

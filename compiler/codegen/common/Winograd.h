@@ -16,10 +16,10 @@
 // Bt's last row holds the coefficients of the product over all points.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINOGRAD_H
-#define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINOGRAD_H
+#ifndef NNV12_COMPILER_CODEGEN_COMMON_WINOGRAD_H
+#define NNV12_COMPILER_CODEGEN_COMMON_WINOGRAD_H
 
-#include "compiler/codegen/cpu/KernelBuilder.h"
+#include "compiler/codegen/common/BuilderBase.h"
 
 #include <cassert>
 
@@ -55,7 +55,7 @@ struct Winograd {
 /// rows or columns of opposite sign share are emitted once. `load` is asked for
 /// columns one after the other, `store` gets rows one after the other.
 void emitTransform2D(
-    KernelBuilder &k, const Matrix &matrix,
+    BuilderBase &k, const Matrix &matrix,
     llvm::function_ref<mlir::Value(int64_t row, int64_t col)> load,
     llvm::function_ref<void(int64_t row, int64_t col, mlir::Value)> store);
 
@@ -72,4 +72,4 @@ void transform2D(const Matrix &matrix, int64_t count, const float *x,
 
 } // namespace nnv12::codegen
 
-#endif // NNV12_COMPILER_CODEGEN_CPU_ROUTINES_WINOGRAD_H
+#endif // NNV12_COMPILER_CODEGEN_COMMON_WINOGRAD_H
