@@ -22,13 +22,14 @@ static constexpr uint64_t pauseAfterResult = 30000000;
 
 bool Gpu::create(const nnv12_bundle &of, const nnv12_session_options &options,
                  Memory places, uint64_t sizeOfArena, const Preparations &ofCpu,
-                 Events &told, Fault &fault) {
+                 Events &told, Recorder &to, Fault &fault) {
   bundle = &of;
   program = of.chosenProgram();
   memory = places;
   arenaSize = sizeOfArena;
   prepared = &ofCpu;
   events = &told;
+  recorder = &to;
   mode = options.gpu;
   // Until its last session is gone the device runs what drivers have compiled;
   // from where only who owns it writes.
@@ -270,7 +271,8 @@ bool Gpu::openDevice(Fault &fault) {
       !pipelines.create(bundle->metadata(), bundle->image(), *device,
                         hasFolder ? folder : nullptr, fault) ||
       !uploads.create(*bundle, memory, *device, places, fault) ||
-      !stretches.create(gpu, memory.arena, *device, places, pipelines, fault) ||
+      !stretches.create(gpu, memory.arena, *device, places, pipelines,
+                        *recorder, fault) ||
       (device->isSoftware() &&
        !warmUp.create(bundle->metadata()->gpu(), *device, places, pipelines,
                       fault)))

@@ -34,7 +34,7 @@ public:
   /// gone.
   bool create(const nnv12_bundle &bundle, const nnv12_session_options &options,
               Memory memory, uint64_t arenaSize, const Preparations &prepared,
-              Events &events, artifact::Fault &fault);
+              Events &events, Recorder &recorder, artifact::Fault &fault);
 
   /// Starts the threads where the plan wants that while the first run goes on
   /// and a CPU is to spare, or where runs shall wait for them.
@@ -100,6 +100,7 @@ private:
   uint64_t arenaSize = 0;
   const Preparations *prepared = nullptr;
   Events *events = nullptr;
+  Recorder *recorder = nullptr;
 
   GpuWish wish;
   nnv12_gpu_mode mode = NNV12_GPU_AUTO;

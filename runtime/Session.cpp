@@ -1,6 +1,7 @@
 //===- Session.cpp - One inference at a time ------------------------------===//
 #include "runtime/Session.h"
 
+#include "artifact/Compatibility.h"
 #include "artifact/ProgramView.h"
 #include "runtime/FloatMode.h"
 #include "runtime/Policy.h"
@@ -94,6 +95,17 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
       once +=
           2 * (17 + (program->operations()->Get(i)->operands()->Get(0)->size() /
                      readPiece));
+  }
+  // What a GPU takes over: the submission, and its kernels. Nobody has checked
+  // that yet.
+  if (const bundle::ProgramGpu *gpu = artifact::gpuOf(program);
+      gpu && level >= RecordLevel::Operation) {
+    const auto *all = gpu->stretches();
+    for (const bundle::Stretch *stretch : *all)
+      once += stretch->cold() ? 1 + stretch->dispatches()->size() : 0;
+    for (uint32_t i = 0; gpu->warm() && i < gpu->warm()->size(); ++i)
+      if (uint32_t index = gpu->warm()->Get(i); index < all->size())
+        each += 1 + all->Get(index)->dispatches()->size();
   }
   if (level >= RecordLevel::Piece)
     each += uint64_t(executes) * (size.computing + 1);

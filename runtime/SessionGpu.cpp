@@ -20,7 +20,7 @@ bool nnv12_session::openGpu(const nnv12_session_options &options,
     return fault.set(Fault::OutOfMemory, "no memory for a session");
   if (!gpu->create(*bundle, options, memory,
                    artifact::memorySize(program, bundle::MemoryKind_Arena),
-                   lanes.preparations(), events, fault))
+                   lanes.preparations(), events, recorder, fault))
     return false;
   gpu->sessionBegins(availableCpus() > size.computing + size.preparing);
   return true;

@@ -210,6 +210,9 @@ bool GpuDevice::use(const nnv12_gpu_handles &handles, Fault &fault) {
     return false;
   }
   device->describePhysical();
+  VkQueueFamilyProperties families[mostFamilies];
+  if (device->queueFamily < device->listFamilies(families))
+    device->timestamps = families[device->queueFamily].timestampValidBits;
   // What the application has switched on besides is not known.
   device->importUnit = 0;
   device->state = State::Open;
@@ -293,10 +296,16 @@ bool GpuDevice::choose(Fault &fault) {
   return best != 0;
 }
 
-bool GpuDevice::findQueue(Fault &fault) {
-  VkQueueFamilyProperties families[16];
-  uint32_t count = std::size(families);
+uint32_t GpuDevice::listFamilies(
+    VkQueueFamilyProperties (&families)[mostFamilies]) const {
+  uint32_t count = mostFamilies;
   functions.GetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
+  return count;
+}
+
+bool GpuDevice::findQueue(Fault &fault) {
+  VkQueueFamilyProperties families[mostFamilies];
+  uint32_t count = listFamilies(families);
   // One that computes and does not draw has the GPU for itself more often.
   static constexpr VkQueueFlags kinds[] = {
       VK_QUEUE_COMPUTE_BIT, VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT};
@@ -305,6 +314,7 @@ bool GpuDevice::findQueue(Fault &fault) {
       if (families[i].queueCount &&
           (families[i].queueFlags & kinds[1]) == wanted) {
         queueFamily = i;
+        timestamps = families[i].timestampValidBits;
         return true;
       }
   return fault.set(Fault::Unsupported, "found no queue that computes");

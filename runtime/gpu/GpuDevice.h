@@ -74,6 +74,8 @@ public:
   const Vulkan &vulkan() const { return functions; }
   VkDevice device() const { return handle; }
   uint32_t family() const { return queueFamily; }
+  /// How many bits of the queue's time stamps count; 0: it has none.
+  unsigned timestampBits() const { return timestamps; }
   const char *name() const { return properties.properties.deviceName; }
   const VkPhysicalDeviceProperties &facts() const {
     return properties.properties;
@@ -141,6 +143,9 @@ private:
   bool open(artifact::Fault &fault);
   bool choose(artifact::Fault &fault);
   int rank(VkPhysicalDevice candidate, artifact::Fault &why);
+  static constexpr uint32_t mostFamilies = 16;
+  uint32_t
+      listFamilies(VkQueueFamilyProperties (&families)[mostFamilies]) const;
   bool findQueue(artifact::Fault &fault);
   bool makeDevice(artifact::Fault &fault);
   void findExtensions();
@@ -156,6 +161,7 @@ private:
   VkDevice handle = nullptr;
   VkQueue queue = nullptr;
   uint32_t queueFamily = 0;
+  unsigned timestamps = 0;
   uint32_t extensions = 0; ///< Extension
   bool isOurs = true;      ///< not the application's
   bool timeline = false;

@@ -32,19 +32,29 @@ uint64_t Stretches::handedOver(const bundle::ProgramGpu *gpu) {
 
 bool Stretches::create(const bundle::ProgramGpu *of, uint8_t *hostArena,
                        GpuDevice &on, const GpuMemory &places,
-                       const GpuPipelines &made, Fault &fault) {
+                       const GpuPipelines &made, Recorder &recorder,
+                       Fault &fault) {
   gpu = of;
   arena = hostArena;
   device = &on;
   memory = &places;
   pipelines = &made;
-  uint32_t sets = 0, bindings = 0;
-  for (const bundle::Stretch *stretch : *gpu->stretches())
+  uint32_t sets = 0, bindings = 0, mostDispatches = 0;
+  for (const bundle::Stretch *stretch : *gpu->stretches()) {
+    mostDispatches = std::max(mostDispatches, stretch->dispatches()->size());
     for (const bundle::Dispatch *dispatch : *stretch->dispatches()) {
       ++sets;
       bindings += dispatch->operands()->size();
     }
-  if (!commands.allocate(gpu->stretches()->size()))
+  }
+  times.create(*device, mostDispatches, recorder);
+  // Commands with time stamps have sets of their own.
+  if (times.isOn()) {
+    sets *= 2;
+    bindings *= 2;
+  }
+  if (!commands.allocate(gpu->stretches()->size()) ||
+      !stamped.allocate(gpu->stretches()->size()))
     return fault.set(Fault::OutOfMemory, "no memory for stretches");
   const Vulkan &vk = device->vulkan();
   VkDevice handle = device->device();
@@ -95,6 +105,7 @@ void Stretches::destroy() {
     return;
   const Vulkan &vk = device->vulkan();
   VkDevice handle = device->device();
+  times.destroy();
   if (descriptors)
     vk.DestroyDescriptorPool(handle, descriptors, nullptr);
   if (pool)
@@ -216,16 +227,26 @@ void Stretches::copyRows(const bundle::Stretch *stretch, bool isIn,
 }
 
 bool Stretches::record(uint32_t index, Fault &fault) {
+  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
+  // Both pools are for one thread at a time.
+  Lock lock(recording);
+  if (times.isOn() &&
+      !(stamped[index] = recordCommands(stretch, /*isStamped=*/true, fault)))
+    return false;
+  commands[index] = recordCommands(stretch, /*isStamped=*/false, fault);
+  return commands[index] != nullptr;
+}
+
+/// Null where the driver refuses.
+VkCommandBuffer Stretches::recordCommands(const bundle::Stretch *stretch,
+                                          bool isStamped, Fault &fault) {
   constexpr VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT |
                                    VK_ACCESS_SHADER_WRITE_BIT,
                           host = VK_ACCESS_HOST_READ_BIT |
                                  VK_ACCESS_HOST_WRITE_BIT;
   constexpr VkPipelineStageFlags compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                                  transfer = VK_PIPELINE_STAGE_TRANSFER_BIT;
-  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
   const Vulkan &vk = device->vulkan();
-  // Both pools are for one thread at a time.
-  Lock lock(recording);
   auto info = makeStruct<VkCommandBufferAllocateInfo>(
       VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
   info.commandPool = pool;
@@ -236,18 +257,23 @@ bool Stretches::record(uint32_t index, Fault &fault) {
   if (!check(vk.AllocateCommandBuffers(device->device(), &info, &to),
              "vkAllocateCommandBuffers", fault) ||
       !check(vk.BeginCommandBuffer(to, &begin), "vkBeginCommandBuffer", fault))
-    return false;
+    return nullptr;
   bool copies = !memory->isMapped();
   if (copies) {
     copyRows(stretch, true, to);
     barrier(to, transfer, VK_ACCESS_TRANSFER_WRITE_BIT, compute, shader);
   }
-  for (uint32_t i = 0; i < stretch->dispatches()->size(); ++i) {
+  uint32_t dispatches = stretch->dispatches()->size();
+  if (isStamped)
+    times.begin(to, dispatches);
+  for (uint32_t i = 0; i < dispatches; ++i) {
     const bundle::Dispatch *dispatch = stretch->dispatches()->Get(i);
     if (i && dispatch->barrier())
       barrier(to, compute, VK_ACCESS_SHADER_WRITE_BIT, compute, shader);
     if (!bind(dispatch, to, fault))
-      return false;
+      return nullptr;
+    if (isStamped)
+      times.stamp(to, i);
   }
   if (copies) {
     barrier(to, compute, VK_ACCESS_SHADER_WRITE_BIT, transfer,
@@ -260,9 +286,8 @@ bool Stretches::record(uint32_t index, Fault &fault) {
             host);
   }
   if (!check(vk.EndCommandBuffer(to), "vkEndCommandBuffer", fault))
-    return false;
-  commands[index] = to;
-  return true;
+    return nullptr;
+  return to;
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,10 +336,10 @@ VkResult Stretches::handOver(const bundle::Stretch *stretch, bool isIn,
   return VK_SUCCESS;
 }
 
-VkResult Stretches::submit(uint32_t index) {
+VkResult Stretches::submit(VkCommandBuffer of) {
   auto info = makeStruct<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands[index];
+  info.pCommandBuffers = &of;
   auto values = makeStruct<VkTimelineSemaphoreSubmitInfoKHR>(
       VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO_KHR);
   uint64_t value = submitted + 1;
@@ -367,13 +392,16 @@ Stretches::Result Stretches::run(uint32_t index, const CallersBuffers &buffers,
   const bundle::Stretch *stretch = gpu->stretches()->Get(index);
   const char *what = "handing over to the GPU";
   VkResult result = handOver(stretch, /*isIn=*/true, buffers);
+  bool isRecorded = times.areRecorded(), isStamped = isRecorded && times.isOn();
+  uint64_t before = isRecorded ? times.ticks() : 0, after = 0;
   if (!result) {
     what = "vkQueueSubmit";
-    result = submit(index);
+    result = submit((isStamped ? stamped : commands)[index]);
   }
   if (!result) {
     what = "waiting for the GPU";
     result = wait(stretch->predicted());
+    after = isRecorded ? times.ticks() : 0;
     // What was submitted may go on. If the driver cannot wait for it, maybe it
     // can for all; after a loss nothing goes on.
     if (result < 0 && result != VK_ERROR_DEVICE_LOST)
@@ -384,6 +412,8 @@ Stretches::Result Stretches::run(uint32_t index, const CallersBuffers &buffers,
       return Result::Hung;
     }
   }
+  if (!result && isRecorded)
+    times.write(stretch, isStamped, before, after);
   if (!result) {
     what = "taking over from the GPU";
     result = handOver(stretch, /*isIn=*/false, buffers);

@@ -11,6 +11,7 @@
 #include "runtime/gpu/CallersBuffers.h"
 #include "runtime/gpu/GpuMemory.h"
 #include "runtime/gpu/GpuPipelines.h"
+#include "runtime/gpu/StretchTimes.h"
 
 namespace nnv12::runtime {
 
@@ -28,7 +29,7 @@ public:
   /// the others must stay until destroy().
   bool create(const bundle::ProgramGpu *gpu, uint8_t *arena, GpuDevice &device,
               const GpuMemory &memory, const GpuPipelines &pipelines,
-              artifact::Fault &fault);
+              Recorder &recorder, artifact::Fault &fault);
   void destroy();
 
   /// What the device lacks for the stretch, as GpuPipelines says it.
@@ -59,7 +60,9 @@ private:
                   const CallersBuffers &buffers) const;
   VkResult handOver(const bundle::Stretch *stretch, bool isIn,
                     const CallersBuffers &buffers) const;
-  VkResult submit(uint32_t index);
+  VkCommandBuffer recordCommands(const bundle::Stretch *stretch, bool isStamped,
+                                 artifact::Fault &fault);
+  VkResult submit(VkCommandBuffer of);
   VkResult wait(uint64_t predicted) const;
 
   const bundle::ProgramGpu *gpu = nullptr;
@@ -71,6 +74,8 @@ private:
   VkDescriptorPool descriptors = nullptr;
   VkCommandPool pool = nullptr;
   artifact::Array<VkCommandBuffer> commands; ///< by stretch
+  StretchTimes times;
+  artifact::Array<VkCommandBuffer> stamped; ///< the same with time stamps
   /// Of the last submission: one of both, as the device has it.
   VkSemaphore timeline = nullptr;
   uint64_t submitted = 0;

@@ -67,6 +67,11 @@ namespace nnv12::runtime {
   X(CmdDispatch)                                                               \
   X(CmdPipelineBarrier)                                                        \
   X(CmdCopyBuffer)                                                             \
+  X(CmdResetQueryPool)                                                         \
+  X(CmdWriteTimestamp)                                                         \
+  X(CreateQueryPool)                                                           \
+  X(DestroyQueryPool)                                                          \
+  X(GetQueryPoolResults)                                                       \
   X(CreateFence)                                                               \
   X(DestroyFence)                                                              \
   X(ResetFences)                                                               \

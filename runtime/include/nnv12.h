@@ -677,8 +677,12 @@ typedef enum nnv12_record_kind {
   NNV12_RECORD_COUNTER = 9, /**< index: nnv12_counter; duration: by how much it
                                  grew in the run; lane: the thread that it is
                                  of */
-  NNV12_RECORD_GPU_SUBMIT = 10, /**< commands handed to the device */
-  NNV12_RECORD_GPU_KERNEL = 11  /**< a kernel on the device */
+  /** From handing work to the GPU until it is seen to be finished. index: the
+   *  first operation that it computes; count: how many. */
+  NNV12_RECORD_GPU_SUBMIT = 10,
+  /** A kernel of that work, by the GPU's clock. index: the operation that it
+   *  computes, or a part of which. */
+  NNV12_RECORD_GPU_KERNEL = 11
 } nnv12_record_kind;
 
 #define NNV12_RECORD_STOLEN 1u   /**< `thread` took it from another lane */

@@ -53,6 +53,8 @@ public:
   /// recorded. Threads that prepare may see it a moment late.
   RecordLevel level() const { return levelNow.load(std::memory_order_relaxed); }
   bool records(RecordLevel least) const { return level() >= least; }
+  /// Whether there are runs that are recorded so far.
+  bool mayRecord(RecordLevel least) const { return wanted >= least; }
 
   uint64_t ticks() const { return clock.ticks(); }
   /// The time, where operations are recorded; else 0.

@@ -26,6 +26,8 @@ static void nameThread(Json &json, uint32_t thread, const std::string &name) {
 static void addArguments(Json &json, const Bundle &bundle,
                          const nnv12_record &record) {
   json.member("run", record.run);
+  if (record.kind == NNV12_RECORD_GPU_KERNEL)
+    json.member("layer", nameOf(bundle, record)).member("index", record.index);
   if (record.kind != NNV12_RECORD_EXECUTE && !isPreparation(record))
     return;
   json.member("layer", nameOf(bundle, record)).member("index", record.index);

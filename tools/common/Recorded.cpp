@@ -41,11 +41,14 @@ std::string nameOf(const Bundle &bundle, const nnv12_record &record) {
   case NNV12_RECORD_EXECUTE:
   case NNV12_RECORD_TILES:
   case NNV12_RECORD_JOIN:
+  case NNV12_RECORD_GPU_KERNEL:
     return record.index < bundle.info().num_operations
                ? layerOf(bundle, record.index)
                : "?";
   case NNV12_RECORD_WAIT:
     return "wait for " + layerOf(bundle, record.index);
+  case NNV12_RECORD_GPU_SUBMIT:
+    return "GPU from " + layerOf(bundle, record.index) + " on";
   case NNV12_RECORD_WHOLE_RUN:
     return "run " + std::to_string(record.run);
   default:

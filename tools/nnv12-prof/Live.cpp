@@ -64,7 +64,9 @@ void Window::print(const LiveOptions &options, const nnv12_recording_info &info,
     }
     // Numbers are foreign.
     static constexpr uint32_t mostOperations = 1 << 20;
-    if (record.kind == NNV12_RECORD_EXECUTE && record.index < mostOperations) {
+    bool isOperation = record.kind == NNV12_RECORD_EXECUTE ||
+                       record.kind == NNV12_RECORD_GPU_KERNEL;
+    if (isOperation && record.index < mostOperations) {
       if (record.index >= operations.size())
         operations.resize(record.index + 1);
       operations[record.index] += time;

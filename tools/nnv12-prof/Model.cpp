@@ -20,6 +20,7 @@ struct RunRecords {
   std::vector<double> times; ///< by operation
   std::vector<double> busy, join;
   std::vector<const nnv12_record *> executes; ///< by operation, null: none
+  std::vector<bool> isOnGpu;                  ///< by operation
   std::vector<std::vector<const nnv12_record *>> tiles; ///< by operation
   std::vector<const nnv12_record *> counters;
 };
@@ -39,6 +40,7 @@ static Runs collectRuns(const tools::Recorded &recorded,
       of.times.assign(numOperations, -1);
       of.busy.assign(numOperations, 0);
       of.join.assign(numOperations, 0);
+      of.isOnGpu.assign(numOperations, false);
       of.executes.assign(numOperations, nullptr);
       of.tiles.resize(numOperations);
     }
@@ -54,6 +56,18 @@ static Runs collectRuns(const tools::Recorded &recorded,
       if (isKnown) {
         of.times[record.index] = time;
         of.executes[record.index] = &record;
+      }
+      break;
+    case NNV12_RECORD_GPU_SUBMIT:
+      // Where the device has no time stamps its kernels are not known.
+      for (uint32_t i = record.index;
+           i < numOperations && i - record.index < record.count; ++i)
+        of.times[i] = std::max(of.times[i], 0.0);
+      break;
+    case NNV12_RECORD_GPU_KERNEL:
+      if (isKnown) {
+        of.times[record.index] = std::max(of.times[record.index], 0.0) + time;
+        of.isOnGpu[record.index] = true;
       }
       break;
     case NNV12_RECORD_TILES:
@@ -359,6 +373,9 @@ Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded,
       profile.operations[i].time.add(std::max(of.times[i], 0.0));
       busy[i].add(of.busy[i]);
       join[i].add(of.join[i]);
+      // The CPU's kernel has nothing to do with it.
+      if (of.isOnGpu[i])
+        profile.operations[i].kernel = profile.operations[i].routine = "gpu";
     }
   }
   profile.time.close();

@@ -50,6 +50,7 @@ static std::vector<tools::TraceEvent> eventsOf(const Bundle &bundle,
       start = std::min(start, record.start_ns);
   for (const nnv12_record &record : recorded.records) {
     bool isExecute = record.kind == NNV12_RECORD_EXECUTE ||
+                     record.kind == NNV12_RECORD_GPU_KERNEL ||
                      (record.kind == NNV12_RECORD_TILES && record.thread != 0);
     bool isPreparation = tools::isPreparation(record);
     if (record.run != run || (!isExecute && !isPreparation))

@@ -215,11 +215,12 @@ std::string kernelTable(const std::string &path, const Bundle &bundle,
   uint32_t threads = profile.info.num_threads - profile.info.num_preparing;
   for (const Operation &operation : profile.operations) {
     char numbers[200];
-    table += quoted(path) + "," + info.target + "," + std::to_string(threads) +
-             "," + std::to_string(operation.index) + "," +
-             quoted(operation.layer) + "," + quoted(operation.routine) + "," +
-             quoted(operation.kernel) + "," +
-             bundle.operation(operation.index).key;
+    table +=
+        quoted(path) + "," + info.target + "," + std::to_string(threads) + "," +
+        std::to_string(operation.index) + "," + quoted(operation.layer) + "," +
+        quoted(operation.routine) + "," + quoted(operation.kernel) + "," +
+        (operation.kernel == "gpu" ? ""
+                                   : bundle.operation(operation.index).key);
     snprintf(numbers, sizeof numbers,
              ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%.3f,%.3f,%.3f,%.3f\n",
              operation.multiplyAdds, operation.bytes, operation.tiles,

@@ -75,6 +75,10 @@ struct Semaphore : Object {
   uint64_t value = 0;
 };
 struct Cache : Object {};
+struct Queries : Object {
+  std::vector<uint64_t> values;
+  std::vector<bool> isWritten;
+};
 
 constexpr uint32_t opFAdd = 129, opFMul = 133;
 
@@ -302,6 +306,7 @@ void GetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice device,
   *count = 1;
   families[0] = {};
   families[0].queueCount = 1;
+  families[0].timestampValidBits = factsOf(device).timestampBits;
   families[0].queueFlags =
       factsOf(device).computes ? VK_QUEUE_COMPUTE_BIT : VK_QUEUE_TRANSFER_BIT;
 }
@@ -739,6 +744,60 @@ void CmdCopyBuffer(VkCommandBuffer buffer, VkBuffer from, VkBuffer to, uint32_t,
     if (source && target)
       memcpy(target, source, it.size);
   });
+}
+
+VkResult CreateQueryPool(VkDevice, const VkQueryPoolCreateInfo *info, Allocator,
+                         VkQueryPool *pool) {
+  ENTER(CreateQueryPool);
+  auto *queries = new Queries;
+  queries->values.resize(info->queryCount);
+  queries->isWritten.resize(info->queryCount);
+  mock.add(queries, *pool);
+  return VK_SUCCESS;
+}
+
+void DestroyQueryPool(VkDevice, VkQueryPool pool, Allocator) {
+  NOTE(DestroyQueryPool);
+  mock.remove<Queries>(pool);
+}
+
+void CmdResetQueryPool(VkCommandBuffer buffer, VkQueryPool pool, uint32_t first,
+                       uint32_t count) {
+  NOTE(CmdResetQueryPool);
+  commandsOf(buffer).list.push_back([pool, first, count] {
+    auto &queries = mock.get<Queries>(pool);
+    for (uint32_t i = first; i < first + count; ++i)
+      queries.isWritten[i] = false;
+  });
+}
+
+void CmdWriteTimestamp(VkCommandBuffer buffer, VkPipelineStageFlagBits,
+                       VkQueryPool pool, uint32_t query) {
+  NOTE(CmdWriteTimestamp);
+  commandsOf(buffer).list.push_back([pool, query] {
+    auto &queries = mock.get<Queries>(pool);
+    if (queries.isWritten[query])
+      mock.accuse("wrote a time stamp that was not reset");
+    queries.isWritten[query] = true;
+    uint64_t ns = std::chrono::steady_clock::now().time_since_epoch().count();
+    queries.values[query] = ns / 32 & ((uint64_t(1) << 36) - 1);
+  });
+}
+
+VkResult GetQueryPoolResults(VkDevice, VkQueryPool pool, uint32_t first,
+                             uint32_t count, size_t size, void *data,
+                             VkDeviceSize stride, VkQueryResultFlags flags) {
+  ENTER(GetQueryPoolResults);
+  auto &queries = mock.get<Queries>(pool);
+  if (size < count * stride || !(flags & VK_QUERY_RESULT_64_BIT))
+    mock.accuse("asked for time stamps in too little memory");
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!queries.isWritten[first + i])
+      return VK_NOT_READY;
+    memcpy(static_cast<uint8_t *>(data) + i * stride,
+           &queries.values[first + i], sizeof(uint64_t));
+  }
+  return VK_SUCCESS;
 }
 
 //===----------------------------------------------------------------------===//

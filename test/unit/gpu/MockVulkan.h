@@ -36,7 +36,8 @@ struct MockDevice {
   bool cached = true, coherent = true; ///< memory that CPUs see
   uint32_t bindings = 64;              ///< at most
   uint64_t largestAllocation = uint64_t(1) << 30;
-  uint64_t atom = 64; ///< of memory that is not coherent
+  uint64_t atom = 64;          ///< of memory that is not coherent
+  uint32_t timestampBits = 36; ///< that count; ticks of 32 ns
 };
 
 /// One call that fails.

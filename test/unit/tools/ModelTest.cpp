@@ -99,6 +99,27 @@ TEST_F(ModelTest, RunsThatAreNotWhole) {
   EXPECT_EQ(result.runs[1].number, 5u);
 }
 
+/// Kernels of a GPU take the place of executes; a hand-over without time stamps
+/// says that they were computed, and no more.
+TEST_F(ModelTest, WhatAGpuComputes) {
+  for (uint32_t run = 0; run < 8; ++run) {
+    addRun(run);
+    recorded.records[run * 7 + 3].kind = NNV12_RECORD_GPU_KERNEL;
+    recorded.records[run * 7 + 4].kind =
+        run == 7 ? 99 : NNV12_RECORD_GPU_KERNEL;
+    nnv12_record &submit = add(NNV12_RECORD_GPU_SUBMIT, run, 2,
+                               recorded.records[run * 7 + 3].start_ns, 700);
+    submit.count = 2;
+  }
+  Profile result = profile();
+  ASSERT_EQ(result.runs.size(), 7u);
+  EXPECT_EQ(result.operations[2].time.median, 300);
+  EXPECT_EQ(result.operations[3].time.median, 400);
+  EXPECT_EQ(result.operations[3].time.min, 0);
+  EXPECT_EQ(result.operations[3].routine, "gpu");
+  EXPECT_NE(result.operations[1].routine, "gpu");
+}
+
 /// Warm is what comes after the last preparation and the last change.
 TEST_F(ModelTest, WarmIsAfterAllChanges) {
   for (uint32_t run = 0; run < 8; ++run)

@@ -1,0 +1,82 @@
+//===- StretchTimes.cpp - When a GPU computed what of a run ---------------===//
+#include "runtime/gpu/StretchTimes.h"
+
+#include <algorithm>
+
+namespace nnv12::runtime {
+
+void StretchTimes::create(GpuDevice &on, uint32_t mostDispatches,
+                          Recorder &to) {
+  device = &on;
+  recorder = &to;
+  if (!to.mayRecord(RecordLevel::Operation) || device->timestampBits() == 0)
+    return;
+  auto info = makeStruct<VkQueryPoolCreateInfo>(
+      VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
+  info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  info.queryCount = mostDispatches + 1;
+  if (!stamps.allocate(info.queryCount) ||
+      device->vulkan().CreateQueryPool(device->device(), &info, nullptr,
+                                       &pool)) {
+    pool = nullptr;
+    return;
+  }
+  clock = DeviceClock(device->timestampBits());
+}
+
+void StretchTimes::destroy() {
+  if (pool)
+    device->vulkan().DestroyQueryPool(device->device(), pool, nullptr);
+}
+
+void StretchTimes::begin(VkCommandBuffer commands, uint32_t dispatches) const {
+  const Vulkan &vk = device->vulkan();
+  vk.CmdResetQueryPool(commands, pool, 0, dispatches + 1);
+  vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, pool, 0);
+}
+
+void StretchTimes::stamp(VkCommandBuffer commands, uint32_t dispatch) const {
+  device->vulkan().CmdWriteTimestamp(
+      commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, pool, dispatch + 1);
+}
+
+bool StretchTimes::readStamps(uint32_t count) {
+  return device->vulkan().GetQueryPoolResults(
+             device->device(), pool, 0, count, count * sizeof(uint64_t),
+             stamps.data(), sizeof(uint64_t),
+             VK_QUERY_RESULT_64_BIT) == VK_SUCCESS;
+}
+
+/// Of the stretch's dispatches, whose time stamps have been read.
+void StretchTimes::writeKernels(const bundle::Stretch *stretch, uint64_t before,
+                                uint64_t after) {
+  uint32_t dispatches = stretch->dispatches()->size();
+  clock.observe(before, stamps[0], stamps[dispatches], after);
+  // A clock that is off by a moment must not have kernels stand outside.
+  uint64_t start = std::clamp(clock.hostTicks(stamps[0]), before, after);
+  for (uint32_t i = 0; i < dispatches; ++i) {
+    uint64_t end = std::clamp(clock.hostTicks(stamps[i + 1]), start, after);
+    Record kernel = {};
+    kernel.start = start;
+    kernel.ticks = end - start;
+    kernel.index = stretch->dispatches()->Get(i)->operation();
+    kernel.kind = RecordKind::GpuKernel;
+    recorder->write(kernel);
+    start = end;
+  }
+}
+
+void StretchTimes::write(const bundle::Stretch *stretch, bool isStamped,
+                         uint64_t before, uint64_t after) {
+  if (isStamped && readStamps(stretch->dispatches()->size() + 1))
+    writeKernels(stretch, before, after);
+  Record submit = {};
+  submit.start = before;
+  submit.ticks = after - before;
+  submit.index = stretch->first();
+  submit.count = static_cast<uint16_t>(std::min(stretch->count(), 65535u));
+  submit.kind = RecordKind::GpuSubmit;
+  recorder->write(submit);
+}
+
+} // namespace nnv12::runtime

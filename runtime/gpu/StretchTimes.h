@@ -1,0 +1,61 @@
+//===- StretchTimes.h - When a GPU computed what of a run -------*- C++ -*-===//
+//
+// Where a session has a recorder, stretches have a second set of commands, with
+// a time stamp before and behind each dispatch. Runs that are recorded take
+// that one; the others pay nothing.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_RUNTIME_GPU_STRETCHTIMES_H
+#define NNV12_RUNTIME_GPU_STRETCHTIMES_H
+
+#include "bundle_generated.h"
+#include "runtime/gpu/DeviceClock.h"
+#include "runtime/gpu/GpuDevice.h"
+#include "runtime/recorder/Recorder.h"
+
+namespace nnv12::runtime {
+
+class StretchTimes {
+public:
+  StretchTimes() = default;
+  StretchTimes(const StretchTimes &) = delete;
+  StretchTimes &operator=(const StretchTimes &) = delete;
+
+  /// For stretches of at most so many dispatches. Where the device has no time
+  /// stamps, or refuses them, hand-overs are recorded without kernels.
+  void create(GpuDevice &device, uint32_t mostDispatches, Recorder &recorder);
+  void destroy();
+
+  /// Whether commands with time stamps are wanted.
+  bool isOn() const { return pool != nullptr; }
+  /// Whether the run that goes on is recorded so far.
+  bool areRecorded() const {
+    return recorder && recorder->records(RecordLevel::Operation);
+  }
+  uint64_t ticks() const { return recorder->ticks(); }
+
+  // Into commands, in this order: before all dispatches, and after each.
+  void begin(VkCommandBuffer commands, uint32_t dispatches) const;
+  void stamp(VkCommandBuffer commands, uint32_t dispatch) const;
+
+  /// Writes down a stretch that the device has finished, which was handed over
+  /// and seen to be finished at these times of the recorder. `isStamped`: by
+  /// commands with time stamps. The thread that runs the session.
+  void write(const bundle::Stretch *stretch, bool isStamped, uint64_t before,
+             uint64_t after);
+
+private:
+  bool readStamps(uint32_t count);
+  void writeKernels(const bundle::Stretch *stretch, uint64_t before,
+                    uint64_t after);
+
+  GpuDevice *device = nullptr;
+  Recorder *recorder = nullptr;
+  VkQueryPool pool = nullptr;
+  artifact::Array<uint64_t> stamps;
+  DeviceClock clock;
+};
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_GPU_STRETCHTIMES_H

@@ -1,0 +1,131 @@
+//===- GpuRecordTest.cpp - What is recorded of a GPU's work ---------------===//
+#include "test/unit/gpu/GpuTest.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+using namespace nnv12;
+using namespace nnv12::test;
+
+namespace {
+
+class GpuRecordTest : public GpuTest {
+protected:
+  GpuRecordTest() { open(); }
+
+  struct Free {
+    void operator()(void *memory) const { free(memory); }
+  };
+
+  /// What a session records of so many runs, all of which must be right.
+  std::vector<nnv12_record> record(nnv12_record_level level, int runs) {
+    nnv12_session_options wish = options(NNV12_GPU_WAIT);
+    size_t size =
+        nnv12_recorder_size(bundle.get(), &wish, level, uint32_t(runs));
+    memory.reset(aligned_alloc(64, size));
+    memset(memory.get(), 0, size);
+    nnv12_recorder recorder = NNV12_RECORDER_INIT(memory.get(), size);
+    recorder.level = level;
+    wish.recorder = &recorder;
+    {
+      SessionPointer session = create(wish);
+      for (int i = 0; i < runs; ++i)
+        EXPECT_EQ(run(session, i), expected(i)) << i;
+      EXPECT_EQ(info(session).gpu_stretches_taken, 2u);
+    }
+    nnv12_recording *recording = nullptr;
+    EXPECT_EQ(nnv12_recording_open(memory.get(), size, &recording, &error),
+              NNV12_OK)
+        << error.message;
+    std::vector<nnv12_record> records(4096);
+    uint64_t lost = 0;
+    records.resize(nnv12_recording_read(recording, 0, records.data(),
+                                        records.size(), &lost));
+    EXPECT_EQ(lost, 0u);
+    nnv12_recording_close(recording);
+    // They come in the order in which they ended.
+    std::stable_sort(records.begin(), records.end(),
+                     [](const nnv12_record &a, const nnv12_record &b) {
+                       return a.start_ns != b.start_ns
+                                  ? a.start_ns < b.start_ns
+                                  : a.duration_ns > b.duration_ns;
+                     });
+    return records;
+  }
+
+  std::unique_ptr<void, Free> memory;
+};
+
+uint64_t endOf(const nnv12_record &record) {
+  return record.start_ns + record.duration_ns;
+}
+
+} // namespace
+
+/// Each stretch is a submission with its kernels inside, in their order, which
+/// is inside its run; nothing else computes what it takes over.
+TEST_F(GpuRecordTest, KernelsLieInsideTheirSubmission) {
+  std::vector<nnv12_record> records = record(NNV12_RECORD_OPERATION, 20);
+  std::map<uint32_t, nnv12_record> runs;
+  for (const nnv12_record &record : records)
+    if (record.kind == NNV12_RECORD_WHOLE_RUN)
+      runs[record.run] = record;
+  ASSERT_EQ(runs.size(), 20u);
+  std::map<uint32_t, std::vector<uint32_t>> submits, kernels;
+  const nnv12_record *submit = nullptr;
+  uint64_t last = 0;
+  for (const nnv12_record &record : records) {
+    EXPECT_NE(record.kind, NNV12_RECORD_EXECUTE);
+    if (record.kind == NNV12_RECORD_GPU_SUBMIT) {
+      submit = &record;
+      last = record.start_ns;
+      submits[record.run].push_back(record.index);
+      EXPECT_GE(record.start_ns, runs[record.run].start_ns);
+      EXPECT_LE(endOf(record), endOf(runs[record.run]));
+    }
+    if (record.kind != NNV12_RECORD_GPU_KERNEL)
+      continue;
+    ASSERT_NE(submit, nullptr);
+    EXPECT_EQ(record.run, submit->run);
+    EXPECT_GE(record.start_ns, last);
+    EXPECT_LE(endOf(record), endOf(*submit) + 1);
+    last = endOf(record);
+    kernels[record.run].push_back(record.index);
+    EXPECT_GE(record.index, submit->index);
+    EXPECT_LT(record.index, submit->index + submit->count);
+  }
+  for (const auto &[number, run] : runs) {
+    EXPECT_EQ(submits[number], (std::vector<uint32_t>{0, 2})) << number;
+    EXPECT_EQ(kernels[number], (std::vector<uint32_t>{0, 1, 2, 3, 4}))
+        << number;
+  }
+  expectClean();
+}
+
+TEST_F(GpuRecordTest, LevelRunHasNoneOfIt) {
+  for (const nnv12_record &record : record(NNV12_RECORD_RUN, 4))
+    EXPECT_EQ(record.kind, NNV12_RECORD_WHOLE_RUN);
+  EXPECT_EQ(mock.calls("vkCreateQueryPool"), 0u);
+}
+
+/// Without time stamps, or where the driver refuses them, hand-overs are known.
+TEST_F(GpuRecordTest, DoesWithoutTimeStamps) {
+  for (const char *refused :
+       {"", "vkCreateQueryPool", "vkGetQueryPoolResults"}) {
+    mock.reset();
+    mock.devices[0].timestampBits = *refused ? 36 : 0;
+    mock.fault = {refused, 1, VK_ERROR_OUT_OF_HOST_MEMORY};
+    unsigned submits = 0, kernels = 0;
+    for (const nnv12_record &record : record(NNV12_RECORD_OPERATION, 4)) {
+      submits += record.kind == NNV12_RECORD_GPU_SUBMIT;
+      kernels += record.kind == NNV12_RECORD_GPU_KERNEL;
+    }
+    EXPECT_EQ(submits, 8u) << refused;
+    // One reading that fails is one stretch without kernels.
+    EXPECT_EQ(kernels, *refused && refused[2] == 'G' ? 4 * 5 - 2 : 0)
+        << refused;
+    nnv12_gpu_release();
+  }
+}
