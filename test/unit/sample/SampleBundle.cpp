@@ -153,7 +153,9 @@ std::vector<unsigned char> readFile(const std::string &path) {
 
 void writeFile(const std::string &path, const void *data, size_t size) {
   FILE *file = fopen(path.c_str(), "wb");
-  fwrite(data, 1, size, file);
+  // What is empty may be nowhere.
+  if (size)
+    fwrite(data, 1, size, file);
   fclose(file);
 }
 
