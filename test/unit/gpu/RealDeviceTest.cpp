@@ -17,11 +17,23 @@ namespace nnv12::runtime {
 extern bool copiesAlways;
 } // namespace nnv12::runtime
 
+/// What drivers and layers keep until the process ends is theirs.
+extern "C" __attribute__((used)) const char *__lsan_default_suppressions() {
+  return "leak:libvulkan_lvp\nleak:libVkLayer\nleak:libLLVM\n";
+}
+
 namespace {
 
 class RealDeviceTest : public GpuTest {
 protected:
-  RealDeviceTest() { open(); }
+  RealDeviceTest() {
+    open();
+    // Where they are closed before the process ends LeakSanitizer does not know
+    // whose memory it was.
+    for (const char *library :
+         {"libvulkan_lvp.so", "libVkLayer_khronos_validation.so"})
+      dlopen(library, RTLD_LAZY | RTLD_NODELETE);
+  }
   ~RealDeviceTest() override { runtime::copiesAlways = false; }
 
   static bool hasValidation() {
