@@ -6,6 +6,7 @@
 #include "test/unit/gpu/MockVulkan.h"
 #include "test/unit/sample/GpuSample.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
@@ -31,6 +32,11 @@ class GpuTest : public testing::Test {
 protected:
   GpuTest();
   ~GpuTest() override;
+  /// Weights of the sample are compressed.
+  void SetUp() override {
+    if (!dlopen("libzstd.so.1", RTLD_NOW))
+      GTEST_SKIP() << "no libzstd here";
+  }
 
   /// Writes `sample` and opens it.
   void open(Sample &sample);
