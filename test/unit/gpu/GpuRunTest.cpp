@@ -66,6 +66,7 @@ const Kind kinds[] = {
 class GpuRunTest : public GpuTest, public testing::WithParamInterface<Kind> {
 protected:
   void SetUp() override {
+    GpuTest::SetUp();
     open();
     GetParam().change(mock.devices[0]);
   }
