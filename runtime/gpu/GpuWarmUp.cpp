@@ -1,6 +1,8 @@
 //===- GpuWarmUp.cpp - First dispatches that compute nothing --------------===//
 #include "runtime/gpu/GpuWarmUp.h"
 
+#include "runtime/gpu/DispatchCommand.h"
+
 namespace nnv12::runtime {
 
 using artifact::Fault;
@@ -49,26 +51,6 @@ bool GpuWarmUp::run(const uint32_t *indices, uint32_t count, Fault &fault) {
   if (!commands.begin(unused, to, fault))
     return false;
   for (uint32_t i = 0; i < count; ++i) {
-    const MadePipeline &made = (*pipelines)[indices[i]];
-    VkDescriptorSetLayout layout = device->setLayout(made.key.bindings, fault);
-    if (!layout)
-      return false;
-    auto info = makeStruct<VkDescriptorSetAllocateInfo>(
-        VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
-    info.descriptorPool = descriptors;
-    info.descriptorSetCount = 1;
-    info.pSetLayouts = &layout;
-    VkDescriptorSet set;
-    if (!check(vk.AllocateDescriptorSets(device->device(), &info, &set),
-               "vkAllocateDescriptorSets", fault))
-      return false;
-    auto write = makeStruct<VkWriteDescriptorSet>(
-        VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
-    write.dstSet = set;
-    write.descriptorCount = made.key.bindings;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    write.pBufferInfo = places;
-    vk.UpdateDescriptorSets(device->device(), 1, &write, 0, nullptr);
     // Those before it may write to the same memory.
     auto all = makeStruct<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
     all.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
@@ -76,13 +58,9 @@ bool GpuWarmUp::run(const uint32_t *indices, uint32_t count, Fault &fault) {
     vk.CmdPipelineBarrier(to, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                           VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &all, 0,
                           nullptr, 0, nullptr);
-    vk.CmdBindPipeline(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.pipeline);
-    vk.CmdBindDescriptorSets(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.layout, 0,
-                             1, &set, 0, nullptr);
-    if (made.key.pushWords)
-      vk.CmdPushConstants(to, made.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                          made.key.pushWords * sizeof(uint32_t), zeros);
-    vk.CmdDispatch(to, 1, 1, 1);
+    if (!recordDispatch({&(*pipelines)[indices[i]], places, zeros, {1, 1, 1}},
+                        *device, descriptors, to, fault))
+      return false;
   }
   return commands.submit(fault) && commands.finish(fault);
 }

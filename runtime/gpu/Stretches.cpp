@@ -1,6 +1,7 @@
 //===- Stretches.cpp - What the GPU computes in a run ---------------------===//
 #include "runtime/gpu/Stretches.h"
 
+#include "runtime/gpu/DispatchCommand.h"
 #include "runtime/gpu/GpuCommands.h"
 #include "runtime/system/Structs.h"
 #include "runtime/system/Threads.h"
@@ -170,42 +171,15 @@ void Stretches::barrier(VkCommandBuffer to, VkPipelineStageFlags from,
 /// One set, and the dispatch with it.
 bool Stretches::bind(const bundle::Dispatch *dispatch, VkCommandBuffer to,
                      Fault &fault) {
-  const Vulkan &vk = device->vulkan();
-  const MadePipeline &made = (*pipelines)[dispatch->pipeline()];
-  uint32_t bindings = dispatch->operands()->size();
-  VkDescriptorSetLayout layout = device->setLayout(bindings, fault);
-  if (!layout)
-    return false;
-  auto info = makeStruct<VkDescriptorSetAllocateInfo>(
-      VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
-  info.descriptorPool = descriptors;
-  info.descriptorSetCount = 1;
-  info.pSetLayouts = &layout;
-  VkDescriptorSet set;
-  if (!check(vk.AllocateDescriptorSets(device->device(), &info, &set),
-             "vkAllocateDescriptorSets", fault))
-    return false;
   VkDescriptorBufferInfo places[artifact::maxBindings];
-  for (uint32_t i = 0; i < bindings; ++i)
+  for (uint32_t i = 0; i < dispatch->operands()->size(); ++i)
     places[i] = placeOf(dispatch->operands()->Get(i));
-  // From binding 0 on, one behind another.
-  auto write =
-      makeStruct<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
-  write.dstSet = set;
-  write.descriptorCount = bindings;
-  write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-  write.pBufferInfo = places;
-  vk.UpdateDescriptorSets(device->device(), 1, &write, 0, nullptr);
-  vk.CmdBindPipeline(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.pipeline);
-  vk.CmdBindDescriptorSets(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.layout, 0,
-                           1, &set, 0, nullptr);
-  if (made.key.pushWords)
-    vk.CmdPushConstants(to, made.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                        made.key.pushWords * sizeof(uint32_t),
-                        dispatch->push()->data());
   const bundle::GpuExtent *groups = dispatch->groups();
-  vk.CmdDispatch(to, groups->x(), groups->y(), groups->z());
-  return true;
+  return recordDispatch({&(*pipelines)[dispatch->pipeline()],
+                         places,
+                         dispatch->push() ? dispatch->push()->data() : nullptr,
+                         {groups->x(), groups->y(), groups->z()}},
+                        *device, descriptors, to, fault);
 }
 
 /// Between the staging memory, where they lie one behind another, first what

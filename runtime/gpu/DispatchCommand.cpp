@@ -1,0 +1,42 @@
+//===- DispatchCommand.cpp - One dispatch among commands ------------------===//
+#include "runtime/gpu/DispatchCommand.h"
+
+namespace nnv12::runtime {
+
+bool recordDispatch(const DispatchCommand &dispatch, GpuDevice &device,
+                    VkDescriptorPool pool, VkCommandBuffer to,
+                    artifact::Fault &fault) {
+  const Vulkan &vk = device.vulkan();
+  const MadePipeline &made = *dispatch.pipeline;
+  VkDescriptorSetLayout layout = device.setLayout(made.key.bindings, fault);
+  if (!layout)
+    return false;
+  auto info = makeStruct<VkDescriptorSetAllocateInfo>(
+      VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
+  info.descriptorPool = pool;
+  info.descriptorSetCount = 1;
+  info.pSetLayouts = &layout;
+  VkDescriptorSet set;
+  if (!check(vk.AllocateDescriptorSets(device.device(), &info, &set),
+             "vkAllocateDescriptorSets", fault))
+    return false;
+  // From binding 0 on, one behind another.
+  auto write =
+      makeStruct<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
+  write.dstSet = set;
+  write.descriptorCount = made.key.bindings;
+  write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  write.pBufferInfo = dispatch.places;
+  vk.UpdateDescriptorSets(device.device(), 1, &write, 0, nullptr);
+  vk.CmdBindPipeline(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.pipeline);
+  vk.CmdBindDescriptorSets(to, VK_PIPELINE_BIND_POINT_COMPUTE, made.layout, 0,
+                           1, &set, 0, nullptr);
+  if (made.key.pushWords)
+    vk.CmdPushConstants(to, made.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                        made.key.pushWords * sizeof(uint32_t), dispatch.push);
+  vk.CmdDispatch(to, dispatch.groups[0], dispatch.groups[1],
+                 dispatch.groups[2]);
+  return true;
+}
+
+} // namespace nnv12::runtime

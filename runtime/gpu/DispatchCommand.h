@@ -1,0 +1,24 @@
+//===- DispatchCommand.h - One dispatch among commands ----------*- C++ -*-===//
+#ifndef NNV12_RUNTIME_GPU_DISPATCHCOMMAND_H
+#define NNV12_RUNTIME_GPU_DISPATCHCOMMAND_H
+
+#include "runtime/gpu/GpuDevice.h"
+
+namespace nnv12::runtime {
+
+/// A dispatch of a pipeline.
+struct DispatchCommand {
+  const MadePipeline *pipeline;
+  const VkDescriptorBufferInfo *places; ///< by binding
+  const uint32_t *push;                 ///< as many words as the pipeline takes
+  uint32_t groups[3];
+};
+
+/// Records it, with a descriptor set of its own from `pool`.
+bool recordDispatch(const DispatchCommand &dispatch, GpuDevice &device,
+                    VkDescriptorPool pool, VkCommandBuffer to,
+                    artifact::Fault &fault);
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_GPU_DISPATCHCOMMAND_H
