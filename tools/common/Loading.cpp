@@ -144,7 +144,7 @@ SessionOptions RunOptions::session() const {
 
 void RunOptions::explainGpu(const char *tool, const Session &session) const {
   nnv12_session_info info = session.info();
-  bool isAsked = !gpu.empty() && gpu != "off";
+  bool isAsked = gpu == "after-first" || gpu == "wait";
   if (info.gpu_stretches_taken || gpu == "off" ||
       (info.gpu_state == NNV12_GPU_NONE && !isAsked))
     return;

@@ -48,7 +48,7 @@ private:
   std::string mode = "plan";
   bool noStealing = false;
   bool oversubscribe = false;
-  std::string gpu;
+  std::string gpu = "auto";
   std::string gpuCache;
   std::string vulkanLibrary;
   bool allowSoftwareGpu = false;
