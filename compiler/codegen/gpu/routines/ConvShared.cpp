@@ -1,8 +1,8 @@
-//===- ConvShared.cpp - 1x1 convolutions through shared memory ------------===//
+//===- ConvShared.cpp - Convolutions through shared memory ----------------===//
 //
-// gpu.conv.shared: one product. Large GPUs starve where layers have many
-// channels and few pixels: there gpu.conv.split has sums split among groups as
-// well, which leave parts to a second kernel.
+// gpu.conv.shared: one product, of any window. Large GPUs starve where layers
+// have many channels and few pixels: there gpu.conv.split has sums split among
+// groups as well, which leave parts to a second kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,9 +66,9 @@ public:
 
   llvm::StringRef name() const override { return name_; }
   llvm::StringRef summary() const override {
-    return isSplit ? "convolutions of 1x1 with sums in parts, for few pixels "
-                     "of many channels"
-                   : "convolutions of 1x1 through shared memory";
+    return isSplit ? "convolutions with sums in parts, for few pixels of many "
+                     "channels"
+                   : "convolutions through shared memory";
   }
   LayoutRequest layouts(Operation *layer) const override {
     return blockedLayouts(layer,
@@ -87,6 +87,7 @@ private:
     return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
   }
   SharedProduct product(nn::ConvOp op) const;
+  SharedProduct::Kernel kernel(nn::ConvOp op) const;
 
   const SharedProduct::Square square;
   const bool isSplit;
@@ -102,14 +103,25 @@ SharedProduct SharedRoutine::product(nn::ConvOp op) const {
   p.outWidth = w.outWidth, p.outPixels = w.outHeight * w.outWidth;
   p.inWidth = w.width, p.inPixels = w.height * w.width;
   p.strideRows = w.strideRows, p.strideCols = w.strideCols;
-  p.weightBlock = p.inBlocks * block * quads;
+  p.window = {w.kernelRows, w.kernelCols, w.dilationRows, w.dilationCols,
+              w.top,        w.left,       w.height};
+  p.weightBlock = p.inBlocks * p.window.taps() * block * quads;
   if (isSplit) {
-    // So many that there are work groups for a large GPU, each of some blocks.
-    constexpr int64_t wanted = 256, fewestBlocks = 4;
+    // So many that there are work groups for a large GPU, each of some taps.
+    constexpr int64_t wanted = 256, fewestTaps = 4;
+    int64_t fewestBlocks = llvm::divideCeil(fewestTaps, p.window.taps());
     p.parts = std::max<int64_t>(
         1, std::min(p.inBlocks / fewestBlocks, wanted / p.groups(square)));
+    // None is left without blocks.
+    p.parts = llvm::divideCeil(p.inBlocks, p.partBlocks());
   }
   return p;
+}
+
+SharedProduct::Kernel SharedRoutine::kernel(nn::ConvOp op) const {
+  WindowShape w = sizes(op);
+  bool hasWindow = w.kernelRows != 1 || w.kernelCols != 1 || w.isPadded();
+  return {square, hasWindow, isSplit ? Epilogue() : Epilogue::of(op)};
 }
 
 std::string SharedRoutine::refusal(Operation *layer,
@@ -118,11 +130,11 @@ std::string SharedRoutine::refusal(Operation *layer,
   if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
     return "it is no convolution of f32 with one or two spatial dimensions";
   WindowShape w = sizes(op);
-  if (op.getGroups() > 1 || w.kernelRows != 1 || w.kernelCols != 1 ||
-      w.isPadded())
-    return "it has groups, a window or padding";
+  if (op.getGroups() > 1)
+    return "it has groups";
   if (BlockedWindow::blocksOf(w.outChannels) *
-          BlockedWindow::blocksOf(w.channels) * block * block * 4 >
+          BlockedWindow::blocksOf(w.channels) * w.kernelRows * w.kernelCols *
+          block * block * 4 >
       GpuTarget::maxBufferBytes)
     return "a tensor is larger than the buffers of every device (128 MiB)";
   if (std::string reason = BlockedWindow::refusal(w); !reason.empty())
@@ -136,13 +148,14 @@ GpuSteps SharedRoutine::steps(Operation *layer) const {
   using Kind = GpuStepOperand::Kind;
   auto op = cast<nn::ConvOp>(layer);
   SharedProduct p = product(op);
-  Epilogue epilogue = Epilogue::of(op), own = isSplit ? Epilogue() : epilogue;
+  SharedProduct::Kernel product = kernel(op);
+  Epilogue epilogue = Epilogue::of(op);
   GpuSteps result;
-  result.kernels.push_back(SharedProduct::key(square, own));
-  GpuStep sums = p.step(square, own);
+  result.kernels.push_back(product.key());
+  GpuStep sums = p.step(product);
   sums.grid.bytes = bytesOf(layer);
   sums.operands = {{Kind::Result, 0}, {Kind::Operand, 0}, {Kind::Operand, 1}};
-  PushEpilogue::append(sums.operands, own);
+  PushEpilogue::append(sums.operands, product.epilogue);
   result.steps.push_back(sums);
   if (!isSplit)
     return result;
@@ -168,10 +181,10 @@ GpuSteps SharedRoutine::steps(Operation *layer) const {
 
 void SharedRoutine::emit(GpuBuilder &k, Operation *layer, unsigned which,
                          llvm::StringRef symbol) const {
-  Epilogue epilogue = Epilogue::of(cast<nn::ConvOp>(layer));
+  auto op = cast<nn::ConvOp>(layer);
+  Epilogue epilogue = Epilogue::of(op);
   if (which == 0)
-    return SharedProduct::emit(k, square, isSplit ? Epilogue() : epilogue,
-                               symbol);
+    return kernel(op).emit(k, symbol);
   // Result, parts, bias, residual.
   SmallVector<GpuBuilder::Operand> operands(4, {k.vec(4)});
   operands.front().isWritten = true;

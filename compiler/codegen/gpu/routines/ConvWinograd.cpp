@@ -65,10 +65,11 @@ struct Windows {
     return p;
   }
   /// The smaller where a large square would be half empty.
-  const SharedProduct::Square &square() const {
-    static constexpr SharedProduct::Square small = SharedProduct::small,
-                                           large = SharedProduct::large;
-    return count() <= small.side ? small : large;
+  SharedProduct::Kernel kernel() const {
+    SharedProduct::Kernel kernel;
+    kernel.square = count() <= SharedProduct::small.side ? SharedProduct::small
+                                                         : SharedProduct::large;
+    return kernel;
   }
 };
 
@@ -246,8 +247,7 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
   Windows g(cast<nn::ConvOp>(layer));
   Epilogue epilogue = Epilogue::of(cast<nn::ConvOp>(layer));
   GpuSteps result;
-  result.kernels = {name().str() + "_input",
-                    SharedProduct::key(g.square(), Epilogue()),
+  result.kernels = {name().str() + "_input", g.kernel().key(),
                     name().str() + "_output" + PushEpilogue::suffix(epilogue)};
   result.temporaries = {g.bytes(g.inBlocks), g.bytes(g.outBlocks)};
   auto transform = [&](unsigned kernel, int64_t blocks, int64_t height,
@@ -269,7 +269,7 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
   input.grid.multiplyAdds = double(g.count() * block * g.inBlocks) *
                             transformOperations(matrices().input);
 
-  GpuStep product = g.product().step(g.square(), Epilogue());
+  GpuStep product = g.product().step(g.kernel());
   product.kernel = 1;
   product.operands = {
       {Kind::Temporary, 1}, {Kind::Temporary, 0}, {Kind::Operand, 1}};
@@ -291,7 +291,7 @@ void WinogradRoutine::emit(GpuBuilder &k, Operation *layer, unsigned which,
                            llvm::StringRef symbol) const {
   auto op = cast<nn::ConvOp>(layer);
   if (which == 1)
-    return SharedProduct::emit(k, Windows(op).square(), Epilogue(), symbol);
+    return Windows(op).kernel().emit(k, symbol);
   bool isInput = which == 0;
   // What is written, what is read; bias and residual of the result.
   SmallVector<GpuBuilder::Operand> operands(isInput ? 2 : 4, {k.vec(4)});

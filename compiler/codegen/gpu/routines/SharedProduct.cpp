@@ -48,16 +48,33 @@ enum Word : unsigned {
   PartBlocks, ///< blocks of input channels that a group sums over
   WeightBlock,
   WeightBatch,
-  ProductWords
+  FlatWords,
+  // Of kernels for windows.
+  KernelRows = FlatWords,
+  KernelCols,
+  DilationRows,
+  DilationCols,
+  Top,
+  Left,
+  InHeight,
+  WindowWords
+};
+
+unsigned wordsOf(bool hasWindow) { return hasWindow ? WindowWords : FlatWords; }
+
+/// Which of a sum's parts: a tap of a block of input channels.
+struct Tap {
+  Value block, row, col;
 };
 
 class Emitter {
 public:
-  Emitter(GpuBuilder &k, const SharedProduct::Square &square, const Epilogue &e,
+  Emitter(GpuBuilder &k, const SharedProduct::Kernel &kernel,
           ValueRange memories)
-      : k(k), square(square), four(k.vec(4)), output(memories[0]),
-        input(memories[1]), weights(memories[2]),
-        epilogue(k, e, ProductWords, memories[3], memories[4]) {}
+      : k(k), square(kernel.square), hasWindow(kernel.hasWindow),
+        four(k.vec(4)), output(memories[0]), input(memories[1]),
+        weights(memories[2]), epilogue(k, kernel.epilogue, wordsOf(hasWindow),
+                                       memories[3], memories[4]) {}
   void emit();
 
 private:
@@ -68,25 +85,40 @@ private:
   Value remainder(Value x, Value y) {
     return arith::RemUIOp::create(k.b, x, y);
   }
+  Value select(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(k.b, condition, x, y);
+  }
+  /// What lies in `x` where `isInside`, else zeros. SPIR-V 1.3 selects vectors
+  /// by vectors.
+  Value orZeros(Value isInside, Value x) {
+    return select(k.broadcast(isInside, 4), x, k.fconst(0, four));
+  }
   void findPlaces();
-  /// A block's inputs, then its weights, of what this invocation brings.
-  Values bring(Value inBlock);
+  Tap next(const Tap &tap);
+  Value loadInput(size_t i, Value plane, const Tap &tap);
+  /// A tap's inputs, then its weights, of what this invocation brings.
+  Values bring(const Tap &tap);
   void keep(const Values &brought);
   Values sum(ValueRange sums);
 
   GpuBuilder &k;
   const Shares square;
+  const bool hasWindow;
   VectorType four;
   Value output, input, weights;
   PushEpilogue epilogue;
 
   Value sharedInput, sharedWeights;
   Value local, batch, part;
-  Value outQuad;     ///< in the square
-  Value lane;        ///< the first of the invocation's pixels in the square
-  Value firstPixel;  ///< of the square
-  Value firstBlock;  ///< of the square's outputs
-  Values inputPlace; ///< what it brings: vectors in a block of the input
+  Value outQuad;    ///< in the square
+  Value lane;       ///< the first of the invocation's pixels in the square
+  Value firstPixel; ///< of the square
+  Value firstBlock; ///< of the square's outputs
+  Value end;        ///< of the blocks that the group sums over
+  // What it brings: row and column of a window's first tap in the input, which
+  // are large unsigned numbers in the padding, and vectors in a pixel or in the
+  // weights of an output block.
+  Values inputRow, inputCol, inputQuad;
   Values weightPlace;
 };
 
@@ -113,8 +145,13 @@ void Emitter::findPlaces() {
     Value p = k.minUnsigned(add(firstPixel, k.div(Index(v), quads)), last);
     Value row = mul(quotient(p, width), word(StrideRows)),
           col = mul(remainder(p, width), word(StrideCols));
-    Value place = add(mul(row, word(InWidth)), col);
-    inputPlace.push_back(add(mul(place, quads), k.rem(Index(v), quads)));
+    if (hasWindow) {
+      row = k.val(k.sub(row, word(Top)));
+      col = k.val(k.sub(col, word(Left)));
+    }
+    inputRow.push_back(row);
+    inputCol.push_back(col);
+    inputQuad.push_back(k.val(k.rem(Index(v), quads)));
     Value outBlock = k.minUnsigned(
         add(firstBlock, k.div(Index(v), block * quads)), lastBlock);
     Value panel =
@@ -123,13 +160,51 @@ void Emitter::findPlaces() {
   }
 }
 
-Values Emitter::bring(Value inBlock) {
-  Value plane =
-      mul(mul(add(mul(batch, word(InBlocks)), inBlock), word(InPixels)), quads);
-  Value panel = mul(inBlock, block * quads);
+/// Behind the last one of the group there is none: that one again.
+Tap Emitter::next(const Tap &tap) {
+  Value lastBlock = k.val(k.sub(end, 1));
+  if (!hasWindow)
+    return {k.minUnsigned(add(tap.block, 1), lastBlock), tap.row, tap.col};
+  Value zero = k.constant(0);
+  Value col = add(tap.col, 1);
+  Value isRow = k.lessUnsigned(col, word(KernelCols));
+  Value row = add(tap.row, 1);
+  Value isBlock = k.lessUnsigned(row, word(KernelRows));
+  Value nextBlock = select(isBlock, tap.block, add(tap.block, 1));
+  return {k.minUnsigned(select(isRow, tap.block, nextBlock), lastBlock),
+          select(isRow, tap.row, select(isBlock, row, zero)),
+          select(isRow, col, zero)};
+}
+
+Value Emitter::loadInput(size_t i, Value plane, const Tap &tap) {
+  Value row = inputRow[i], col = inputCol[i], isInside;
+  if (hasWindow) {
+    row = add(row, mul(tap.row, word(DilationRows)));
+    col = add(col, mul(tap.col, word(DilationCols)));
+    isInside = arith::AndIOp::create(k.b, k.lessUnsigned(row, word(InHeight)),
+                                     k.lessUnsigned(col, word(InWidth)));
+    Value zero = k.constant(0);
+    row = select(isInside, row, zero);
+    col = select(isInside, col, zero);
+  }
+  Value place =
+      add(mul(add(mul(row, word(InWidth)), col), quads), inputQuad[i]);
+  Value x = k.load(input, add(plane, place));
+  return hasWindow ? orZeros(isInside, x) : x;
+}
+
+Values Emitter::bring(const Tap &tap) {
+  Value plane = mul(
+      mul(add(mul(batch, word(InBlocks)), tap.block), word(InPixels)), quads);
+  Value panel = tap.block;
+  if (hasWindow)
+    panel =
+        add(mul(add(mul(panel, word(KernelRows)), tap.row), word(KernelCols)),
+            tap.col);
+  panel = mul(panel, block * quads);
   Values brought;
-  for (Value place : inputPlace)
-    brought.push_back(k.load(input, add(plane, place)));
+  for (size_t i = 0; i < inputRow.size(); ++i)
+    brought.push_back(loadInput(i, plane, tap));
   for (Value place : weightPlace)
     brought.push_back(k.load(weights, add(panel, place)));
   return brought;
@@ -171,16 +246,30 @@ void Emitter::emit() {
   sharedWeights = k.shared(square.side / block * weightStride, four);
   findPlaces();
   Value first = mul(part, word(PartBlocks));
-  Value end = k.minUnsigned(add(first, word(PartBlocks)), word(InBlocks));
-  Values sums =
-      k.loop(first, end, 1, Values(square.pixels(), k.fconst(0, four)),
-             [&](Value inBlock, ValueRange before) {
-               Values brought = bring(inBlock);
-               k.barrier();
-               keep(brought);
-               k.barrier();
-               return sum(before);
-             });
+  end = k.minUnsigned(add(first, word(PartBlocks)), word(InBlocks));
+  Value count = k.val(k.sub(end, first)), zero = k.constant(0);
+  if (hasWindow)
+    count = mul(count, mul(word(KernelRows), word(KernelCols)));
+  // Carried: the sums, what has been brought, and where that comes from.
+  const size_t pixels = square.pixels(), loads = 2 * square.loads();
+  Tap tap = {first, zero, zero};
+  Values carried(pixels, k.fconst(0, four));
+  llvm::append_range(carried, bring(tap));
+  llvm::append_range(carried, Values{tap.block, tap.row, tap.col});
+  Values last = k.loop(0, count, 1, carried, [&](Value, ValueRange before) {
+    k.barrier();
+    keep(Values(before.slice(pixels, loads)));
+    k.barrier();
+    ValueRange from = before.take_back(3);
+    Tap following = next({from[0], from[1], from[2]});
+    Values brought = bring(following);
+    Values after = sum(before.take_front(pixels));
+    llvm::append_range(after, brought);
+    llvm::append_range(after,
+                       Values{following.block, following.row, following.col});
+    return after;
+  });
+  Values sums(ValueRange(last).take_front(pixels));
 
   Value outBlock = add(firstBlock, k.div(Index(outQuad), quads));
   Value quad = k.val(k.rem(Index(outQuad), quads));
@@ -203,10 +292,18 @@ void Emitter::emit() {
 
 } // namespace
 
-std::string SharedProduct::key(const Square &square, const Epilogue &epilogue) {
+std::string SharedProduct::Kernel::key() const {
   std::string side = std::to_string(square.side);
-  return "gpu.conv.shared." + side + "x" + side +
-         PushEpilogue::suffix(epilogue);
+  return (hasWindow ? "gpu.conv.shared.window." : "gpu.conv.shared.") + side +
+         "x" + side + PushEpilogue::suffix(epilogue);
+}
+
+void SharedProduct::Kernel::emit(GpuBuilder &k, llvm::StringRef symbol) const {
+  SmallVector<GpuBuilder::Operand> operands(5, {k.vec(4)});
+  operands.front().isWritten = true;
+  k.kernel(symbol, operands, wordsOf(hasWindow) + PushEpilogue::Words,
+           {int32_t(square.invocations), 1, 1},
+           [&](ValueRange memories) { Emitter(k, *this, memories).emit(); });
 }
 
 int64_t SharedProduct::groups(const Square &square) const {
@@ -214,31 +311,30 @@ int64_t SharedProduct::groups(const Square &square) const {
          divideCeil(outBlocks, square.side / block) * batch;
 }
 
-GpuStep SharedProduct::step(const Square &square,
-                            const Epilogue &epilogue) const {
+GpuStep SharedProduct::step(const Kernel &kernel) const {
+  const int64_t side = kernel.square.side;
+  assert((kernel.hasWindow || window.taps() == 1) && "a kernel for windows");
+  assert((parts - 1) * partBlocks() < inBlocks && "each part has blocks");
   GpuStep step;
-  step.groups = {uint32_t(divideCeil(outPixels, square.side)),
-                 uint32_t(divideCeil(outBlocks, square.side / block)),
+  step.groups = {uint32_t(divideCeil(outPixels, side)),
+                 uint32_t(divideCeil(outBlocks, side / block)),
                  uint32_t(batch * parts)};
   for (int64_t word :
        {outPixels, inPixels, inBlocks, outBlocks, outWidth, inWidth, strideRows,
         strideCols, batch, partBlocks(), weightBlock, weightBatch})
     step.push.push_back(uint32_t(word));
-  assert(step.push.size() == ProductWords && "a value for each word");
-  PushEpilogue::append(step.push, epilogue);
+  if (kernel.hasWindow)
+    for (int64_t word :
+         {window.rows, window.cols, window.dilationRows, window.dilationCols,
+          window.top, window.left, window.inHeight})
+      step.push.push_back(uint32_t(word));
+  assert(step.push.size() == wordsOf(kernel.hasWindow) &&
+         "a value for each word");
+  PushEpilogue::append(step.push, kernel.epilogue);
   double outputs = double(batch * outBlocks * outPixels * block);
-  step.grid.steps = double(partBlocks());
-  step.grid.barriers = unsigned(2 * partBlocks());
-  step.grid.multiplyAdds = outputs * double(inBlocks * block);
+  step.grid.steps = double(partBlocks() * window.taps());
+  step.grid.barriers = unsigned(2 * partBlocks() * window.taps());
+  step.grid.multiplyAdds =
+      outputs * double(inBlocks * block) * double(window.taps());
   return step;
-}
-
-void SharedProduct::emit(GpuBuilder &k, const Square &square,
-                         const Epilogue &epilogue, llvm::StringRef symbol) {
-  SmallVector<GpuBuilder::Operand> operands(5, {k.vec(4)});
-  operands.front().isWritten = true;
-  k.kernel(symbol, operands, ProductWords + PushEpilogue::Words,
-           {int32_t(square.invocations), 1, 1}, [&](ValueRange memories) {
-             Emitter(k, square, epilogue, memories).emit();
-           });
 }

@@ -1,18 +1,21 @@
 //===- SharedProduct.h - Sums of blocks in shared memory --------*- C++ -*-===//
 //
-// What 1x1 convolutions and the middle of Winograd's algorithm share:
+// What convolutions and the middle of Winograd's algorithm share:
 //
-//   out[batch][O/16][pixel][16 o] = sum over i of
-//       in[batch][I/16][pixel][16 i] * weights[batch][O/16][I][16 o]
+//   out[batch][O/16][pixel][16 o] = sum over i and taps of
+//       in[batch][I/16][pixel at tap][16 i] *
+//       weights[batch][O/16][I/16][tap][16 i][16 o]
 //
 // A work group computes a square of the result, outputs by pixels. Its sums go
-// through the input channels in blocks of 16: all invocations together bring
-// the block's weights and inputs into shared memory, then each adds up what
-// belongs to its own four outputs of some pixels.
+// through the input channels in blocks of 16, and through a block's taps: all
+// invocations together bring the weights and inputs into shared memory, then
+// each adds up what belongs to its own four outputs of some pixels. What comes
+// next is on its way from memory meanwhile.
 //
-//   for block of input channels
-//     weights and inputs of the square: to registers
+//   weights and inputs of the first tap: to registers
+//   for block of input channels, for tap
 //     barrier; registers to shared memory; barrier
+//     weights and inputs of the next tap: to registers
 //     for quarter of the block: sums += weights x inputs
 //
 //===----------------------------------------------------------------------===//
@@ -32,10 +35,28 @@ struct SharedProduct {
     int64_t invocations; ///< of a group
   };
   static constexpr Square small = {32, 64}, large = {64, 128};
+  /// The places of the input that a pixel of the result is the sum of. A kernel
+  /// for windows also serves those of one tap, though slower.
+  struct Window {
+    int64_t rows = 1, cols = 1, dilationRows = 1, dilationCols = 1;
+    int64_t top = 0, left = 0; ///< padding
+    int64_t inHeight = 0;
+    int64_t taps() const { return rows * cols; }
+  };
+  /// What tells kernels apart.
+  struct Kernel {
+    Square square;
+    bool hasWindow = false;
+    Epilogue epilogue;
+
+    std::string key() const;
+    void emit(GpuBuilder &k, llvm::StringRef symbol) const;
+  };
 
   int64_t batch = 1, inBlocks, outBlocks;
   int64_t outWidth, outPixels, inWidth, inPixels;
   int64_t strideRows = 1, strideCols = 1;
+  Window window;
   /// Vectors of four from a block of the outputs' weights to the next, and from
   /// one of the batch to the next.
   int64_t weightBlock, weightBatch = 0;
@@ -45,16 +66,11 @@ struct SharedProduct {
 
   int64_t partBlocks() const { return (inBlocks + parts - 1) / parts; }
 
-  /// Of the kernel that ends so.
-  static std::string key(const Square &square, const Epilogue &epilogue);
   /// Work groups without parts.
   int64_t groups(const Square &square) const;
   /// One dispatch. The operands are left to the caller: result, input, weights,
   /// bias, residual.
-  GpuStep step(const Square &square, const Epilogue &epilogue) const;
-  /// The kernel, for all sizes.
-  static void emit(GpuBuilder &k, const Square &square,
-                   const Epilogue &epilogue, llvm::StringRef symbol);
+  GpuStep step(const Kernel &kernel) const;
 };
 
 } // namespace nnv12::codegen

@@ -46,6 +46,33 @@ TEST_F(Routines, SharedMemory) {
   }
 }
 
+TEST_F(Routines, WindowsThroughSharedMemory) {
+  // Padding on all sides and on one, windows that are all padding, strides,
+  // dilations, and windows that differ in rows and columns.
+  struct {
+    int64_t side, c, o, kh, kw, pad, stride, dilation;
+  } cases[] = {{9, 17, 40, 3, 3, 1, 1, 1},
+               {12, 33, 20, 3, 5, 0, 2, 1},
+               {7, 16, 70, 1, 7, 3, 1, 1},
+               {5, 20, 16, 3, 3, 4, 3, 2},
+               {8, 40, 33, 1, 1, 2, 2, 1}};
+  for (auto [side, c, o, kh, kw, pad, stride, dilation] : cases) {
+    ConvCase x;
+    x.n = 2, x.c = c, x.o = o, x.h = x.w = side, x.kh = kh, x.kw = kw;
+    x.top = x.left = pad, x.right = pad / 2;
+    x.strideH = x.strideW = stride, x.dilationH = x.dilationW = dilation;
+    x.residual = true, x.residualActivation = "relu";
+    checkHas(x.text(), {"gpu.conv.shared.32x32", "gpu.conv.shared.64x64"});
+  }
+  for (auto [c, o] : {std::pair(80, 16), std::pair(144, 40)}) {
+    ConvCase x;
+    x.n = 1, x.c = c, x.o = o, x.h = x.w = 7, x.kh = x.kw = 3;
+    x.top = x.left = x.bottom = x.right = 1;
+    x.activation = "clip [-0.5, 6.0]", x.residual = true;
+    checkHas(x.text(), {"gpu.conv.split.32x32", "gpu.conv.split.64x64"});
+  }
+}
+
 TEST_F(Routines, SumsInParts) {
   for (auto [side, c, o] : std::vector<std::array<int64_t, 3>>{
            {1, 128, 16}, {5, 144, 40}, {3, 200, 100}}) {
