@@ -158,6 +158,12 @@ private:
                        : layer->getOperand(operand.index);
     Aliases::Place place = order.placeOf(v);
     uint64_t offset = place.offset, size = nn::storageSize(v);
+    auto part = [&](uint64_t start, uint64_t all) {
+      assert(operand.offset % int64_t(artifact::gpuAlignment) == 0 &&
+             uint64_t(operand.offset + operand.size) <= all);
+      return BufferRange{0, start + operand.offset,
+                         operand.size ? uint64_t(operand.size) : all};
+    };
     if (offset % artifact::gpuAlignment)
       return layer->emitOpError("found a tensor at byte ")
              << offset << " of another one, expected a multiple of "
@@ -172,7 +178,7 @@ private:
       unsigned source = sourceOf(*found);
       draft.sources.insert(source);
       pending.bindings.push_back(
-          {source, {0, offset, isForm ? uint64_t(form->bytes) : size}});
+          {source, part(offset, isForm ? uint64_t(form->bytes) : size)});
       return success();
     }
     // Where the CPU has the whole of what it lies in.
@@ -181,8 +187,9 @@ private:
     artifact::Operand host = program.operations[execute].operands[number];
     host.offset -= offset;
     host.size = nn::storageSize(place.base);
-    pending.bindings.push_back(
-        {std::nullopt, {bufferOf(place.base, host, draft), offset, size}});
+    BufferRange range = part(offset, size);
+    range.buffer = bufferOf(place.base, host, draft);
+    pending.bindings.push_back({std::nullopt, range});
     return success();
   }
 

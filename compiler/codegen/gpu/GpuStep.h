@@ -32,6 +32,8 @@ struct GpuStepOperand {
   };
   Kind kind = Kind::Operand;
   unsigned index = 0;
+  /// The part of an operand that it is, in bytes; a size of zero is all of it.
+  int64_t offset = 0, size = 0;
 };
 
 /// One dispatch of a layer. The same memory may be given twice: what a layer

@@ -5,10 +5,11 @@
 //
 // tile: a work group computes 64 x 64 elements, an invocation eight rows of
 // four columns. All together bring 16 steps of the sums to shared memory at a
-// time.
+// time; the next ones are on their way from memory meanwhile.
 //
-// row: a work group computes 16 columns of a row, whose sums eight invocations
+// row: a work group computes 16 columns of a row, whose sums its invocations
 // share: for few rows, where reading the right matrix is all there is to do.
+// Panels are read in vectors of four columns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,9 +35,9 @@ namespace {
 constexpr int64_t panel = 16; ///< columns
 
 enum Word : unsigned {
-  Rows, ///< of the result; zero: nothing to do
-  Columns,
-  Inner, ///< products of a sum
+  Rows,    ///< of the result; zero: nothing to do
+  Columns, ///< that a dispatch computes
+  Inner,   ///< products of a sum
   // Elements from one to the next; matrix i of an operand is that of batch
   // i / Div % Mod.
   LhsRow,
@@ -53,6 +54,9 @@ enum Word : unsigned {
   BiasRow,
   BiasColumn,
   BiasMatrix,
+  // Where the columns are a part of the result's.
+  ResultColumns,
+  FirstColumn,
   ProductWords
 };
 
@@ -158,7 +162,7 @@ std::vector<uint32_t> Product::words() const {
        {rows, columns, inner, lhsRow, lhsInner, lhs.div, lhs.mod,
         lhs.mod > 1 ? rows * inner : 0, rhsInner, rhsColumn, rhsPanel, rhs.div,
         rhs.mod, rhs.mod > 1 ? columns * inner : 0, biasRow, biasColumn,
-        biasMatrix})
+        biasMatrix, columns, int64_t(0)})
     result.push_back(uint32_t(word));
   assert(result.size() == ProductWords);
   return result;
@@ -184,23 +188,26 @@ protected:
   Value clamp(Value i, unsigned count) {
     return k.minUnsigned(i, k.val(k.sub(word(count), 1)));
   }
-  Value loadLhs(Value row, Value step) {
-    return k.load(lhs, add(add(lhsStart, mul(row, word(LhsRow))),
-                           mul(step, word(LhsInner))));
-  }
-  Value loadRhs(Value step, Value column) {
+  /// Where the sums of a row of the left matrix begin.
+  Value lhsPlace(Value row) { return add(lhsStart, mul(row, word(LhsRow))); }
+  /// Where those of a column of the right one do.
+  Value rhsPlace(Value column) {
     Index inPanel = k.rem(Index(column), panel);
     Value place = add(mul(k.div(Index(column), panel), word(RhsPanel)),
                       mul(inPanel, word(RhsColumn)));
-    return k.load(rhs, add(add(rhsStart, place), mul(step, word(RhsInner))));
+    return add(rhsStart, place);
+  }
+  Value select(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(k.b, condition, x, y);
   }
   /// Stores an element that there is.
-  void finish(Value row, Value column, Value sum) {
+  void finish(Value row, Value columnOfPart, Value sum) {
+    Value column = add(word(FirstColumn), columnOfPart);
     Value bias =
         add(add(mul(row, word(BiasRow)), mul(column, word(BiasColumn))),
             mul(batch, word(BiasMatrix)));
     Value place =
-        add(mul(add(mul(batch, word(Rows)), row), word(Columns)), column);
+        add(mul(add(mul(batch, word(Rows)), row), word(ResultColumns)), column);
     sum = arith::AddFOp::create(k.b, sum, epilogue.start(bias));
     k.store(epilogue.finish(sum, place), output, place);
   }
@@ -237,19 +244,24 @@ private:
   /// Vectors from step to step in shared memory: neighbours use other banks.
   static constexpr int64_t stride = quads + 1;
 
-  /// The four values that are brought to place i of a matrix, zero behind the
-  /// last step.
-  Value bring(Value step, llvm::function_ref<Value(int64_t i)> load);
+  /// Four places of a matrix that an invocation brings: where they lie at the
+  /// first step, and which of the group's steps they belong to.
+  struct Four {
+    Value step;
+    std::array<Value, 4> place;
+  };
+  /// From `first` on; zeros behind the last step.
+  Value bring(Value matrix, const Four &from, Value first, unsigned inner);
 };
 
-Value Tile::bring(Value step, llvm::function_ref<Value(int64_t)> load) {
-  Value isThere = k.lessUnsigned(step, word(Inner));
-  Value zero = k.fconst(0, k.b.getF32Type());
+Value Tile::bring(Value matrix, const Four &from, Value first, unsigned inner) {
+  Value isThere = k.lessUnsigned(add(first, from.step), word(Inner));
+  Value offset = select(isThere, mul(first, word(inner)), k.constant(0));
   Value vector = k.fconst(0, k.vec(4));
   for (int64_t i = 0; i < 4; ++i)
-    vector = k.insert(arith::SelectOp::create(k.b, isThere, load(i), zero),
-                      vector, i);
-  return vector;
+    vector = k.insert(k.load(matrix, add(from.place[i], offset)), vector, i);
+  // SPIR-V 1.3 selects vectors by vectors.
+  return select(k.broadcast(isThere, 4), vector, k.fconst(0, k.vec(4)));
 }
 
 void Tile::emit() {
@@ -272,43 +284,54 @@ void Tile::emit() {
     return std::pair(choose(k.rem(i, steps), k.div(i, quads)),
                      choose(k.div(i, steps), k.rem(i, quads)));
   };
-  SmallVector<std::pair<Value, Value>> lhsPlaces, rhsPlaces;
+  std::array<Four, loads> lhsFours, rhsFours;
+  std::array<Value, loads> lhsShared, rhsShared; ///< where they are put
   for (int64_t i = 0; i < loads; ++i) {
     Value v = add(local, i * invocations);
-    lhsPlaces.push_back(split(LhsInner, v));
-    rhsPlaces.push_back(split(RhsInner, v));
+    auto places = [&](Four &four, Value &shared, Value first, unsigned inner,
+                      unsigned count, llvm::function_ref<Value(Value)> place) {
+      auto [step, quad] = split(inner, v);
+      four.step = step;
+      // A step that is not there at all reads another one's, which is.
+      Value readStep = clamp(step, Inner);
+      for (int64_t j = 0; j < 4; ++j) {
+        Value at = clamp(add(first, k.add(k.mul(quad, 4), j)), count);
+        four.place[j] = add(place(at), mul(readStep, word(inner)));
+      }
+      shared = add(mul(step, stride), quad);
+    };
+    places(lhsFours[i], lhsShared[i], firstRow, LhsInner, Rows,
+           [&](Value row) { return lhsPlace(row); });
+    places(rhsFours[i], rhsShared[i], firstColumn, RhsInner, Columns,
+           [&](Value column) { return rhsPlace(column); });
   }
+  auto bringAll = [&](Value first) {
+    Values brought;
+    for (const Four &four : lhsFours)
+      brought.push_back(bring(lhs, four, first, LhsInner));
+    for (const Four &four : rhsFours)
+      brought.push_back(bring(rhs, four, first, RhsInner));
+    return brought;
+  };
   Value column = k.val(k.rem(Index(local), quads)),
         row = k.val(k.div(Index(local), quads));
 
+  // Carried: the sums, and what has been brought.
+  Values carried(rows, k.fconst(0, four));
+  llvm::append_range(carried, bringAll(k.constant(0)));
   Values sums = k.loop(
-      0, word(Inner), steps, Values(rows, k.fconst(0, four)),
-      [&](Value first, ValueRange before) {
-        Values brought;
-        for (auto [step, quad] : lhsPlaces) {
-          Value at = add(first, step), m = add(firstRow, mul(quad, 4));
-          brought.push_back(bring(at, [&](int64_t i) {
-            return loadLhs(clamp(add(m, i), Rows), clamp(at, Inner));
-          }));
-        }
-        for (auto [step, quad] : rhsPlaces) {
-          Value at = add(first, step), n = add(firstColumn, mul(quad, 4));
-          brought.push_back(bring(at, [&](int64_t i) {
-            return loadRhs(clamp(at, Inner), clamp(add(n, i), Columns));
-          }));
-        }
+      0, word(Inner), steps, carried, [&](Value first, ValueRange before) {
+        ValueRange brought = before.drop_front(rows);
         k.barrier();
         for (int64_t i = 0; i < loads; ++i) {
-          auto [lhsStep, lhsQuad] = lhsPlaces[i];
-          auto [rhsStep, rhsQuad] = rhsPlaces[i];
-          k.store(brought[i], sharedLhs, add(mul(lhsStep, stride), lhsQuad));
-          k.store(brought[loads + i], sharedRhs,
-                  add(mul(rhsStep, stride), rhsQuad));
+          k.store(brought[i], sharedLhs, lhsShared[i]);
+          k.store(brought[loads + i], sharedRhs, rhsShared[i]);
         }
         k.barrier();
+        Values next = bringAll(add(first, steps));
         constexpr int64_t unrolled = 4;
-        return k.loop(
-            0, steps, unrolled, Values(before),
+        Values after = k.loop(
+            0, steps, unrolled, Values(before.take_front(rows)),
             [&](Value step, ValueRange carried) {
               Values next(carried);
               for (int64_t s = 0; s < unrolled; ++s) {
@@ -326,6 +349,8 @@ void Tile::emit() {
               }
               return next;
             });
+        llvm::append_range(after, next);
+        return after;
       });
   for (int64_t i = 0; i < rows; ++i) {
     Value m = add(firstRow, k.add(k.mul(row, rows), i));
@@ -339,53 +364,96 @@ void Tile::emit() {
   }
 }
 
-/// 16 columns of a row a group.
+/// 16 columns of a row a group; each invocation `width` of them, four where the
+/// right matrix is vectors of a panel.
 class Row : Emitter {
 public:
-  static constexpr int64_t invocations = 128, slices = invocations / panel;
-  using Emitter::Emitter;
+  static constexpr int64_t invocations = 128;
+  static int64_t width(bool hasPanels) { return hasPanels ? 4 : 1; }
+  /// Invocations that share a sum.
+  static int64_t slices(bool hasPanels) {
+    return invocations * width(hasPanels) / panel;
+  }
+  Row(GpuBuilder &k, nn::MatMulOp op, ValueRange memories, bool hasPanels)
+      : Emitter(k, op, memories), hasPanels(hasPanels) {}
   void emit();
+
+private:
+  /// The sum with the product of a step.
+  Value product(Value sum, Value lhsRow, Value rhsColumn, Value step);
+
+  const bool hasPanels;
 };
+
+Value Row::product(Value sum, Value lhsRow, Value rhsColumn, Value step) {
+  // Behind the last step that one is read again, and not added.
+  Value isThere = k.lessUnsigned(step, word(Inner));
+  Value at = clamp(step, Inner);
+  Value x = k.load(lhs, add(lhsRow, mul(at, word(LhsInner))));
+  Value place = add(rhsColumn, mul(at, word(RhsInner)));
+  if (!hasPanels)
+    return select(isThere, k.fma(x, k.load(rhs, place), sum), sum);
+  Value y = k.load(rhs, k.div(Index(place), 4));
+  return select(k.broadcast(isThere, 4), k.fma(k.broadcast(x, 4), y, sum), sum);
+}
 
 void Row::emit() {
   using Dim = GpuBuilder::Dim;
-  Type f32 = k.b.getF32Type();
-  Value shared = k.shared(invocations, f32);
+  const int64_t width = Row::width(hasPanels), lanes = panel / width,
+                slices = Row::slices(hasPanels);
+  constexpr int64_t unrolled = 4; ///< steps whose loads are under way at once
+  Type type = hasPanels ? Type(k.vec(4)) : Type(k.b.getF32Type());
+  Value shared = k.shared(invocations, type);
   Value local = k.localId(Dim::X);
-  Index lane = k.rem(Index(local), panel);
-  Value slice = k.val(k.div(Index(local), panel));
+  Value slice = k.val(k.div(Index(local), lanes));
   Value row = k.groupId(Dim::Y);
-  Value column = add(k.mul(k.groupId(Dim::X), panel), lane);
-  Value readColumn = clamp(column, Columns);
-  Value sum =
-      k.loop(slice, word(Inner), slices, Values{k.fconst(0, f32)},
-             [&](Value step, ValueRange before) {
-               return Values{k.fma(loadLhs(row, step),
-                                   loadRhs(step, readColumn), before[0])};
-             })[0];
-  k.store(sum, shared, local);
-  k.barrier();
-  Value isFirst = k.lessUnsigned(local, k.constant(panel));
-  Value isThere =
-      arith::AndIOp::create(k.b, k.lessUnsigned(column, word(Columns)),
-                            k.lessUnsigned(row, word(Rows)));
-  k.ifThen(arith::AndIOp::create(k.b, isFirst, isThere), [&] {
-    Value total = sum;
-    for (int64_t i = 1; i < slices; ++i)
-      total = arith::AddFOp::create(k.b, total,
-                                    k.load(shared, k.add(local, i * panel)));
-    finish(row, column, total);
-  });
+  Value column = add(mul(k.groupId(Dim::X), panel),
+                     k.mul(k.rem(Index(local), lanes), width));
+  Value lhsRow = lhsPlace(row);
+  Value rhsColumn = rhsPlace(hasPanels ? column : clamp(column, Columns));
+  Values sums = k.loop(slice, word(Inner), slices * unrolled,
+                       Values(unrolled, k.fconst(0, type)),
+                       [&](Value step, ValueRange before) {
+                         Values after;
+                         for (int64_t i = 0; i < unrolled; ++i)
+                           after.push_back(product(before[i], lhsRow, rhsColumn,
+                                                   add(step, i * slices)));
+                         return after;
+                       });
+  auto plus = [&](Value x, Value y) {
+    return Value(arith::AddFOp::create(k.b, x, y));
+  };
+  k.store(plus(plus(sums[0], sums[1]), plus(sums[2], sums[3])), shared, local);
+  for (int64_t half = slices / 2; half > 0; half /= 2) {
+    k.barrier();
+    k.ifThen(k.lessUnsigned(local, k.constant(half * lanes)), [&] {
+      Value x = k.load(shared, local),
+            y = k.load(shared, k.add(local, half * lanes));
+      k.store(plus(x, y), shared, local);
+    });
+  }
+  // Each reads what it has written itself.
+  k.ifThen(arith::AndIOp::create(k.b, k.lessUnsigned(local, k.constant(lanes)),
+                                 k.lessUnsigned(row, word(Rows))),
+           [&] {
+             Value total = k.load(shared, local);
+             for (int64_t i = 0; i < width; ++i) {
+               Value at = add(column, i);
+               k.ifThen(k.lessUnsigned(at, word(Columns)), [&] {
+                 finish(row, at, hasPanels ? k.extract(total, i) : total);
+               });
+             }
+           });
 }
 
 class MatMulRoutine : public GpuRoutine {
 public:
   MatMulRoutine(bool isTile, bool hasPanels)
       : isTile(isTile), hasPanels(hasPanels),
-        kernel(isTile ? "gpu.matmul.64x64" : "gpu.matmul.1x16"),
         name_(std::string(hasPanels ? "gpu.matmul.panels."
                                     : "gpu.matmul.dense.") +
-              (isTile ? "64x64" : "1x16")) {}
+              (isTile ? "64x64" : "1x16")),
+        kernel(isTile ? "gpu.matmul.64x64" : name_) {}
 
   llvm::StringRef name() const override { return name_; }
   llvm::StringRef summary() const override {
@@ -414,24 +482,34 @@ public:
     auto op = cast<nn::MatMulOp>(layer);
     SmallVector<GpuBuilder::Operand> operands(5, {k.b.getF32Type()});
     operands.front().isWritten = true;
+    if (!isTile && hasPanels)
+      operands[2].element = k.vec(4);
     int64_t invocations = isTile ? Tile::invocations : Row::invocations;
     k.kernel(symbol, operands, ProductWords + PushEpilogue::Words,
              {int32_t(invocations), 1, 1}, [&](ValueRange memories) {
                if (isTile)
                  Tile(k, op, memories).emit();
                else
-                 Row(k, op, memories).emit();
+                 Row(k, op, memories, hasPanels).emit();
              });
   }
 
 private:
+  /// Columns of a dispatch: what of the panels a binding can be. Parts begin
+  /// where memory of GPUs can be bound.
+  int64_t columnsAtOnce(const Product &p) const {
+    constexpr int64_t panels = 4; ///< 256 bytes whatever the steps
+    int64_t bytes = p.inner * panel * panels * 4;
+    int64_t most = GpuTarget::maxBufferBytes / bytes * panels * panel;
+    return hasPanels && most < p.columns ? most : p.columns;
+  }
   std::array<int64_t, 3> groups(const Product &p) const {
     return {int64_t(divideCeil(p.columns, isTile ? Tile::side : panel)),
             int64_t(divideCeil(p.rows, isTile ? Tile::side : 1)), p.batch};
   }
 
   const bool isTile, hasPanels;
-  const std::string kernel, name_;
+  const std::string name_, kernel;
 };
 
 std::string MatMulRoutine::refusal(Operation *layer,
@@ -449,9 +527,15 @@ std::string MatMulRoutine::refusal(Operation *layer,
     return "its operands broadcast in parts of the batch";
   if (!isTile && p->rows > mostRows)
     return "it has many rows";
-  for (Value v : {op.getLhs(), op.getRhs(), op.getOutput()})
-    if ((elementsOf(v) + panel * p->inner) * 4 > GpuTarget::maxBufferBytes)
+  // Panels are bound in parts.
+  SmallVector<Value> whole = {op.getLhs(), op.getOutput()};
+  if (!hasPanels)
+    whole.push_back(op.getRhs());
+  for (Value v : whole)
+    if (elementsOf(v) * 4 > GpuTarget::maxBufferBytes)
       return "a tensor is larger than the buffers of every device (128 MiB)";
+  if (columnsAtOnce(*p) == 0 || elementsOf(op.getRhs()) > INT32_MAX)
+    return "a tensor is larger than the buffers of every device (128 MiB)";
   for (int64_t count : groups(*p))
     if (count > GpuTarget::maxGroups)
       return "it has more work groups than every device takes";
@@ -462,19 +546,42 @@ GpuSteps MatMulRoutine::steps(Operation *layer) const {
   auto op = cast<nn::MatMulOp>(layer);
   Product p = *Product::of(op);
   Epilogue epilogue = Epilogue::of(op);
-  GpuDispatch dispatch;
-  llvm::copy(groups(p), dispatch.groups.begin());
-  dispatch.push = p.words();
-  PushEpilogue::append(dispatch.push, epilogue);
-  int64_t inner = divideCeil(p.inner, isTile ? Tile::steps : Row::slices);
-  GpuSteps steps = oneStep(layer, kernel + PushEpilogue::suffix(epilogue),
+  int64_t inner =
+      divideCeil(p.inner, isTile ? Tile::steps : Row::slices(hasPanels));
+  int64_t atOnce = columnsAtOnce(p);
+  GpuSteps all;
+  for (int64_t first = 0; first < p.columns; first += atOnce) {
+    Product part = p;
+    part.columns = std::min(atOnce, p.columns - first);
+    GpuDispatch dispatch;
+    llvm::copy(groups(part), dispatch.groups.begin());
+    dispatch.push = p.words();
+    dispatch.push[Columns] = uint32_t(part.columns);
+    dispatch.push[FirstColumn] = uint32_t(first);
+    PushEpilogue::append(dispatch.push, epilogue);
+    GpuSteps one = oneStep(layer, kernel + PushEpilogue::suffix(epilogue),
                            std::move(dispatch), double(inner));
-  for (GpuStep &step : steps.steps) {
-    step.operands.resize(3); // result, both matrices
-    PushEpilogue::append(step.operands, epilogue);
-    step.grid.barriers = isTile ? unsigned(2 * inner) : 1;
+    all.kernels = one.kernels;
+    for (GpuStep &step : one.steps) {
+      step.operands.resize(3); // result, both matrices
+      PushEpilogue::append(step.operands, epilogue);
+      if (atOnce < p.columns)
+        for (GpuStepOperand &operand : step.operands)
+          // The panels, which also stand for what the layer has not.
+          if (operand.kind == GpuStepOperand::Kind::Operand &&
+              operand.index == 1) {
+            operand.offset = first * p.inner * 4;
+            operand.size =
+                int64_t(divideCeil(part.columns, panel)) * panel * p.inner * 4;
+          }
+      step.grid.barriers = isTile ? unsigned(2 * inner) : 1;
+      double share = double(part.columns) / double(p.columns);
+      step.grid.bytes *= share;
+      step.grid.multiplyAdds *= share;
+      all.steps.push_back(step);
+    }
   }
-  return steps;
+  return all;
 }
 
 } // namespace

@@ -118,8 +118,17 @@ std::vector<Bytes> LayerShader::run(const std::vector<Bytes> &operands,
   };
   for (const codegen::GpuStep &step : steps_.steps) {
     std::vector<size_t> bindings;
-    for (codegen::GpuStepOperand operand : step.operands)
+    for (codegen::GpuStepOperand operand : step.operands) {
       bindings.push_back(place(operand));
+      if (operand.size == 0)
+        continue;
+      // Parts of a memory are read, and become memories.
+      const Bytes &whole = memories[bindings.back()];
+      Bytes part(whole.begin() + operand.offset,
+                 whole.begin() + operand.offset + operand.size);
+      bindings.back() = memories.size();
+      memories.push_back(std::move(part));
+    }
     error = ShaderRunner::instance().run(modules_[step.kernel], step, bindings,
                                          memories);
     if (!error.empty())

@@ -105,11 +105,24 @@ TEST_F(Routines, Products) {
   x.m = 3, x.n = 50, x.k = 37, x.constant = true, x.activation = "relu";
   checkHas(x.text(), {"gpu.matmul.panels.1x16", "gpu.matmul.panels.64x64",
                       "gpu.matmul.dense.1x16", "gpu.matmul.dense.64x64"});
+  // More steps than the invocations of a group take at once.
+  for (int64_t k : {128, 131, 517}) {
+    x.k = k;
+    checkHas(x.text(), {"gpu.matmul.panels.1x16", "gpu.matmul.dense.1x16"});
+  }
   // More than a tile in each direction.
   x = MatMulCase();
   x.m = 70, x.n = 130, x.k = 20, x.transposeLhs = x.transposeRhs = true;
   x.lhsBatch = {2, 3}, x.rhsBatch = {1, 3};
   checkHas(x.text(), {"gpu.matmul.dense.64x64"});
+}
+
+// Panels of more than every device can bind are bound in parts; the last one is
+// no multiple of anything.
+TEST_F(Routines, LargePanels) {
+  MatMulCase x;
+  x.m = 2, x.k = 2047, x.n = 16500, x.constant = true, x.activation = "relu";
+  checkHas(x.text(), {"gpu.matmul.panels.1x16", "gpu.matmul.panels.64x64"});
 }
 
 // Bias of any shape that broadcasts.
