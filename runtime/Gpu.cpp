@@ -5,6 +5,7 @@
 #include "artifact/ProgramView.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -247,9 +248,11 @@ bool Gpu::prepare(uint32_t index, bool &isDropped, Fault &fault) {
         return false;
     return true;
   case bundle::GpuStage_Record:
-    if (const char *lack = stretches.lack(preparation->stretch())) {
+    if (Lack lack = stretches.lack(preparation->stretch())) {
       isDropped = true;
-      lacks.store(lack, std::memory_order_relaxed);
+      // The first one counts. settle() comes after all of these.
+      if (!isLacking.exchange(true))
+        lacks = lack;
       return true;
     }
     return stretches.record(preparation->stretch(), fault);
@@ -306,23 +309,30 @@ void Gpu::settle() {
   bool isUsed = false;
   for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
     isUsed |= isReady(i);
+  char text[sizeof reason] = "";
+  if (lacks)
+    snprintf(text, sizeof text,
+             "%.100s lacks %s: found %" PRIu64 ", expected %" PRIu64,
+             device->name(), lacks.what, lacks.found, lacks.expected);
+  else if (!isUsed)
+    snprintf(text, sizeof text,
+             "%.100s lacks weights that this session does not prepare",
+             device->name());
   if (!isUsed) {
-    char text[sizeof reason];
-    const char *lack = lacks.load(std::memory_order_relaxed);
-    snprintf(text, sizeof text, "%.100s lacks %s", device->name(),
-             lack ? lack : "weights that this session does not prepare");
     fail(text);
     return;
   }
-  Phase before = Phase::Prepared;
-  phaseNow.compare_exchange_strong(before, Phase::Settled,
-                                   std::memory_order_acq_rel);
+  // Of several threads that come here one says it.
+  if (isReasonSaid.exchange(true))
+    return;
+  snprintf(reason, sizeof reason, "%s", text);
+  phaseNow.store(Phase::Settled, std::memory_order_release);
   events->happen(Events::Preparation);
 }
 
 void Gpu::fail(const char *why) {
   // The first reason counts.
-  if (!failing.exchange(true)) {
+  if (!isReasonSaid.exchange(true)) {
     snprintf(reason, sizeof reason, "%s", why);
     phaseNow.store(Phase::Failed, std::memory_order_release);
   }
@@ -438,12 +448,13 @@ void Gpu::tell(nnv12_session_info &info) const {
   }
   static constexpr const char *reasons[] = {
       "it is asked for after the first result", "it is being prepared",
-      "it is being prepared", ""};
+      "it is being prepared"};
   static constexpr nnv12_gpu_state states[] = {
       NNV12_GPU_WAITING, NNV12_GPU_STARTING, NNV12_GPU_STARTING,
       NNV12_GPU_READY};
   info.gpu_state = states[static_cast<uint32_t>(now)];
-  info.gpu_reason = reasons[static_cast<uint32_t>(now)];
+  info.gpu_reason =
+      now == Phase::Settled ? reason : reasons[static_cast<uint32_t>(now)];
   if (now < Phase::Prepared)
     return;
   const auto *all = program->gpu()->stretches();

@@ -130,12 +130,13 @@ private:
   bool startsLate = false; ///< there has been a result
   std::atomic<bool> stop{false};
   std::atomic<Phase> phaseNow{Phase::Idle};
-  std::atomic<bool> failing{false};
+  std::atomic<bool> isReasonSaid{false};
   /// Of the device, once it is open and has memory for us.
   std::atomic<const char *> name{nullptr};
-  std::atomic<uint64_t> imported{0};        ///< bytes
-  std::atomic<const char *> lacks{nullptr}; ///< of a stretch, if of any
-  char reason[300] = {};                    ///< once it has failed
+  std::atomic<uint64_t> imported{0}; ///< bytes
+  std::atomic<bool> isLacking{false};
+  Lack lacks;            ///< of the device, for a stretch, if for any
+  char reason[300] = {}; ///< once it has failed, or is settled
 
   // Of the thread that runs.
   artifact::Array<uint32_t> cold, warm;             ///< stretches, in order

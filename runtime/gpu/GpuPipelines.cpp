@@ -27,26 +27,32 @@ static uint32_t numConstants(const bundle::GpuPipeline *pipeline) {
   return pipeline->constants() ? pipeline->constants()->size() : 0;
 }
 
-/// What every device has, the verifier has seen to; this is about more.
-const char *GpuPipelines::findLack(const bundle::GpuPipeline *pipeline) const {
+/// Vulkan promises little of any device: four storage buffers, say. The
+/// verifier has seen to it that all of these are small numbers.
+Lack GpuPipelines::findLack(const bundle::GpuPipeline *pipeline) const {
   const VkPhysicalDeviceLimits &limits = device->facts().limits;
   const bundle::GpuExtent *local = pipeline->local();
-  if (pipeline->features() & ~device->features())
-    return "a number format that its kernels need";
-  if (pipeline->bindings() > limits.maxPerStageDescriptorStorageBuffers ||
-      pipeline->bindings() > limits.maxDescriptorSetStorageBuffers)
-    return "as many storage buffers as its kernels have";
-  if (pipeline->push_words() * sizeof(uint32_t) > limits.maxPushConstantsSize)
-    return "room for its push constants";
-  if (pipeline->shared() > limits.maxComputeSharedMemorySize)
-    return "as much shared memory as its kernels need";
-  if (local->x() > limits.maxComputeWorkGroupSize[0] ||
-      local->y() > limits.maxComputeWorkGroupSize[1] ||
-      local->z() > limits.maxComputeWorkGroupSize[2] ||
-      local->x() * local->y() * local->z() >
-          limits.maxComputeWorkGroupInvocations)
-    return "workgroups as large as those of its kernels";
-  return nullptr;
+  auto count = [](uint64_t features) {
+    return static_cast<uint64_t>(__builtin_popcountll(features));
+  };
+  static constexpr char buffers[] = "storage buffers for its kernels",
+                        sizes[] = "invocations along an axis of a workgroup";
+  return firstLack(
+      {{"number formats that its kernels use",
+        count(pipeline->features() & device->features()),
+        count(pipeline->features())},
+       {buffers, limits.maxPerStageDescriptorStorageBuffers,
+        pipeline->bindings()},
+       {buffers, limits.maxDescriptorSetStorageBuffers, pipeline->bindings()},
+       {"bytes of push constants", limits.maxPushConstantsSize,
+        pipeline->push_words() * sizeof(uint32_t)},
+       {"bytes of shared memory", limits.maxComputeSharedMemorySize,
+        pipeline->shared()},
+       {sizes, limits.maxComputeWorkGroupSize[0], local->x()},
+       {sizes, limits.maxComputeWorkGroupSize[1], local->y()},
+       {sizes, limits.maxComputeWorkGroupSize[2], local->z()},
+       {"invocations of a workgroup", limits.maxComputeWorkGroupInvocations,
+        local->x() * local->y() * local->z()}});
 }
 
 bool GpuPipelines::create(const bundle::Bundle *of, const uint8_t *ofFile,

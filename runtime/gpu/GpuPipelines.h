@@ -9,6 +9,7 @@
 #define NNV12_RUNTIME_GPU_GPUPIPELINES_H
 
 #include "bundle_generated.h"
+#include "runtime/gpu/Lack.h"
 #include "runtime/gpu/PipelineCacheFile.h"
 
 namespace nnv12::runtime {
@@ -26,8 +27,8 @@ public:
               GpuDevice &device, const char *folder, artifact::Fault &fault);
   void destroy();
 
-  /// Null where the device can run it; else a line that says what it lacks.
-  const char *lack(uint32_t index) const { return lacks[index]; }
+  /// What the device lacks for it, if anything.
+  const Lack &lack(uint32_t index) const { return lacks[index]; }
   /// Makes those that are not made yet, in one call of the driver. Any thread,
   /// but no two the same ones.
   bool make(const uint32_t *indices, uint32_t count, artifact::Fault &fault);
@@ -49,7 +50,7 @@ public:
 private:
   struct Job;
 
-  const char *findLack(const bundle::GpuPipeline *pipeline) const;
+  Lack findLack(const bundle::GpuPipeline *pipeline) const;
   bool prepare(uint32_t index, Job &job, artifact::Fault &fault);
   bool makeModule(const bundle::GpuPipeline *pipeline, Job &job,
                   artifact::Fault &fault);
@@ -61,7 +62,7 @@ private:
   const bundle::Bundle *bundle = nullptr;
   const uint8_t *image = nullptr;
   GpuDevice *device = nullptr;
-  artifact::Array<const char *> lacks;
+  artifact::Array<Lack> lacks;
   artifact::Array<const MadePipeline *> made;
   PipelineCacheFile file;
   VkPipelineCache cache = nullptr;

@@ -117,21 +117,25 @@ void Stretches::destroy() {
     vk.DestroyFence(handle, fence, nullptr);
 }
 
-const char *Stretches::lack(uint32_t index) const {
+Lack Stretches::lack(uint32_t index) const {
   const VkPhysicalDeviceLimits &limits = device->facts().limits;
   for (const bundle::Dispatch *dispatch :
        *gpu->stretches()->Get(index)->dispatches()) {
-    if (const char *lacks = pipelines->lack(dispatch->pipeline()))
-      return lacks;
-    if (dispatch->groups()->x() > limits.maxComputeWorkGroupCount[0] ||
-        dispatch->groups()->y() > limits.maxComputeWorkGroupCount[1] ||
-        dispatch->groups()->z() > limits.maxComputeWorkGroupCount[2])
-      return "as many workgroups as its layers need";
+    static constexpr char axis[] = "workgroups along an axis of a dispatch";
+    const bundle::GpuExtent *groups = dispatch->groups();
+    Lack lack =
+        firstLack({pipelines->lack(dispatch->pipeline()),
+                   {axis, limits.maxComputeWorkGroupCount[0], groups->x()},
+                   {axis, limits.maxComputeWorkGroupCount[1], groups->y()},
+                   {axis, limits.maxComputeWorkGroupCount[2], groups->z()}});
     for (const bundle::GpuOperand *operand : *dispatch->operands())
-      if (operand->size() > limits.maxStorageBufferRange)
-        return "storage buffers as large as its tensors";
+      if (!lack)
+        lack = {"bytes of a storage buffer", limits.maxStorageBufferRange,
+                operand->size()};
+    if (lack)
+      return lack;
   }
-  return nullptr;
+  return {};
 }
 
 /// Whether the GPU works where the CPU's bytes of the boundary lie.

@@ -32,8 +32,8 @@ public:
               Recorder &recorder, artifact::Fault &fault);
   void destroy();
 
-  /// What the device lacks for the stretch, as GpuPipelines says it.
-  const char *lack(uint32_t index) const;
+  /// What the device lacks for the stretch, if anything.
+  Lack lack(uint32_t index) const;
   /// Records a stretch whose pipelines are made. Any thread, each one once.
   bool record(uint32_t index, artifact::Fault &fault);
 

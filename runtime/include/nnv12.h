@@ -558,8 +558,9 @@ typedef struct nnv12_session_info {
                                 run */
   uint32_t switches_done;  /**< taken */
   nnv12_gpu_state gpu_state;
-  /** Why the GPU computes nothing (yet), in a line for people; "" where it
-   *  does. As long as the session lives. */
+  /** Why the GPU computes nothing (yet), or what it lacks for some of the
+   *  stretches, in a line for people; "" where it computes all of them. As long
+   *  as the session lives. */
   const char *gpu_reason;
   const char *gpu_device_name;   /**< "": none (yet). As long as the session */
   uint32_t gpu_stretches;        /**< ranges of layers that it could compute */

@@ -59,7 +59,7 @@ TEST_F(GpuDeviceTest, SaysWhyThereIsNone) {
   EXPECT_EQ(reasonOf([](MockDevice &d) { d.computes = false; }),
             "found no queue that computes");
   EXPECT_EQ(reasonOf([](MockDevice &d) { d.bindings = 2; }),
-            "mock lacks as many storage buffers as its kernels have");
+            "mock lacks storage buffers for its kernels: found 2, expected 3");
   EXPECT_EQ(reasonOf([](MockDevice &d) { d.largestAllocation = 512; }),
             "mock allocates at most 512 bytes at once, the model needs 1280");
   EXPECT_EQ(reasonOf([](MockDevice &) {}), "mock");

@@ -60,12 +60,14 @@ struct Pool : Object {
   uint32_t mostSets = 0, bindings = 0;
 };
 struct Commands {
+  const MockDevice *facts = nullptr;
   std::vector<std::function<void()>> list;
   bool isOpen = false;
   const Pipeline *pipeline = nullptr;
   const Set *set = nullptr;
 };
 struct CommandPool : Object {
+  const MockDevice *facts = nullptr;
   std::vector<std::unique_ptr<Commands>> buffers;
 };
 struct Fence : Object {
@@ -240,12 +242,12 @@ void GetPhysicalDeviceProperties2(VkPhysicalDevice device,
   VkPhysicalDeviceLimits &limits = it.limits;
   limits.maxPerStageDescriptorStorageBuffers = facts.bindings;
   limits.maxDescriptorSetStorageBuffers = facts.bindings;
-  limits.maxPushConstantsSize = 128;
-  limits.maxComputeSharedMemorySize = 16384;
-  limits.maxComputeWorkGroupInvocations = 128;
-  limits.maxStorageBufferRange = 1 << 27;
+  limits.maxPushConstantsSize = facts.pushBytes;
+  limits.maxComputeSharedMemorySize = facts.sharedBytes;
+  limits.maxComputeWorkGroupInvocations = facts.invocations;
+  limits.maxStorageBufferRange = facts.bufferBytes;
   for (int i = 0; i < 3; ++i) {
-    limits.maxComputeWorkGroupCount[i] = 65535;
+    limits.maxComputeWorkGroupCount[i] = facts.groups;
     limits.maxComputeWorkGroupSize[i] = i < 2 ? 128 : 64;
   }
   limits.minStorageBufferOffsetAlignment = 256;
@@ -483,8 +485,9 @@ uint8_t *bytesOf(VkBuffer buffer, uint64_t offset, uint64_t size) {
 // Pipelines
 //===----------------------------------------------------------------------===//
 
-VkResult CreateShaderModule(VkDevice, const VkShaderModuleCreateInfo *info,
-                            Allocator, VkShaderModule *module) {
+VkResult CreateShaderModule(VkDevice device,
+                            const VkShaderModuleCreateInfo *info, Allocator,
+                            VkShaderModule *module) {
   ENTER(CreateShaderModule);
   auto *object = mock.add(new Module, *module);
   constexpr uint32_t header = 5, executionMode = 16;
@@ -494,6 +497,8 @@ VkResult CreateShaderModule(VkDevice, const VkShaderModuleCreateInfo *info,
       object->operation = opcode;
     if (opcode == executionMode)
       object->local = info->pCode[i + 3];
+    if (object->local > mock.get<Device>(device).facts->invocations)
+      mock.accuse("larger workgroups than the device takes");
   }
   return VK_SUCCESS;
 }
@@ -563,9 +568,14 @@ void DestroyPipeline(VkDevice, VkPipeline pipeline, Allocator) {
   mock.remove<Pipeline>(pipeline);
 }
 
-VkResult CreatePipelineLayout(VkDevice, const VkPipelineLayoutCreateInfo *,
-                              Allocator, VkPipelineLayout *layout) {
+VkResult CreatePipelineLayout(VkDevice device,
+                              const VkPipelineLayoutCreateInfo *info, Allocator,
+                              VkPipelineLayout *layout) {
   ENTER(CreatePipelineLayout);
+  const MockDevice &facts = *mock.get<Device>(device).facts;
+  if (info->pushConstantRangeCount &&
+      info->pPushConstantRanges->size > facts.pushBytes)
+    mock.accuse("more push constants than the device takes");
   mock.add(new Layout, *layout);
   return VK_SUCCESS;
 }
@@ -575,10 +585,12 @@ void DestroyPipelineLayout(VkDevice, VkPipelineLayout layout, Allocator) {
   mock.remove<Layout>(layout);
 }
 
-VkResult CreateDescriptorSetLayout(VkDevice,
+VkResult CreateDescriptorSetLayout(VkDevice device,
                                    const VkDescriptorSetLayoutCreateInfo *info,
                                    Allocator, VkDescriptorSetLayout *layout) {
   ENTER(CreateDescriptorSetLayout);
+  if (info->bindingCount > mock.get<Device>(device).facts->bindings)
+    mock.accuse("more storage buffers than the device takes");
   mock.add(new Layout, *layout)->bindings = info->bindingCount;
   return VK_SUCCESS;
 }
@@ -618,13 +630,15 @@ VkResult AllocateDescriptorSets(VkDevice,
   return VK_SUCCESS;
 }
 
-void UpdateDescriptorSets(VkDevice, uint32_t count,
+void UpdateDescriptorSets(VkDevice device, uint32_t count,
                           const VkWriteDescriptorSet *writes, uint32_t,
                           const VkCopyDescriptorSet *) {
   NOTE(UpdateDescriptorSets);
   for (uint32_t i = 0; i < count; ++i)
     for (uint32_t k = 0; k < writes[i].descriptorCount; ++k) {
       const VkDescriptorBufferInfo &place = writes[i].pBufferInfo[k];
+      if (place.range > mock.get<Device>(device).facts->bufferBytes)
+        mock.accuse("a larger storage buffer than the device takes");
       if (place.offset % 256)
         mock.accuse("a storage buffer that is not aligned");
       reinterpret_cast<Set *>(writes[i].dstSet)
@@ -636,10 +650,10 @@ void UpdateDescriptorSets(VkDevice, uint32_t count,
 // Commands
 //===----------------------------------------------------------------------===//
 
-VkResult CreateCommandPool(VkDevice, const VkCommandPoolCreateInfo *, Allocator,
-                           VkCommandPool *pool) {
+VkResult CreateCommandPool(VkDevice device, const VkCommandPoolCreateInfo *,
+                           Allocator, VkCommandPool *pool) {
   ENTER(CreateCommandPool);
-  mock.add(new CommandPool, *pool);
+  mock.add(new CommandPool, *pool)->facts = mock.get<Device>(device).facts;
   return VK_SUCCESS;
 }
 
@@ -654,6 +668,7 @@ VkResult AllocateCommandBuffers(VkDevice,
   ENTER(AllocateCommandBuffers);
   auto &pool = mock.get<CommandPool>(info->commandPool);
   pool.buffers.push_back(std::make_unique<Commands>());
+  pool.buffers.back()->facts = pool.facts;
   *buffers = reinterpret_cast<VkCommandBuffer>(pool.buffers.back().get());
   return VK_SUCCESS;
 }
@@ -665,8 +680,10 @@ Commands &commandsOf(VkCommandBuffer buffer) {
 VkResult BeginCommandBuffer(VkCommandBuffer buffer,
                             const VkCommandBufferBeginInfo *) {
   ENTER(BeginCommandBuffer);
-  commandsOf(buffer) = {};
-  commandsOf(buffer).isOpen = true;
+  Commands begun;
+  begun.facts = commandsOf(buffer).facts;
+  begun.isOpen = true;
+  commandsOf(buffer) = begun;
   return VK_SUCCESS;
 }
 
@@ -698,9 +715,11 @@ void CmdPushConstants(VkCommandBuffer, VkPipelineLayout, VkShaderStageFlags,
 }
 
 /// An element an invocation, and none beyond a buffer's range.
-void CmdDispatch(VkCommandBuffer buffer, uint32_t x, uint32_t, uint32_t) {
+void CmdDispatch(VkCommandBuffer buffer, uint32_t x, uint32_t y, uint32_t z) {
   NOTE(CmdDispatch);
   Commands &commands = commandsOf(buffer);
+  if (std::max({x, y, z}) > commands.facts->groups)
+    mock.accuse("more workgroups than the device takes");
   Module module = commands.pipeline->module;
   std::vector<VkDescriptorBufferInfo> places = commands.set->places;
   commands.list.push_back([module, places, x] {

@@ -34,7 +34,17 @@ struct MockDevice {
   bool timeline = true, import = true, feedback = true;
   bool importFails = false;
   bool cached = true, coherent = true; ///< memory that CPUs see
-  uint32_t bindings = 64;              ///< at most
+  // What it takes at most; makeLeast() has what Vulkan promises of any device.
+  uint32_t bindings = 64, pushBytes = 256, sharedBytes = 32768;
+  uint32_t invocations = 1024, bufferBytes = 1u << 30, groups = 1u << 20;
+  void makeLeast() {
+    bindings = 4;
+    pushBytes = 128;
+    sharedBytes = 16384;
+    invocations = 128;
+    bufferBytes = 1 << 27;
+    groups = 65535;
+  }
   uint64_t largestAllocation = uint64_t(1) << 30;
   uint64_t atom = 64;          ///< of memory that is not coherent
   uint32_t timestampBits = 36; ///< that count; ticks of 32 ns

@@ -61,10 +61,11 @@ enum Id : uint32_t {
 
 /// A module of buffer 0 = buffer 1 `operation` buffer 2, or of buffer 0 =
 /// buffer 1 without one: an element an invocation, 16 of them a workgroup.
+/// Other buffers are there and not read.
 class ModuleBuilder {
 public:
-  std::vector<uint32_t> build(const Opcode *operation) {
-    uint32_t buffers = operation ? 3 : 2, next = FirstFree + buffers;
+  std::vector<uint32_t> build(const Opcode *operation, uint32_t buffers) {
+    uint32_t next = FirstFree + buffers;
     words = {0x07230203, 0x00010300, 0, 0, 0};
     add(OpCapability, {1}); // Shader
     add(OpMemoryModel, {0, 1});
@@ -101,7 +102,7 @@ public:
     add(OpLoad, {Vector, Position, Invocation});
     add(OpCompositeExtract, {Unsigned, Index, Position, 0});
     uint32_t value = 0;
-    for (uint32_t i = 1; i < buffers; ++i) {
+    for (uint32_t i = 1; i < (operation ? 3u : 2u); ++i) {
       add(OpAccessChain, {FloatPointer, next, FirstFree + i, Zero, Index});
       add(OpLoad, {Float, next + 1, next});
       uint32_t loaded = next + 1;
@@ -131,18 +132,19 @@ private:
 
 constexpr uint64_t bytes = 256; ///< of each tensor
 
+constexpr Opcode addition = OpFAdd, multiplication = OpFMul;
+
 } // namespace
 
 GpuSample::GpuSample(unsigned lanes) : PlannedSample(4, lanes, 2) {
-  static constexpr Opcode add = OpFAdd, multiply = OpFMul;
-  const Opcode *operations[] = {&add, &multiply, nullptr};
+  const Opcode *operations[] = {&addition, &multiplication, nullptr};
   static constexpr const char *names[] = {"sample_add", "sample_multiply",
                                           "sample_copy"};
   Segment code{SegmentKind::Spirv, {}};
   bundle.gpu.emplace();
   bundle.gpu->code = uint32_t(bundle.segments.size());
   for (uint32_t i = 0; i < 3; ++i) {
-    modules[i] = ModuleBuilder().build(operations[i]);
+    modules[i] = ModuleBuilder().build(operations[i], operations[i] ? 3 : 2);
     code.pieces.push_back(
         {modules[i].data(), modules[i].size() * sizeof(uint32_t)});
     bundle.gpu->modules.push_back({names[i], i});
@@ -153,6 +155,18 @@ GpuSample::GpuSample(unsigned lanes) : PlannedSample(4, lanes, 2) {
   bundle.segments.push_back(code);
   for (Program &program : bundle.programs)
     addOverlay(program);
+}
+
+void GpuSample::bindMore(uint32_t buffers) {
+  modules[0] = ModuleBuilder().build(&addition, buffers);
+  bundle.segments[bundle.gpu->code].pieces[0] = {
+      modules[0].data(), modules[0].size() * sizeof(uint32_t)};
+  bundle.gpu->pipelines[0].bindings = uint8_t(buffers);
+  for (Program &program : bundle.programs)
+    for (Stretch &stretch : program.gpu->stretches)
+      for (Dispatch &dispatch : stretch.dispatches)
+        if (dispatch.pipeline == 0)
+          dispatch.operands.resize(buffers, GpuOperand(dispatch.operands[2]));
 }
 
 void GpuSample::addOverlay(Program &program) {

@@ -42,6 +42,9 @@ public:
     return {artifact::LaneKind::Prepare, 8 + preparation};
   }
 
+  /// Has the kernel that adds bind so many buffers, and read the first three.
+  void bindMore(uint32_t buffers);
+
 private:
   void addOverlay(artifact::Program &program);
 
