@@ -12,11 +12,15 @@ uint64_t leastGpuPatience = 10000000000;
 static constexpr uint64_t leastGpuPatience = 10000000000;
 #endif
 
-uint64_t gpuPatience(uint64_t predicted) {
+uint64_t gpuPatience(const GpuDevice &device, uint64_t predicted) {
   // A prediction is a compiler's word; an hour is for ever.
-  constexpr uint64_t most = 3600000000000;
+  constexpr uint64_t most = 3600000000000, softwareFactor = 60;
   uint64_t patience = predicted > most / 100 ? most : predicted * 100;
-  return patience < leastGpuPatience ? leastGpuPatience : patience;
+  if (patience < leastGpuPatience)
+    patience = leastGpuPatience;
+  if (device.isSoftware())
+    patience *= softwareFactor;
+  return patience < most ? patience : most;
 }
 
 bool GpuCommands::create(GpuDevice &of, Fault &fault) {
@@ -68,7 +72,7 @@ bool GpuCommands::wait(uint32_t turn, Fault &fault) {
     return true;
   const Vulkan &vk = device->vulkan();
   VkResult result = vk.WaitForFences(device->device(), 1, &fences[turn],
-                                     VK_TRUE, gpuPatience());
+                                     VK_TRUE, gpuPatience(*device));
   if (result < 0 && result != VK_ERROR_DEVICE_LOST)
     result = device->waitIdle();
   // After a loss nothing runs any more.

@@ -7,8 +7,10 @@
 namespace nnv12::runtime {
 
 /// Nanoseconds after which a device is taken for dead that should long have
-/// finished; of work that is expected to take longer, a hundred times that.
-uint64_t gpuPatience(uint64_t predicted = 0);
+/// finished; of work that is expected to take longer, a hundred times that. A
+/// device that is software shares the CPUs with all else that runs there, and
+/// has 60 times as long.
+uint64_t gpuPatience(const GpuDevice &device, uint64_t predicted = 0);
 
 /// Two command buffers in turns: one is recorded while the other runs. One
 /// thread at a time.

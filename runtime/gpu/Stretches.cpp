@@ -355,14 +355,15 @@ VkResult Stretches::wait(uint64_t predicted) const {
   };
   if (!device->isSoftware() && spinUntil(isDone))
     return result;
+  uint64_t patience = gpuPatience(*device, predicted);
   if (!timeline)
-    return vk.WaitForFences(handle, 1, &fence, VK_TRUE, gpuPatience(predicted));
+    return vk.WaitForFences(handle, 1, &fence, VK_TRUE, patience);
   auto info = makeStruct<VkSemaphoreWaitInfoKHR>(
       VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO_KHR);
   info.semaphoreCount = 1;
   info.pSemaphores = &timeline;
   info.pValues = &submitted;
-  return vk.WaitSemaphoresKHR(handle, &info, gpuPatience(predicted));
+  return vk.WaitSemaphoresKHR(handle, &info, patience);
 }
 
 Stretches::Result Stretches::run(uint32_t index, const CallersBuffers &buffers,

@@ -160,6 +160,41 @@ TEST_F(GpuFaultTest, ADeviceThatHangsEndsTheSession) {
   }
 }
 
+/// Software that has to wait for a CPU is not taken for dead as soon as a GPU
+/// is, in a run and while preparing, but in the end.
+TEST_F(GpuFaultTest, SoftwareHasMoreTime) {
+  constexpr uint64_t second = 1000000000;
+  const struct {
+    unsigned kind;
+    uint64_t seconds;
+    bool isDead;
+  } cases[] = {{0, 9, false},  {0, 11, true},   {1, 11, true},
+               {4, 11, false}, {4, 599, false}, {4, 601, true}};
+  for (const auto &it : cases) {
+    makeDevice(it.kind);
+    SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
+    EXPECT_EQ(run(session), expected());
+    mock.busyFor = it.seconds * second;
+    EXPECT_EQ(run(session).empty(), it.isDead) << it.kind << " " << it.seconds;
+    session.reset();
+    nnv12_gpu_release();
+    mock.forgiveObjects();
+    // The warm-up of software, and the first upload of others.
+    makeDevice(it.kind);
+    if (it.kind == 1)
+      continue;
+    mock.busyFor = it.seconds * second;
+    session = create(allOptions(NNV12_GPU_WAIT));
+    EXPECT_EQ(run(session), expected());
+    EXPECT_STREQ(info(session).gpu_reason,
+                 it.isDead ? "waiting for the GPU: no answer (2)" : "")
+        << it.kind << " " << it.seconds;
+    session.reset();
+    nnv12_gpu_release();
+    mock.forgiveObjects();
+  }
+}
+
 TEST_F(GpuFaultTest, ADeviceThatHangsWhilePreparing) {
   for (unsigned kind : {0, 4}) {
     makeDevice(kind);

@@ -93,6 +93,8 @@ public:
     fault = {};
     before = {};
     hangs = lost = false;
+    busyFor = 0;
+    pending = {};
     counts.clear();
     faults.clear();
   }
@@ -167,6 +169,8 @@ public:
 
   std::mutex mutex, running;
   bool lost = false;
+  /// What tells that a submission is done, while it is not; under `mutex`.
+  std::function<void()> pending;
 
 private:
   std::map<std::string, uint32_t> counts;
@@ -850,11 +854,22 @@ VkResult QueueSubmit(VkQueue, uint32_t, const VkSubmitInfo *info,
   auto *values = inChain<VkTimelineSemaphoreSubmitInfoKHR>(
       const_cast<void *>(info->pNext),
       VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO_KHR);
-  for (uint32_t i = 0; i < info->signalSemaphoreCount; ++i)
-    mock.get<Semaphore>(info->pSignalSemaphores[i]).value =
-        values->pSignalSemaphoreValues[i];
-  if (fence)
-    mock.get<Fence>(fence).isSignalled = true;
+  Semaphore *semaphore = info->signalSemaphoreCount
+                             ? &mock.get<Semaphore>(info->pSignalSemaphores[0])
+                             : nullptr;
+  uint64_t value = semaphore ? values->pSignalSemaphoreValues[0] : 0;
+  Fence *toSignal = fence ? &mock.get<Fence>(fence) : nullptr;
+  auto tell = [semaphore, value, toSignal] {
+    if (semaphore)
+      semaphore->value = value;
+    if (toSignal)
+      toSignal->isSignalled = true;
+  };
+  std::lock_guard<std::mutex> state(mock.mutex);
+  if (mock.busyFor)
+    mock.pending = tell;
+  else
+    tell();
   return VK_SUCCESS;
 }
 
@@ -888,13 +903,26 @@ VkResult GetFenceStatus(VkDevice, VkFence fence) {
   return mock.get<Fence>(fence).isSignalled ? VK_SUCCESS : VK_NOT_READY;
 }
 
-/// Nothing becomes done while somebody waits.
+/// Without a time to be busy for, nothing becomes done while somebody waits.
 VkResult waitFor(bool isDone, uint64_t nanoseconds) {
   if (isLost())
     return VK_ERROR_DEVICE_LOST;
-  if (!isDone)
-    std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
-  return isDone ? VK_SUCCESS : VK_TIMEOUT;
+  if (isDone)
+    return VK_SUCCESS;
+  {
+    std::lock_guard<std::mutex> lock(mock.mutex);
+    if (mock.pending) {
+      bool isOver = mock.busyFor <= nanoseconds;
+      mock.busyFor = isOver ? 0 : mock.busyFor - nanoseconds;
+      if (!isOver)
+        return VK_TIMEOUT;
+      mock.pending();
+      mock.pending = {};
+      return VK_SUCCESS;
+    }
+  }
+  std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+  return VK_TIMEOUT;
 }
 
 VkResult WaitForFences(VkDevice, uint32_t, const VkFence *fences, VkBool32,

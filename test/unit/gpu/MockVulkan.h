@@ -68,6 +68,9 @@ public:
   std::function<void(const char *function)> before;
   /// The device takes work and does nothing, for ever.
   bool hangs = false;
+  /// Nanoseconds of its own clock, which goes on only where somebody waits,
+  /// until it is done with what it is given next. 0: it is done at once.
+  uint64_t busyFor = 0;
 
   /// How often each function was called.
   virtual std::map<std::string, uint32_t> calls() = 0;
