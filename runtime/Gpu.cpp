@@ -17,6 +17,12 @@ using artifact::Fault;
 /// begun before: who wants one result alone has ended by then.
 static constexpr uint64_t pauseAfterResult = 30000000;
 
+#ifdef NNV12_TEST_HOOKS
+/// The stretch that every run takes, once the GPU is ready, and no other; see
+/// test/unit/gpu/GpuRunTest.cpp.
+uint32_t forcedStretch = Gpu::none;
+#endif
+
 //===----------------------------------------------------------------------===//
 // Beginning and end
 //===----------------------------------------------------------------------===//
@@ -50,6 +56,9 @@ bool Gpu::create(const nnv12_bundle &of, const nnv12_session_options &options,
 }
 
 void Gpu::sessionBegins(bool hasSpareCpu) {
+#ifdef NNV12_TEST_HOOKS
+  hasSpareCpu |= forcedStretch != none;
+#endif
   bool isPlanned = mode == NNV12_GPU_AUTO && hasSpareCpu &&
                    program->gpu()->start() == bundle::GpuStart_AtOpen;
   if (isPlanned || isWaitedFor())
@@ -353,9 +362,10 @@ bool Gpu::isReady(uint32_t stretch) const {
 }
 
 #ifdef NNV12_TEST_HOOKS
-/// The stretch that every run takes, and no other; see
-/// test/unit/gpu/HandOverTest.cpp.
-uint32_t forcedStretch = Gpu::none;
+bool Gpu::isAwaitedAt(uint32_t index) const {
+  return forcedStretch != none && isStarted && !isSettled() &&
+         program->gpu()->stretches()->Get(forcedStretch)->first() == index;
+}
 #endif
 
 void Gpu::runBegins() {
@@ -380,15 +390,18 @@ void Gpu::runBegins() {
 }
 
 uint32_t Gpu::at(uint32_t index) {
+#ifdef NNV12_TEST_HOOKS
+  if (forcedStretch != none) {
+    bool isNext =
+        phase() == Phase::Settled && !lost() &&
+        program->gpu()->stretches()->Get(forcedStretch)->first() == index &&
+        isReady(forcedStretch);
+    return isNext ? forcedStretch : none;
+  }
+#endif
   if (!taken || lost())
     return none;
   const auto *all = program->gpu()->stretches();
-#ifdef NNV12_TEST_HOOKS
-  if (forcedStretch != none)
-    return all->Get(forcedStretch)->first() == index && isReady(forcedStretch)
-               ? forcedStretch
-               : none;
-#endif
   while (next < taken->size() && all->Get((*taken)[next])->first() < index)
     ++next;
   for (uint32_t i = next;

@@ -54,6 +54,11 @@ public:
   /// The stretch that this run takes from execute `index` on, or `none`.
   /// Executes are asked for in order.
   uint32_t at(uint32_t index);
+#ifdef NNV12_TEST_HOOKS
+  /// Whether a test wants the run to wait here, in the middle, until the GPU is
+  /// ready, as it may become at any time.
+  bool isAwaitedAt(uint32_t index) const;
+#endif
   /// How many executes it has.
   uint32_t countOf(uint32_t stretch) const {
     return program->gpu()->stretches()->Get(stretch)->count();

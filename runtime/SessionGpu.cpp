@@ -54,6 +54,10 @@ void nnv12_session::waitForGpu() {
 /// Has the GPU compute the stretch from execute `index` on, if there is one;
 /// `index` is the first execute behind it then.
 nnv12_session::Taken nnv12_session::take(uint32_t &index, Fault &fault) {
+#ifdef NNV12_TEST_HOOKS
+  if (gpu->isAwaitedAt(index))
+    waitForGpu();
+#endif
   uint32_t stretch = gpu->at(index);
   if (stretch == Gpu::none)
     return Taken::None;

@@ -217,6 +217,35 @@ TEST_F(HandOverTest, AtEachExecute) {
   }
 }
 
+/// The GPU becomes ready in the middle of the first run, at each execute.
+TEST_F(HandOverTest, AtEachExecuteOfTheFirstRun) {
+  RangesSample sample;
+  for (artifact::Program &program : sample.bundle.programs)
+    program.gpu->start = artifact::GpuStart::AtOpen;
+  open(sample);
+  (void)expected(2);
+  for (const Kind &kind : kinds) {
+    mock.reset();
+    kind.change(mock.devices[0]);
+    for (uint32_t stretch = 0; stretch < 15; ++stretch) {
+      runtime::forcedStretch = stretch;
+      for (uint32_t preparing : {0u, 1u, NNV12_NO_PREPARATION_THREADS}) {
+        nnv12_session_options options = this->options(NNV12_GPU_AUTO);
+        options.allow_software_gpu = kind.isSoftware;
+        options.threads = 1;
+        options.preparation_threads = preparing;
+        SessionPointer session = create(options);
+        for (int i = 0; i < 3; ++i) {
+          ASSERT_EQ(run(session, i), expected(i)) << kind.name << stretch;
+          ASSERT_EQ(info(session).gpu_stretches_taken, 1u)
+              << kind.name << stretch << info(session).gpu_reason;
+        }
+      }
+    }
+    expectClean();
+  }
+}
+
 /// In the first run, wherever preparing has got to.
 TEST_F(HandOverTest, InTheFirstRun) {
   RangesSample sample;
