@@ -44,12 +44,12 @@ bool Gpu::create(const nnv12_bundle &of, const nnv12_session_options &options,
   if (!cache && of.requiresSignature())
     cache = "";
   hasFolder = cache != nullptr;
-  if (cache && strlen(cache) >= sizeof folder)
+  if (cache && strlen(cache) >= sizeof folderText)
     return fault.set(Fault::InvalidArgument,
                      "gpu_cache_dir: found %zu bytes, expected less than %zu",
-                     strlen(cache), sizeof folder);
+                     strlen(cache), sizeof folderText);
   if (cache)
-    strcpy(folder, cache);
+    strcpy(folderText, cache);
   mostThreads = options.gpu_threads;
   return wish.set(options.vulkan_library, options.gpu_device_uuid,
                   options.allow_software_gpu != 0, fault);
@@ -270,7 +270,7 @@ bool Gpu::prepare(uint32_t index, bool &isDropped, Fault &fault) {
 }
 
 bool Gpu::openDevice(Fault &fault) {
-  device = GpuDevice::acquire(wish, fault);
+  device = GpuDevice::acquire(wish, folder(), fault);
   if (!device)
     return false;
   const bundle::ProgramGpu *gpu = program->gpu();
@@ -280,8 +280,8 @@ bool Gpu::openDevice(Fault &fault) {
         of->size();
   sizes.handedOver = Stretches::handedOver(gpu);
   if (!places.create(*device, sizes, memory.arena, arenaSize, fault) ||
-      !pipelines.create(bundle->metadata(), bundle->image(), *device,
-                        hasFolder ? folder : nullptr, fault) ||
+      !pipelines.create(bundle->metadata(), bundle->image(), *device, folder(),
+                        fault) ||
       !uploads.create(*bundle, memory, *device, places, fault) ||
       !stretches.create(gpu, memory.arena, *device, places, pipelines,
                         *recorder, fault) ||
@@ -304,9 +304,13 @@ bool Gpu::makePipelines(const bundle::GpuPreparation *preparation,
   for (uint32_t index : *preparation->pipelines())
     if (!pipelines.lack(index))
       wanted[count++] = index;
-  if (!pipelines.make(wanted.data(), count, fault) ||
-      (device->isSoftware() && count &&
-       !warmUp.run(wanted.data(), count, fault)))
+  if (!trying.begin(folder(), device->cacheKey(), device->name(), fault))
+    return false;
+  bool good = pipelines.make(wanted.data(), count, fault) &&
+              (!device->isSoftware() || count == 0 ||
+               warmUp.run(wanted.data(), count, fault));
+  trying.end();
+  if (!good)
     return false;
   if (burstLeft.fetch_sub(1, std::memory_order_acq_rel) == 1)
     pipelines.save();

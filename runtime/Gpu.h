@@ -18,6 +18,7 @@
 #include "runtime/Lanes.h"
 #include "runtime/gpu/GpuWarmUp.h"
 #include "runtime/gpu/Stretches.h"
+#include "runtime/gpu/TryingMarker.h"
 
 namespace nnv12::runtime {
 
@@ -109,13 +110,16 @@ private:
 
   GpuWish wish;
   nnv12_gpu_mode mode = NNV12_GPU_AUTO;
+  /// Of files about devices, as CachePath::begin has it.
+  const char *folder() const { return hasFolder ? folderText : nullptr; }
   bool hasFolder = false;
-  char folder[400] = {};
+  char folderText[400] = {};
   uint32_t mostThreads = 0;
 
   GpuDevice *device = nullptr;
   GpuMemory places;
   GpuPipelines pipelines;
+  TryingMarker trying; ///< while these are made
   GpuUploads uploads;
   Stretches stretches;
   GpuLanes lanes;

@@ -2,6 +2,7 @@
 #include "runtime/gpu/GpuDevice.h"
 
 #include "artifact/SpirvInterface.h"
+#include "runtime/gpu/TryingMarker.h"
 #include "runtime/system/Memory.h"
 #include "runtime/system/Threads.h"
 
@@ -22,7 +23,12 @@ static pthread_mutex_t listLock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t opener;
 static bool hasOpener = false;
 /// The process that has begun to use Vulkan; 0: none has.
-static std::atomic<pid_t> user{0};
+#ifdef NNV12_TEST_HOOKS
+/// Tests have a child begin anew: see test/unit/gpu/TryingMarkerTest.cpp.
+std::atomic<pid_t> vulkanUser{0};
+#else
+static std::atomic<pid_t> vulkanUser{0};
+#endif
 
 /// Under listLock.
 GpuDevice *&GpuDevice::known() {
@@ -55,10 +61,11 @@ bool GpuWish::operator==(const GpuWish &other) const {
 /// driver's threads nor, may be, its locks in a state to go on from.
 static bool isForked() {
   pid_t none = 0, self = getpid();
-  return !user.compare_exchange_strong(none, self) && none != self;
+  return !vulkanUser.compare_exchange_strong(none, self) && none != self;
 }
 
-GpuDevice *GpuDevice::acquire(const GpuWish &wish, Fault &fault) {
+GpuDevice *GpuDevice::acquire(const GpuWish &wish, const char *folder,
+                              Fault &fault) {
   if (isForked()) {
     fault.set(Fault::Unsupported,
               "this process was forked from one that uses the GPU");
@@ -88,8 +95,10 @@ GpuDevice *GpuDevice::acquire(const GpuWish &wish, Fault &fault) {
     Lock lock(found->opening);
     if (found->state == State::New) {
       Fault why;
-      bool isOpen = found->open(why);
-      found->state = isOpen ? State::Open : State::Failed;
+      bool isOpen = found->open(folder, why);
+      found->state = isOpen             ? State::Open
+                     : found->isShunned ? State::New
+                                        : State::Failed;
       if (!isOpen)
         snprintf(found->reason, sizeof found->reason, "%.290s", why.text);
     }
@@ -122,7 +131,7 @@ void GpuDevice::abandon() {
 }
 
 void GpuDevice::forgetAll() {
-  if (pid_t by = user.load(); by && by != getpid())
+  if (pid_t by = vulkanUser.load(); by && by != getpid())
     return;
   GpuDevice *list;
   pthread_t last;
@@ -150,7 +159,7 @@ void GpuDevice::forgetAll() {
 void *GpuDevice::openerMain(void *argument) {
   auto *wish = static_cast<GpuWish *>(argument);
   Fault ignored;
-  if (GpuDevice *device = acquire(*wish, ignored))
+  if (GpuDevice *device = acquire(*wish, "", ignored))
     device->release();
   destroy(wish);
   return nullptr;
@@ -227,11 +236,11 @@ bool GpuDevice::use(const nnv12_gpu_handles &handles, Fault &fault) {
 // Opening
 //===----------------------------------------------------------------------===//
 
-bool GpuDevice::open(Fault &fault) {
+bool GpuDevice::open(const char *folder, Fault &fault) {
   bool good = functions.load(*wish.library ? wish.library : nullptr, fault) &&
               functions.createInstance(instance, fault);
   good = good && functions.findInstance(instance, fault) && choose(fault) &&
-         findQueue(fault) && makeDevice(fault);
+         findQueue(fault) && makeDevice(folder, fault);
   if (!good)
     close();
   return good;
@@ -383,7 +392,7 @@ void GpuDevice::describePhysical() {
   key.features = featureBits;
 }
 
-bool GpuDevice::makeDevice(Fault &fault) {
+bool GpuDevice::makeDevice(const char *folder, Fault &fault) {
   findExtensions();
   auto narrow = makeStruct<VkPhysicalDeviceShaderFloat16Int8FeaturesKHR>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES_KHR);
@@ -456,8 +465,14 @@ bool GpuDevice::makeDevice(Fault &fault) {
   info.pNext = &all;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queues;
-  if (!check(functions.CreateDevice(physical, &info, nullptr, &handle),
-             "vkCreateDevice", fault))
+  TryingMarker marker;
+  isShunned = !marker.begin(folder, key, name(), fault);
+  if (isShunned)
+    return false;
+  bool isMade = check(functions.CreateDevice(physical, &info, nullptr, &handle),
+                      "vkCreateDevice", fault);
+  marker.end();
+  if (!isMade)
     return false;
   if (!functions.findDevice(handle, fault))
     return false;

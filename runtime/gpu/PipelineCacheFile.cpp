@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,36 +16,6 @@ static constexpr char magic[8] = {'n', 'n', 'v', '1', '2', 'v', 'k', 'c'};
 /// Of this layout and of how pipelines are made.
 static constexpr uint32_t version = 1;
 
-/// Puts the folder and a slash into `path`. False where there is none.
-bool PipelineCacheFile::findFolder(const char *folder) {
-  constexpr size_t most = 400;
-  if (folder)
-    return snprintf(path, sizeof path, "%.*s/", int(most), folder) <=
-               int(most) &&
-           *folder;
-#ifdef __GLIBC__
-  // A program that runs with others' rights leaves their folders alone.
-  const char *base = secure_getenv("XDG_CACHE_HOME"),
-             *home = secure_getenv("HOME");
-#else
-  const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-#endif
-  const char *below = "";
-  if (!base || *base != '/') {
-    base = home;
-    below = "/.cache";
-  }
-  if (!base || *base != '/' || strlen(base) > most - 32)
-    return false;
-  snprintf(path, sizeof path, "%s%s", base, below);
-  mkdir(path, 0700);
-  strcat(path, "/nnv12");
-  if (mkdir(path, 0700) != 0 && errno != EEXIST)
-    return false;
-  strcat(path, "/");
-  return true;
-}
-
 void PipelineCacheFile::open(const char *folder,
                              const GpuDevice::CacheKey &device,
                              const Digest &modules) {
@@ -55,26 +24,14 @@ void PipelineCacheFile::open(const char *folder,
   expected.pointerBytes = sizeof(void *);
   expected.modules = modules;
   expected.device = device;
-  if (!findFolder(folder)) {
-    *path = 0;
+  if (!path.begin(folder))
     return;
-  }
   // By the device alone, not its driver: what an old one has made goes when a
   // new one has.
-  struct {
-    uint32_t vendor, device;
-    uint8_t uuid[VK_UUID_SIZE];
-  } name = {device.vendor, device.device, {}};
-  memcpy(name.uuid, device.deviceUuid, sizeof name.uuid);
-  const Digest parts[] = {modules, artifact::digestOf(&name, sizeof name)};
-  char *end = path + strlen(path);
-  for (const Digest &part : parts) {
-    if (&part != parts)
-      *end++ = '-';
-    for (int i = 0; i < 8; ++i, end += 2)
-      snprintf(end, 3, "%02x", part.bytes[i]);
-  }
-  strcpy(end, ".vkc");
+  path.append(modules);
+  path.append("-");
+  path.append(device);
+  path.append(".vkc");
   if (!read() || !isGood())
     forget();
 }
@@ -83,12 +40,11 @@ void PipelineCacheFile::forget() { bytes.reset(); }
 
 bool PipelineCacheFile::read() {
   // Without waiting for who writes to a pipe.
-  int file = ::open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  int file = ::open(path.text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (file < 0)
     return false;
   struct stat info;
-  bool good = fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
-              info.st_uid == geteuid() && !(info.st_mode & 022) &&
+  bool good = isOurs(file, info) &&
               static_cast<size_t>(info.st_size) > sizeof(Header) &&
               static_cast<size_t>(info.st_size) <= mostBytes &&
               bytes.allocate(static_cast<size_t>(info.st_size));
@@ -147,8 +103,8 @@ bool PipelineCacheFile::write(size_t size) {
   memcpy(next.data(), &header, sizeof header);
   // No other writer has this name: neither a process nor a session.
   static std::atomic<uint32_t> counter{0};
-  char temporary[sizeof path + 32];
-  snprintf(temporary, sizeof temporary, "%s.%d.%u", path, int(getpid()),
+  char temporary[sizeof path.text + 32];
+  snprintf(temporary, sizeof temporary, "%s.%d.%u", path.text, int(getpid()),
            counter.fetch_add(1, std::memory_order_relaxed));
   int file = ::open(temporary,
                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -164,7 +120,7 @@ bool PipelineCacheFile::write(size_t size) {
   }
   // Some file systems report a full disk only here. Nothing is flushed to the
   // disk: a file that a power cut tears is as good as none.
-  good = close(file) == 0 && good && rename(temporary, path) == 0;
+  good = close(file) == 0 && good && rename(temporary, path.text) == 0;
   if (!good)
     unlink(temporary);
   return good;

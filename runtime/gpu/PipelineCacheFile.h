@@ -13,15 +13,14 @@
 
 #include "artifact/Array.h"
 #include "artifact/Digest.h"
-#include "runtime/gpu/GpuDevice.h"
+#include "runtime/gpu/CacheFolder.h"
 
 namespace nnv12::runtime {
 
 class PipelineCacheFile {
 public:
-  /// In `folder`; null: the user's folder for caches, `nnv12` in it, which is
-  /// made where it is missing. Empty: nowhere, and nothing is read or written.
-  /// `modules` names what pipelines are made of.
+  /// In `folder`, as CachePath::begin has it; empty: nothing is read or
+  /// written. `modules` names what pipelines are made of.
   void open(const char *folder, const GpuDevice::CacheKey &device,
             const artifact::Digest &modules);
 
@@ -32,7 +31,7 @@ public:
   }
   /// Forgets what was found.
   void forget();
-  bool isOff() const { return !*path; }
+  bool isOff() const { return !*path.text; }
 
   /// Room for `size` bytes that the driver has to say; null without memory.
   void *room(size_t size);
@@ -52,12 +51,11 @@ private:
     GpuDevice::CacheKey device;
   };
 
-  bool findFolder(const char *folder);
   bool read();
   bool isGood() const;
 
   Header expected = {}; ///< but for digest and size
-  char path[512] = {};
+  CachePath path;
   artifact::Array<uint8_t> bytes; ///< header and blob, as they were read
   artifact::Array<uint8_t> next;  ///< to be written
 };

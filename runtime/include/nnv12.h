@@ -461,7 +461,9 @@ typedef struct nnv12_session_options {
    *  $XDG_CACHE_HOME/nnv12 or ~/.cache/nnv12, but nowhere where the bundle was
    *  opened with a public key: drivers run what they find there. "": nowhere.
    *  nnv12_session_info.gpu_cache says what came of it; no failure is an
-   *  error. */
+   *  error. There, too, is a file NAME.trying while a driver makes a device or
+   *  pipelines; one that a process left behind that died of that keeps later
+   *  ones from that driver. */
   const char *gpu_cache_dir;
   /** NULL: libvulkan.so.1. */
   const char *vulkan_library;

@@ -1,0 +1,32 @@
+//===- CacheFolder.h - Where files about a device lie -----------*- C++ -*-===//
+#ifndef NNV12_RUNTIME_GPU_CACHEFOLDER_H
+#define NNV12_RUNTIME_GPU_CACHEFOLDER_H
+
+#include "artifact/Digest.h"
+#include "runtime/gpu/GpuDevice.h"
+
+#include <sys/stat.h>
+
+namespace nnv12::runtime {
+
+/// A path, built up from its left.
+struct CachePath {
+  char text[512] = {};
+
+  /// Begins it with `folder` and a slash; null: the user's folder for caches,
+  /// `nnv12` in it, which is made where it is missing. False, with nothing,
+  /// where there is none: that is what an empty `folder` asks for.
+  bool begin(const char *folder);
+  void append(const char *more);
+  /// Eight bytes of it in hexadecimal.
+  void append(const artifact::Digest &digest);
+  /// The device, not its driver.
+  void append(const GpuDevice::CacheKey &device);
+};
+
+/// Whether an open file is a plain one that nobody else can write.
+bool isOurs(int file, struct stat &info);
+
+} // namespace nnv12::runtime
+
+#endif // NNV12_RUNTIME_GPU_CACHEFOLDER_H
