@@ -56,7 +56,7 @@ void CachePath::append(const artifact::Digest &digest) {
   }
 }
 
-void CachePath::append(const GpuDevice::CacheKey &device) {
+void CachePath::append(const CacheKey &device) {
   struct {
     uint32_t vendor, device;
     uint8_t uuid[VK_UUID_SIZE];

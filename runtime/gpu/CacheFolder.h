@@ -3,7 +3,7 @@
 #define NNV12_RUNTIME_GPU_CACHEFOLDER_H
 
 #include "artifact/Digest.h"
-#include "runtime/gpu/GpuDevice.h"
+#include "runtime/gpu/CacheKey.h"
 
 #include <sys/stat.h>
 
@@ -21,7 +21,7 @@ struct CachePath {
   /// Eight bytes of it in hexadecimal.
   void append(const artifact::Digest &digest);
   /// The device, not its driver.
-  void append(const GpuDevice::CacheKey &device);
+  void append(const CacheKey &device);
 };
 
 /// Whether an open file is a plain one that nobody else can write.

@@ -12,6 +12,7 @@
 
 #include "artifact/Digest.h"
 #include "artifact/Limits.h"
+#include "runtime/gpu/CacheKey.h"
 #include "runtime/gpu/Lock.h"
 #include "runtime/gpu/Vulkan.h"
 #include "runtime/include/nnv12.h"
@@ -102,13 +103,6 @@ public:
   uint64_t importAlignment() const { return importUnit; }
   uint64_t mostAllocation() const { return largestAllocation; }
 
-  /// What the driver's compiled pipelines depend on, field by field.
-  struct CacheKey {
-    uint32_t vendor, device, api, driver, driverId, isRobust;
-    uint8_t deviceUuid[VK_UUID_SIZE], driverUuid[VK_UUID_SIZE],
-        cacheUuid[VK_UUID_SIZE];
-    uint64_t features;
-  };
   const CacheKey &cacheKey() const { return key; }
 
   /// Hands work over. Any thread.

@@ -1,6 +1,7 @@
 //===- PipelineCacheFile.cpp - What a driver made, for next time ----------===//
 #include "runtime/gpu/PipelineCacheFile.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -16,8 +17,7 @@ static constexpr char magic[8] = {'n', 'n', 'v', '1', '2', 'v', 'k', 'c'};
 /// Of this layout and of how pipelines are made.
 static constexpr uint32_t version = 1;
 
-void PipelineCacheFile::open(const char *folder,
-                             const GpuDevice::CacheKey &device,
+void PipelineCacheFile::open(const char *folder, const CacheKey &device,
                              const Digest &modules) {
   memcpy(expected.magic, magic, sizeof magic);
   expected.version = version;

@@ -21,7 +21,7 @@ class PipelineCacheFile {
 public:
   /// In `folder`, as CachePath::begin has it; empty: nothing is read or
   /// written. `modules` names what pipelines are made of.
-  void open(const char *folder, const GpuDevice::CacheKey &device,
+  void open(const char *folder, const CacheKey &device,
             const artifact::Digest &modules);
 
   /// Of what was found, for vkCreatePipelineCache; size 0: nothing was.
@@ -48,7 +48,7 @@ private:
     uint32_t version, pointerBytes;
     uint64_t size; ///< of what follows the header
     artifact::Digest modules;
-    GpuDevice::CacheKey device;
+    CacheKey device;
   };
 
   bool read();

@@ -1,6 +1,8 @@
 //===- TryingMarker.cpp - That a driver is being tried --------------------===//
 #include "runtime/gpu/TryingMarker.h"
 
+#include "runtime/gpu/Lock.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -73,7 +75,7 @@ Found take(const char *path, const Record &wanted, int &file) {
 
 } // namespace
 
-bool TryingMarker::begin(const char *folder, const GpuDevice::CacheKey &device,
+bool TryingMarker::begin(const char *folder, const CacheKey &device,
                          const char *name, Fault &fault) {
   Lock lock(markers);
   if (tries++ || !path.begin(folder))

@@ -16,6 +16,7 @@
 #ifndef NNV12_RUNTIME_GPU_TRYINGMARKER_H
 #define NNV12_RUNTIME_GPU_TRYINGMARKER_H
 
+#include "artifact/Fault.h"
 #include "runtime/gpu/CacheFolder.h"
 
 namespace nnv12::runtime {
@@ -29,8 +30,8 @@ public:
   /// Before calls that may crash, in `folder` as CachePath::begin has it. Any
   /// thread, also while others are between begin() and end(). False, with a
   /// line, where a process has died there; then nothing is to be ended.
-  bool begin(const char *folder, const GpuDevice::CacheKey &device,
-             const char *name, artifact::Fault &fault);
+  bool begin(const char *folder, const CacheKey &device, const char *name,
+             artifact::Fault &fault);
   void end();
 
   /// At the end of the process: takes away all that there are.
