@@ -309,10 +309,11 @@ bool Gpu::makePipelines(const bundle::GpuPreparation *preparation,
   bool good = pipelines.make(wanted.data(), count, fault) &&
               (!device->isSoftware() || count == 0 ||
                warmUp.run(wanted.data(), count, fault));
-  trying.end();
+  bool isLast = good && burstLeft.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  trying.end(isLast);
   if (!good)
     return false;
-  if (burstLeft.fetch_sub(1, std::memory_order_acq_rel) == 1)
+  if (isLast)
     pipelines.save();
   return true;
 }

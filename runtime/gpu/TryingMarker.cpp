@@ -16,11 +16,11 @@ using artifact::Fault;
 
 namespace {
 
-/// All that a marker's file holds.
-struct Record {
-  char magic[8];
-  Digest driver; ///< and device: of the CacheKey
-};
+/// Processes that have to die in a driver one after the other. One may have
+/// been killed for other reasons while its driver was at work.
+constexpr uint32_t mostDeaths = 3;
+
+constexpr char magic[8] = {'n', 'n', 'v', '1', '2', 't', 'r', 'y'};
 
 /// Of all markers; held for calls of the system alone.
 pthread_mutex_t markers = PTHREAD_MUTEX_INITIALIZER;
@@ -29,8 +29,25 @@ pid_t process = 0;             ///< whose they are, not a child's of it
 
 enum class Found { Free, Left, Nothing };
 
+bool put(int file, const TryingMarker::Record &record) {
+  return pwrite(file, &record, sizeof record, 0) == sizeof record;
+}
+
+/// Whether a file says something of this driver. The record gets the deaths.
+bool isKnown(int file, const struct stat &info, TryingMarker::Record &record) {
+  TryingMarker::Record found;
+  if (info.st_size != sizeof found ||
+      pread(file, &found, sizeof found, 0) != sizeof found ||
+      memcmp(found.magic, record.magic, sizeof magic) != 0 ||
+      memcmp(&found.driver, &record.driver, sizeof found.driver) != 0 ||
+      found.deaths >= mostDeaths || found.isTrying > 1)
+    return false;
+  record.deaths = found.deaths + found.isTrying;
+  return true;
+}
+
 /// Opens and locks the file at `path`, or makes it. Nothing: go on without.
-Found take(const char *path, const Record &wanted, int &file) {
+Found take(const char *path, TryingMarker::Record &record, int &file) {
   // Each round ends with what somebody else has changed meanwhile.
   for (int round = 0; round < 8; ++round) {
     file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
@@ -56,15 +73,12 @@ Found take(const char *path, const Record &wanted, int &file) {
       close(file);
       continue;
     }
-    Record found;
-    if (info.st_size == sizeof found &&
-        pread(file, &found, sizeof found, 0) == sizeof found &&
-        memcmp(&found, &wanted, sizeof found) == 0) {
+    bool known = isKnown(file, info, record);
+    if (known && record.deaths >= mostDeaths) {
       close(file);
       return Found::Left;
     }
-    if (ftruncate(file, 0) == 0 &&
-        pwrite(file, &wanted, sizeof wanted, 0) == sizeof wanted)
+    if ((known || ftruncate(file, 0) == 0) && put(file, record))
       return Found::Free;
     unlink(path);
     close(file);
@@ -82,9 +96,12 @@ bool TryingMarker::begin(const char *folder, const CacheKey &device,
     return true;
   path.append(device);
   path.append(".trying");
-  Record wanted = {{'n', 'n', 'v', '1', '2', 't', 'r', 'y'},
-                   artifact::digestOf(&device, sizeof device)};
-  switch (take(path.text, wanted, file)) {
+  memcpy(record.magic, magic, sizeof magic);
+  record.driver = artifact::digestOf(&device, sizeof device);
+  record.deaths = 0;
+  record.isTrying = 1;
+  isProven = false;
+  switch (take(path.text, record, file)) {
   case Found::Free:
     next = first;
     first = this;
@@ -99,9 +116,9 @@ bool TryingMarker::begin(const char *folder, const CacheKey &device,
   file = -1;
   tries = 0;
   return fault.set(Fault::Unsupported,
-                   "%.60s: a process died in its driver, which is not tried "
+                   "%.60s: %u processes died in its driver, which is not tried "
                    "again before it is another one, or %.180s is removed",
-                   name, path.text);
+                   name, mostDeaths, path.text);
 }
 
 /// Under `markers`.
@@ -113,14 +130,18 @@ void TryingMarker::remove() {
       *it = next;
       break;
     }
-  // Still locked, so that nobody takes it for one that was left.
-  unlink(path.text);
+  // Still locked, so that nobody takes it for one that was left. Earlier deaths
+  // are forgotten when all has gone well that they may have died of.
+  record.isTrying = 0;
+  if (record.deaths == 0 || isProven || !put(file, record))
+    unlink(path.text);
   close(file);
   file = -1;
 }
 
-void TryingMarker::end() {
+void TryingMarker::end(bool isAll) {
   Lock lock(markers);
+  isProven |= isAll;
   if (--tries == 0)
     remove();
 }

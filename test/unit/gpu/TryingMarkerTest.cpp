@@ -64,12 +64,15 @@ protected:
     run(session);
     _exit(0);
   }
-  /// The same, and the driver ends it.
-  void die(const nnv12_session_options &options, const char *function) {
-    pid_t child = start(options, function, [] { _exit(7); });
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << function;
+  /// The same, and the driver ends it: so many that it is not tried again.
+  void die(const nnv12_session_options &options, const char *function,
+           int times = 3) {
+    for (int i = 0; i < times; ++i) {
+      pid_t child = start(options, function, [] { _exit(7); });
+      int status = 0;
+      waitpid(child, &status, 0);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << function;
+    }
   }
   void die(const char *function) { die(withFolder(), function); }
 
@@ -93,7 +96,7 @@ protected:
     return names.empty() ? "" : names[0];
   }
   std::string refusal(const std::string &path) {
-    return "mock: a process died in its driver, which is not tried again "
+    return "mock: 3 processes died in its driver, which is not tried again "
            "before it is another one, or " +
            path + " is removed";
   }
@@ -135,6 +138,27 @@ TEST_F(TryingMarkerTest, DriversThatEndTheProcess) {
   }
 }
 
+/// Processes may be killed while a driver works, which is not its doing.
+TEST_F(TryingMarkerTest, FewDeaths) {
+  for (const char *function : {"vkCreateDevice", "vkCreateComputePipelines"}) {
+    mock.reset();
+    for (int round = 0; round < 2; ++round) {
+      die(withFolder(), function, 2);
+      EXPECT_EQ(files().size(), 1u);
+      EXPECT_EQ(reason(), "") << function;
+      EXPECT_TRUE(files().empty());
+    }
+    die(withFolder(), function, 2);
+    // One that opens the device and comes no further proves nothing.
+    mock.fault = {"vkCreatePipelineLayout", 1, VK_ERROR_OUT_OF_HOST_MEMORY};
+    EXPECT_NE(reason(), "");
+    mock.fault = {};
+    die(withFolder(), function, 1);
+    EXPECT_EQ(reason(), refusal(file())) << function;
+    unlink(file().c_str());
+  }
+}
+
 /// Software compiles pipelines when they are dispatched first.
 TEST_F(TryingMarkerTest, SoftwareThatEndsTheProcess) {
   mock.devices[0].type = VK_PHYSICAL_DEVICE_TYPE_CPU;
@@ -169,6 +193,7 @@ TEST_F(TryingMarkerTest, OneThatIsAlive) {
   for (const char *function : {"vkCreateDevice", "vkCreateComputePipelines"}) {
     int pipe[2];
     ASSERT_EQ(::pipe(pipe), 0);
+    die(withFolder(), function, 2);
     pid_t child = start(withFolder(), function, [&] {
       (void)!write(pipe[1], "x", 1);
       std::this_thread::sleep_for(std::chrono::minutes(1));
