@@ -9,6 +9,7 @@
 #define NNV12_RUNTIME_GPU_GPUPIPELINES_H
 
 #include "bundle_generated.h"
+#include "runtime/gpu/GpuDevice.h"
 #include "runtime/gpu/Lack.h"
 #include "runtime/gpu/PipelineCacheFile.h"
 
