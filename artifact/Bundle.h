@@ -203,6 +203,14 @@ struct Rows {
   uint64_t offset, bytes;
 };
 
+struct DispatchWork {
+  std::string routine, key;
+  double steps = 1;      ///< of the inner loop of an invocation
+  uint64_t bytes = 0;    ///< read and written, each once
+  uint32_t barriers = 0; ///< before it, and that an invocation meets
+  uint64_t multiplyAdds = 0;
+};
+
 struct Dispatch {
   uint32_t operation; ///< execute
   uint32_t pipeline;
@@ -211,6 +219,8 @@ struct Dispatch {
   std::vector<uint32_t> push = {};
   bool barrier = true;
   uint64_t predicted = 0; ///< nanoseconds
+  /// In tuning bundles, where the time of this one is asked for.
+  std::optional<DispatchWork> work = std::nullopt;
 };
 
 enum class StretchKind : uint8_t { Whole };

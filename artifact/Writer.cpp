@@ -202,9 +202,18 @@ private:
     bundle::GpuExtent groups = extentOf(dispatch.groups);
     auto operandList = builder.CreateVectorOfStructs(operands);
     auto pushList = addPush(dispatch.push);
+    fb::Offset<bundle::DispatchWork> work = 0;
+    if (dispatch.work)
+      work = add(*dispatch.work);
     return bundle::CreateDispatch(
         builder, dispatch.operation, dispatch.pipeline, operandList, &groups,
-        pushList, dispatch.barrier, dispatch.predicted);
+        pushList, dispatch.barrier, dispatch.predicted, work);
+  }
+
+  fb::Offset<bundle::DispatchWork> add(const DispatchWork &work) {
+    return bundle::CreateDispatchWorkDirect(
+        builder, work.routine.c_str(), work.key.c_str(), work.steps, work.bytes,
+        work.barriers, work.multiplyAdds);
   }
 
   /// Equal layers have equal words: one vector serves them.

@@ -1,5 +1,6 @@
 # The lit suite: IR, passes and tools. Run as the ctest `lit`.
 import ctypes.util
+import glob
 import os
 import shutil
 import subprocess
@@ -52,6 +53,11 @@ config.substitutions.append(
 )
 if config.nnv12_gpu:
     config.available_features.add("gpu")
+# Software is a device everywhere.
+if ctypes.util.find_library("vulkan") and glob.glob(
+    "/usr/share/vulkan/icd.d/lvp_icd*.json"
+):
+    config.available_features.add("vulkan")
 if config.nnv12_compiler:
     config.available_features.add("compiler")
 else:

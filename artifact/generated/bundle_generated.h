@@ -72,6 +72,9 @@ struct BoundaryBuilder;
 struct Rows;
 struct RowsBuilder;
 
+struct DispatchWork;
+struct DispatchWorkBuilder;
+
 struct Dispatch;
 struct DispatchBuilder;
 
@@ -2425,6 +2428,127 @@ inline flatbuffers::Offset<Rows> CreateRows(
   return builder_.Finish();
 }
 
+/// What the time of a dispatch depends on beside its groups, for device
+/// profiles.
+struct DispatchWork FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef DispatchWorkBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_ROUTINE = 4,
+    VT_KEY = 6,
+    VT_STEPS = 8,
+    VT_BYTES = 10,
+    VT_BARRIERS = 12,
+    VT_MULTIPLY_ADDS = 14
+  };
+  /// The routine, and what names its times.
+  const flatbuffers::String *routine() const {
+    return GetPointer<const flatbuffers::String *>(VT_ROUTINE);
+  }
+  const flatbuffers::String *key() const {
+    return GetPointer<const flatbuffers::String *>(VT_KEY);
+  }
+  /// Of the inner loop of an invocation.
+  double steps() const {
+    return GetField<double>(VT_STEPS, 0.0);
+  }
+  /// Read and written, each once.
+  uint64_t bytes() const {
+    return GetField<uint64_t>(VT_BYTES, 0);
+  }
+  /// Before it, and that an invocation meets.
+  uint32_t barriers() const {
+    return GetField<uint32_t>(VT_BARRIERS, 0);
+  }
+  uint64_t multiply_adds() const {
+    return GetField<uint64_t>(VT_MULTIPLY_ADDS, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_ROUTINE) &&
+           verifier.VerifyString(routine()) &&
+           VerifyOffsetRequired(verifier, VT_KEY) &&
+           verifier.VerifyString(key()) &&
+           VerifyField<double>(verifier, VT_STEPS, 8) &&
+           VerifyField<uint64_t>(verifier, VT_BYTES, 8) &&
+           VerifyField<uint32_t>(verifier, VT_BARRIERS, 4) &&
+           VerifyField<uint64_t>(verifier, VT_MULTIPLY_ADDS, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct DispatchWorkBuilder {
+  typedef DispatchWork Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_routine(flatbuffers::Offset<flatbuffers::String> routine) {
+    fbb_.AddOffset(DispatchWork::VT_ROUTINE, routine);
+  }
+  void add_key(flatbuffers::Offset<flatbuffers::String> key) {
+    fbb_.AddOffset(DispatchWork::VT_KEY, key);
+  }
+  void add_steps(double steps) {
+    fbb_.AddElement<double>(DispatchWork::VT_STEPS, steps, 0.0);
+  }
+  void add_bytes(uint64_t bytes) {
+    fbb_.AddElement<uint64_t>(DispatchWork::VT_BYTES, bytes, 0);
+  }
+  void add_barriers(uint32_t barriers) {
+    fbb_.AddElement<uint32_t>(DispatchWork::VT_BARRIERS, barriers, 0);
+  }
+  void add_multiply_adds(uint64_t multiply_adds) {
+    fbb_.AddElement<uint64_t>(DispatchWork::VT_MULTIPLY_ADDS, multiply_adds, 0);
+  }
+  explicit DispatchWorkBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<DispatchWork> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<DispatchWork>(end);
+    fbb_.Required(o, DispatchWork::VT_ROUTINE);
+    fbb_.Required(o, DispatchWork::VT_KEY);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<DispatchWork> CreateDispatchWork(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> routine = 0,
+    flatbuffers::Offset<flatbuffers::String> key = 0,
+    double steps = 0.0,
+    uint64_t bytes = 0,
+    uint32_t barriers = 0,
+    uint64_t multiply_adds = 0) {
+  DispatchWorkBuilder builder_(_fbb);
+  builder_.add_multiply_adds(multiply_adds);
+  builder_.add_bytes(bytes);
+  builder_.add_steps(steps);
+  builder_.add_barriers(barriers);
+  builder_.add_key(key);
+  builder_.add_routine(routine);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<DispatchWork> CreateDispatchWorkDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *routine = nullptr,
+    const char *key = nullptr,
+    double steps = 0.0,
+    uint64_t bytes = 0,
+    uint32_t barriers = 0,
+    uint64_t multiply_adds = 0) {
+  auto routine__ = routine ? _fbb.CreateString(routine) : 0;
+  auto key__ = key ? _fbb.CreateString(key) : 0;
+  return nnv12::bundle::CreateDispatchWork(
+      _fbb,
+      routine__,
+      key__,
+      steps,
+      bytes,
+      barriers,
+      multiply_adds);
+}
+
 /// One dispatch of a pipeline.
 struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef DispatchBuilder Builder;
@@ -2435,7 +2559,8 @@ struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_GROUPS = 10,
     VT_PUSH = 12,
     VT_BARRIER = 14,
-    VT_PREDICTED = 16
+    VT_PREDICTED = 16,
+    VT_WORK = 18
   };
   /// The execute whose layer this computes, or helps to.
   uint32_t operation() const {
@@ -2463,6 +2588,10 @@ struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t predicted() const {
     return GetField<uint64_t>(VT_PREDICTED, 0);
   }
+  /// In tuning bundles, where the time of this one is asked for.
+  const nnv12::bundle::DispatchWork *work() const {
+    return GetPointer<const nnv12::bundle::DispatchWork *>(VT_WORK);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_OPERATION, 4) &&
@@ -2474,6 +2603,8 @@ struct Dispatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(push()) &&
            VerifyField<uint8_t>(verifier, VT_BARRIER, 1) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED, 8) &&
+           VerifyOffset(verifier, VT_WORK) &&
+           verifier.VerifyTable(work()) &&
            verifier.EndTable();
   }
 };
@@ -2503,6 +2634,9 @@ struct DispatchBuilder {
   void add_predicted(uint64_t predicted) {
     fbb_.AddElement<uint64_t>(Dispatch::VT_PREDICTED, predicted, 0);
   }
+  void add_work(flatbuffers::Offset<nnv12::bundle::DispatchWork> work) {
+    fbb_.AddOffset(Dispatch::VT_WORK, work);
+  }
   explicit DispatchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2524,9 +2658,11 @@ inline flatbuffers::Offset<Dispatch> CreateDispatch(
     const nnv12::bundle::GpuExtent *groups = nullptr,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> push = 0,
     bool barrier = false,
-    uint64_t predicted = 0) {
+    uint64_t predicted = 0,
+    flatbuffers::Offset<nnv12::bundle::DispatchWork> work = 0) {
   DispatchBuilder builder_(_fbb);
   builder_.add_predicted(predicted);
+  builder_.add_work(work);
   builder_.add_push(push);
   builder_.add_groups(groups);
   builder_.add_operands(operands);
@@ -2544,7 +2680,8 @@ inline flatbuffers::Offset<Dispatch> CreateDispatchDirect(
     const nnv12::bundle::GpuExtent *groups = nullptr,
     const std::vector<uint32_t> *push = nullptr,
     bool barrier = false,
-    uint64_t predicted = 0) {
+    uint64_t predicted = 0,
+    flatbuffers::Offset<nnv12::bundle::DispatchWork> work = 0) {
   auto operands__ = operands ? _fbb.CreateVectorOfStructs<nnv12::bundle::GpuOperand>(*operands) : 0;
   auto push__ = push ? _fbb.CreateVector<uint32_t>(*push) : 0;
   return nnv12::bundle::CreateDispatch(
@@ -2555,7 +2692,8 @@ inline flatbuffers::Offset<Dispatch> CreateDispatchDirect(
       groups,
       push__,
       barrier,
-      predicted);
+      predicted,
+      work);
 }
 
 /// Consecutive executes that the GPU can take over.

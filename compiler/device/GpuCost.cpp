@@ -90,13 +90,13 @@ double median(std::vector<double> values) {
                            : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// What a kernel tells something about: all routines, those that share the
-/// first two parts of its name ("gpu.conv"), and those that share three
-/// ("gpu.conv.gemm"): the first part is every GPU routine's.
+/// What a kernel tells something about: all routines, and those that share the
+/// first two parts of its name ("gpu.conv"), three ("gpu.conv.gemm") and so on:
+/// the first part is every GPU routine's.
 std::vector<std::string> families(const std::string &routine) {
   std::vector<std::string> result = {""};
   size_t dot = routine.find('.');
-  while (dot != std::string::npos && result.size() < 3) {
+  while (dot != std::string::npos) {
     dot = routine.find('.', dot + 1);
     result.push_back(routine.substr(0, dot));
   }

@@ -77,6 +77,8 @@ GpuProfile readGpu(const Json &object, std::string &error) {
   GpuProfile gpu;
   Fields fields(object, "gpu.", error);
   fields.text("name", gpu.name);
+  fields.optionalText("driver", gpu.driver);
+  fields.optionalText("date", gpu.date);
   fields.text("api", gpu.api);
   readFeatures(fields, gpu);
   readKind(fields, gpu);
@@ -149,6 +151,10 @@ Json gpuJson(const GpuProfile &gpu) {
                {"dispatchUs", gpu.dispatchUs},
                {"flushUsPerMB", gpu.flushUsPerMB},
                {"hostCores", gpu.hostCores}};
+  if (!gpu.driver.empty())
+    json["driver"] = gpu.driver;
+  if (!gpu.date.empty())
+    json["date"] = gpu.date;
   json["efficiency"] = Json::object();
   for (const auto &[routine, e] : gpu.efficiency)
     json["efficiency"][routine] = {{"waveUs", e.wave},

@@ -39,8 +39,10 @@ enum class GpuKind : uint8_t {
 };
 
 struct GpuProfile {
-  std::string name;                  ///< for people
-  std::string api;                   ///< "vulkan1.1"
+  std::string name;   ///< for people
+  std::string driver; ///< that was measured, for people; "": not known
+  std::string date;   ///< when, as 2026-12-31; "": not known
+  std::string api;    ///< "vulkan1.1"
   std::vector<std::string> features; ///< of the api, beyond what all have
   GpuKind kind = GpuKind::Unified;
   bool measured = false;      ///< false: written from data sheets or papers

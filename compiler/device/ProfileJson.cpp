@@ -209,12 +209,8 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     return;
   if (const Json *kernels = top.section("kernels", p.measured))
     readKernels(*kernels, p, error);
-  if (const Json *gpu = top.section("gpu", false)) {
+  if (const Json *gpu = top.section("gpu", false))
     p.gpu = readGpu(*gpu, error);
-    if (error.empty() && p.gpu->measured && !p.measured)
-      error = "gpu.measured: found true, expected false in a profile that was "
-              "not measured";
-  }
 }
 
 Json coreJson(const CoreKind &core) {

@@ -108,7 +108,7 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
   result.measured = true;
   for (auto [i, step] : llvm::enumerate(steps.steps)) {
     device::GpuKernelFeatures features;
-    features.routine = costs.routine;
+    features.routine = codegen::timedName(costs.routine, steps, i);
     features.key = i ? key + "." + std::to_string(i) : key;
     features.groups = double(step.groups[0]) * step.groups[1] * step.groups[2];
     features.steps = step.grid.steps;

@@ -5,6 +5,7 @@
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
 #include "tools/nnv12-tune/Cores.h"
+#include "tools/nnv12-tune/GpuTune.h"
 #include "tools/nnv12-tune/Interference.h"
 #include "tools/nnv12-tune/Kernels.h"
 #include "tools/nnv12-tune/Progress.h"
@@ -35,6 +36,9 @@ static constexpr char examples[] =
       kernels of this model as fast as they are on the phone
   nnv12-tune other.tune.nnv --base phone.json -o phone.json
       adds another model's kernels to a profile of this device
+  nnv12c --emit tuning --gpu -o gpu.tune.nnv
+  nnv12-tune --gpu gpu.tune.nnv -o device.json
+      the GPU, for nnv12c --gpu --gpu-profile device.json
 )";
 
 namespace {
@@ -44,6 +48,8 @@ struct TuneOptions {
   std::vector<double> threads;
   unsigned repeat = 9;
   unsigned storageMB = 64;
+  bool gpu = false;
+  GpuTuneOptions ofGpu;
 };
 } // namespace
 
@@ -78,6 +84,21 @@ static TuneOptions parseOptions(int argc, char **argv) {
       "Size of the file that is written and read there. Default 64.");
   options.text("name", "NAME", result.name,
                "The device's name, for people. Default: its CPU.");
+  options.flag("gpu", result.gpu,
+               "Measure the GPU alone, by a bundle of nnv12c --emit tuning "
+               "--gpu, and write it into the profile of --base, or into that "
+               "of an ordinary CPU.");
+  options.number("gpu-units", "N", result.ofGpu.units, 1, 65536,
+                 "With --gpu: compute units that it has, where data sheets say "
+                 "so. Default: as in --base, else they are counted with the "
+                 "groups that each runs.");
+  options.number("gpu-seconds", "N", result.ofGpu.seconds, 1, 3600,
+                 "With --gpu: after so many seconds the driver is taken to "
+                 "hang. Default 150.");
+  options.flag("allow-software-gpu", result.ofGpu.measure.allowSoftware,
+               "With --gpu: take a GPU that is software.");
+  options.text("vulkan-library", "FILE", result.ofGpu.measure.vulkanLibrary,
+               "With --gpu: the library of Vulkan. Default: libvulkan.so.1.");
   options.parse(argc, argv);
   if (result.output.empty())
     fail("-o: found nothing, expected where to write the profile");
@@ -272,8 +293,25 @@ fitCoefficients(const std::vector<device::KernelFeatures> &features,
   return fit;
 }
 
+/// The same options, as far as they are for the GPU.
+static void tuneGpu(TuneOptions options) {
+  if (options.bundles.size() != 1)
+    fail("--gpu: found " + std::to_string(options.bundles.size()) +
+         " bundles, expected one");
+  options.ofGpu.base = options.base;
+  options.ofGpu.output = options.output;
+  options.ofGpu.name = options.name;
+  options.ofGpu.measure.repeat = options.repeat;
+  tune::tuneGpu(options.bundles[0], options.ofGpu);
+  finishOutput();
+}
+
 int main(int argc, char **argv) {
   TuneOptions options = parseOptions(argc, argv);
+  if (options.gpu) {
+    tuneGpu(std::move(options));
+    return 0;
+  }
   // All that may be wrong with the arguments comes before anything is measured.
   std::vector<Kernels> bundles;
   bundles.reserve(options.bundles.size());

@@ -11,6 +11,8 @@
 #include "compiler/codegen/cpu/TileCheck.h"
 #include "compiler/emit/BundleBuilder.h"
 #include "compiler/emit/GpuPlan.h"
+#include "compiler/emit/GpuTuningBundle.h"
+#include "compiler/emit/GpuTuningShapes.h"
 #include "compiler/emit/ProgramPlan.h"
 #include "compiler/emit/TuningBundle.h"
 #include "compiler/import/Import.h"
@@ -93,6 +95,8 @@ static LogicalResult checkOutput(const CompileOptions &options,
 static OwningOpRef<ModuleOp> load(const CompileOptions &options,
                                   artifact::InputFiles &inputs,
                                   MLIRContext &context) {
+  if (options.input.empty())
+    return gpuTuningModel(context);
   if (llvm::sys::path::extension(options.input) == ".mlir") {
     // MLIR would read a special file for as long as it gives bytes.
     artifact::Fault fault;
@@ -353,6 +357,10 @@ LogicalResult Compilation::printRoutineCosts() {
 
 LogicalResult Compilation::writeTuning() {
   Stage stage(options, "tuning");
+  if (!options.gpu.empty())
+    return writeGpuTuningBundle(
+        main, targets, *codegen::GpuTarget::byName(options.gpu), codeRevision(),
+        options.output, options.signingKey);
   std::vector<TuningProgram> programs;
   for (const codegen::Target &target : targets)
     programs.push_back({target, tuningKernels(main, target), codeRevision()});

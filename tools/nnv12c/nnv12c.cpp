@@ -131,7 +131,9 @@ static cl::opt<Emit> emitKind(
                clEnumValN(Emit::Spirv, "spirv",
                           "kernels of GPUs, with --gpu, as MLIR"),
                clEnumValN(Emit::Tuning, "tuning",
-                          "a bundle of all candidate kernels, for nnv12-tune"),
+                          "a bundle of all candidate kernels, for nnv12-tune; "
+                          "with --gpu, of those of GPUs, and without MODEL of "
+                          "layers that come with nnv12c"),
                clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")),
     cl::cat(category));
 static cl::opt<std::string> signingKey(
@@ -227,7 +229,9 @@ int main(int argc, char **argv) {
     codegen::printGpuRoutines(llvm::outs());
     return 0;
   }
-  if (input.empty())
+  // For GPUs there are layers that come with the program.
+  if (input.empty() &&
+      !(emitKind == Emit::Tuning && gpu.getNumOccurrences() && !routines))
     return fail("found no model, expected MODEL.onnx (see --help)");
   handleOutOfMemory(input);
 
@@ -237,7 +241,7 @@ int main(int argc, char **argv) {
   bool isText = options.emit != Emit::Bundle && options.emit != Emit::Tuning;
   options.output = output;
   if (!output.getNumOccurrences()) {
-    llvm::SmallString<128> beside(input);
+    llvm::SmallString<128> beside(input.empty() ? "gpu" : input.getValue());
     llvm::sys::path::replace_extension(
         beside, options.emit == Emit::Tuning ? ".tune.nnv" : ".nnv");
     options.output = isText ? "-" : beside.str().str();

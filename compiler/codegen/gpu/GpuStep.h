@@ -57,6 +57,16 @@ struct GpuSteps {
   std::vector<GpuStep> steps;
 };
 
+/// What device profiles know a step by: of several kernels, which one it is
+/// stands behind the routine's name, since what they take has nothing in common.
+/// For steps as GpuRoutine::steps() gives them.
+inline std::string timedName(const std::string &routine, const GpuSteps &steps,
+                             size_t step) {
+  return steps.kernels.size() > 1
+             ? routine + "." + std::to_string(steps.steps[step].kernel)
+             : routine;
+}
+
 } // namespace nnv12::codegen
 
 #endif // NNV12_COMPILER_CODEGEN_GPU_GPUSTEP_H

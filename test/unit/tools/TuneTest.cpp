@@ -1,12 +1,16 @@
 //===- TuneTest.cpp - What nnv12-tune makes of a machine ------------------===//
+#include "tools/nnv12-tune/ChildProcess.h"
 #include "tools/nnv12-tune/Cores.h"
+#include "tools/nnv12-tune/GpuMeasured.h"
 #include "tools/nnv12-tune/System.h"
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 using namespace nnv12::tune;
 
@@ -110,4 +114,59 @@ TEST(System, FiguresAreNumbersAboveZero) {
   EXPECT_GE(zstd.MBps, 0);
   EXPECT_EQ(zstd.startUs > 0, zstd.MBps > 0);
   EXPECT_GE(zstd.repeatsMBps, 0);
+}
+
+TEST(ChildProcess, givesItsText) {
+  std::string text(300000, 'x');
+  ChildResult result = runInChild([&] { return text; }, 60);
+  EXPECT_EQ(result.end, ChildResult::End::Done);
+  EXPECT_EQ(result.text, text);
+}
+
+TEST(ChildProcess, saysHowItFailed) {
+  ChildResult crashed = runInChild(
+      []() -> std::string {
+        signal(SIGABRT, SIG_DFL);
+        abort();
+      },
+      60);
+  EXPECT_EQ(crashed.end, ChildResult::End::Failed);
+  EXPECT_EQ(crashed.reason, "crashed: Aborted");
+  ChildResult hung = runInChild(
+      []() -> std::string {
+        for (;;)
+          pause();
+      },
+      0.2);
+  EXPECT_EQ(hung.end, ChildResult::End::Failed);
+  EXPECT_EQ(hung.reason, "gave no answer for 0 s");
+  ChildResult refused = runInChild([]() -> std::string { _exit(1); }, 60);
+  EXPECT_EQ(refused.end, ChildResult::End::Refused);
+}
+
+TEST(GpuMeasured, roundTrip) {
+  GpuMeasured measured;
+  measured.gpu.name = "A \"GPU\", of two words";
+  measured.gpu.features = {"int64", "storage8"};
+  measured.gpu.kind = nnv12::device::GpuKind::Discrete;
+  measured.gpu.startMs = 1.0 / 3;
+  GpuKernelSample kernel;
+  kernel.features.routine = "gpu.map";
+  kernel.features.key = "k.1";
+  kernel.features.groups = 7;
+  kernel.median = 2.5;
+  kernel.p90 = 3;
+  measured.kernels = {kernel, kernel};
+  std::string text = print(measured);
+  GpuMeasured read;
+  ASSERT_TRUE(parse(text, read));
+  EXPECT_EQ(print(read), text);
+  EXPECT_EQ(read.gpu.name, measured.gpu.name);
+  EXPECT_EQ(read.gpu.startMs, measured.gpu.startMs);
+  EXPECT_EQ(read.kernels[1].features.key, "k.1");
+  // What has been cut off is nothing.
+  for (size_t size = 0; size + 1 < text.size(); ++size) {
+    GpuMeasured cut;
+    EXPECT_FALSE(parse(text.substr(0, size), cut)) << size;
+  }
 }

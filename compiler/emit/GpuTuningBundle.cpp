@@ -1,0 +1,488 @@
+//===- GpuTuningBundle.cpp - A bundle of GPU kernels to be measured -------===//
+
+#include "compiler/emit/GpuTuningBundle.h"
+
+#include "artifact/GpuTuning.h"
+#include "artifact/Limits.h"
+#include "compiler/codegen/cpu/Backend.h"
+#include "compiler/codegen/gpu/GpuRoutine.h"
+#include "compiler/emit/BundleBuilder.h"
+#include "compiler/layers/ExecutionOrder.h"
+#include "compiler/layers/LayerName.h"
+#include "compiler/routines/KernelKey.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <array>
+#include <cmath>
+#include <memory>
+
+using namespace mlir;
+using namespace nnv12;
+using artifact::GpuStage;
+using artifact::OperationId;
+using codegen::GpuRoutine;
+using codegen::GpuStepOperand;
+
+/// More than stays in the caches of GPUs.
+static constexpr uint64_t leastWeights = 64u << 20;
+/// Of numbers that weights are made of, and of what is handed back.
+static constexpr uint64_t noiseBytes = 4u << 20;
+/// A routine whose kernels are different code for each layer has many.
+static constexpr unsigned mostPipelines = 16;
+/// Of a stretch.
+static constexpr unsigned kernelsAtOnce = 32;
+/// Results are not written where those of the kernel before lie.
+static constexpr unsigned turns = 4;
+
+namespace {
+
+/// What memory is divided into, the GPU's arena first.
+enum Region : unsigned {
+  Fresh, ///< activations, written before they are read
+  Back,
+  Sink,
+  Temporaries,
+  Weights,
+  Integers, ///< zeros
+  Tables,
+  numRegions
+};
+
+/// Of a binding.
+struct Place {
+  Region region;
+  uint64_t offset, size;
+};
+
+/// A dispatch before regions have their places.
+struct Pending {
+  artifact::Dispatch dispatch;
+  std::vector<Place> places;
+  std::string layer;
+};
+
+class GpuTuning {
+public:
+  GpuTuning(func::FuncOp main, const codegen::GpuTarget &target,
+            BundleBuilder &builder)
+      : main(main), target(target), builder(builder),
+        code(builder.gpu.emplace(target)) {
+    builder.weights.alignPieces(artifact::gpuAlignment);
+    sizes[Weights] = leastWeights;
+    sizes[Integers] = artifact::gpuAlignment;
+  }
+
+  LogicalResult collect();
+  /// The program's executes, which copy, and its overlay. The same for each of
+  /// the CPUs' targets, of which there are so many.
+  void emit(unsigned copyKernel, uint32_t weightsSegment,
+            artifact::Program &program);
+
+private:
+  LogicalResult collectIdle();
+  LogicalResult collect(Operation *layer, const GpuRoutine &routine);
+  bool hasRoom(const GpuRoutine &routine, const codegen::GpuSteps &steps);
+  bool place(Operation *layer, const GpuRoutine &routine,
+             const codegen::GpuSteps &steps, std::vector<Pending> &dispatches);
+  Place placeOf(Type type, uint64_t size, bool isConstant);
+  FailureOr<Pending> write(uint64_t bytes, Region to);
+  Place take(Region region, uint64_t &offset, uint64_t size);
+  void addPreparations(uint32_t weightsSegment, artifact::Program &program);
+  artifact::GpuOperand operandOf(const Place &place) const;
+
+  OperationId idOf(uint32_t preparation) const {
+    return {artifact::LaneKind::Prepare, preparation};
+  }
+
+  func::FuncOp main;
+  const codegen::GpuTarget &target;
+  BundleBuilder &builder;
+  GpuCode &code;
+  /// Layers that write activations.
+  std::vector<std::unique_ptr<Block>> writers;
+  /// By stretch.
+  std::vector<std::vector<Pending>> stretches;
+  llvm::StringSet<> known;
+  llvm::StringMap<llvm::StringSet<>> kernelsOf; ///< by routine
+  llvm::StringMap<uint64_t> tableAt;            ///< in their region, by bytes
+  std::array<uint64_t, numRegions> sizes = {}, begins = {};
+  uint64_t weights = 0; ///< where the next ones are
+  unsigned turn = 0;
+  // Of the kernel that comes next.
+  uint64_t fresh = 0, integers = 0, results = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Kernels and what they touch
+//===----------------------------------------------------------------------===//
+
+Place GpuTuning::take(Region region, uint64_t &offset, uint64_t size) {
+  Place place{region, offset, size};
+  offset = llvm::alignTo(offset + size, artifact::gpuAlignment);
+  sizes[region] = std::max(sizes[region], offset);
+  return place;
+}
+
+Place GpuTuning::placeOf(Type type, uint64_t size, bool isConstant) {
+  if (!isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
+    return take(Integers, integers, size);
+  if (!isConstant)
+    return take(Fresh, fresh, size);
+  if (weights + size > sizes[Weights])
+    weights = 0;
+  return take(Weights, weights, size);
+}
+
+/// A dispatch that writes so many bytes from the start of a region.
+FailureOr<Pending> GpuTuning::write(uint64_t bytes, Region to) {
+  OpBuilder b(main.getContext());
+  Location loc = main.getLoc();
+  int64_t elements = llvm::alignTo(bytes, artifact::gpuAlignment) / 4;
+  auto type = RankedTensorType::get({elements}, b.getF32Type());
+  Block &block = *writers.emplace_back(std::make_unique<Block>());
+  b.setInsertionPointToStart(&block);
+  Operation *layer = nn::UnaryOp::create(
+      b, loc, type, block.addArgument(type, loc),
+      nn::FunctionAttr::get(main.getContext(), nn::UnaryKind::relu));
+  const Routine *routine = codegen::gpuRoutines().named("gpu.map");
+  assert(routine && "the copier of rows is there");
+  FailureOr<codegen::GpuSteps> steps =
+      code.add(layer, GpuRoutine::of(*routine));
+  if (failed(steps))
+    return failure();
+  const codegen::GpuStep &step = steps->steps[0];
+  Pending result;
+  result.dispatch.pipeline = code.pipelineOf(step.kernel);
+  result.dispatch.groups = {step.groups[0], step.groups[1], step.groups[2]};
+  result.dispatch.push = step.push;
+  uint64_t size = elements * 4, ignored = 0;
+  sizes[Weights] = std::max(sizes[Weights], size);
+  result.places = {take(to, ignored, size), {Weights, 0, size}};
+  result.layer = "activations";
+  return result;
+}
+
+/// Stretches that tell what is lost beside the kernels.
+LogicalResult GpuTuning::collectIdle() {
+  FailureOr<Pending> idle = write(artifact::gpuAlignment, Fresh);
+  FailureOr<Pending> back = write(noiseBytes, Back);
+  if (failed(idle) || failed(back))
+    return failure();
+  idle->layer = "nothing";
+  idle->dispatch.groups = {1, 1, 1};
+  for (uint32_t &word : idle->dispatch.push)
+    word = 0;
+  back->layer = "handed back";
+  stretches = {
+      {*idle}, std::vector<Pending>(artifact::idleDispatches, *idle), {*back}};
+  return success();
+}
+
+/// Whether a routine may have the pipelines that these steps need.
+bool GpuTuning::hasRoom(const GpuRoutine &routine,
+                        const codegen::GpuSteps &steps) {
+  llvm::StringSet<> &kernels = kernelsOf[routine.name()];
+  unsigned added = 0;
+  for (const std::string &kernel : steps.kernels)
+    added += !kernels.contains(kernel);
+  if (kernels.size() + added > mostPipelines)
+    return false;
+  for (const std::string &kernel : steps.kernels)
+    kernels.insert(kernel);
+  return true;
+}
+
+/// False where a GPU need not be able to bind what it touches.
+bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
+                      const codegen::GpuSteps &steps,
+                      std::vector<Pending> &dispatches) {
+  fresh = integers = 0;
+  uint64_t written = 0;
+  std::vector<Place> operands, outputs, temporaries;
+  std::optional<WeightForm> form = routine.weightForm(layer);
+  for (Value v : layer->getResults())
+    written += llvm::alignTo(nn::storageSize(v), artifact::gpuAlignment);
+  results = turn++ % turns * written;
+  for (Value v : layer->getResults())
+    outputs.push_back(take(Sink, results, nn::storageSize(v)));
+  for (auto [i, v] : llvm::enumerate(layer->getOperands()))
+    operands.push_back(
+        placeOf(v.getType(),
+                form && form->operand == i ? form->bytes : nn::storageSize(v),
+                bool(v.getDefiningOp<nn::ConstantOp>())));
+  uint64_t at = 0;
+  for (int64_t bytes : steps.temporaries)
+    temporaries.push_back(take(Temporaries, at, bytes));
+  std::string key = kernelKey(layer, routine, target.name);
+  codegen::GpuSteps named = routine.steps(layer);
+  for (auto [i, step] : llvm::enumerate(steps.steps)) {
+    Pending pending;
+    pending.layer = firstName(layer->getLoc());
+    pending.dispatch.pipeline = code.pipelineOf(step.kernel);
+    pending.dispatch.groups = {step.groups[0], step.groups[1], step.groups[2]};
+    pending.dispatch.push = step.push;
+    pending.dispatch.work = {
+        codegen::timedName(routine.name().str(), named, i),
+        i ? key + "." + std::to_string(i) : key,
+        step.grid.steps,
+        static_cast<uint64_t>(std::llround(step.grid.bytes)),
+        step.grid.barriers + 1,
+        static_cast<uint64_t>(std::llround(step.grid.multiplyAdds))};
+    for (GpuStepOperand operand : step.operands) {
+      const std::vector<Place> &of =
+          operand.kind == GpuStepOperand::Kind::Result    ? outputs
+          : operand.kind == GpuStepOperand::Kind::Operand ? operands
+                                                          : temporaries;
+      pending.places.push_back(of[operand.index]);
+    }
+    for (const std::vector<char> &table : code.module(step.kernel).tables) {
+      StringRef bytes(table.data(), table.size());
+      auto [it, isNew] = tableAt.try_emplace(bytes, sizes[Tables]);
+      uint64_t offset = it->second;
+      pending.places.push_back(take(Tables, offset, bytes.size()));
+    }
+    dispatches.push_back(std::move(pending));
+  }
+  return llvm::all_of(dispatches, [](const Pending &pending) {
+    return llvm::all_of(pending.places, [](const Place &place) {
+      return place.size &&
+             int64_t(place.size) <= codegen::GpuTarget::maxBufferBytes;
+    });
+  });
+}
+
+LogicalResult GpuTuning::collect(Operation *layer, const GpuRoutine &routine) {
+  if (!known.insert(kernelKey(layer, routine, target.name)).second ||
+      !hasRoom(routine, routine.steps(layer)))
+    return success();
+  FailureOr<codegen::GpuSteps> steps = code.add(layer, routine);
+  if (failed(steps))
+    return failure();
+  std::vector<Pending> dispatches;
+  if (!place(layer, routine, *steps, dispatches) || dispatches.empty())
+    return success();
+  if (fresh) {
+    FailureOr<Pending> writer = write(fresh, Fresh);
+    if (failed(writer))
+      return failure();
+    dispatches.insert(dispatches.begin(), std::move(*writer));
+  }
+  constexpr unsigned firstOfKernels = artifact::firstKernelStretch;
+  if (stretches.size() == firstOfKernels ||
+      stretches.back().size() >= kernelsAtOnce)
+    stretches.emplace_back();
+  for (Pending &pending : dispatches)
+    stretches.back().push_back(std::move(pending));
+  return success();
+}
+
+LogicalResult GpuTuning::collect() {
+  if (failed(collectIdle()))
+    return failure();
+  ExecutionOrder order(main);
+  for (Operation *layer : order.layers()) {
+    auto isEmpty = [](Value v) { return nn::storageSize(v) == 0; };
+    if (llvm::any_of(layer->getOperands(), isEmpty) ||
+        llvm::any_of(layer->getResults(), isEmpty))
+      continue;
+    for (const GpuRoutine *routine : codegen::gpuCandidates(layer, target))
+      if (failed(collect(layer, *routine)))
+        return failure();
+  }
+  if (stretches.size() == artifact::firstKernelStretch)
+    return main.emitError()
+           << "found no layer that GPUs compute on " << target.name;
+  sizes[Weights] = llvm::alignTo(sizes[Weights], noiseBytes);
+  uint64_t prepared = 0, arena = 0;
+  for (unsigned region = 0; region < numRegions; ++region) {
+    uint64_t &end = region < Weights ? arena : prepared;
+    begins[region] = end;
+    // Results of the last turn end behind those of the first ones.
+    end += llvm::alignTo(sizes[region], artifact::gpuAlignment);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+artifact::GpuOperand GpuTuning::operandOf(const Place &place) const {
+  using Space = artifact::GpuSpace;
+  // The one boundary.
+  if (place.region == Back)
+    return {Space::Boundary, 0, place.offset, place.size};
+  return {place.region < Weights ? Space::Arena : Space::Prepared, 0,
+          begins[place.region] + place.offset, place.size};
+}
+
+/// Numbers from 1/16 to 1.
+static std::string noise() {
+  std::string bytes(noiseBytes, '\0');
+  uint32_t state = 1;
+  for (size_t i = 0; i < bytes.size(); i += 4) {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    uint32_t word = (123 + (state >> 30)) << 23 | (state & 0x7fffff);
+    std::memcpy(bytes.data() + i, &word, 4);
+  }
+  return bytes;
+}
+
+void GpuTuning::addPreparations(uint32_t segment, artifact::Program &program) {
+  artifact::ProgramGpu &gpu = *program.gpu;
+  auto add = [&](artifact::GpuPreparation preparation) {
+    gpu.preparations.push_back(std::move(preparation));
+    return uint32_t(gpu.preparations.size() - 1);
+  };
+  auto bring = [&](const WeightTable::Place &from, uint64_t to,
+                   artifact::GpuPreparation &upload) {
+    upload.uploads.push_back(
+        {{artifact::Space::Weights, segment, from.offset, from.size},
+         to,
+         from.size});
+  };
+  artifact::GpuPreparation device, upload;
+  device.stage = GpuStage::Device;
+  add(device);
+  upload.stage = GpuStage::Upload;
+  upload.after = {idOf(0)};
+  WeightTable::Place numbers = builder.weights.add(noise());
+  for (uint64_t at = 0; at < sizes[Weights]; at += noiseBytes)
+    bring(numbers, begins[Weights] + at, upload);
+  bring(builder.weights.add(std::string(sizes[Integers], '\0')),
+        begins[Integers], upload);
+  std::map<uint64_t, StringRef> tables;
+  for (const auto &table : tableAt)
+    tables[table.second] = table.first();
+  for (const auto &[at, bytes] : tables)
+    bring(builder.weights.add(bytes), begins[Tables] + at, upload);
+  uint32_t uploads = add(std::move(upload));
+  uint32_t firstPipeline = gpu.preparations.size();
+  for (uint32_t i = 0; i < code.numPipelines(); ++i) {
+    artifact::GpuPreparation make;
+    make.stage = GpuStage::Pipeline;
+    make.pipelines = {i};
+    make.after = {idOf(0)};
+    add(std::move(make));
+  }
+  artifact::Lane first;
+  first.kind = artifact::LaneKind::Prepare;
+  first.queue = {idOf(0), idOf(uploads)};
+  std::array<artifact::Lane, 7> makers;
+  for (uint32_t i = 0; i < code.numPipelines(); ++i)
+    makers[i % makers.size()].queue.push_back(idOf(firstPipeline + i));
+  for (auto [i, stretch] : llvm::enumerate(gpu.stretches)) {
+    artifact::GpuPreparation record;
+    record.stage = GpuStage::Record;
+    record.stretch = i;
+    record.after = {idOf(0)};
+    for (const artifact::Dispatch &dispatch : stretch.dispatches) {
+      OperationId maker = idOf(firstPipeline + dispatch.pipeline);
+      if (!llvm::is_contained(record.after, maker))
+        record.after.push_back(maker);
+    }
+    OperationId recorded = idOf(add(std::move(record)));
+    first.queue.push_back(recorded);
+    stretch.after = {recorded, idOf(uploads)};
+  }
+  gpu.lanes.push_back(std::move(first));
+  for (artifact::Lane &maker : makers) {
+    maker.kind = artifact::LaneKind::Prepare;
+    if (!maker.queue.empty())
+      gpu.lanes.push_back(std::move(maker));
+  }
+}
+
+void GpuTuning::emit(unsigned copyKernel, uint32_t weightsSegment,
+                     artifact::Program &program) {
+  artifact::Lane executes;
+  executes.kind = artifact::LaneKind::Execute;
+  auto copy = [&](const std::string &layer, uint32_t output, uint64_t bytes) {
+    artifact::Operation operation;
+    operation.kernel = copyKernel;
+    operation.tiles = bytes / KernelTable::copyTile;
+    operation.layer = layer;
+    operation.operands = {{artifact::Space::Output, output, 0, bytes},
+                          {artifact::Space::Input, 0, 0, bytes}};
+    auto number = static_cast<uint32_t>(program.operations.size());
+    program.operations.push_back(std::move(operation));
+    executes.queue.push_back({artifact::LaneKind::Execute, number});
+    return number;
+  };
+  artifact::ProgramGpu &gpu = program.gpu.emplace();
+  for (unsigned region = 0; region < numRegions; ++region)
+    (region < Weights ? gpu.arenaSize : gpu.preparedSize) =
+        begins[region] + llvm::alignTo(sizes[region], artifact::gpuAlignment);
+  gpu.boundaries = {
+      {{artifact::Space::Output, 1, 0, noiseBytes}, begins[Back]}};
+  gpu.start = artifact::GpuStart::AfterFirst;
+  for (auto [i, dispatches] : llvm::enumerate(stretches)) {
+    artifact::Stretch stretch{static_cast<uint32_t>(program.operations.size()),
+                              0};
+    stretch.cold = false;
+    bool isBack = i == artifact::backStretch;
+    for (const Pending &pending : dispatches) {
+      artifact::Dispatch dispatch = pending.dispatch;
+      // What does nothing does so for one execute.
+      if (dispatch.work || stretch.dispatches.empty())
+        dispatch.operation = copy(pending.layer, isBack,
+                                  isBack ? noiseBytes : KernelTable::copyTile);
+      else
+        dispatch.operation = program.operations.size() - 1;
+      for (const Place &place : pending.places)
+        dispatch.operands.push_back(operandOf(place));
+      // Of a slow one, which is software: a nanosecond each.
+      if (dispatch.work)
+        stretch.predicted += dispatch.work->multiplyAdds + dispatch.work->bytes;
+      stretch.dispatches.push_back(std::move(dispatch));
+    }
+    stretch.count = program.operations.size() - stretch.first;
+    if (isBack)
+      stretch.out = {{0, 0, noiseBytes}};
+    gpu.warm.push_back(i);
+    gpu.stretches.push_back(std::move(stretch));
+  }
+  copy("end", 0, KernelTable::copyTile);
+  program.lanes = {std::move(executes)};
+  addPreparations(weightsSegment, program);
+}
+
+LogicalResult nnv12::writeGpuTuningBundle(func::FuncOp main,
+                                          ArrayRef<codegen::Target> cpus,
+                                          const codegen::GpuTarget &target,
+                                          const std::string &revision,
+                                          const std::string &path,
+                                          const std::string &signingKey) {
+  auto name =
+      main->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>("nn.model");
+  BundleBuilder builder(name ? "tuning of " + name.str() : "tuning");
+  GpuTuning tuning(main, target, builder);
+  if (failed(tuning.collect()))
+    return failure();
+  for (const codegen::Target &cpu : cpus) {
+    codegen::KernelBuilder kernelBuilder(*main.getContext(), cpu);
+    OwningOpRef<ModuleOp> owned(kernelBuilder.module);
+    KernelTable table(kernelBuilder);
+    artifact::Program program;
+    program.revision = revision;
+    tuning.emit(table.copy(), cpus.size(), program);
+    auto blob = codegen::compileModule(*owned, cpu);
+    if (failed(blob))
+      return failure();
+    builder.addProgram(cpu, std::move(program), table, std::move(*blob));
+  }
+  builder.bundle.kind = artifact::BundleKind::Tuning;
+  using artifact::ElementType;
+  builder.bundle.inputs = {
+      {"numbers", ElementType::F32, {int64_t(noiseBytes / 4)}}};
+  builder.bundle.outputs = {
+      {"sink", ElementType::F32, {int64_t(KernelTable::copyTile / 4)}},
+      {"back", ElementType::F32, {int64_t(noiseBytes / 4)}}};
+  return builder.write(*main.getContext(), path, signingKey);
+}

@@ -1,0 +1,44 @@
+//===- GpuTuningBundle.h - A bundle of GPU kernels to be measured -*- C++
+//-*-===//
+//
+// What TuningBundle.h is for CPUs: sessions compute it on a GPU as they compute
+// a model, and write down how long each dispatch took.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_EMIT_GPUTUNINGBUNDLE_H
+#define NNV12_COMPILER_EMIT_GPUTUNINGBUNDLE_H
+
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/codegen/gpu/GpuTarget.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <string>
+#include <vector>
+
+namespace nnv12 {
+
+/// Writes the bundle: every way in which a GPU of `target` can compute a layer
+/// of `main`, each key once, and of each routine as many as some pipelines
+/// compute. The program of the CPUs `cpus` only copies, in as many executes as
+/// there are kernels.
+///
+/// All stretches are warm, and stand in this order:
+///   0  one dispatch that computes nothing
+///   1  `idleDispatches` of them
+///   2  one that writes the second output, which is handed back
+///   3… kernels. Before each that reads activations one writes them, as the
+///      layer before would: they are in the caches then. Weights come one
+///      behind another from 64 MiB or more, so that they are not
+/// A dispatch whose time is asked for has `work`. The one upload is of the same
+/// few megabytes, many times over. On failure a diagnostic has been emitted and
+/// nothing was written.
+mlir::LogicalResult writeGpuTuningBundle(mlir::func::FuncOp main,
+                                         llvm::ArrayRef<codegen::Target> cpus,
+                                         const codegen::GpuTarget &target,
+                                         const std::string &revision,
+                                         const std::string &path,
+                                         const std::string &signingKey = {});
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_EMIT_GPUTUNINGBUNDLE_H

@@ -1,0 +1,370 @@
+//===- GpuTuningShapes.cpp - Layers that tell what a GPU takes ------------===//
+
+#include "compiler/emit/GpuTuningShapes.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <string>
+#include <vector>
+
+using namespace mlir;
+using namespace nnv12;
+using llvm::formatv;
+
+namespace {
+
+/// Square images and windows; padding keeps the size where the stride is 1.
+struct Conv {
+  int64_t in, out, size, kernel, stride = 1, groups = 1;
+};
+constexpr Conv convs[] = {
+    // 1x1.
+    {64, 64, 56, 1},
+    {512, 512, 7, 1},
+    {32, 64, 112, 1},
+    {256, 64, 28, 1},
+    {1024, 256, 14, 1},
+    {64, 256, 56, 1},
+    {320, 1280, 7, 1},
+    {128, 128, 28, 1},
+    {16, 96, 112, 1},
+    {512, 128, 28, 1},
+    {96, 32, 56, 1},
+    {2048, 512, 7, 1},
+    {256, 512, 14, 1},
+    {192, 64, 14, 1},
+    {128, 512, 28, 1},
+    {64, 16, 28, 1},
+    {256, 1024, 14, 1},
+    {960, 160, 7, 1},
+    {480, 112, 14, 1},
+    {256, 256, 56, 1},
+    {832, 384, 7, 1},
+    {512, 1000, 13, 1},
+    {64, 128, 28, 1},
+    {144, 32, 28, 1},
+    {128, 32, 14, 1},
+    {512, 2048, 7, 1},
+    {1024, 1024, 14, 1},
+    {32, 32, 56, 1},
+    {384, 64, 14, 1},
+    {256, 512, 28, 1},
+    {128, 256, 56, 1, 2},
+    {256, 512, 28, 1, 2},
+    {1024, 2048, 14, 1, 2},
+    {64, 64, 7, 1},
+    {2048, 1024, 1, 1},
+    {512, 256, 1, 1},
+    // Other windows.
+    {64, 64, 56, 3},
+    {512, 512, 7, 3},
+    {128, 128, 28, 3},
+    {256, 256, 14, 3},
+    {32, 32, 112, 3},
+    {128, 192, 28, 3},
+    {16, 64, 56, 3},
+    {512, 512, 14, 3},
+    {64, 128, 112, 3},
+    {48, 192, 13, 3},
+    {64, 256, 13, 3},
+    {192, 384, 13, 3},
+    {256, 256, 28, 3},
+    {32, 128, 28, 3},
+    {160, 320, 7, 3},
+    {64, 64, 28, 3},
+    {128, 256, 56, 3},
+    {64, 32, 14, 3},
+    {96, 96, 35, 3},
+    {32, 64, 7, 3},
+    {64, 128, 56, 3, 2},
+    {128, 256, 28, 3, 2},
+    {256, 512, 14, 3, 2},
+    {32, 64, 112, 3, 2},
+    {512, 512, 14, 3, 2},
+    {16, 32, 28, 5},
+    {32, 96, 28, 5},
+    {64, 192, 27, 5},
+    {32, 64, 14, 5},
+    {48, 128, 7, 5},
+    {64, 64, 17, 7},
+    {128, 128, 28, 3, 1, 4},
+    // Few inputs.
+    {3, 64, 224, 7, 2},
+    {3, 32, 224, 3, 2},
+    {3, 64, 224, 3},
+    {3, 96, 112, 7, 2},
+    {3, 16, 64, 3},
+    {3, 64, 224, 11, 4},
+    {1, 32, 28, 5},
+    {1, 16, 112, 3, 2},
+    {3, 32, 299, 3, 2},
+    {4, 64, 56, 3},
+    {3, 24, 160, 3, 2},
+    {3, 48, 32, 5},
+    // A channel each.
+    {32, 32, 112, 3, 1, 32},
+    {96, 96, 112, 3, 2, 96},
+    {144, 144, 56, 3, 1, 144},
+    {192, 192, 28, 3, 1, 192},
+    {384, 384, 14, 3, 1, 384},
+    {576, 576, 14, 3, 2, 576},
+    {960, 960, 7, 3, 1, 960},
+    {144, 144, 56, 3, 2, 144},
+    {64, 64, 112, 3, 2, 64},
+    {512, 512, 14, 3, 1, 512},
+    {128, 128, 56, 3, 1, 128},
+    {240, 240, 28, 5, 2, 240},
+    {672, 672, 14, 5, 1, 672},
+    {16, 16, 28, 3, 1, 16},
+    {1024, 1024, 7, 3, 1, 1024},
+    {256, 256, 28, 3, 1, 256},
+};
+
+struct Pool {
+  const char *kind;
+  int64_t channels, size, kernel, stride;
+};
+constexpr Pool pools[] = {
+    {"max", 64, 112, 3, 2},     {"max", 96, 54, 3, 2},
+    {"max", 192, 27, 3, 2},     {"max", 256, 13, 3, 2},
+    {"max", 64, 112, 2, 2},     {"max", 512, 14, 2, 2},
+    {"max", 128, 56, 2, 2},     {"max", 480, 14, 3, 1},
+    {"average", 32, 56, 2, 2},  {"average", 256, 28, 3, 1},
+    {"average", 128, 28, 2, 2}, {"average", 512, 14, 7, 7},
+    {"max", 832, 7, 3, 1},      {"max", 64, 224, 2, 2},
+    {"average", 64, 35, 3, 1},  {"max", 16, 28, 2, 2},
+};
+
+struct MatMul {
+  int64_t rows, depth, columns, batch = 1;
+  bool isConstant = true; ///< the right one
+};
+constexpr MatMul matmuls[] = {
+    {1, 2048, 1000},
+    {1, 4096, 4096},
+    {1, 1280, 1000},
+    {1, 512, 10},
+    {1, 25088, 1024},
+    {4, 768, 768},
+    {8, 1024, 4096},
+    {16, 256, 1024},
+    {1, 9216, 2048},
+    {2, 64, 512},
+    {128, 768, 768},
+    {128, 768, 3072},
+    {128, 3072, 768},
+    {256, 512, 512},
+    {64, 64, 256},
+    {512, 512, 512},
+    {1024, 1024, 1024},
+    {197, 384, 1536},
+    {32, 2048, 128},
+    {1024, 128, 64},
+    {128, 64, 128, 12, false},
+    {128, 128, 64, 12, false},
+    {256, 64, 256, 8, false},
+    {64, 32, 64, 4, false},
+    {512, 512, 512, 1, false},
+    {197, 64, 197, 6, false},
+    {1, 64, 256, 8, false},
+    {8, 128, 512, 4, false},
+    {300, 300, 300, 2, false},
+    {2048, 64, 64, 1, false},
+};
+
+/// Rows of so many elements.
+struct Rows {
+  int64_t rows, length;
+};
+constexpr Rows rows[] = {
+    {1, 1000},    {128, 768}, {1536, 128}, {64, 64},    {4096, 32},  {197, 384},
+    {1024, 1024}, {16, 4096}, {8, 65536},  {3152, 197}, {2048, 256}, {12, 128},
+};
+/// Of `x`, of the type TYPE.
+constexpr const char *rowLayers[] = {
+    "nn.softmax $x axis 1 : $t -> $t",
+    "nn.normalize $x axis 1 epsilon 1.0e-5 : $t -> $t",
+    "nn.reduce mean $x axes [1] keep_dims true : $t -> $r",
+};
+
+constexpr int64_t counts[] = {1024,   8192,    50176,   100352,
+                              401408, 1605632, 3211264, 6422528};
+constexpr const char *mapLayers[] = {
+    "nn.unary $x <sigmoid> : $t -> $t",
+    "nn.unary $x <relu> : $t -> $t",
+    "nn.binary add $x, $y : $t, $t -> $t",
+    "nn.unary $x <tanh> : $t -> $t",
+};
+
+struct Transpose {
+  int64_t a, b, c;
+};
+constexpr Transpose transposes[] = {
+    {8, 64, 49},   {12, 128, 64},   {4, 256, 784},   {16, 512, 196},
+    {2, 32, 3136}, {1, 1000, 1000}, {3, 1024, 1024},
+};
+
+struct Concat {
+  int64_t first, second, size;
+};
+constexpr Concat concats[] = {
+    {64, 64, 55},  {128, 128, 27}, {256, 256, 13}, {192, 64, 28},
+    {512, 32, 14}, {64, 32, 56},   {256, 256, 56}, {16, 16, 7},
+};
+
+/// Writes the model down. Layers are lines that read and define values.
+class Text {
+public:
+  std::string argument(const std::string &type) {
+    std::string name = "%x" + std::to_string(arguments.size());
+    arguments.push_back(name + ": " + type);
+    return name;
+  }
+  std::string constant(const std::string &type) {
+    return value("nn.constant dense<0.5> : " + type);
+  }
+  std::string value(const std::string &layer) {
+    std::string name = "%" + std::to_string(numValues++);
+    body += "  " + name + " = " + layer + "\n";
+    return name;
+  }
+  void result(const std::string &value, const std::string &type) {
+    results.push_back(value);
+    resultTypes.push_back(type);
+  }
+  std::string module() const {
+    std::string types = llvm::join(resultTypes, ", ");
+    return "module attributes {nn.model = \"layers\"} {\nfunc.func @main(" +
+           llvm::join(arguments, ", ") + ") -> (" + types + ") {\n" + body +
+           "  return " + llvm::join(results, ", ") + " : " + types + "\n}\n}\n";
+  }
+
+private:
+  std::string body;
+  std::vector<std::string> arguments, results, resultTypes;
+  unsigned numValues = 0;
+};
+
+} // namespace
+
+static std::string tensor(ArrayRef<int64_t> shape) {
+  std::string text = "tensor<";
+  for (int64_t extent : shape)
+    text += std::to_string(extent) + "x";
+  return text + "f32>";
+}
+
+static std::string replace(std::string text, StringRef what,
+                           const std::string &by) {
+  for (size_t at = 0; (at = text.find(what.str(), at)) != std::string::npos;
+       at += by.size())
+    text.replace(at, what.size(), by);
+  return text;
+}
+
+static int64_t outputSize(int64_t size, int64_t kernel, int64_t stride,
+                          int64_t pad) {
+  return (size + 2 * pad - kernel) / stride + 1;
+}
+
+static void add(const Conv &conv, Text &text) {
+  int64_t pad = conv.kernel / 2,
+          size = outputSize(conv.size, conv.kernel, conv.stride, pad);
+  std::string x = tensor({1, conv.in, conv.size, conv.size}),
+              w = tensor(
+                  {conv.out, conv.in / conv.groups, conv.kernel, conv.kernel}),
+              b = tensor({conv.out}), y = tensor({1, conv.out, size, size});
+  std::string in = text.argument(x), weights = text.constant(w),
+              bias = text.constant(b);
+  std::string sum = text.value(
+      formatv("nn.conv {0}, {1} bias {2} strides [{3}, {3}] dilations [1, 1] "
+              "pads [{4}, {4}], [{4}, {4}] {{groups = {5} : i64} : {6}, {7} "
+              "bias {8} -> {9}",
+              in, weights, bias, conv.stride, pad, conv.groups, x, w, b, y));
+  text.result(text.value("nn.unary " + sum + " <relu> : " + y + " -> " + y), y);
+}
+
+static void add(const Pool &pool, Text &text) {
+  int64_t pad = pool.stride == 1 ? pool.kernel / 2 : 0,
+          size = outputSize(pool.size, pool.kernel, pool.stride, pad);
+  std::string x = tensor({1, pool.channels, pool.size, pool.size}),
+              y = tensor({1, pool.channels, size, size});
+  text.result(
+      text.value(formatv("nn.pool {0} {1} kernel [{2}, {2}] strides [{3}, {3}] "
+                         "dilations [1, 1] pads [{4}, {4}], [{4}, {4}] : {5} "
+                         "-> {6}",
+                         pool.kind, text.argument(x), pool.kernel, pool.stride,
+                         pad, x, y)),
+      y);
+}
+
+static void add(const MatMul &matmul, Text &text) {
+  SmallVector<int64_t> left, right, out;
+  if (matmul.batch > 1)
+    left = right = out = {matmul.batch};
+  left.append({matmul.rows, matmul.depth});
+  right.append({matmul.depth, matmul.columns});
+  out.append({matmul.rows, matmul.columns});
+  std::string a = tensor(left), b = tensor(right), y = tensor(out);
+  std::string lhs = text.argument(a),
+              rhs = matmul.isConstant ? text.constant(b) : text.argument(b);
+  text.result(text.value(formatv("nn.matmul {0}, {1} : {2}, {3} -> {4}", lhs,
+                                 rhs, a, b, y)),
+              y);
+}
+
+/// A layer of which $x and $y are inputs, $t is their type and $r that of what
+/// is reduced.
+static void add(StringRef layer, ArrayRef<int64_t> shape, Text &text) {
+  std::string type = tensor(shape), reduced = tensor({shape[0], 1});
+  std::string line = layer.str();
+  for (const char *input : {"$x", "$y"})
+    if (layer.contains(input))
+      line = replace(line, input, text.argument(type));
+  line = replace(replace(line, "$t", type), "$r", reduced);
+  text.result(text.value(line), layer.contains("$r") ? reduced : type);
+}
+
+static void add(const Transpose &transpose, Text &text) {
+  std::string x = tensor({transpose.a, transpose.b, transpose.c}),
+              y = tensor({transpose.a, transpose.c, transpose.b});
+  text.result(text.value("nn.transpose " + text.argument(x) +
+                         " [0, 2, 1] : " + x + " -> " + y),
+              y);
+}
+
+static void add(const Concat &concat, Text &text) {
+  std::string a = tensor({1, concat.first, concat.size, concat.size}),
+              b = tensor({1, concat.second, concat.size, concat.size}),
+              y = tensor(
+                  {1, concat.first + concat.second, concat.size, concat.size});
+  text.result(text.value(formatv("nn.concat {0}, {1} axis 1 : {2}, {3} -> {4}",
+                                 text.argument(a), text.argument(b), a, b, y)),
+              y);
+}
+
+OwningOpRef<ModuleOp> nnv12::gpuTuningModel(MLIRContext &context) {
+  Text text;
+  // The kinds of the element-wise ones and of others in turns: where there is
+  // no room for all of a routine, every size is there.
+  for (const Transpose &transpose : transposes)
+    add(transpose, text);
+  for (const Conv &conv : convs)
+    add(conv, text);
+  for (const Pool &pool : pools)
+    add(pool, text);
+  for (const MatMul &matmul : matmuls)
+    add(matmul, text);
+  for (const char *layer : rowLayers)
+    for (const Rows &of : rows)
+      add(layer, {of.rows, of.length}, text);
+  for (const char *layer : mapLayers)
+    for (int64_t count : counts)
+      add(layer, {count}, text);
+  for (const Concat &concat : concats)
+    add(concat, text);
+  return parseSourceString<ModuleOp>(text.module(), &context);
+}

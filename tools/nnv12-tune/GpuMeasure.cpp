@@ -1,0 +1,419 @@
+//===- GpuMeasure.cpp - Measures a GPU ------------------------------------===//
+#include "tools/nnv12-tune/GpuMeasure.h"
+
+#include "tools/common/Report.h"
+
+#if NNV12_GPU
+
+#include "artifact/GpuTuning.h"
+#include "artifact/SpirvInterface.h"
+#include "runtime/GpuUploads.h"
+#include "runtime/gpu/GpuWarmUp.h"
+#include "tools/common/Clock.h"
+#include "tools/common/Loading.h"
+#include "tools/common/Statistics.h"
+#include "tools/nnv12-tune/Cores.h"
+
+#include <cstdlib>
+#include <dirent.h>
+#include <filesystem>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+namespace nnv12::tune {
+
+using artifact::Fault;
+using runtime::GpuDevice;
+using tools::fail;
+using tools::milliseconds;
+
+namespace {
+
+/// Milliseconds that the kernels are run for, and the most runs.
+constexpr double leastTime = 3000, mostTime = 60000;
+constexpr unsigned mostRuns = 200;
+
+[[noreturn]] void refuse(const GpuBundle &bundle, const Fault &fault) {
+  fail(bundle.path() + ": " + fault.text);
+}
+
+/// What sessions have of a device, without a session.
+class Preparer {
+public:
+  Preparer(const GpuBundle &of, const runtime::GpuWish &wish,
+           const char *cacheFolder)
+      : of(of) {
+    Fault fault;
+    double start = milliseconds();
+    device_ = GpuDevice::acquire(wish, fault);
+    if (!device_)
+      fail(std::string("no GPU to measure: ") + fault.text);
+    startMs_ = milliseconds() - start;
+    runtime::GpuMemory::Sizes sizes = {};
+    for (const bundle::Memory *memory : *of.overlay().memories())
+      (memory->kind() == bundle::MemoryKind_Arena ? sizes.arena
+                                                  : sizes.prepared) =
+          memory->size();
+    const bundle::Bundle *metadata = of.loaded().metadata();
+    if (!memory.create(*device_, sizes, nullptr, 0, fault) ||
+        !pipelines.create(metadata, of.loaded().image(), *device_, cacheFolder,
+                          fault) ||
+        !uploads.create(of.loaded(), {nullptr, nullptr}, *device_, memory,
+                        fault) ||
+        (device_->isSoftware() &&
+         !warmUp.create(metadata->gpu(), *device_, memory, pipelines, fault)))
+      refuse(of, fault);
+    for (uint32_t i = 0; i < metadata->gpu()->pipelines()->size(); ++i)
+      if (!pipelines.lack(i))
+        usable.push_back(i);
+    if (usable.empty())
+      fail(of.path() + ": " + device_->name() + " lacks " + pipelines.lack(0) +
+           ", which all kernels need");
+  }
+  ~Preparer() {
+    warmUp.destroy();
+    uploads.destroy();
+    pipelines.destroy();
+    memory.destroy();
+    device_->release();
+  }
+
+  GpuDevice &device() { return *device_; }
+  double startMs() const { return startMs_; }
+
+  /// One after another: milliseconds of each, on average.
+  double makePipelines() { return makeSome(0, 1) / double(usable.size()); }
+  /// The same on so many threads.
+  double makePipelines(unsigned threads) {
+    double start = milliseconds();
+    std::vector<std::thread> others;
+    for (unsigned i = 0; i < threads; ++i)
+      others.emplace_back([this, i, threads] { makeSome(i, threads); });
+    for (std::thread &other : others)
+      other.join();
+    return (milliseconds() - start) / double(usable.size());
+  }
+  size_t numPipelines() const { return usable.size(); }
+  void save() { pipelines.save(); }
+
+  /// Bytes a millisecond, of all weights.
+  double upload() {
+    Fault fault;
+    uint64_t bytes = 0;
+    double start = milliseconds();
+    for (const bundle::GpuPreparation *preparation :
+         *of.overlay().preparations())
+      for (uint32_t i = 0;
+           preparation->uploads() && i < preparation->uploads()->size(); ++i) {
+        const bundle::Upload *upload = preparation->uploads()->Get(i);
+        if (!uploads.upload(upload, fault))
+          refuse(of, fault);
+        bytes += upload->size();
+      }
+    return double(bytes) / (milliseconds() - start);
+  }
+
+private:
+  /// Each `stride`th pipeline.
+  double makeSome(size_t first, size_t stride) {
+    Fault fault;
+    double start = milliseconds();
+    for (size_t i = first; i < usable.size(); i += stride)
+      if (!pipelines.make(&usable[i], 1, fault) ||
+          (device_->isSoftware() && !warmUp.run(&usable[i], 1, fault)))
+        refuse(of, fault);
+    return milliseconds() - start;
+  }
+
+  const GpuBundle &of;
+  GpuDevice *device_ = nullptr;
+  double startMs_ = 0;
+  runtime::GpuMemory memory;
+  runtime::GpuPipelines pipelines;
+  runtime::GpuUploads uploads;
+  runtime::GpuWarmUp warmUp;
+  std::vector<uint32_t> usable;
+};
+
+/// An empty folder that is gone with this.
+class CacheFolder {
+public:
+  CacheFolder()
+      : path_(std::filesystem::temp_directory_path() / "nnv12-tune-XXXXXX") {
+    if (!mkdtemp(path_.data()))
+      path_.clear();
+  }
+  ~CacheFolder() {
+    std::error_code ignored;
+    if (!path_.empty())
+      std::filesystem::remove_all(path_, ignored);
+  }
+  /// "": there is none.
+  const char *path() const { return path_.c_str(); }
+
+private:
+  std::string path_;
+};
+
+void describe(const GpuDevice &device, device::GpuProfile &gpu) {
+  const VkPhysicalDeviceProperties &facts = device.facts();
+  gpu.name = device.name();
+  char driver[64];
+  // Vendors have their own ways of counting: as a number, it names it.
+  snprintf(driver, sizeof driver, "vendor 0x%x, driver 0x%x", facts.vendorID,
+           facts.driverVersion);
+  gpu.driver = driver;
+  gpu.api = "vulkan1.1";
+  constexpr std::pair<uint64_t, const char *> names[] = {
+      {artifact::SpirvInt64, "int64"},
+      {artifact::SpirvFloat64, "float64"},
+      {artifact::SpirvInt8, "int8"},
+      {artifact::SpirvInt16, "int16"},
+      {artifact::SpirvStorageBuffer8, "storage8"},
+      {artifact::SpirvStorageBuffer16, "storage16"}};
+  for (auto [bit, name] : names)
+    if (device.features() & bit)
+      gpu.features.push_back(name);
+  gpu.kind = device.isSoftware()  ? device::GpuKind::Software
+             : device.isUnified() ? device::GpuKind::Unified
+                                  : device::GpuKind::Discrete;
+  if (device.isSoftware())
+    gpu.hostCores = static_cast<unsigned>(usableCpus().size());
+}
+
+/// What comes before the first dispatch. Leaves the device open.
+void measurePreparations(const GpuBundle &bundle, const runtime::GpuWish &wish,
+                         device::GpuProfile &gpu) {
+  unsigned threads =
+      std::min(8u, std::max(1u, unsigned(usableCpus().size() / 2)));
+  CacheFolder folder;
+  bool isSoftware;
+  {
+    Preparer first(bundle, wish, "");
+    describe(first.device(), gpu);
+    isSoftware = first.device().isSoftware();
+    gpu.startMs = first.startMs();
+    gpu.pipelineMs = gpu.pipelineCachedMs = first.makePipelines();
+    gpu.lazyPipelines = isSoftware;
+    gpu.uploadGBps = first.upload() * 1e-6;
+  }
+  // Pipelines stay as long as their device.
+  GpuDevice::forgetAll();
+  gpu.pipelineThreads = threads;
+  {
+    Preparer second(bundle, wish, folder.path());
+    double each = second.makePipelines(threads);
+    if (threads > 1)
+      gpu.pipelineScaling = std::clamp(
+          (gpu.pipelineMs / each - 1) / double(threads - 1), 0.0, 1.0);
+    second.save();
+  }
+  // Those that are software keep nothing.
+  if (isSoftware || !*folder.path())
+    return;
+  GpuDevice::forgetAll();
+  Preparer third(bundle, wish, folder.path());
+  gpu.pipelineCachedMs = std::min(gpu.pipelineMs, third.makePipelines());
+}
+
+/// A stretch of a run; nanoseconds.
+struct StretchRecord {
+  nnv12_record submit;
+  std::vector<nnv12_record> kernels;
+
+  double beforeKernels() const {
+    return double(kernels.front().start_ns - submit.start_ns);
+  }
+  double behindKernels() const {
+    return double(submit.start_ns + submit.duration_ns -
+                  kernels.back().start_ns - kernels.back().duration_ns);
+  }
+};
+
+/// Of a run of which all stretches were taken; else empty.
+std::vector<StretchRecord> stretchesOf(const GpuBundle &bundle,
+                                       const std::vector<nnv12_record> &all) {
+  std::vector<StretchRecord> result;
+  std::vector<nnv12_record> kernels;
+  const auto *stretches = bundle.overlay().stretches();
+  for (const nnv12_record &record : all) {
+    if (record.kind == NNV12_RECORD_GPU_KERNEL)
+      kernels.push_back(record);
+    if (record.kind != NNV12_RECORD_GPU_SUBMIT)
+      continue;
+    uint32_t number = static_cast<uint32_t>(result.size());
+    if (number == stretches->size() ||
+        stretches->Get(number)->first() != record.index)
+      return {};
+    if (kernels.size() != stretches->Get(number)->dispatches()->size())
+      fail(bundle.path() + ": found a device without time stamps, which "
+                           "measuring needs");
+    result.push_back({record, std::move(kernels)});
+    kernels.clear();
+  }
+  if (result.size() != stretches->size())
+    return {};
+  return result;
+}
+
+/// All runs' samples of one thing.
+using Samples = std::vector<double>;
+
+class Runs {
+public:
+  Runs(const GpuBundle &bundle, const GpuMeasureOptions &options)
+      : of(bundle), sessionOptions(optionsOf(options)),
+        recorder(bundle.bundle(), sessionOptions, NNV12_RECORD_OPERATION, 2),
+        session(openSession()), recording(recorder.recording()),
+        in(bundle.bundle().input(0).byte_size),
+        sink(bundle.bundle().output(0).byte_size),
+        back(bundle.bundle().output(1).byte_size) {}
+
+  /// Null where the GPU did not compute all of it.
+  std::vector<StretchRecord> run() {
+    const Input inputs[] = {{in.data(), in.size()}};
+    const Output outputs[] = {{sink.data(), sink.size()},
+                              {back.data(), back.size()}};
+    try {
+      session->run(inputs, 1, outputs, 2);
+    } catch (const Error &error) {
+      fail(of.path() + ": " + error.what());
+    }
+    uint64_t lost = 0;
+    auto records = recording.readAll(lost);
+    std::vector<StretchRecord> result = stretchesOf(of, records);
+    if (result.empty() && *session->info().gpu_reason)
+      fail(of.path() +
+           ": the GPU computed nothing: " + session->info().gpu_reason);
+    if (result.empty())
+      fail(of.path() + ": the GPU computed " +
+           std::to_string(session->info().gpu_stretches_taken) + " of " +
+           std::to_string(session->info().gpu_stretches) + " stretches");
+    return result;
+  }
+
+private:
+  static SessionOptions optionsOf(const GpuMeasureOptions &options) {
+    SessionOptions result;
+    result.threads = 1;
+    result.gpu = NNV12_GPU_WAIT;
+    result.gpuCacheDir = "";
+    if (!options.vulkanLibrary.empty())
+      result.vulkanLibrary = options.vulkanLibrary.c_str();
+    result.allowSoftwareGpu = options.allowSoftware;
+    return result;
+  }
+  Session openSession() {
+    sessionOptions.recorder = recorder.get();
+    return tools::openSession(of.path(), of.bundle(), sessionOptions);
+  }
+
+  const GpuBundle &of;
+  SessionOptions sessionOptions;
+  Recorder recorder;
+  std::optional<Session> session;
+  Recording recording;
+  std::vector<uint8_t> in, sink, back;
+};
+
+void measureRuns(const GpuBundle &bundle, const GpuMeasureOptions &options,
+                 GpuMeasured &measured) {
+  Runs runs(bundle, options);
+  const auto *stretches = bundle.overlay().stretches();
+  std::vector<std::vector<Samples>> times(stretches->size());
+  for (uint32_t i = 0; i < stretches->size(); ++i)
+    times[i].resize(stretches->Get(i)->dispatches()->size());
+  Samples submits, syncs, idles, backs;
+  // What drivers do at first does not count.
+  runs.run();
+  double start = milliseconds();
+  for (unsigned i = 0; i < mostRuns; ++i) {
+    double spent = milliseconds() - start;
+    if (spent > mostTime || (i >= options.repeat && spent > leastTime))
+      break;
+    std::vector<StretchRecord> run = runs.run();
+    for (size_t s = 0; s < run.size(); ++s)
+      for (size_t k = 0; k < run[s].kernels.size(); ++k)
+        times[s][k].push_back(double(run[s].kernels[k].duration_ns) * 1e-3);
+    submits.push_back(run[artifact::idleStretch].beforeKernels() * 1e-3);
+    syncs.push_back(run[artifact::idleStretch].behindKernels() * 1e-3);
+    // The first one has nothing to wait for.
+    const std::vector<nnv12_record> &idle = run[artifact::idlesStretch].kernels;
+    idles.push_back(double(idle.back().start_ns + idle.back().duration_ns -
+                           idle.front().start_ns - idle.front().duration_ns) *
+                    1e-3 / double(idle.size() - 1));
+    // With the copy behind the kernel, and the caller's part.
+    const nnv12_record &next = run[artifact::backStretch + 1].submit;
+    const StretchRecord &back = run[artifact::backStretch];
+    backs.push_back(
+        back.behindKernels() * 1e-3 +
+        double(next.start_ns - back.submit.start_ns - back.submit.duration_ns) *
+            1e-3);
+  }
+  device::GpuProfile &gpu = measured.gpu;
+  gpu.submitUs = tools::median(submits);
+  gpu.syncUs = tools::median(syncs);
+  gpu.dispatchUs = tools::median(idles);
+  double bytes = double(bundle.bundle().output(1).byte_size);
+  gpu.downloadGBps =
+      bytes * 1e-3 / std::max(1.0, tools::median(backs) - gpu.syncUs);
+  for (uint32_t s = artifact::firstKernelStretch; s < stretches->size(); ++s)
+    for (uint32_t k = 0; k < stretches->Get(s)->dispatches()->size(); ++k) {
+      const bundle::Dispatch *dispatch =
+          stretches->Get(s)->dispatches()->Get(k);
+      const bundle::DispatchWork *work = dispatch->work();
+      if (!work)
+        continue;
+      tools::Statistics of(times[s][k]);
+      GpuKernelSample sample;
+      sample.features.routine = work->routine()->str();
+      sample.features.key = work->key()->str();
+      sample.features.groups = double(dispatch->groups()->x()) *
+                               dispatch->groups()->y() *
+                               dispatch->groups()->z();
+      sample.features.steps = work->steps();
+      sample.features.bytes = double(work->bytes());
+      sample.features.barriers = work->barriers();
+      sample.features.multiplyAdds = double(work->multiply_adds());
+      // A clock that stands still makes no kernel free.
+      sample.median = std::max(of.median, 1e-3);
+      sample.p10 = of.p10;
+      sample.p90 = of.p90;
+      measured.kernels.push_back(std::move(sample));
+    }
+}
+
+} // namespace
+
+GpuMeasured measureGpu(const GpuBundle &bundle,
+                       const GpuMeasureOptions &options) {
+  // What drivers keep on disk would make pipelines look cheap.
+  setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
+  setenv("MESA_GLSL_CACHE_DISABLE", "true", 1);
+  setenv("__GL_SHADER_DISK_CACHE", "0", 1);
+  runtime::GpuWish wish;
+  Fault fault;
+  const std::string &library = options.vulkanLibrary;
+  if (!wish.set(library.empty() ? nullptr : library.c_str(), nullptr,
+                options.allowSoftware, fault))
+    fail(fault.text);
+  GpuMeasured result;
+  measurePreparations(bundle, wish, result.gpu);
+  measureRuns(bundle, options, result);
+  return result;
+}
+
+} // namespace nnv12::tune
+
+#else
+
+namespace nnv12::tune {
+
+GpuMeasured measureGpu(const GpuBundle &, const GpuMeasureOptions &) {
+  tools::fail("no GPU to measure: this program was built without GPUs");
+}
+
+} // namespace nnv12::tune
+
+#endif

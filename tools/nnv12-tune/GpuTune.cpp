@@ -1,0 +1,141 @@
+//===- GpuTune.cpp - The GPU's part of a device profile -------------------===//
+#include "tools/nnv12-tune/GpuTune.h"
+
+#include "compiler/device/DeviceProfile.h"
+#include "tools/common/Files.h"
+#include "tools/common/Report.h"
+#include "tools/common/Statistics.h"
+#include "tools/nnv12-tune/ChildProcess.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <unistd.h>
+
+namespace nnv12::tune {
+
+using tools::fail;
+
+/// A kernel of more multiply-adds tells what a peak is worth.
+static constexpr double largeMultiplyAdds = 5e7;
+
+static std::string today() {
+  time_t now = time(nullptr);
+  tm date = {};
+  gmtime_r(&now, &date);
+  char text[16];
+  strftime(text, sizeof text, "%Y-%m-%d", &date);
+  return text;
+}
+
+device::HeldOut deriveGpu(const std::vector<GpuKernelSample> &kernels,
+                          bool fitsUnits, device::GpuProfile &gpu) {
+  std::vector<device::GpuSample> samples;
+  double gflops = 0, memoryGBps = 0;
+  for (const GpuKernelSample &kernel : kernels) {
+    const device::GpuKernelFeatures &f = kernel.features;
+    samples.push_back({f, kernel.median, kernel.p10, kernel.p90});
+    gflops = std::max(gflops, 2e-3 * f.multiplyAdds / kernel.median);
+    memoryGBps = std::max(memoryGBps, 1e-3 * f.bytes / kernel.median);
+  }
+  gpu.gflops = std::max(gflops, 1e-3);
+  gpu.memoryGBps = std::max(memoryGBps, 1e-3);
+  std::vector<double> parts;
+  for (const GpuKernelSample &kernel : kernels)
+    if (kernel.features.multiplyAdds >= largeMultiplyAdds)
+      parts.push_back(2e-3 * kernel.features.multiplyAdds / kernel.median /
+                      gpu.gflops);
+  if (!parts.empty())
+    gpu.compute = tools::median(parts);
+  gpu.measured = true;
+  return device::fitAndHoldOut(gpu, std::move(samples), fitsUnits);
+}
+
+/// The profile to add to.
+static device::DeviceProfile readBase(const GpuTuneOptions &options,
+                                      const GpuBundle &bundle) {
+  if (options.base.empty()) {
+    std::string target = bundle.target();
+    bool isX86 = target.compare(0, 6, "x86-64") == 0;
+    device::DeviceProfile profile =
+        device::builtinProfile(isX86 ? "x86-64" : "aarch64", target);
+    profile.kernels.clear();
+    return profile;
+  }
+  std::string error;
+  auto base = device::readProfile(options.base, error);
+  if (!base)
+    fail(error);
+  // What is measured here is of this machine.
+  error = base->measured ? device::foreignDevice(*base) : "";
+  if (!error.empty())
+    fail(options.base + ": " + error);
+  return std::move(*base);
+}
+
+static void report(const device::HeldOut &held, const GpuTuneOptions &options,
+                   const device::GpuProfile &gpu) {
+  printf("%s: %s, %s\n"
+         "  start     %.0f ms, pipeline %.1f ms, cached %.2f ms, %u threads "
+         "(scaling %.2f)\n"
+         "  memory    up %.2f GB/s, down %.2f GB/s, kernels %.1f GB/s\n"
+         "  calls     submit %.1f us, wait %.1f us, dispatch %.2f us\n"
+         "  compute   %.1f GFLOP/s, %u groups at once\n"
+         "  kernels   %zu; of %u that were left out of the fit %u are "
+         "predicted within 10 %% or their spread (%.0f %%), median error "
+         "%.0f %%\n",
+         options.output.c_str(), gpu.name.c_str(), gpu.driver.c_str(),
+         gpu.startMs, gpu.pipelineMs, gpu.pipelineCachedMs, gpu.pipelineThreads,
+         gpu.pipelineScaling, gpu.uploadGBps, gpu.downloadGBps, gpu.memoryGBps,
+         gpu.submitUs, gpu.syncUs, gpu.dispatchUs, gpu.gflops,
+         gpu.units * gpu.groupsPerUnit, gpu.kernels.size(), held.sum.all,
+         held.sum.good, held.sum.all ? 100.0 * held.sum.good / held.sum.all : 0,
+         100 * held.error);
+  for (const auto &[routine, count] : held.byRoutine)
+    printf("    %-22s %u of %u\n", routine.c_str(), count.good, count.all);
+}
+
+void tuneGpu(const std::string &path, const GpuTuneOptions &options) {
+  GpuBundle bundle(path);
+  tools::checkOutput(options.output);
+  device::DeviceProfile profile = readBase(options, bundle);
+  if (isatty(2))
+    fprintf(stderr, "nnv12-tune: measuring the GPU by %s\n", path.c_str());
+  ChildResult child =
+      runInChild([&] { return print(measureGpu(bundle, options.measure)); },
+                 options.seconds);
+  GpuMeasured measured;
+  // It has said why itself.
+  if (child.end == ChildResult::End::Refused)
+    exit(1);
+  if (child.end == ChildResult::End::Done && !parse(child.text, measured))
+    child = {ChildResult::End::Failed, "", "ended too early"};
+  if (child.end == ChildResult::End::Failed)
+    fail("measuring the GPU " + child.reason + "; no profile was written");
+  device::GpuProfile &gpu = measured.gpu;
+  gpu.date = today();
+  bool isKnown = profile.gpu && profile.gpu->name == gpu.name;
+  bool isSoftware = gpu.kind == device::GpuKind::Software;
+  if (isKnown)
+    gpu.gflopsF16 = profile.gpu->gflopsF16;
+  gpu.units = options.units ? options.units
+              : isSoftware  ? std::max(1u, gpu.hostCores)
+              : isKnown     ? profile.gpu->units
+                            : 1;
+  device::HeldOut held = deriveGpu(measured.kernels, !isSoftware, gpu);
+  profile.gpu = gpu;
+  if (!options.name.empty())
+    profile.name = options.name;
+  auto &assumed = profile.assumed;
+  assumed.erase(std::remove_if(assumed.begin(), assumed.end(),
+                               [](const std::string &field) {
+                                 return field.compare(0, 4, "gpu.") == 0;
+                               }),
+                assumed.end());
+  std::string error = device::writeProfile(profile, options.output);
+  if (!error.empty())
+    fail(error);
+  report(held, options, gpu);
+}
+
+} // namespace nnv12::tune

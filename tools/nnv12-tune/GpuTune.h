@@ -1,0 +1,28 @@
+//===- GpuTune.h - The GPU's part of a device profile -----------*- C++ -*-===//
+#ifndef NNV12_TOOLS_NNV12_TUNE_GPUTUNE_H
+#define NNV12_TOOLS_NNV12_TUNE_GPUTUNE_H
+
+#include "compiler/device/GpuHeldOut.h"
+#include "tools/nnv12-tune/GpuMeasure.h"
+
+namespace nnv12::tune {
+
+struct GpuTuneOptions {
+  GpuMeasureOptions measure;
+  std::string base, output, name;
+  unsigned units = 0; ///< compute units; 0: not known
+  unsigned seconds = 150;
+};
+
+/// `nnv12-tune --gpu`: measures the GPU by a bundle in a process of its own,
+/// fits coefficients, and writes the profile: that of `base`, or the built-in
+/// one, with this GPU. Ends the process with one line where that fails.
+void tuneGpu(const std::string &bundle, const GpuTuneOptions &options);
+
+/// What follows from measurements: peaks, coefficients, and how good these are.
+device::HeldOut deriveGpu(const std::vector<GpuKernelSample> &kernels,
+                          bool fitsUnits, device::GpuProfile &gpu);
+
+} // namespace nnv12::tune
+
+#endif // NNV12_TOOLS_NNV12_TUNE_GPUTUNE_H
