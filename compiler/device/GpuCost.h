@@ -30,8 +30,9 @@ Cost gpuCost(const GpuProfile &gpu,
              const std::vector<GpuKernelFeatures> &kernels);
 
 /// Replaces coefficients of `gpu.efficiency` by such that predict its measured
-/// kernels, as fitEfficiency() does for CPUs: of each routine family
-/// ("gpu.conv.gemm"), of what families share ("gpu.conv") and of all ("").
+/// kernels, as fitEfficiency() does for CPUs: of each routine
+/// ("gpu.conv.gemm.16x4"), of what routines share ("gpu.conv.gemm", "gpu.conv")
+/// and of all ("").
 /// Families without measured kernels stay as they are.
 Fit fitGpuEfficiency(GpuProfile &gpu,
                      const std::vector<GpuKernelFeatures> &features);
