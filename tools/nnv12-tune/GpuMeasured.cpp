@@ -13,6 +13,7 @@ template <typename Gpu, typename Visit>
 void forEachField(Gpu &gpu, Visit &&visit) {
   visit(gpu.name);
   visit(gpu.driver);
+  visit(gpu.date);
   visit(gpu.api);
   visit(gpu.startMs);
   visit(gpu.pipelineMs);

@@ -95,25 +95,52 @@ static void report(const device::HeldOut &held, const GpuTuneOptions &options,
     printf("    %-22s %u of %u\n", routine.c_str(), count.good, count.all);
 }
 
-void tuneGpu(const std::string &path, const GpuTuneOptions &options) {
-  GpuBundle bundle(path);
-  tools::checkOutput(options.output);
-  device::DeviceProfile profile = readBase(options, bundle);
+/// In a process of its own.
+static std::string measure(const GpuBundle &bundle,
+                           const GpuTuneOptions &options) {
   if (isatty(2))
-    fprintf(stderr, "nnv12-tune: measuring the GPU by %s\n", path.c_str());
-  ChildResult child =
-      runInChild([&] { return print(measureGpu(bundle, options.measure)); },
-                 options.seconds);
-  GpuMeasured measured;
+    fprintf(stderr, "nnv12-tune: measuring the GPU by %s\n",
+            bundle.path().c_str());
+  ChildResult child = runInChild(
+      [&] {
+        GpuMeasured measured = measureGpu(bundle, options.measure);
+        measured.gpu.date = today();
+        return print(measured);
+      },
+      options.seconds);
   // It has said why itself.
   if (child.end == ChildResult::End::Refused)
     exit(1);
-  if (child.end == ChildResult::End::Done && !parse(child.text, measured))
-    child = {ChildResult::End::Failed, "", "ended too early"};
   if (child.end == ChildResult::End::Failed)
     fail("measuring the GPU " + child.reason + "; no profile was written");
+  return child.text;
+}
+
+static std::string readSamples(const std::string &path) {
+  artifact::MappedFile file;
+  std::string error = tools::openInput(path, file);
+  if (!error.empty())
+    fail(error);
+  return {reinterpret_cast<const char *>(file.data()), file.size()};
+}
+
+void tuneGpu(const std::string &path, const GpuTuneOptions &options) {
+  GpuBundle bundle(path);
+  bool isMeasured = options.refit.empty();
+  std::string text = isMeasured ? "" : readSamples(options.refit);
+  tools::checkOutput(options.output);
+  device::DeviceProfile profile = readBase(options, bundle);
+  if (isMeasured)
+    text = measure(bundle, options);
+  GpuMeasured measured;
+  if (!parse(text, measured))
+    fail(isMeasured ? "measuring the GPU ended too early; no profile was "
+                      "written"
+                    : options.refit + ": found something else, expected what "
+                                      "--gpu-samples wrote");
+  if (!options.samples.empty())
+    tools::writeText(options.samples, text);
   device::GpuProfile &gpu = measured.gpu;
-  gpu.date = today();
   bool isKnown = profile.gpu && profile.gpu->name == gpu.name;
   bool isSoftware = gpu.kind == device::GpuKind::Software;
   if (isKnown)

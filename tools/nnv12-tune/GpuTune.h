@@ -10,7 +10,9 @@ namespace nnv12::tune {
 struct GpuTuneOptions {
   GpuMeasureOptions measure;
   std::string base, output, name;
-  unsigned units = 0; ///< compute units; 0: not known
+  std::string samples; ///< where to write what was measured; "": nowhere
+  std::string refit;   ///< such a file, instead of measuring; "": measure
+  unsigned units = 0;  ///< compute units; 0: not known
   unsigned seconds = 150;
 };
 

@@ -75,8 +75,11 @@ static void fillIntegers(Memory &memory) {
 
 static Bundle openTuningBundle(const std::string &path) {
   Bundle bundle = tools::openBundle(path, {});
-  if (bundle.info().kind != NNV12_BUNDLE_TUNING || bundle.numInputs() != 3 ||
-      bundle.numOutputs() != 2)
+  bool isTuning = bundle.info().kind == NNV12_BUNDLE_TUNING;
+  if (isTuning && bundle.numInputs() == 1)
+    fail(path + ": found kernels of GPUs, which --gpu measures, expected those "
+                "of a CPU");
+  if (!isTuning || bundle.numInputs() != 3 || bundle.numOutputs() != 2)
     fail(path + ": found the bundle of a model, expected one made by nnv12c "
                 "--emit tuning");
   return bundle;

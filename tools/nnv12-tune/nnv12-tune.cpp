@@ -95,6 +95,12 @@ static TuneOptions parseOptions(int argc, char **argv) {
   options.number("gpu-seconds", "N", result.ofGpu.seconds, 1, 3600,
                  "With --gpu: after so many seconds the driver is taken to "
                  "hang. Default 150.");
+  options.text("gpu-samples", "FILE", result.ofGpu.samples,
+               "With --gpu: also write what was measured of each kernel, for "
+               "--gpu-refit.");
+  options.text("gpu-refit", "FILE", result.ofGpu.refit,
+               "With --gpu: measure nothing, but fit the profile to what "
+               "--gpu-samples wrote.");
   options.flag("allow-software-gpu", result.ofGpu.measure.allowSoftware,
                "With --gpu: take a GPU that is software.");
   options.text("vulkan-library", "FILE", result.ofGpu.measure.vulkanLibrary,

@@ -58,8 +58,8 @@ struct GpuSteps {
 };
 
 /// What device profiles know a step by: of several kernels, which one it is
-/// stands behind the routine's name, since what they take has nothing in common.
-/// For steps as GpuRoutine::steps() gives them.
+/// stands behind the routine's name, since what they take has nothing in
+/// common. For steps as GpuRoutine::steps() gives them.
 inline std::string timedName(const std::string &routine, const GpuSteps &steps,
                              size_t step) {
   return steps.kernels.size() > 1
