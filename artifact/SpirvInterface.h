@@ -2,6 +2,8 @@
 #ifndef NNV12_ARTIFACT_SPIRVINTERFACE_H
 #define NNV12_ARTIFACT_SPIRVINTERFACE_H
 
+#include "artifact/Limits.h"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -23,15 +25,15 @@ enum SpirvFeature : uint64_t {
 
 /// What Vulkan promises of any device, and what kernels keep to.
 constexpr uint32_t mostSpirvInvocations = 128;
-constexpr uint32_t mostSpirvPushWords = 32;
-constexpr uint32_t mostSpirvSharedBytes = 16384;
+constexpr uint32_t mostSpirvPushWords = maxPushWords;
+constexpr uint32_t mostSpirvSharedBytes = maxShared;
 /// Where specialization constants give the size of workgroups; whoever makes
 /// the pipeline compares it with the device's own limit.
-constexpr uint32_t mostSpecialisedInvocations = 1024;
+constexpr uint32_t mostSpecialisedInvocations = maxInvocations;
 /// A bit of `written` each.
-constexpr uint32_t mostSpirvBindings = 32;
-constexpr uint32_t mostSpirvConstants = 32;
-constexpr uint32_t mostSpirvWords = 1 << 20;
+constexpr uint32_t mostSpirvBindings = maxBindings;
+constexpr uint32_t mostSpirvConstants = maxConstants;
+constexpr uint32_t mostSpirvWords = maxModuleWords;
 
 /// A module, and what the bundle says of it.
 struct SpirvInterface {

@@ -1,6 +1,8 @@
 //===- GpuUploads.cpp - Brings weights to a GPU ---------------------------===//
 #include "runtime/GpuUploads.h"
 
+#include "runtime/gpu/Barrier.h"
+
 #include <algorithm>
 
 namespace nnv12::runtime {
@@ -45,12 +47,10 @@ bool GpuUploads::stage(const uint8_t *source, uint64_t size, uint64_t offset,
     memcpy(staging.mapped + place, source, bytes);
     VkBufferCopy copy = {place, offset, bytes};
     vk.CmdCopyBuffer(to, staging.buffer, memory->prepared().buffer, 1, &copy);
-    auto all = makeStruct<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
-    all.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-    all.dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
-    vk.CmdPipelineBarrier(to, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                          VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &all, 0,
-                          nullptr, 0, nullptr);
+    recordBarrier({VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                   VK_ACCESS_SHADER_READ_BIT},
+                  vk, to);
     if (!check(memory->flush(staging, place, bytes),
                "vkFlushMappedMemoryRanges", fault) ||
         !commands.submit(fault))

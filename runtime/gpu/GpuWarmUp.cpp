@@ -1,6 +1,7 @@
 //===- GpuWarmUp.cpp - First dispatches that compute nothing --------------===//
 #include "runtime/gpu/GpuWarmUp.h"
 
+#include "runtime/gpu/Barrier.h"
 #include "runtime/gpu/DispatchCommand.h"
 
 namespace nnv12::runtime {
@@ -41,7 +42,6 @@ void GpuWarmUp::destroy() {
 /// nothing, to which it is bound.
 bool GpuWarmUp::run(const uint32_t *indices, uint32_t count, Fault &fault) {
   static constexpr uint32_t zeros[artifact::maxPushWords] = {};
-  const Vulkan &vk = device->vulkan();
   VkDescriptorBufferInfo places[artifact::maxBindings];
   for (VkDescriptorBufferInfo &place : places)
     place = {memory->staging().buffer, 0, artifact::gpuAlignment};
@@ -52,12 +52,11 @@ bool GpuWarmUp::run(const uint32_t *indices, uint32_t count, Fault &fault) {
     return false;
   for (uint32_t i = 0; i < count; ++i) {
     // Those before it may write to the same memory.
-    auto all = makeStruct<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
-    all.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
-    all.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-    vk.CmdPipelineBarrier(to, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                          VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &all, 0,
-                          nullptr, 0, nullptr);
+    recordBarrier({VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                   VK_ACCESS_SHADER_WRITE_BIT,
+                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                   VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT},
+                  device->vulkan(), to);
     if (!recordDispatch({&(*pipelines)[indices[i]], places, zeros, {1, 1, 1}},
                         *device, descriptors, to, fault))
       return false;

@@ -1,6 +1,7 @@
 //===- Stretches.cpp - What the GPU computes in a run ---------------------===//
 #include "runtime/gpu/Stretches.h"
 
+#include "runtime/gpu/Barrier.h"
 #include "runtime/gpu/DispatchCommand.h"
 #include "runtime/gpu/GpuCommands.h"
 #include "runtime/system/Structs.h"
@@ -162,16 +163,6 @@ Stretches::placeOf(const bundle::GpuOperand *operand) const {
   return {block->buffer, offset, operand->size()};
 }
 
-void Stretches::barrier(VkCommandBuffer to, VkPipelineStageFlags from,
-                        VkAccessFlags written, VkPipelineStageFlags next,
-                        VkAccessFlags used) const {
-  auto all = makeStruct<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER);
-  all.srcAccessMask = written;
-  all.dstAccessMask = used;
-  device->vulkan().CmdPipelineBarrier(to, from, next, 0, 1, &all, 0, nullptr, 0,
-                                      nullptr);
-}
-
 /// One set, and the dispatch with it.
 bool Stretches::bind(const bundle::Dispatch *dispatch, VkCommandBuffer to,
                      Fault &fault) {
@@ -239,7 +230,8 @@ VkCommandBuffer Stretches::recordCommands(const bundle::Stretch *stretch,
   bool copies = !memory->isMapped();
   if (copies) {
     copyRows(stretch, true, to);
-    barrier(to, transfer, VK_ACCESS_TRANSFER_WRITE_BIT, compute, shader);
+    recordBarrier({transfer, VK_ACCESS_TRANSFER_WRITE_BIT, compute, shader}, vk,
+                  to);
   }
   uint32_t dispatches = stretch->dispatches()->size();
   if (isStamped)
@@ -247,21 +239,25 @@ VkCommandBuffer Stretches::recordCommands(const bundle::Stretch *stretch,
   for (uint32_t i = 0; i < dispatches; ++i) {
     const bundle::Dispatch *dispatch = stretch->dispatches()->Get(i);
     if (i && dispatch->barrier())
-      barrier(to, compute, VK_ACCESS_SHADER_WRITE_BIT, compute, shader);
+      recordBarrier({compute, VK_ACCESS_SHADER_WRITE_BIT, compute, shader}, vk,
+                    to);
     if (!bind(dispatch, to, fault))
       return nullptr;
     if (isStamped)
       times.stamp(to, i);
   }
   if (copies) {
-    barrier(to, compute, VK_ACCESS_SHADER_WRITE_BIT, transfer,
-            VK_ACCESS_TRANSFER_READ_BIT);
+    recordBarrier({compute, VK_ACCESS_SHADER_WRITE_BIT, transfer,
+                   VK_ACCESS_TRANSFER_READ_BIT},
+                  vk, to);
     copyRows(stretch, false, to);
-    barrier(to, transfer, VK_ACCESS_TRANSFER_WRITE_BIT,
-            VK_PIPELINE_STAGE_HOST_BIT, host);
+    recordBarrier({transfer, VK_ACCESS_TRANSFER_WRITE_BIT,
+                   VK_PIPELINE_STAGE_HOST_BIT, host},
+                  vk, to);
   } else {
-    barrier(to, compute, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
-            host);
+    recordBarrier(
+        {compute, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, host},
+        vk, to);
   }
   if (!check(vk.EndCommandBuffer(to), "vkEndCommandBuffer", fault))
     return nullptr;

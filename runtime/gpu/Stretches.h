@@ -53,9 +53,6 @@ private:
             artifact::Fault &fault);
   void copyRows(const bundle::Stretch *stretch, bool isIn,
                 VkCommandBuffer commands) const;
-  void barrier(VkCommandBuffer commands, VkPipelineStageFlags from,
-               VkAccessFlags written, VkPipelineStageFlags to,
-               VkAccessFlags used) const;
   uint8_t *hostOf(const bundle::Boundary *boundary,
                   const CallersBuffers &buffers) const;
   VkResult handOver(const bundle::Stretch *stretch, bool isIn,
