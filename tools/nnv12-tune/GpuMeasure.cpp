@@ -46,7 +46,7 @@ public:
       : of(of) {
     Fault fault;
     double start = milliseconds();
-    device_ = GpuDevice::acquire(wish, fault);
+    device_ = GpuDevice::acquire(wish, /*folder=*/"", fault);
     if (!device_)
       fail(std::string("no GPU to measure: ") + fault.text);
     startMs_ = milliseconds() - start;
@@ -67,9 +67,12 @@ public:
     for (uint32_t i = 0; i < metadata->gpu()->pipelines()->size(); ++i)
       if (!pipelines.lack(i))
         usable.push_back(i);
-    if (usable.empty())
-      fail(of.path() + ": " + device_->name() + " lacks " + pipelines.lack(0) +
-           ", which all kernels need");
+    if (usable.empty()) {
+      runtime::Lack lack = pipelines.lack(0);
+      fail(of.path() + ": " + device_->name() + " lacks " + lack.what +
+           " for all kernels: found " + std::to_string(lack.found) +
+           ", expected " + std::to_string(lack.expected));
+    }
   }
   ~Preparer() {
     warmUp.destroy();
