@@ -4,6 +4,7 @@
 #include "runtime/gpu/Lock.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -38,8 +39,7 @@ bool isKnown(int file, const struct stat &info, TryingMarker::Record &record) {
   TryingMarker::Record found;
   if (info.st_size != sizeof found ||
       pread(file, &found, sizeof found, 0) != sizeof found ||
-      memcmp(found.magic, record.magic, sizeof magic) != 0 ||
-      memcmp(&found.driver, &record.driver, sizeof found.driver) != 0 ||
+      memcmp(&found, &record, offsetof(TryingMarker::Record, deaths)) != 0 ||
       found.deaths >= mostDeaths || found.isTrying > 1)
     return false;
   record.deaths = found.deaths + found.isTrying;
@@ -116,8 +116,8 @@ bool TryingMarker::begin(const char *folder, const CacheKey &device,
   file = -1;
   tries = 0;
   return fault.set(Fault::Unsupported,
-                   "%.60s: %u processes died in its driver, which is not tried "
-                   "again before it is another one, or %.180s is removed",
+                   "%.60s: %u processes died in this driver; to try it again, "
+                   "remove %.180s",
                    name, mostDeaths, path.text);
 }
 

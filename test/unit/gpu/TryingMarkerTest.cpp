@@ -96,9 +96,8 @@ protected:
     return names.empty() ? "" : names[0];
   }
   std::string refusal(const std::string &path) {
-    return "mock: 3 processes died in its driver, which is not tried again "
-           "before it is another one, or " +
-           path + " is removed";
+    return "mock: 3 processes died in this driver; to try it again, remove " +
+           path;
   }
 
   TemporaryFolder cache;
@@ -150,7 +149,9 @@ TEST_F(TryingMarkerTest, FewDeaths) {
     }
     die(withFolder(), function, 2);
     // One that opens the device and comes no further proves nothing.
-    mock.fault = {"vkCreatePipelineLayout", 1, VK_ERROR_OUT_OF_HOST_MEMORY};
+    const char *next = "vkCreatePipelineLayout";
+    mock.fault = {next, mock.MockVulkan::calls(next) + 1,
+                  VK_ERROR_OUT_OF_HOST_MEMORY};
     EXPECT_NE(reason(), "");
     mock.fault = {};
     die(withFolder(), function, 1);
