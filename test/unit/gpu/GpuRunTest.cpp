@@ -188,6 +188,33 @@ namespace {
 class HandOverTest : public GpuTest {
 protected:
   ~HandOverTest() override { runtime::forcedStretch = ~0u; }
+
+  /// On each kind of device, for each range: all runs of a session leave it to
+  /// the GPU, and give the CPU's results.
+  void handOverEachRange(nnv12_gpu_mode mode, uint32_t threads,
+                         std::initializer_list<uint32_t> preparationThreads) {
+    for (const Kind &kind : kinds) {
+      mock.reset();
+      kind.change(mock.devices[0]);
+      for (uint32_t stretch = 0; stretch < 15; ++stretch) {
+        runtime::forcedStretch = stretch;
+        for (uint32_t preparing : preparationThreads) {
+          nnv12_session_options options = this->options(mode);
+          options.allow_software_gpu = kind.isSoftware;
+          options.threads = threads;
+          options.preparation_threads = preparing;
+          options.no_stealing = stretch % 2;
+          SessionPointer session = create(options);
+          for (int i = 0; i < 3; ++i) {
+            ASSERT_EQ(run(session, i), expected(i)) << kind.name << stretch;
+            ASSERT_EQ(info(session).gpu_stretches_taken, 1u)
+                << kind.name << stretch << info(session).gpu_reason;
+          }
+        }
+      }
+      expectClean();
+    }
+  }
 };
 
 } // namespace
@@ -195,26 +222,8 @@ protected:
 TEST_F(HandOverTest, AtEachExecute) {
   RangesSample sample;
   open(sample);
-  for (const Kind &kind : kinds) {
-    mock.reset();
-    kind.change(mock.devices[0]);
-    for (uint32_t stretch = 0; stretch < 15; ++stretch) {
-      runtime::forcedStretch = stretch;
-      for (uint32_t preparing : {0u, NNV12_NO_PREPARATION_THREADS}) {
-        nnv12_session_options options = this->options(NNV12_GPU_WAIT);
-        options.allow_software_gpu = kind.isSoftware;
-        options.preparation_threads = preparing;
-        options.no_stealing = stretch % 2;
-        SessionPointer session = create(options);
-        for (int i = 0; i < 3; ++i) {
-          ASSERT_EQ(run(session, i), expected(i)) << kind.name << stretch;
-          ASSERT_EQ(info(session).gpu_stretches_taken, 1u)
-              << kind.name << stretch << info(session).gpu_reason;
-        }
-      }
-    }
-    expectClean();
-  }
+  handOverEachRange(NNV12_GPU_WAIT, options(NNV12_GPU_WAIT).threads,
+                    {0u, NNV12_NO_PREPARATION_THREADS});
 }
 
 /// The GPU becomes ready in the middle of the first run, at each execute.
@@ -224,26 +233,7 @@ TEST_F(HandOverTest, AtEachExecuteOfTheFirstRun) {
     program.gpu->start = artifact::GpuStart::AtOpen;
   open(sample);
   (void)expected(2);
-  for (const Kind &kind : kinds) {
-    mock.reset();
-    kind.change(mock.devices[0]);
-    for (uint32_t stretch = 0; stretch < 15; ++stretch) {
-      runtime::forcedStretch = stretch;
-      for (uint32_t preparing : {0u, 1u, NNV12_NO_PREPARATION_THREADS}) {
-        nnv12_session_options options = this->options(NNV12_GPU_AUTO);
-        options.allow_software_gpu = kind.isSoftware;
-        options.threads = 1;
-        options.preparation_threads = preparing;
-        SessionPointer session = create(options);
-        for (int i = 0; i < 3; ++i) {
-          ASSERT_EQ(run(session, i), expected(i)) << kind.name << stretch;
-          ASSERT_EQ(info(session).gpu_stretches_taken, 1u)
-              << kind.name << stretch << info(session).gpu_reason;
-        }
-      }
-    }
-    expectClean();
-  }
+  handOverEachRange(NNV12_GPU_AUTO, 1, {0u, 1u, NNV12_NO_PREPARATION_THREADS});
 }
 
 /// In the first run, wherever preparing has got to.
