@@ -12,6 +12,11 @@
 
 namespace nnv12::device {
 
+/// Of GPUs and routines of which nothing is known: microseconds of a wave of
+/// groups and of a barrier, and the part of the memory's bandwidth that a
+/// kernel reaches.
+static constexpr double usualWave = 2, usualBarrier = 1, usualMemory = 0.6;
+
 const GpuEfficiency *
 GpuProfile::efficiencyOf(const std::string &routine) const {
   for (size_t length = routine.size();;) {
@@ -25,33 +30,34 @@ GpuProfile::efficiencyOf(const std::string &routine) const {
   }
 }
 
-/// Work groups run in waves that are as long when they are not full.
-static double wavesOf(const GpuProfile &gpu, const GpuKernelFeatures &k) {
-  double atOnce =
-      double(std::max(1u, gpu.units)) * double(std::max(1u, gpu.groupsPerUnit));
-  return std::ceil(std::max(1.0, k.groups) / atOnce);
+static double microsecondsOf(double bytes, double gigabytesPerSecond) {
+  return gigabytesPerSecond > 0 ? bytes / (gigabytesPerSecond * 1e3) : 0;
 }
 
 /// Microseconds.
 static double predict(const GpuProfile &gpu, const GpuEfficiency &e,
                       const GpuKernelFeatures &k) {
-  double compute = wavesOf(gpu, k) * (e.wave + e.step * k.steps);
-  double memory =
-      gpu.memoryGBps > 0 ? k.bytes / (e.memory * gpu.memoryGBps * 1e3) : 0;
-  return gpu.dispatchUs + std::max(compute, memory) + e.barrier * k.barriers;
+  double load = std::ceil(std::max(1.0, k.groups) / std::max(1u, gpu.units));
+  return e.start +
+         std::max(e.latency * k.steps, load * (e.group + e.step * k.steps)) +
+         microsecondsOf(k.bytes, e.memory * gpu.memoryGBps);
 }
 
 /// Of a routine of which nothing is known.
 static double predictFromPeak(const GpuProfile &gpu,
                               const GpuKernelFeatures &k) {
-  GpuEfficiency e;
+  double groups = std::max(1.0, k.groups);
   double atOnce =
       double(std::max(1u, gpu.units)) * double(std::max(1u, gpu.groupsPerUnit));
-  double group = 2 * k.multiplyAdds / std::max(1.0, k.groups);
-  e.wave = gpu.gflops > 0 ? group * atOnce / (gpu.compute * gpu.gflops * 1e3)
-                          : e.wave;
-  e.step = 0;
-  return predict(gpu, e, k);
+  // What the peak would take if all waves were full.
+  double compute = gpu.gflops > 0
+                       ? 2 * k.multiplyAdds / (gpu.compute * gpu.gflops * 1e3) /
+                             groups * atOnce
+                       : usualWave;
+  return gpu.dispatchUs +
+         std::max(std::ceil(groups / atOnce) * compute,
+                  microsecondsOf(k.bytes, usualMemory * gpu.memoryGBps)) +
+         usualBarrier * k.barriers;
 }
 
 Cost gpuCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel) {
@@ -90,48 +96,53 @@ double median(std::vector<double> values) {
                            : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// What a kernel tells something about: all routines, and those that share the
-/// first two parts of its name ("gpu.conv"), three ("gpu.conv.gemm") and so on:
-/// the first part is every GPU routine's.
-std::vector<std::string> families(const std::string &routine) {
-  std::vector<std::string> result = {""};
-  size_t dot = routine.find('.');
-  while (dot != std::string::npos) {
-    dot = routine.find('.', dot + 1);
-    result.push_back(routine.substr(0, dot));
-  }
-  return result;
+/// What a kernel tells something about: all kernels, those of its family
+/// ("gpu.conv"), which serve kinds that were not measured, and its own kind.
+std::set<std::string> families(const std::string &routine) {
+  size_t dot = routine.find('.', routine.find('.') + 1);
+  return {"", routine.substr(0, dot), routine};
 }
 
-GpuEfficiency efficiencyOf(const Coefficients<4> &c) {
-  return {c[0], c[1], c[2], c[3]};
+constexpr size_t numCoefficients = 5;
+using C = Coefficients<numCoefficients>;
+
+GpuEfficiency efficiencyOf(const C &c) {
+  return {float(c[0]), float(c[1]), float(c[2]), float(c[3]), float(c[4])};
 }
 
 GpuEfficiency fit(const GpuProfile &gpu, const GpuEfficiency &from,
                   const std::vector<Sample> &samples) {
   // Mean of |log(predicted / measured)|, as for CPUs.
-  auto loss = [&](const Coefficients<4> &c) {
+  auto loss = [&](const C &c) {
     double sum = 0;
     for (const Sample &s : samples)
       sum +=
           std::abs(std::log(predict(gpu, efficiencyOf(c), *s.kernel) / s.time));
     return sum / double(samples.size());
   };
-  const Range<4> range = {{1e-3, 1e-5, 1e-3, 1e-3}, {1e5, 1e4, 16, 1e4}};
-  // Few samples do not tell four numbers apart. What one coefficient gains
+  using M = Move<numCoefficients>;
+  const Range<numCoefficients> range = {{1e-3, 1e-5, 1e-5, 1e-6, 1e-3},
+                                        {1e6, 1e5, 1e5, 1e5, 1e3}};
+  // Few samples do not tell five numbers apart. What one coefficient gains
   // another may have to lose: alone neither would move.
-  std::vector<Move<4>> moves = {{1, 1, -1, 1}};
+  std::vector<M> moves = {{1, 1, 1, 1, -1}};
   if (samples.size() >= 5)
-    moves = {{1, 0, 0, 0},  {0, 1, 0, 0}, {0, 0, 1, 0},  {0, 0, 0, 1},
-             {1, -1, 0, 0}, {1, 1, 0, 0}, {1, 0, 0, -1}, {1, 1, -1, 1}};
+    moves = {{1, 0, 0, 0, 0},  {0, 1, 0, 0, 0},  {0, 0, 1, 0, 0},
+             {0, 0, 0, 1, 0},  {0, 0, 0, 0, 1},  {1, -1, 0, 0, 0},
+             {1, 0, -1, 0, 0}, {1, 0, 0, 0, 1},  {0, 0, 1, -1, 0},
+             {0, 1, 0, -1, 0}, {0, 0, 1, 0, 1},  {0, 0, 0, 1, 1},
+             {0, 1, 1, 1, 0},  {0, 1, 1, 1, -1}, {1, 1, 1, 1, -1}};
   // A kernel is bound by one thing at a time, so that where the descent begins
   // decides what it takes for the cause: it begins at several places.
-  Coefficients<4> first = {from.wave, from.step, from.memory, from.barrier},
-                  best = descend(first, range, moves, loss);
-  for (Move<4> start : std::vector<Move<4>>{
-           {-1, 1, 0, 0}, {1, -1, 0, 0}, {-1, -1, -1, 0}, {1, 1, 1, 0}}) {
-    Coefficients<4> at = first;
-    for (size_t i = 0; i < 4; ++i)
+  C first = {from.start, from.latency, from.group, from.step, from.memory},
+    best = descend(first, range, moves, loss);
+  for (const M &start : std::vector<M>{{0, -1, 1, -1, 1},
+                                       {0, 1, -1, -1, 1},
+                                       {0, -1, -1, 1, 1},
+                                       {0, -1, -1, -1, -1},
+                                       {0, 1, 1, 1, 0}}) {
+    C at = first;
+    for (size_t i = 0; i < at.size(); ++i)
       at[i] = std::min(range.most[i], std::max(range.smallest[i], at[i]) *
                                           std::pow(16.0, start[i]));
     at = descend(at, range, moves, loss);
@@ -187,7 +198,7 @@ size_t coefficientBytes(const GpuProfile &gpu, const std::string &family) {
   size_t sum = 0;
   for (const auto &[name, e] : gpu.efficiency)
     if (name == family || name.rfind(family + ".", 0) == 0)
-      sum += sizeof e + name.size() + 1;
+      sum += sizeof e;
   return sum;
 }
 

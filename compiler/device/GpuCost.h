@@ -19,26 +19,27 @@ struct GpuKernelFeatures {
 
 /// A dispatch in a stretch that runs already, after CoDL, section 5.2. The
 /// measured time if the profile has one, else the prediction
-///   dispatch + max(waves * (wave + step * steps),
-///                  bytes / (memory * bandwidth)) + barrier * barriers
-/// with waves = ceil(groups / (units * groupsPerUnit)): the GPU is as busy with
-/// a last wave that is not full. Of a routine without coefficients a wave takes
-/// what `compute` of the peak makes of its multiply-adds.
+///   start + max(latency * steps, load * (group + step * steps))
+///         + bytes / (memory * bandwidth)
+/// with load = ceil(groups / units): a unit with few groups waits for their
+/// steps, one with many is busy, and the GPU is as busy while only one unit
+/// still is. Of a routine without coefficients groups run in waves of
+/// units * groupsPerUnit, each of which takes what `compute` of the peak makes
+/// of its multiply-adds, or all of them what the memory takes for the bytes.
 Cost gpuCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel);
 /// The sum of a routine's dispatches; measured if all are.
 Cost gpuCost(const GpuProfile &gpu,
              const std::vector<GpuKernelFeatures> &kernels);
 
 /// Replaces coefficients of `gpu.efficiency` by such that predict its measured
-/// kernels, as fitEfficiency() does for CPUs: of each routine
-/// ("gpu.conv.gemm.16x4"), of what routines share ("gpu.conv.gemm", "gpu.conv")
-/// and of all ("").
+/// kernels, as fitEfficiency() does for CPUs: of each kind of kernel
+/// ("gpu.conv.gemm.16x4"), of each family ("gpu.conv") and of all ("").
 /// Families without measured kernels stay as they are.
 Fit fitGpuEfficiency(GpuProfile &gpu,
                      const std::vector<GpuKernelFeatures> &features);
 
-/// Bytes that the coefficients of a family take in a profile that is loaded:
-/// four numbers and a name for each of its routines.
+/// Bytes that the coefficients of a family take: five numbers for each kind of
+/// kernel of its routines. Names are not counted.
 size_t coefficientBytes(const GpuProfile &gpu, const std::string &family);
 
 } // namespace nnv12::device

@@ -23,15 +23,12 @@ struct HeldOut {
   std::map<std::string, HeldOutCount> byRoutine;
   /// Median of |predicted / measured - 1| of kernels that were left out.
   double error = 0;
-  unsigned fitted = 0; ///< kernels that were not left out
 };
 
-/// Fits `gpu`'s coefficients to the samples but each fourth, by routine
-/// and key, and predicts these; then to all of them. `gpu.kernels` become the
-/// samples. Where `fitsUnits`, it also finds how many groups run at once:
-/// `groupsPerUnit` for the given `units`.
-HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<GpuSample> samples,
-                      bool fitsUnits);
+/// Fits `gpu`'s coefficients to three quarters of the samples and predicts the
+/// last one, for each quarter: every fourth by routine and key. Then fits them
+/// to all samples, which become `gpu.kernels`.
+HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<GpuSample> samples);
 
 } // namespace nnv12::device
 

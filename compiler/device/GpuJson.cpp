@@ -2,6 +2,8 @@
 
 #include "compiler/device/GpuJson.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <iterator>
 
 namespace nnv12::device {
@@ -45,10 +47,16 @@ static void readEfficiency(const Json &section, GpuProfile &gpu,
     }
     GpuEfficiency e;
     Fields fields(value, prefix + ".", error);
-    fields.number("waveUs", e.wave, Fields::NotNegative);
-    fields.number("stepUs", e.step, Fields::NotNegative);
-    fields.number("memory", e.memory, Fields::Rate);
-    fields.number("barrierUs", e.barrier, Fields::NotNegative);
+    auto number = [&](const char *name, float &to, Fields::Range bound) {
+      double value = to;
+      fields.number(name, value, bound);
+      to = float(value);
+    };
+    number("startUs", e.start, Fields::NotNegative);
+    number("latencyUs", e.latency, Fields::NotNegative);
+    number("groupUs", e.group, Fields::NotNegative);
+    number("stepUs", e.step, Fields::NotNegative);
+    number("memory", e.memory, Fields::Rate);
     if (!error.empty())
       return;
     gpu.efficiency[routine] = e;
@@ -125,6 +133,13 @@ GpuProfile readGpu(const Json &object, std::string &error) {
   return gpu;
 }
 
+/// As many digits as a float has.
+static double rounded(float value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.6g", double(value));
+  return strtod(text, nullptr);
+}
+
 Json gpuJson(const GpuProfile &gpu) {
   Json json = {{"name", gpu.name},
                {"api", gpu.api},
@@ -157,10 +172,11 @@ Json gpuJson(const GpuProfile &gpu) {
     json["date"] = gpu.date;
   json["efficiency"] = Json::object();
   for (const auto &[routine, e] : gpu.efficiency)
-    json["efficiency"][routine] = {{"waveUs", e.wave},
-                                   {"stepUs", e.step},
-                                   {"memory", e.memory},
-                                   {"barrierUs", e.barrier}};
+    json["efficiency"][routine] = {{"startUs", rounded(e.start)},
+                                   {"latencyUs", rounded(e.latency)},
+                                   {"groupUs", rounded(e.group)},
+                                   {"stepUs", rounded(e.step)},
+                                   {"memory", rounded(e.memory)}};
   json["kernels"] = Json::object();
   for (const auto &[key, time] : gpu.kernels) {
     json["kernels"][key]["ms"] = time.milliseconds;

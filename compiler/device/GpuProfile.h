@@ -17,10 +17,12 @@ namespace nnv12::device {
 /// Predictor coefficients of a GPU routine, or of a family of routines: those
 /// of gpuCost().
 struct GpuEfficiency {
-  double wave = 2;     ///< microseconds, of groups that run at once
-  double step = 0.1;   ///< microseconds more for each reduction step of theirs
-  double memory = 0.6; ///< part of the memory bandwidth that it reaches
-  double barrier = 1;  ///< microseconds, of a barrier between dispatches
+  float start = 4;     ///< microseconds, of any dispatch
+  float latency = 0.3; ///< microseconds of a reduction step of a lone group
+  /// Microseconds that a group keeps its unit busy, and more for each of its
+  /// steps.
+  float group = 0.05, step = 0.05;
+  float memory = 1; ///< part of the memory bandwidth that it reaches
 };
 
 /// Median time of one GPU kernel.
@@ -45,12 +47,14 @@ struct GpuProfile {
   std::string api;    ///< "vulkan1.1"
   std::vector<std::string> features; ///< of the api, beyond what all have
   GpuKind kind = GpuKind::Unified;
-  bool measured = false;      ///< false: written from data sheets or papers
-  unsigned units = 1;         ///< compute units
-  unsigned groupsPerUnit = 1; ///< work groups that a unit runs at once
-  double gflops = 0;          ///< peak, f32, a multiply-add counts two
-  double gflopsF16 = 0;       ///< 0: not known
-  double memoryGBps = 0;      ///< of the memory that it computes in
+  bool measured = false; ///< false: written from data sheets or papers
+  unsigned units = 1;    ///< compute units
+  /// Work groups that a unit runs at once. Counts for routines of which no
+  /// coefficients are known.
+  unsigned groupsPerUnit = 1;
+  double gflops = 0;     ///< peak, f32, a multiply-add counts two
+  double gflopsF16 = 0;  ///< 0: not known
+  double memoryGBps = 0; ///< of the memory that it computes in
   /// Part of `gflops` that a routine reaches of which no coefficients are
   /// known.
   double compute = 0.25;

@@ -33,6 +33,9 @@ static constexpr uint64_t noiseBytes = 4u << 20;
 static constexpr unsigned mostPipelines = 16;
 /// Of a stretch.
 static constexpr unsigned kernelsAtOnce = 32;
+/// Of a kernel, before the one that is measured: the first one after another
+/// kernel waits for its code, as long as a small one computes.
+static constexpr unsigned warmUps = 2;
 /// Results are not written where those of the kernel before lie.
 static constexpr unsigned turns = 4;
 
@@ -245,6 +248,9 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
       uint64_t offset = it->second;
       pending.places.push_back(take(Tables, offset, bytes.size()));
     }
+    Pending warmUp = pending;
+    warmUp.dispatch.work.reset();
+    dispatches.insert(dispatches.end(), warmUps, warmUp);
     dispatches.push_back(std::move(pending));
   }
   return llvm::all_of(dispatches, [](const Pending &pending) {

@@ -29,7 +29,7 @@ static std::string today() {
 }
 
 device::HeldOut deriveGpu(const std::vector<GpuKernelSample> &kernels,
-                          bool fitsUnits, device::GpuProfile &gpu) {
+                          device::GpuProfile &gpu) {
   std::vector<device::GpuSample> samples;
   double gflops = 0, memoryGBps = 0;
   for (const GpuKernelSample &kernel : kernels) {
@@ -48,7 +48,7 @@ device::HeldOut deriveGpu(const std::vector<GpuKernelSample> &kernels,
   if (!parts.empty())
     gpu.compute = tools::median(parts);
   gpu.measured = true;
-  return device::fitAndHoldOut(gpu, std::move(samples), fitsUnits);
+  return device::fitAndHoldOut(gpu, std::move(samples));
 }
 
 /// The profile to add to.
@@ -80,16 +80,16 @@ static void report(const device::HeldOut &held, const GpuTuneOptions &options,
          "(scaling %.2f)\n"
          "  memory    up %.2f GB/s, down %.2f GB/s, kernels %.1f GB/s\n"
          "  calls     submit %.1f us, wait %.1f us, dispatch %.2f us\n"
-         "  compute   %.1f GFLOP/s, %u groups at once\n"
-         "  kernels   %zu; of %u that were left out of the fit %u are "
-         "predicted within 10 %% or their spread (%.0f %%), median error "
-         "%.0f %%\n",
+         "  compute   %.1f GFLOP/s, %u units\n"
+         "  kernels   %zu; %u of %u are predicted within 10 %% or their "
+         "spread, left "
+         "out of the fit (%.0f %%), median error %.1f %%\n",
          options.output.c_str(), gpu.name.c_str(), gpu.driver.c_str(),
          gpu.startMs, gpu.pipelineMs, gpu.pipelineCachedMs, gpu.pipelineThreads,
          gpu.pipelineScaling, gpu.uploadGBps, gpu.downloadGBps, gpu.memoryGBps,
-         gpu.submitUs, gpu.syncUs, gpu.dispatchUs, gpu.gflops,
-         gpu.units * gpu.groupsPerUnit, gpu.kernels.size(), held.sum.all,
-         held.sum.good, held.sum.all ? 100.0 * held.sum.good / held.sum.all : 0,
+         gpu.submitUs, gpu.syncUs, gpu.dispatchUs, gpu.gflops, gpu.units,
+         gpu.kernels.size(), held.sum.good, held.sum.all,
+         held.sum.all ? 100.0 * held.sum.good / held.sum.all : 0,
          100 * held.error);
   for (const auto &[routine, count] : held.byRoutine)
     printf("    %-22s %u of %u\n", routine.c_str(), count.good, count.all);
@@ -143,13 +143,15 @@ void tuneGpu(const std::string &path, const GpuTuneOptions &options) {
   device::GpuProfile &gpu = measured.gpu;
   bool isKnown = profile.gpu && profile.gpu->name == gpu.name;
   bool isSoftware = gpu.kind == device::GpuKind::Software;
-  if (isKnown)
+  if (isKnown) {
     gpu.gflopsF16 = profile.gpu->gflopsF16;
+    gpu.groupsPerUnit = profile.gpu->groupsPerUnit;
+  }
   gpu.units = options.units ? options.units
               : isSoftware  ? std::max(1u, gpu.hostCores)
               : isKnown     ? profile.gpu->units
                             : 1;
-  device::HeldOut held = deriveGpu(measured.kernels, !isSoftware, gpu);
+  device::HeldOut held = deriveGpu(measured.kernels, gpu);
   profile.gpu = gpu;
   if (!options.name.empty())
     profile.name = options.name;

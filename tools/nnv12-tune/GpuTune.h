@@ -23,7 +23,7 @@ void tuneGpu(const std::string &bundle, const GpuTuneOptions &options);
 
 /// What follows from measurements: peaks, coefficients, and how good these are.
 device::HeldOut deriveGpu(const std::vector<GpuKernelSample> &kernels,
-                          bool fitsUnits, device::GpuProfile &gpu);
+                          device::GpuProfile &gpu);
 
 } // namespace nnv12::tune
 

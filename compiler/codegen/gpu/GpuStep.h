@@ -43,6 +43,9 @@ struct GpuStep : GpuDispatch {
   /// By binding. The module's tables have the bindings behind them.
   std::vector<GpuStepOperand> operands;
   GpuGrid grid;
+  /// Which code of those that the kernel may be, where they take times of their
+  /// own: "window". Empty: it makes no difference.
+  std::string variant;
 };
 
 /// How a layer is computed: in order, each step when those before it have
@@ -59,12 +62,17 @@ struct GpuSteps {
 
 /// What device profiles know a step by: of several kernels, which one it is
 /// stands behind the routine's name, since what they take has nothing in
-/// common. For steps as GpuRoutine::steps() gives them.
+/// common, and so does its variant. For steps as GpuRoutine::steps() gives
+/// them.
 inline std::string timedName(const std::string &routine, const GpuSteps &steps,
                              size_t step) {
-  return steps.kernels.size() > 1
-             ? routine + "." + std::to_string(steps.steps[step].kernel)
-             : routine;
+  const GpuStep &of = steps.steps[step];
+  std::string name = routine;
+  if (steps.kernels.size() > 1)
+    name += "." + std::to_string(of.kernel);
+  if (!of.variant.empty())
+    name += "." + of.variant;
+  return name;
 }
 
 } // namespace nnv12::codegen

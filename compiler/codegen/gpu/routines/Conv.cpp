@@ -228,6 +228,10 @@ public:
     for (GpuStep &step : steps.steps) {
       step.operands.resize(3); // result, input, weights
       PushEpilogue::append(step.operands, epilogue);
+      // Taps cost beside the channels.
+      WindowShape w = sizes(op);
+      if (kind == Kind::Window)
+        step.variant = w.kernelRows * w.kernelCols > 1 ? "window" : "flat";
     }
     return steps;
   }

@@ -59,9 +59,7 @@ class SharedRoutine : public GpuRoutine {
 public:
   SharedRoutine(SharedProduct::Square square, bool isSplit)
       : square(square), isSplit(isSplit) {
-    std::string side = std::to_string(square.side);
-    name_ =
-        (isSplit ? "gpu.conv.split." : "gpu.conv.shared.") + side + "x" + side;
+    name_ = (isSplit ? "gpu.conv.split." : "gpu.conv.shared.") + square.name();
   }
 
   llvm::StringRef name() const override { return name_; }

@@ -271,6 +271,7 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
 
   GpuStep product = g.product().step(g.kernel());
   product.kernel = 1;
+  product.variant = g.kernel().square.name();
   product.operands = {
       {Kind::Temporary, 1}, {Kind::Temporary, 0}, {Kind::Operand, 1}};
   PushEpilogue::append(product.operands, Epilogue());

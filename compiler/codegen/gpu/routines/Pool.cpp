@@ -149,8 +149,12 @@ GpuSteps PoolRoutine::steps(Operation *layer) const {
   set(CountedHeight, padded ? w.top + w.height + bottom : w.height);
   set(CountedWidth, padded ? w.left + w.width + right : w.width);
   bool isMax = op.getKind() == nn::PoolKind::max;
-  return oneStep(layer, name().str() + (isMax ? "_max" : "_average"),
-                 std::move(dispatch), double(w.kernelRows * w.kernelCols));
+  GpuSteps steps =
+      oneStep(layer, name().str() + (isMax ? "_max" : "_average"),
+              std::move(dispatch), double(w.kernelRows * w.kernelCols));
+  for (GpuStep &step : steps.steps)
+    step.variant = isMax ? "max" : "average";
+  return steps;
 }
 
 } // namespace

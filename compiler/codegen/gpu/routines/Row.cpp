@@ -321,8 +321,13 @@ GpuSteps RowRoutine::steps(Operation *layer) const {
       double(divideCeil(view.size, isTree ? invocations : 1)));
   // Each fold of a tree: before and behind it, and in its levels.
   unsigned folds = isa<nn::ReduceOp>(layer) ? 1 : 2;
-  for (GpuStep &step : steps.steps)
+  for (GpuStep &step : steps.steps) {
     step.grid.barriers = isTree ? folds * (2 + llvm::Log2_64(invocations)) : 0;
+    step.variant = isa<nn::SoftmaxOp>(layer)     ? "softmax"
+                   : isa<nn::NormalizeOp>(layer) ? "normalize"
+                                                 : "reduce";
+    step.variant += isTree ? ".tree" : ".strided";
+  }
   return steps;
 }
 

@@ -293,9 +293,8 @@ void Emitter::emit() {
 } // namespace
 
 std::string SharedProduct::Kernel::key() const {
-  std::string side = std::to_string(square.side);
-  return (hasWindow ? "gpu.conv.shared.window." : "gpu.conv.shared.") + side +
-         "x" + side + PushEpilogue::suffix(epilogue);
+  return (hasWindow ? "gpu.conv.shared.window." : "gpu.conv.shared.") +
+         square.name() + PushEpilogue::suffix(epilogue);
 }
 
 void SharedProduct::Kernel::emit(GpuBuilder &k, llvm::StringRef symbol) const {
@@ -331,6 +330,7 @@ GpuStep SharedProduct::step(const Kernel &kernel) const {
   assert(step.push.size() == wordsOf(kernel.hasWindow) &&
          "a value for each word");
   PushEpilogue::append(step.push, kernel.epilogue);
+  step.variant = kernel.hasWindow ? "window" : "flat";
   double outputs = double(batch * outBlocks * outPixels * block);
   step.grid.steps = double(partBlocks() * window.taps());
   step.grid.barriers = unsigned(2 * partBlocks() * window.taps());

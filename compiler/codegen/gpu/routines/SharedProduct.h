@@ -33,6 +33,9 @@ struct SharedProduct {
   struct Square {
     int64_t side;        ///< outputs, and pixels
     int64_t invocations; ///< of a group
+    std::string name() const {
+      return std::to_string(side) + "x" + std::to_string(side);
+    }
   };
   static constexpr Square small = {32, 64}, large = {64, 128};
   /// The places of the input that a pixel of the result is the sum of. A kernel

@@ -62,7 +62,8 @@ static DeviceProfile sampleWithGpu() {
   gpu.syncUs = 25;
   gpu.dispatchUs = 3.5;
   gpu.flushUsPerMB = 2;
-  gpu.efficiency = {{"", {1, 0.5, 0.6, 2}}, {"gpu.conv", {3, 0.25, 0.7, 1}}};
+  gpu.efficiency = {{"", {1, 0.5, 0.2, 0.1, 0.6}},
+                    {"gpu.conv", {3, 0.75, 0.5, 0.25, 0.7}}};
   gpu.kernels["k"] = {0.75, "00ff"};
   p.gpu = gpu;
   return p;
