@@ -97,3 +97,13 @@ Value GpuBuilder::lessUnsigned(Value x, Value y) {
 Value GpuBuilder::minUnsigned(Value x, Value y) {
   return arith::MinUIOp::create(b, x, y);
 }
+
+void GpuBuilder::forEach(const Values &values,
+                         llvm::function_ref<void(Value, Value)> body) {
+  loop(0, int64_t(values.size()), 1, values, [&](Value i, ValueRange moving) {
+    body(i, moving.front());
+    Values next(moving.drop_front());
+    next.push_back(moving.front());
+    return next;
+  });
+}

@@ -60,6 +60,12 @@ public:
   mlir::Value shared(int64_t size, mlir::Type element);
   void barrier();
 
+  /// Emits `body` once, for each of `values`, all of one type, in order, with
+  /// its number. Registers cannot be indexed, so they move along in a loop:
+  /// for what follows long sums, whose code would be there for each else.
+  void forEach(const Values &values,
+               llvm::function_ref<void(mlir::Value i, mlir::Value x)> body);
+
 private:
   mlir::Value words; ///< the push constants of the kernel that is written
 };

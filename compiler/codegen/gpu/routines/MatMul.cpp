@@ -15,6 +15,7 @@
 
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
 #include "compiler/codegen/gpu/routines/PushEpilogue.h"
+#include "compiler/codegen/gpu/routines/SharedTree.h"
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 
@@ -352,16 +353,20 @@ void Tile::emit() {
         llvm::append_range(after, next);
         return after;
       });
-  for (int64_t i = 0; i < rows; ++i) {
-    Value m = add(firstRow, k.add(k.mul(row, rows), i));
+  sums.truncate(rows);
+  // What follows the sums is there once, for one element at a time.
+  k.forEach(sums, [&](Value i, Value sum) {
+    Value m = add(firstRow, add(k.mul(row, rows), i));
+    Values elements;
+    for (int64_t j = 0; j < 4; ++j)
+      elements.push_back(k.extract(sum, j));
     k.ifThen(k.lessUnsigned(m, word(Rows)), [&] {
-      for (int64_t j = 0; j < 4; ++j) {
-        Value n = add(firstColumn, k.add(k.mul(column, 4), j));
-        k.ifThen(k.lessUnsigned(n, word(Columns)),
-                 [&] { finish(m, n, k.extract(sums[i], j)); });
-      }
+      k.forEach(elements, [&](Value j, Value x) {
+        Value n = add(firstColumn, add(k.mul(column, 4), j));
+        k.ifThen(k.lessUnsigned(n, word(Columns)), [&] { finish(m, n, x); });
+      });
     });
-  }
+  });
 }
 
 /// 16 columns of a row a group; each invocation `width` of them, four where the
@@ -403,7 +408,7 @@ void Row::emit() {
                 slices = Row::slices(hasPanels);
   constexpr int64_t unrolled = 4; ///< steps whose loads are under way at once
   Type type = hasPanels ? Type(k.vec(4)) : Type(k.b.getF32Type());
-  Value shared = k.shared(invocations, type);
+  SharedTree tree(k, invocations, lanes, type);
   Value local = k.localId(Dim::X);
   Value slice = k.val(k.div(Index(local), lanes));
   Value row = k.groupId(Dim::Y);
@@ -423,27 +428,24 @@ void Row::emit() {
   auto plus = [&](Value x, Value y) {
     return Value(arith::AddFOp::create(k.b, x, y));
   };
-  k.store(plus(plus(sums[0], sums[1]), plus(sums[2], sums[3])), shared, local);
-  for (int64_t half = slices / 2; half > 0; half /= 2) {
-    k.barrier();
-    k.ifThen(k.lessUnsigned(local, k.constant(half * lanes)), [&] {
-      Value x = k.load(shared, local),
-            y = k.load(shared, k.add(local, half * lanes));
-      k.store(plus(x, y), shared, local);
+  Value total = tree.fold(
+      local, {plus(plus(sums[0], sums[1]), plus(sums[2], sums[3]))},
+      [&](ValueRange x, ValueRange y) { return Values{plus(x[0], y[0])}; })[0];
+  Value isTotal =
+      arith::AndIOp::create(k.b, k.lessUnsigned(local, k.constant(lanes)),
+                            k.lessUnsigned(row, word(Rows)));
+  k.ifThen(isTotal, [&] {
+    Values elements = {total};
+    if (hasPanels) {
+      elements.clear();
+      for (int64_t i = 0; i < width; ++i)
+        elements.push_back(k.extract(total, i));
+    }
+    k.forEach(elements, [&](Value i, Value x) {
+      Value at = add(column, i);
+      k.ifThen(k.lessUnsigned(at, word(Columns)), [&] { finish(row, at, x); });
     });
-  }
-  // Each reads what it has written itself.
-  k.ifThen(arith::AndIOp::create(k.b, k.lessUnsigned(local, k.constant(lanes)),
-                                 k.lessUnsigned(row, word(Rows))),
-           [&] {
-             Value total = k.load(shared, local);
-             for (int64_t i = 0; i < width; ++i) {
-               Value at = add(column, i);
-               k.ifThen(k.lessUnsigned(at, word(Columns)), [&] {
-                 finish(row, at, hasPanels ? k.extract(total, i) : total);
-               });
-             }
-           });
+  });
 }
 
 class MatMulRoutine : public GpuRoutine {

@@ -12,6 +12,7 @@
 #include "compiler/codegen/common/MathExpand.h"
 #include "compiler/codegen/gpu/routines/FlatGrid.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/codegen/gpu/routines/SharedTree.h"
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 
@@ -128,7 +129,8 @@ private:
   Operation *layer;
   bool isTree;
   FloatMath m;
-  Value output, input, shared;
+  Value output, input;
+  std::optional<SharedTree> tree;
   Value row, local;
   Value start, step;       ///< of the row's elements
   Value first, end, apart; ///< elements that this invocation looks at
@@ -146,7 +148,7 @@ void Emitter::findPlace() {
     step = k.constant(1);
     first = local;
     apart = k.constant(invocations);
-    shared = k.shared(invocations, k.b.getF32Type());
+    tree.emplace(k, invocations, /*lanes=*/1, Type(k.b.getF32Type()));
     return;
   }
   Value inner = arith::MaxUIOp::create(k.b, word(Inner), Value(k.constant(1)));
@@ -167,17 +169,11 @@ Value Emitter::fold(Value identity, llvm::function_ref<Value(Value)> term,
                      })[0];
   if (!isTree)
     return own;
-  k.barrier(); // nobody reads an earlier fold any more
-  k.store(own, shared, local);
-  for (int64_t half = invocations / 2; half > 0; half /= 2) {
-    k.barrier();
-    k.ifThen(k.lessUnsigned(local, k.constant(half)), [&] {
-      Value x = k.load(shared, local), y = k.load(shared, k.add(local, half));
-      k.store(combine(x, y), shared, local);
-    });
-  }
-  k.barrier();
-  return k.load(shared, 0);
+  auto both = [&](ValueRange x, ValueRange y) {
+    return Values{combine(x[0], y[0])};
+  };
+  (void)tree->fold(local, {own}, both);
+  return tree->toAll()[0];
 }
 
 void Emitter::map(llvm::function_ref<Value(Value)> function) {
@@ -319,10 +315,11 @@ GpuSteps RowRoutine::steps(Operation *layer) const {
       layer, (name() + "_" + kindOf(layer) + (isTree ? "" : "_strided")).str(),
       std::move(dispatch),
       double(divideCeil(view.size, isTree ? invocations : 1)));
-  // Each fold of a tree: before and behind it, and in its levels.
+  // Those of each fold, and one behind it.
   unsigned folds = isa<nn::ReduceOp>(layer) ? 1 : 2;
   for (GpuStep &step : steps.steps) {
-    step.grid.barriers = isTree ? folds * (2 + llvm::Log2_64(invocations)) : 0;
+    step.grid.barriers =
+        isTree ? folds * (SharedTree::barriers(invocations) + 1) : 0;
     step.variant = isa<nn::SoftmaxOp>(layer)     ? "softmax"
                    : isa<nn::NormalizeOp>(layer) ? "normalize"
                                                  : "reduce";

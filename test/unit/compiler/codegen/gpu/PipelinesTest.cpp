@@ -223,3 +223,50 @@ TEST_F(Pipelines, NothingIsDispatchedForNothing) {
   GpuSteps steps = add(relu("tensor<0x7xf32>"));
   EXPECT_TRUE(steps.steps.empty());
 }
+
+// Drivers take time for each instruction, and bundles have every module.
+TEST_F(Pipelines, ModulesAreSmall) {
+  constexpr size_t mostBytes = 32 * 1024;
+  ConvCase conv;
+  conv.c = conv.o = 64, conv.kh = conv.kw = 3, conv.top = conv.left = 1;
+  conv.residual = conv.constant = true, conv.activation = "relu";
+  ConvCase flat = conv, first = conv, depthwise = conv, few = conv;
+  flat.kh = flat.kw = 1, flat.top = flat.left = 0, flat.c = 1024;
+  first.c = 3, few.o = 3, depthwise.groups = 64;
+  ConvCase transposed = conv, fewTransposed = few;
+  transposed.transpose = fewTransposed.transpose = true;
+  MatMulCase few1, many;
+  few1.m = 1, few1.constant = many.constant = true, many.m = 128;
+  few1.activation = many.activation = "relu";
+  few1.residual = many.residual = true;
+  PoolCase max, average;
+  average.max = false;
+  const std::string rows = "tensor<8x300xf32>", column = "tensor<8x1xf32>",
+                    index = "tensor<8x1xi64>";
+  for (const std::string &text :
+       {conv.text(), flat.text(), first.text(), depthwise.text(), few.text(),
+        transposed.text(), fewTransposed.text(), few1.text(), many.text(),
+        max.text(), average.text(), unary("nn.softmax %0 axis 1", rows, rows),
+        unary("nn.normalize %0 axis 1 epsilon 1.0e-5", rows, rows),
+        unary("nn.reduce mean %0 axes [1] keep_dims true", rows, column),
+        unary("nn.arg_reduce max %0 axis 1 keep_dims true select_last false",
+              rows, index)})
+    for (const Routine *routine : gpuRoutines().all()) {
+      // Routines ask for layouts of their own.
+      auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+      ASSERT_TRUE(module) << text;
+      mlir::Operation *layer = findLayer(*module);
+      const GpuRoutine &own = GpuRoutine::of(*routine);
+      if (!own.refusal(layer, target).empty())
+        continue;
+      setLayouts(own, layer);
+      GpuSteps steps = own.steps(layer);
+      for (unsigned i = 0; i < steps.kernels.size(); ++i) {
+        auto kernel = compileKernel(layer, own, i, target);
+        ASSERT_TRUE(mlir::succeeded(kernel)) << text;
+        EXPECT_LE(kernel->words.size() * 4, mostBytes)
+            << steps.kernels[i] << "\n"
+            << text;
+      }
+    }
+}

@@ -1,0 +1,40 @@
+//===- SharedTree.h - Folds what a work group has ---------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_SHAREDTREE_H
+#define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_SHAREDTREE_H
+
+#include "compiler/codegen/gpu/GpuBuilder.h"
+
+namespace nnv12::codegen {
+
+/// A tree in shared memory, of what the invocations of a work group have found
+/// each by itself. The group folds in lanes: invocation i is of lane
+/// i % lanes, and the first `lanes` ones get the results.
+class SharedTree {
+public:
+  /// Of `invocations` of a work group in lanes, both powers of two, and of
+  /// tuples of `types`. Takes the memory.
+  SharedTree(GpuBuilder &k, int64_t invocations, int64_t lanes,
+             llvm::ArrayRef<mlir::Type> types);
+
+  /// Barriers that each invocation meets in a fold.
+  static unsigned barriers(int64_t invocations, int64_t lanes = 1);
+
+  using Combine =
+      llvm::function_ref<Values(mlir::ValueRange x, mlir::ValueRange y)>;
+  /// Folds `own` of all invocations, of which each must come here: `x` is of a
+  /// lower number than `y` in combine(x, y). What the first `lanes` invocations
+  /// get is the result of their lane, others get garbage, as long as toAll()
+  /// is not called.
+  Values fold(mlir::Value localId, const Values &own, Combine combine);
+  /// The result of lane 0, for all invocations, which must come here.
+  Values toAll();
+
+private:
+  GpuBuilder &k;
+  const int64_t invocations, lanes;
+  Values memories; ///< one for each type, an element an invocation
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_GPU_ROUTINES_SHAREDTREE_H
