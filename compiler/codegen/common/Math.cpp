@@ -87,6 +87,9 @@ static Value toHalf(BuilderBase &k, Value x, Type element) {
 }
 
 Value codegen::toCompute(BuilderBase &k, Value stored, Type element) {
+  // A GPU's memory may hold f32 in f16 (gpu/HalfMemory.h).
+  if (element.isF32() && getElementTypeOrSelf(stored).isF16())
+    element = getElementTypeOrSelf(stored);
   assert(getElementTypeOrSelf(stored) == storageType(element) &&
          "it is as memory holds it");
   Type type = withElement(stored.getType(), computeType(element));

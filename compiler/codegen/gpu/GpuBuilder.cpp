@@ -14,8 +14,18 @@
 using namespace mlir;
 using namespace nnv12::codegen;
 
-GpuBuilder::GpuBuilder(MLIRContext &context, const GpuTarget &target)
-    : BuilderBase(context, /*lanes=*/1, /*fuses=*/false), target(target) {
+/// Of memory and of what is computed: the same vector or number of another
+/// type.
+static Type withElement(Type type, Type element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.clone(element);
+  return element;
+}
+
+GpuBuilder::GpuBuilder(MLIRContext &context, const GpuTarget &target,
+                       uint32_t half)
+    : BuilderBase(context, /*lanes=*/1, /*fuses=*/false), target(target),
+      half(half) {
   context.loadDialect<gpu::GPUDialect, spirv::SPIRVDialect>();
 }
 
@@ -40,8 +50,13 @@ void GpuBuilder::kernel(StringRef name, ArrayRef<Operand> operands,
   SmallVector<Type> types;
   int64_t written = 0;
   for (auto [i, operand] : llvm::enumerate(operands)) {
+    Type element = operand.element;
+    if (half >> i & 1) {
+      assert(getElementTypeOrSelf(element).isF32() && "it is computed in f32");
+      element = withElement(element, b.getF16Type());
+    }
     types.push_back(memoryIn(spirv::StorageClass::StorageBuffer,
-                             ShapedType::kDynamic, operand.element));
+                             ShapedType::kDynamic, element));
     written |= int64_t(operand.isWritten) << i;
   }
   types.push_back(
@@ -53,9 +68,43 @@ void GpuBuilder::kernel(StringRef name, ArrayRef<Operand> operands,
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
   words = entry->getArguments().back();
+  for (auto [i, memory] : llvm::enumerate(entry->getArguments().drop_back()))
+    if (half >> i & 1)
+      halves.insert(memory);
   body(entry->getArguments().drop_back());
+  halves.clear();
   words = Value();
   func::ReturnOp::create(b);
+}
+
+Type GpuBuilder::valueType(Value memory) const {
+  Type element = elementOf(memory);
+  if (!halves.contains(memory))
+    return element;
+  return withElement(element, Float32Type::get(element.getContext()));
+}
+
+Value GpuBuilder::load(Value memory, Index offset) {
+  Value x = BuilderBase::load(memory, offset);
+  if (!halves.contains(memory))
+    return x;
+  return arith::ExtFOp::create(b, valueType(memory), x);
+}
+
+void GpuBuilder::store(Value x, Value memory, Index offset) {
+  if (halves.contains(memory)) {
+    constexpr double largest = 65504;
+    // Comparisons leave NaN alone.
+    auto bound = [&](arith::CmpFPredicate isBeyond, double most) {
+      Value limit = fconst(most, x.getType());
+      Value condition = arith::CmpFOp::create(b, isBeyond, x, limit);
+      x = arith::SelectOp::create(b, condition, limit, x);
+    };
+    bound(arith::CmpFPredicate::OGT, largest);
+    bound(arith::CmpFPredicate::OLT, -largest);
+    x = arith::TruncFOp::create(b, elementOf(memory), x);
+  }
+  BuilderBase::store(x, memory, offset);
 }
 
 static gpu::Dimension toGpu(GpuBuilder::Dim dim) {

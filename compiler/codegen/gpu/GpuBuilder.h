@@ -10,6 +10,7 @@
 
 #include "compiler/codegen/common/BuilderBase.h"
 #include "compiler/codegen/gpu/GpuTarget.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <array>
 
@@ -28,7 +29,10 @@ struct GpuKernelAttributes {
 /// with several. There are no vectors in `VL`: an invocation is a lane.
 class GpuBuilder : public BuilderBase {
 public:
-  GpuBuilder(mlir::MLIRContext &context, const GpuTarget &target);
+  /// `half`: a bit a binding: memory of f16 where operands are of f32 or
+  /// vectors of it. load() and store() convert, and so code is the same.
+  GpuBuilder(mlir::MLIRContext &context, const GpuTarget &target,
+             uint32_t half = 0);
 
   const GpuTarget &target;
 
@@ -45,6 +49,13 @@ public:
   void kernel(llvm::StringRef name, llvm::ArrayRef<Operand> operands,
               unsigned pushWords, std::array<int32_t, 3> localSize,
               llvm::function_ref<void(mlir::ValueRange operands)> body);
+
+  // These stand in front of those of all builders.
+  mlir::Value load(mlir::Value memory, Index offset);
+  /// In memory of f16 a number beyond what f16 has becomes its largest one.
+  void store(mlir::Value x, mlir::Value memory, Index offset);
+  /// What load() gives.
+  mlir::Type valueType(mlir::Value memory) const;
 
   // In the body of a kernel: indices.
   mlir::Value groupId(Dim dim);
@@ -67,6 +78,8 @@ public:
                llvm::function_ref<void(mlir::Value i, mlir::Value x)> body);
 
 private:
+  const uint32_t half;
+  llvm::SmallDenseSet<mlir::Value, 4> halves; ///< memories of f16
   mlir::Value words; ///< the push constants of the kernel that is written
 };
 

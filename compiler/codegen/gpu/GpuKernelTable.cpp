@@ -8,17 +8,27 @@ using namespace mlir;
 using namespace nnv12::codegen;
 
 FailureOr<GpuSteps> GpuKernelTable::add(Operation *layer,
-                                        const GpuRoutine &routine) {
+                                        const GpuRoutine &routine,
+                                        HalfTensors half) {
   if (std::string reason = routine.refusal(layer, target); !reason.empty())
     return layer->emitError() << routine.name() << ": " << reason;
-  GpuSteps result = routine.steps(layer);
+  GpuFeatures needed;
+  if (!half.empty())
+    needed.add(GpuFeature::Storage16);
+  if (GpuFeatures missing = needed.missingFrom(target.features);
+      !missing.empty())
+    return layer->emitError()
+           << routine.name() << ": tensors in f16 need " << missing.text()
+           << ", which " << target.name << " lacks";
+  SmallVector<HalfKernel> made;
+  GpuSteps result = stepsInHalf(layer, routine, half, made);
   SmallVector<unsigned> numbers;
   for (auto [i, key] : llvm::enumerate(result.kernels)) {
     auto found = known.find(key);
     bool isNew = found == known.end();
     if (isNew || comparesTwins) {
       FailureOr<SpirvModule> module =
-          compileKernel(layer, routine, unsigned(i), target);
+          compileKernel(layer, routine, made[i], target);
       if (failed(module))
         return failure();
       if (isNew) {

@@ -26,11 +26,11 @@ public:
   explicit GpuKernelTable(GpuTarget target, bool comparesTwins = compares)
       : target(std::move(target)), comparesTwins(comparesTwins) {}
 
-  /// The layer's steps, whose numbers of kernels are those of kernels() instead
-  /// of GpuSteps::kernels, which is empty. Fails with a diagnostic at the
-  /// layer.
-  mlir::FailureOr<GpuSteps> add(mlir::Operation *layer,
-                                const GpuRoutine &routine);
+  /// The layer's steps, with `half` of its tensors in f16, whose numbers of
+  /// kernels are those of kernels() instead of GpuSteps::kernels, which is
+  /// empty. Fails with a diagnostic at the layer.
+  mlir::FailureOr<GpuSteps>
+  add(mlir::Operation *layer, const GpuRoutine &routine, HalfTensors half = {});
 
   llvm::ArrayRef<Kernel> kernels() const { return kernels_; }
   const Kernel &operator[](unsigned index) const { return kernels_[index]; }

@@ -20,10 +20,11 @@ struct Code {
   GpuBuilder builder;
   OwningOpRef<ModuleOp> module;
 
-  Code(Operation *layer, const GpuRoutine &routine, unsigned kernel,
+  Code(Operation *layer, const GpuRoutine &routine, HalfKernel kernel,
        const GpuTarget &target)
-      : builder(*layer->getContext(), target), module(builder.module) {
-    routine.emit(builder, layer, kernel, SpirvModule::entry);
+      : builder(*layer->getContext(), target, kernel.half),
+        module(builder.module) {
+    routine.emit(builder, layer, kernel.kernel, SpirvModule::entry);
   }
 };
 
@@ -33,7 +34,7 @@ std::string GpuRoutine::refusalOfKernels(Operation *layer,
                                          const GpuTarget &target) const {
   GpuTarget all = GpuTarget::everything();
   for (unsigned i = 0, end = steps(layer).kernels.size(); i < end; ++i) {
-    Code code(layer, *this, i, all);
+    Code code(layer, *this, {i}, all);
     if (failed(simplifyForSpirv(*code.module)))
       return "it cannot be simplified";
     GpuNeeds needs = needsOf(*code.module);
@@ -51,7 +52,7 @@ std::string GpuRoutine::refusalOfKernels(Operation *layer,
 
 std::string GpuRoutine::keyOfCode(Operation *layer, unsigned kernel) const {
   GpuTarget all = GpuTarget::everything();
-  Code code(layer, *this, kernel, all);
+  Code code(layer, *this, {kernel}, all);
   std::string text;
   llvm::raw_string_ostream(text) << *code.module;
   artifact::Digest digest = artifact::digestOf(text.data(), text.size());
@@ -103,7 +104,7 @@ codegen::gpuCandidates(Operation *layer, const GpuTarget &target) {
 
 FailureOr<SpirvModule> codegen::compileKernel(Operation *layer,
                                               const GpuRoutine &routine,
-                                              unsigned kernel,
+                                              HalfKernel kernel,
                                               const GpuTarget &target) {
   Code code(layer, routine, kernel, target);
   return lowerToSpirv(*code.module, target);

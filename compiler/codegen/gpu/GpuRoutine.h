@@ -9,6 +9,7 @@
 
 #include "compiler/codegen/gpu/GpuBuilder.h"
 #include "compiler/codegen/gpu/GpuStep.h"
+#include "compiler/codegen/gpu/HalfMemory.h"
 #include "compiler/codegen/gpu/SpirvModule.h"
 #include "compiler/routines/RoutineSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -74,11 +75,11 @@ const GpuRoutine *chooseGpuRoutine(mlir::Operation *layer,
 llvm::SmallVector<const GpuRoutine *> gpuCandidates(mlir::Operation *layer,
                                                     const GpuTarget &target);
 
-/// The module of kernel `kernel` of the routine's steps, for a layer that it
-/// computes on the target. Fails with a diagnostic.
+/// The module of a kernel of the routine's steps, for a layer that it computes
+/// on the target. Fails with a diagnostic.
 mlir::FailureOr<SpirvModule> compileKernel(mlir::Operation *layer,
                                            const GpuRoutine &routine,
-                                           unsigned kernel,
+                                           HalfKernel kernel,
                                            const GpuTarget &target);
 
 } // namespace nnv12::codegen

@@ -32,6 +32,14 @@ struct GpuStepOperand {
   };
   Kind kind = Kind::Operand;
   unsigned index = 0;
+  /// What a layer has not is never read. Which elements the kernel takes it to
+  /// have is said all the same, so that layers with it share the kernel.
+  enum class Use : uint8_t {
+    Data,
+    NoBias,    ///< f32
+    NoResidual ///< of the result's
+  };
+  Use use = Use::Data;
   /// The part of an operand that it is, in bytes; a size of zero is all of it.
   int64_t offset = 0, size = 0;
 };

@@ -74,28 +74,44 @@ struct ExpandBoolean : OpRewritePattern<From> {
   }
 };
 
+/// A constant of f16, or a vector of such, in f32.
+TypedAttr widenedConstant(OpBuilder &b, TypedAttr constant) {
+  if (auto number = dyn_cast<FloatAttr>(constant))
+    return b.getF32FloatAttr(float(number.getValueAsDouble()));
+  return cast<DenseFPElementsAttr>(constant).mapValues(
+      b.getF32Type(), [](const APFloat &x) {
+        return APFloat(x.convertToFloat()).bitcastToAPInt();
+      });
+}
+
 /// Leaves f16 to memory and to conversions from and to f32: integers go through
 /// f32, as kernels are written, and so do constants. Simplification makes one
 /// step of two.
 void keepHalfInMemory(ModuleOp module) {
-  Type f32 = Float32Type::get(module.getContext());
+  auto isHalf = [](Type type) { return getElementTypeOrSelf(type).isF16(); };
+  auto widened = [](Type type) -> Type {
+    Type f32 = Float32Type::get(type.getContext());
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? vector.clone(f32) : f32;
+  };
   module.walk([&](Operation *op) {
     OpBuilder b(op);
     Location loc = op->getLoc();
     if (isa<arith::FPToSIOp, arith::FPToUIOp>(op) &&
-        op->getOperand(0).getType().isF16())
-      op->setOperand(0, arith::ExtFOp::create(b, loc, f32, op->getOperand(0)));
+        isHalf(op->getOperand(0).getType()))
+      op->setOperand(
+          0, arith::ExtFOp::create(b, loc, widened(op->getOperand(0).getType()),
+                                   op->getOperand(0)));
     if (!isa<arith::SIToFPOp, arith::UIToFPOp, arith::ConstantOp>(op) ||
-        !op->getResult(0).getType().isF16())
+        !isHalf(op->getResult(0).getType()))
       return;
     Value result = op->getResult(0);
     b.setInsertionPointAfter(op);
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
-      constant.setValueAttr(b.getF32FloatAttr(
-          float(cast<FloatAttr>(constant.getValue()).getValueAsDouble())));
-    result.setType(f32);
-    Value half = arith::TruncFOp::create(
-        b, loc, Float16Type::get(module.getContext()), result);
+      constant.setValueAttr(widenedConstant(b, constant.getValue()));
+    Type narrow = result.getType();
+    result.setType(widened(narrow));
+    Value half = arith::TruncFOp::create(b, loc, narrow, result);
     result.replaceAllUsesExcept(half, half.getDefiningOp());
   });
 }
@@ -218,6 +234,7 @@ GpuNeeds nnv12::codegen::needsOf(ModuleOp module) {
       llvm::raw_string_ostream(needs.impossible) << type;
   };
   auto inMemory = [&](Type type) {
+    type = getElementTypeOrSelf(type);
     unsigned bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 32;
     if (bits == 8)
       needs.features.add(GpuFeature::Storage8);

@@ -70,9 +70,13 @@ void PushEpilogue::append(std::vector<GpuStepOperand> &operands,
                           const Epilogue &epilogue) {
   constexpr unsigned weights = 1;
   unsigned next = weights + 1;
-  for (bool isPresent : {epilogue.bias, epilogue.residual})
-    operands.push_back(
-        {GpuStepOperand::Kind::Operand, isPresent ? next++ : weights});
+  using Use = GpuStepOperand::Use;
+  for (auto [isPresent, absent] :
+       {std::pair(epilogue.bias, Use::NoBias),
+        std::pair(epilogue.residual, Use::NoResidual)})
+    operands.push_back({GpuStepOperand::Kind::Operand,
+                        isPresent ? next++ : weights,
+                        isPresent ? Use::Data : absent});
 }
 
 Value PushEpilogue::has(unsigned part) {
@@ -82,7 +86,7 @@ Value PushEpilogue::has(unsigned part) {
 }
 
 Value PushEpilogue::start(Index place) {
-  Type type = cast<MemRefType>(bias.getType()).getElementType();
+  Type type = k.valueType(bias);
   return k.ifElse(
       has(Bias), type, [&] { return Values{k.load(bias, place)}; },
       [&] { return Values{k.fconst(0, type)}; })[0];

@@ -5,6 +5,7 @@
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/APFloat.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +29,32 @@ std::vector<float> test::toFloats(const Bytes &bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
   return values;
+}
+
+Bytes test::toHalf(const Bytes &floats) {
+  Bytes halves;
+  for (float x : toFloats(floats)) {
+    llvm::APFloat half(x);
+    bool inexact;
+    half.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven,
+                 &inexact);
+    auto bits = uint16_t(half.bitcastToAPInt().getZExtValue());
+    halves.insert(halves.end(), reinterpret_cast<char *>(&bits),
+                  reinterpret_cast<char *>(&bits) + sizeof(bits));
+  }
+  return halves;
+}
+
+Bytes test::fromHalf(const Bytes &halves) {
+  std::vector<float> floats;
+  for (size_t i = 0; i < halves.size(); i += 2) {
+    uint16_t bits;
+    std::memcpy(&bits, &halves[i], sizeof(bits));
+    floats.push_back(
+        llvm::APFloat(llvm::APFloat::IEEEhalf(), llvm::APInt(16, bits))
+            .convertToFloat());
+  }
+  return toBytes(floats);
 }
 
 std::vector<float> test::randomFloats(size_t count, unsigned seed) {

@@ -17,6 +17,9 @@ using Bytes = std::vector<char>;
 
 Bytes toBytes(const std::vector<float> &values);
 std::vector<float> toFloats(const Bytes &bytes);
+/// Of floats, the nearest halves of each, and the reverse.
+Bytes toHalf(const Bytes &floats);
+Bytes fromHalf(const Bytes &halves);
 /// Reproducible values in [-1, 1).
 std::vector<float> randomFloats(size_t count, unsigned seed);
 

@@ -31,7 +31,8 @@ static std::unique_ptr<mlir::MLIRContext> newContext() {
 std::unique_ptr<LayerShader> LayerShader::compile(llvm::StringRef text,
                                                   std::string &error,
                                                   llvm::StringRef routineName,
-                                                  llvm::StringRef targetName) {
+                                                  llvm::StringRef targetName,
+                                                  codegen::HalfTensors half) {
   std::unique_ptr<LayerShader> result(new LayerShader);
   result->context = newContext();
   mlir::MLIRContext &context = *result->context;
@@ -61,7 +62,8 @@ std::unique_ptr<LayerShader> LayerShader::compile(llvm::StringRef text,
   }
   setLayouts(*result->routine_, result->layer_);
   codegen::GpuKernelTable table(*target, /*comparesTwins=*/false);
-  auto steps = table.add(result->layer_, *result->routine_);
+  result->half = half;
+  auto steps = table.add(result->layer_, *result->routine_, half);
   if (mlir::failed(steps))
     return nullptr;
   result->steps_ = std::move(*steps);
@@ -100,13 +102,18 @@ std::vector<Bytes> LayerShader::run(const std::vector<Bytes> &operands,
                                     std::string &error) const {
   // All memories: results, operands, temporaries.
   std::vector<Bytes> memories;
-  for (mlir::Value result : layer_->getResults())
-    memories.push_back(garbage(nn::storageSize(result)));
+  for (mlir::Value result : layer_->getResults()) {
+    bool isHalf =
+        half.has(codegen::HalfTensors::result(unsigned(memories.size())));
+    memories.push_back(garbage(nn::storageSize(result) / (isHalf ? 2 : 1)));
+  }
   std::vector<Bytes> packed = packOperands(layer_, operands);
   if (auto form = routine_->weightForm(layer_))
     packed[form->operand] = transformed(*form, packed[form->operand]);
-  for (Bytes &bytes : packed)
-    memories.push_back(std::move(bytes));
+  for (auto [i, bytes] : llvm::enumerate(packed))
+    memories.push_back(half.has(codegen::HalfTensors::operand(layer_, i))
+                           ? toHalf(bytes)
+                           : std::move(bytes));
   for (int64_t bytes : steps_.temporaries)
     memories.push_back(garbage(bytes));
   auto place = [&](codegen::GpuStepOperand operand) {
@@ -135,8 +142,11 @@ std::vector<Bytes> LayerShader::run(const std::vector<Bytes> &operands,
       return {};
   }
   memories.resize(layer_->getNumResults());
-  for (auto [result, value] : llvm::zip(memories, layer_->getResults()))
-    result = unpackTensor(value, result.data());
+  for (auto [i, result] : llvm::enumerate(memories)) {
+    if (half.has(codegen::HalfTensors::result(i)))
+      result = fromHalf(result);
+    result = unpackTensor(layer_->getResult(i), result.data());
+  }
   return memories;
 }
 

@@ -27,11 +27,11 @@ class LayerShader {
 public:
   /// Compiles the layer of `func.func @main` in `text`. `routine` names one
   /// that must be taken, empty for the preferred one; `target` as
-  /// GpuTarget::byName has it. On failure null and a message in `error`.
-  static std::unique_ptr<LayerShader>
-  compile(llvm::StringRef text, std::string &error,
-          llvm::StringRef routine = "",
-          llvm::StringRef target = "vulkan1.1+all");
+  /// GpuTarget::byName has it. `half` of its tensors are in f16 in memory. On
+  /// failure null and a message in `error`.
+  static std::unique_ptr<LayerShader> compile(
+      llvm::StringRef text, std::string &error, llvm::StringRef routine = "",
+      llvm::StringRef target = "vulkan1.1+all", codegen::HalfTensors half = {});
 
   mlir::Operation *layer() const { return layer_; }
   /// The modules that steps() number.
@@ -55,6 +55,7 @@ private:
   mlir::Operation *layer_ = nullptr;
   const codegen::GpuRoutine *routine_ = nullptr;
   codegen::GpuSteps steps_;
+  codegen::HalfTensors half;
   std::vector<codegen::SpirvModule> modules_;
 };
 

@@ -1,0 +1,120 @@
+//===- HalfMemory.cpp - Tensors that a GPU stores in f16 ------------------===//
+
+#include "compiler/codegen/gpu/HalfMemory.h"
+
+#include "compiler/codegen/gpu/GpuRoutine.h"
+#include "dialects/nn/Layout.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <algorithm>
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+using namespace nnv12::codegen;
+
+namespace {
+
+/// Which tensors of a layer bindings of its steps are.
+class Bindings {
+public:
+  Bindings(Operation *layer, HalfTensors half) : layer(layer), half(half) {}
+
+  bool isHalf(const GpuStepOperand &operand) const {
+    switch (operand.use) {
+    case GpuStepOperand::Use::NoBias:
+      return false;
+    case GpuStepOperand::Use::NoResidual:
+      return half.has(HalfTensors::result(0));
+    case GpuStepOperand::Use::Data:
+      return half.has(tensor(operand));
+    }
+    return false;
+  }
+  uint32_t of(const GpuStep &step) const {
+    // What a step writes for another one is no result, and what is added to it
+    // neither.
+    bool writesResult =
+        step.operands.front().kind == GpuStepOperand::Kind::Result;
+    uint32_t bits = 0;
+    for (auto [i, operand] : llvm::enumerate(step.operands)) {
+      bool isNone = operand.use == GpuStepOperand::Use::NoResidual;
+      bits |= uint32_t(isHalf(operand) && (writesResult || !isNone)) << i;
+    }
+    return bits;
+  }
+  /// That a step reads and writes less than in f32.
+  double savedBytes(const GpuStep &step) const {
+    llvm::SmallSetVector<Value, 4> tensors;
+    for (const GpuStepOperand &operand : step.operands) {
+      if (operand.use != GpuStepOperand::Use::Data || !isHalf(operand))
+        continue;
+      bool isResult = operand.kind == GpuStepOperand::Kind::Result;
+      tensors.insert(isResult ? Value(layer->getResult(operand.index))
+                              : layer->getOperand(operand.index));
+    }
+    double bytes = 0;
+    for (Value tensor : tensors)
+      bytes += double(nn::storageSize(tensor)) / 2;
+    return bytes;
+  }
+
+private:
+  HalfTensors tensor(const GpuStepOperand &operand) const {
+    switch (operand.kind) {
+    case GpuStepOperand::Kind::Result:
+      return HalfTensors::result(operand.index);
+    case GpuStepOperand::Kind::Operand:
+      return HalfTensors::operand(layer, operand.index);
+    case GpuStepOperand::Kind::Temporary:
+      break;
+    }
+    return {};
+  }
+
+  Operation *layer;
+  HalfTensors half;
+};
+
+} // namespace
+
+GpuSteps codegen::stepsInHalf(Operation *layer, const GpuRoutine &routine,
+                              HalfTensors half,
+                              SmallVectorImpl<HalfKernel> &kernels) {
+  GpuSteps steps = routine.steps(layer);
+  if (half.empty()) {
+    for (unsigned i = 0; i < steps.kernels.size(); ++i)
+      kernels.push_back({i, 0});
+    return steps;
+  }
+  assert(layer->getNumResults() + layer->getNumOperands() <=
+             HalfTensors::most &&
+         "a bit for each tensor");
+  if (auto form = routine.weightForm(layer)) {
+    (void)form;
+    assert(!half.has(HalfTensors::operand(layer, form->operand)) &&
+           "forms are of f32");
+  }
+  Bindings bindings(layer, half);
+  std::vector<std::string> keys;
+  for (GpuStep &step : steps.steps) {
+    uint32_t bits = bindings.of(step);
+    auto known = llvm::find_if(kernels, [&](const HalfKernel &kernel) {
+      return kernel.kernel == step.kernel && kernel.half == bits;
+    });
+    unsigned number = known - kernels.begin();
+    if (known == kernels.end()) {
+      kernels.push_back({step.kernel, bits});
+      std::string key = steps.kernels[step.kernel];
+      if (bits)
+        key += halfSuffix.str() + std::to_string(bits);
+      keys.push_back(std::move(key));
+    }
+    step.kernel = number;
+    step.grid.bytes =
+        std::max(0.0, step.grid.bytes - bindings.savedBytes(step));
+  }
+  steps.kernels = std::move(keys);
+  return steps;
+}
