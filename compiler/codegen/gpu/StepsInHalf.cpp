@@ -1,4 +1,4 @@
-//===- HalfMemory.cpp - Tensors that a GPU stores in f16 ------------------===//
+//===- StepsInHalf.cpp - Tensors that a GPU stores in f16 -----------------===//
 
 #include "compiler/codegen/gpu/HalfMemory.h"
 
