@@ -350,7 +350,9 @@ def PlaceGpu : Pass<"place-gpu", "::mlir::ModuleOp"> {
        Option<"pipelineCache", "pipeline-cache", "bool", /*default=*/"true",
               "plan for a driver's cache that has all pipelines">,
        Option<"force", "force", "bool", /*default=*/"false",
-              "all layers on the GPU that it can compute: for tests">];
+              "all layers on the GPU that it can compute: for tests">,
+       Option<"half", "half", "bool", /*default=*/"false",
+              "tensors of f32 in f16 in the GPU's memory">];
   let statistics = [Statistic<"onGpu", "on-gpu",
                               "layers that later inferences leave to the GPU">];
 }

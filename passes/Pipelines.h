@@ -36,6 +36,10 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
       *this, "gpu-force",
       llvm::cl::desc("all layers on the GPU that it can compute"),
       llvm::cl::init(false)};
+  Option<bool> gpuHalf{
+      *this, "gpu-half",
+      llvm::cl::desc("tensors of f32 in f16 in the GPU's memory"),
+      llvm::cl::init(false)};
   // Set by the driver alone.
   Mode mode = Mode::Cold;
   Parts parts = Parts::KCP;

@@ -16,8 +16,9 @@ using namespace nnv12;
 using codegen::SpirvModule;
 
 FailureOr<codegen::GpuSteps> GpuCode::add(Operation *layer,
-                                          const codegen::GpuRoutine &routine) {
-  FailureOr<codegen::GpuSteps> steps = kernels.add(layer, routine);
+                                          const codegen::GpuRoutine &routine,
+                                          codegen::HalfTensors half) {
+  FailureOr<codegen::GpuSteps> steps = kernels.add(layer, routine, half);
   if (failed(steps))
     return failure();
   while (pipelineOfKernel.size() < kernels.kernels().size())

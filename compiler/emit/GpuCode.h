@@ -16,7 +16,8 @@ public:
   /// See GpuKernelTable::add. Fails with a diagnostic, also for a module that
   /// artifact::verifySpirv refuses.
   mlir::FailureOr<codegen::GpuSteps> add(mlir::Operation *layer,
-                                         const codegen::GpuRoutine &routine);
+                                         const codegen::GpuRoutine &routine,
+                                         codegen::HalfTensors half = {});
 
   /// Of a step's kernel.
   const codegen::SpirvModule &module(unsigned kernel) const {

@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/emit/StretchPlan.h"
 #include "compiler/layers/ExecutionOrder.h"
+#include "compiler/narrow/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -117,7 +118,8 @@ private:
       return op.emitOpError("found routine '")
              << op.getRoutine() << "', expected one of GPUs";
     const auto &own = codegen::GpuRoutine::of(*routine);
-    FailureOr<codegen::GpuSteps> steps = code.add(layer, own);
+    codegen::HalfTensors half{uint64_t(op.getHalf().value_or(0))};
+    FailureOr<codegen::GpuSteps> steps = code.add(layer, own, half);
     if (failed(steps))
       return failure();
     auto firstTemporary = static_cast<uint32_t>(draft.buffers.size());
@@ -140,7 +142,8 @@ private:
           uint32_t buffer = firstTemporary + operand.index;
           pending.bindings.push_back(
               {std::nullopt, {buffer, 0, draft.buffers[buffer].size}});
-        } else if (failed(bind(layer, own, operand, execute, draft, pending))) {
+        } else if (failed(bind(layer, own, half, operand, execute, draft,
+                               pending))) {
           return failure();
         }
       for (const std::vector<char> &table : module.tables)
@@ -151,44 +154,56 @@ private:
   }
 
   LogicalResult bind(Operation *layer, const codegen::GpuRoutine &routine,
-                     GpuStepOperand operand, uint32_t execute, Draft &draft,
-                     Pending &pending) {
+                     codegen::HalfTensors half, GpuStepOperand operand,
+                     uint32_t execute, Draft &draft, Pending &pending) {
     bool isResult = operand.kind == GpuStepOperand::Kind::Result;
     Value v = isResult ? Value(layer->getResult(operand.index))
                        : layer->getOperand(operand.index);
     Aliases::Place place = order.placeOf(v);
     uint64_t offset = place.offset, size = nn::storageSize(v);
-    auto part = [&](uint64_t start, uint64_t all) {
-      assert(operand.offset % int64_t(artifact::gpuAlignment) == 0 &&
-             uint64_t(operand.offset + operand.size) <= all);
-      return BufferRange{0, start + operand.offset,
-                         operand.size ? uint64_t(operand.size) : all};
-    };
     if (offset % artifact::gpuAlignment)
       return layer->emitOpError("found a tensor at byte ")
              << offset << " of another one, expected a multiple of "
              << artifact::gpuAlignment << " on a GPU";
+    unsigned number =
+        isResult ? operand.index : layer->getNumResults() + operand.index;
+    // Elements of half the size lie at half the place.
+    unsigned part = half.has(codegen::HalfTensors::result(number)) ? 2 : 1;
+    if (offset / part % artifact::gpuAlignment || size % part)
+      return layer->emitOpError("found a tensor in f16 at byte ")
+             << offset << " of another one, expected a multiple of "
+             << 2 * artifact::gpuAlignment;
+    auto rangeOf = [&](uint64_t start, uint64_t all) {
+      uint64_t first = operand.offset / part, bytes = operand.size / part;
+      assert(first % artifact::gpuAlignment == 0 && first + bytes <= all);
+      return BufferRange{0, start + first, bytes ? bytes : all};
+    };
     if (place.base.getDefiningOp<nn::ConstantOp>()) {
       std::optional<WeightForm> form = routine.weightForm(layer);
       bool isForm = form && form->operand == operand.index;
       FailureOr<ReadyWeights::Place> found =
-          placeOf(layer, place.base, isForm ? form->name : "");
+          part == 2 ? halvesOf(place.base)
+                    : placeOf(layer, place.base, isForm ? form->name : "");
       if (failed(found))
         return failure();
       unsigned source = sourceOf(*found);
       draft.sources.insert(source);
       pending.bindings.push_back(
-          {source, part(offset, isForm ? uint64_t(form->bytes) : size)});
+          {source, rangeOf(offset / part,
+                           isForm ? uint64_t(form->bytes) : size / part)});
       return success();
     }
     // Where the CPU has the whole of what it lies in.
-    unsigned number =
-        isResult ? operand.index : layer->getNumResults() + operand.index;
     artifact::Operand host = program.operations[execute].operands[number];
     host.offset -= offset;
     host.size = nn::storageSize(place.base);
-    BufferRange range = part(offset, size);
-    range.buffer = bufferOf(place.base, host, draft);
+    uint32_t buffer = bufferOf(place.base, host, part, draft);
+    if (draft.buffers[buffer].host && part == 2)
+      return layer->emitOpError("found a tensor in f16 that the CPU has");
+    if (draft.buffers[buffer].size * part != host.size)
+      return layer->emitOpError("found a tensor in f16 and in f32");
+    BufferRange range = rangeOf(offset / part, size / part);
+    range.buffer = buffer;
     pending.bindings.push_back({std::nullopt, range});
     return success();
   }
@@ -204,11 +219,13 @@ private:
     pending.bindings.push_back({source, {0, 0, place.size}});
   }
 
-  uint32_t bufferOf(Value base, artifact::Operand host, Draft &draft) {
+  /// In the GPU's own memory a tensor has that part of the CPU's bytes.
+  uint32_t bufferOf(Value base, artifact::Operand host, unsigned part,
+                    Draft &draft) {
     auto [it, isNew] = draft.bufferOf.try_emplace(base, draft.buffers.size());
     if (!isNew)
       return it->second;
-    StretchBuffer buffer{host.size};
+    StretchBuffer buffer{host.size / part};
     std::optional<unsigned> tensor = order.tensorOf(base);
     if (!tensor || order.tensors()[*tensor].first < range.first ||
         order.tensors()[*tensor].last >= range.second)
@@ -241,6 +258,21 @@ private:
       stored = {plan::Storage::transformed, plan::Codec::stored, std::nullopt,
                 *found, layer};
     }
+    WeightTable::Place place = weights.add(constant, stored);
+    return ReadyWeights::Place{{artifact::Space::Weights,
+                                planned.weightsSegment, place.offset,
+                                place.size},
+                               {}};
+  }
+
+  /// The nearest halves, which are in the file for the GPU alone, unless they
+  /// are exact and the CPU's as well.
+  FailureOr<ReadyWeights::Place> halvesOf(Value constant) {
+    StoredForm stored;
+    if (canNarrow(constant, plan::Narrowing::f16))
+      stored.narrow = plan::Narrowing::f16;
+    else
+      stored.rounded = true;
     WeightTable::Place place = weights.add(constant, stored);
     return ReadyWeights::Place{{artifact::Space::Weights,
                                 planned.weightsSegment, place.offset,

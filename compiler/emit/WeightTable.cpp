@@ -39,6 +39,10 @@ WeightTable::Bytes WeightTable::bytesOf(Value constant,
     auto bytes = std::make_shared<std::vector<char>>(std::move(*found));
     return {std::shared_ptr<const void>(bytes, bytes->data()), bytes->size()};
   }
+  if (form.rounded) {
+    auto bytes = std::make_shared<std::vector<char>>(roundedToHalves(constant));
+    return {std::shared_ptr<const void>(bytes, bytes->data()), bytes->size()};
+  }
   auto value = constant.getDefiningOp<nn::ConstantOp>().getValue();
   auto type = layoutOf(constant, form.storage);
   uint64_t size = nn::storageSize(type);
@@ -67,6 +71,8 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
     name = form.routine->weightForm(form.layer)->name;
   else if (form.narrow)
     name = plan::stringifyNarrowing(*form.narrow);
+  else if (form.rounded)
+    name = "rounded";
   Key key = {value.getAsOpaquePointer(),
              layoutOf(constant, form.storage).getAsOpaquePointer(), name,
              static_cast<unsigned>(form.codec)};

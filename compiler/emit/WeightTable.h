@@ -23,6 +23,8 @@ struct StoredForm {
   /// For `transformed`: whose form, and of which layer.
   const Routine *routine = nullptr;
   mlir::Operation *layer = nullptr;
+  /// For `packed`: as the nearest halves, which a GPU reads.
+  bool rounded = false;
 };
 
 /// The constants of all programs of a bundle, in the order in which they are

@@ -84,3 +84,38 @@ std::optional<uint16_t> nnv12::exactHalf(float value) {
            fraction >> dropped;
   return sign | (fraction | 1u << mantissa) >> dropped;
 }
+
+uint16_t nnv12::nearestHalf(float value) {
+  uint32_t bits = bitsOf(value);
+  uint32_t sign = bits >> 16 & 0x8000;
+  bits &= 0x7fffffff;
+  if (bits > 0x7f800000)
+    return sign | 0x7e00; // NaN
+  constexpr uint32_t beyond = 0x477ff000, smallest = 0x38800000;
+  if (bits >= beyond)
+    return sign | 0x7c00;
+  if (bits < smallest) {
+    // The sum's last bit is that of the smallest half: it rounds as wanted.
+    float magnitude, half = 0.5f;
+    std::memcpy(&magnitude, &bits, sizeof(bits));
+    return sign | (bitsOf(magnitude + half) - bitsOf(half));
+  }
+  uint32_t isOdd = bits >> 13 & 1;
+  return sign | ((bits - (112u << 23) + 0xfff + isOdd) >> 13);
+}
+
+bool nnv12::fitHalves(const float *values, size_t count) {
+  constexpr float largest = 65504, smallest = 1.0f / 16384;
+  constexpr double precision = 1.0 / 2048;
+  double all = 0, small = 0;
+  for (size_t i = 0; i < count; ++i) {
+    float magnitude = std::fabs(values[i]);
+    if (!(magnitude <= largest))
+      return false;
+    double square = double(magnitude) * magnitude;
+    all += square;
+    if (magnitude < smallest)
+      small += square;
+  }
+  return small <= precision * precision * all;
+}

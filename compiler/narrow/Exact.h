@@ -27,6 +27,15 @@ int8_t quantized(float value, float scale);
 /// The half that is `value`; none where no half is, or it is not finite.
 std::optional<uint16_t> exactHalf(float value);
 
+/// The half that is nearest, even ones in the middle; infinity beyond the
+/// largest.
+uint16_t nearestHalf(float value);
+/// Whether halves hold the values about as well as their format can: none is
+/// beyond the largest half or not finite, and those below the smallest normal
+/// half, which devices may take for zero, are less than 2^-11 of all (as roots
+/// of sums of squares).
+bool fitHalves(const float *values, size_t count);
+
 } // namespace nnv12
 
 #endif // NNV12_COMPILER_NARROW_EXACT_H

@@ -192,16 +192,31 @@ static std::optional<std::vector<char>> narrowedToInts(const Elements &from) {
   return result;
 }
 
-static std::optional<std::vector<char>> narrowedToHalves(const Elements &from) {
-  if (!from.areHalves())
-    return std::nullopt;
+static std::vector<char>
+packedHalves(const Elements &from, llvm::function_ref<uint16_t(float)> half) {
   std::vector<uint16_t> dense;
   dense.reserve(from.values.size());
   for (float value : from.values)
-    dense.push_back(*exactHalf(value));
+    dense.push_back(half(value));
   std::vector<char> result(narrowBytes(from.type, Narrowing::f16));
   packTo(from.type, 16, dense.data(), result.data());
   return result;
+}
+
+static std::optional<std::vector<char>> narrowedToHalves(const Elements &from) {
+  if (!from.areHalves())
+    return std::nullopt;
+  return packedHalves(from, [](float value) { return *exactHalf(value); });
+}
+
+std::vector<char> nnv12::roundedToHalves(Value constant) {
+  return packedHalves(Elements(constant, Narrowing::f16), nearestHalf);
+}
+
+bool nnv12::fitHalves(Value constant) {
+  Elements from(constant, Narrowing::f16);
+  return !from.values.empty() &&
+         fitHalves(from.values.data(), from.values.size());
 }
 
 std::optional<std::vector<char>> nnv12::narrowed(Value constant,

@@ -55,6 +55,10 @@ std::optional<std::vector<char>> narrowed(mlir::Value constant,
                                           plan::Narrowing narrowing);
 /// Whether there is such.
 bool canNarrow(mlir::Value constant, plan::Narrowing narrowing);
+/// The constant's f32 elements as the nearest halves, packed as its type says,
+/// and whether they are as good as halves can be (fitHalves).
+std::vector<char> roundedToHalves(mlir::Value constant);
+bool fitHalves(mlir::Value constant);
 /// The exact one of the fewest bytes, where that saves enough of them to be
 /// worth a kernel and a call.
 std::optional<plan::Narrowing> worthNarrowing(mlir::Value constant);

@@ -17,10 +17,11 @@ GpuCandidates::GpuCandidates(func::FuncOp main,
                              ArrayRef<ChosenCandidate> layers,
                              const device::GpuProfile &profile,
                              const codegen::GpuTarget &target,
-                             search::Problem &problem)
+                             search::Problem &problem, bool half)
     : order(main), profile(profile), target(target), problem(problem) {
   assert(problem.layers.size() == layers.size() && "of these layers");
   problem.device.gpu = device::searchGpu(profile);
+  GpuHalf halves(order, layers);
   found.resize(layers.size());
   refusals.resize(layers.size());
   for (auto [i, layer] : llvm::enumerate(layers)) {
@@ -28,7 +29,9 @@ GpuCandidates::GpuCandidates(func::FuncOp main,
     if (refusals[i].empty())
       for (const GpuRoutine *routine :
            codegen::gpuCandidates(layer.layer.op, target))
-        if (auto way = candidate(layer, *routine, refusals[i]))
+        if (auto way = candidate(
+                layer, half ? halves.of(i, *routine) : codegen::HalfTensors(),
+                *routine, refusals[i]))
           found[i].push_back(std::move(*way));
     // No second copy of weights where that can be helped.
     auto addsBytes = [](const GpuCandidate &c) { return c.costs.bytes > 0; };
@@ -71,7 +74,8 @@ uint32_t GpuCandidates::pipeline(const std::string &kernel) {
 
 std::optional<GpuCandidate>
 GpuCandidates::candidate(const ChosenCandidate &layer,
-                         const GpuRoutine &routine, std::string &reason) {
+                         codegen::HalfTensors half, const GpuRoutine &routine,
+                         std::string &reason) {
   Operation *op = layer.layer.op;
   GpuCandidate result;
   result.routine = &routine;
@@ -95,16 +99,22 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
         !seen.insert(constant.getValue().getAsOpaquePointer()).second)
       continue;
     bool isForm = form && form->operand == operand.getOperandNumber();
+    bool isHalf =
+        half.has(codegen::HalfTensors::operand(op, operand.getOperandNumber()));
     double bytes = isForm ? double(form->bytes) : double(nn::storageSize(base));
-    costs.upload += bytes;
+    costs.upload += isHalf ? bytes / 2 : bytes;
+    if (isHalf)
+      continue; // there for the GPU alone, whatever the CPU reads
     // Packed ones beside those of a form, for the GPU alone.
     if (!isForm && layer.layer.mainOperand == operand.getOperandNumber() &&
         layer.candidate.storage.storage == plan::Storage::transformed)
       costs.bytes += bytes;
   }
-  codegen::GpuSteps steps = routine.steps(op);
+  SmallVector<codegen::HalfKernel> kernels;
+  codegen::GpuSteps steps = stepsInHalf(op, routine, half, kernels);
   std::string key = kernelKey(op, routine, target.name);
-  result.kernels = steps.kernels;
+  // Which tensors are in f16 depends on the stretch, and keys on that.
+  result.kernels = half.empty() ? steps.kernels : routine.steps(op).kernels;
   result.measured = true;
   for (auto [i, step] : llvm::enumerate(steps.steps)) {
     device::GpuKernelFeatures features;

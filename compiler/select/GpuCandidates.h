@@ -11,6 +11,7 @@
 #include "compiler/device/GpuProfile.h"
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/select/ChosenPlan.h"
+#include "compiler/select/GpuHalf.h"
 
 namespace nnv12 {
 
@@ -29,15 +30,18 @@ class GpuCandidates {
 public:
   /// Of layers with what was chosen for the CPUs: their weights in the file are
   /// what the GPU reads, too. Adds candidates, pipelines, tensors and the
-  /// device to `problem`, whose layers are these.
+  /// device to `problem`, whose layers are these. `half`: with tensors in f16
+  /// where they may be, whose kernels have the keys of those without.
   GpuCandidates(mlir::func::FuncOp main, llvm::ArrayRef<ChosenCandidate> layers,
                 const device::GpuProfile &profile,
-                const codegen::GpuTarget &target, search::Problem &problem);
+                const codegen::GpuTarget &target, search::Problem &problem,
+                bool half = false);
 
   /// By layer, in the order of search::Layer::gpu; none: the CPUs compute it.
   llvm::ArrayRef<GpuCandidate> of(size_t layer) const { return found[layer]; }
   /// Keys of kernels, in the order of search::Problem::pipelines.
   llvm::ArrayRef<std::string> kernels() const { return kernels_; }
+  const ExecutionOrder &executionOrder() const { return order; }
   /// Why the GPU computes a layer not; "" where it does.
   const std::string &refusal(size_t layer) const { return refusals[layer]; }
 
@@ -45,6 +49,7 @@ private:
   void addTensors(llvm::ArrayRef<ChosenCandidate> layers);
   std::string refusalOf(const ChosenCandidate &layer) const;
   std::optional<GpuCandidate> candidate(const ChosenCandidate &layer,
+                                        codegen::HalfTensors half,
                                         const codegen::GpuRoutine &routine,
                                         std::string &reason);
   uint32_t pipeline(const std::string &kernel);

@@ -241,13 +241,15 @@ def Plan_DispatchOp : Plan_Op<"dispatch", [HasParent<"StretchOp">]> {
   let summary = "compute a layer on the GPU";
   let description = [{
     By a routine of GPUs, which dispatches `kernels`, some of them perhaps
-    several times. `predicted`: nanoseconds of each dispatch.
+    several times. `predicted`: nanoseconds of each dispatch. `half`: which of
+    the layer's tensors of f32 are in f16 in the GPU's memory, a bit each,
+    results first (`codegen/gpu/HalfMemory.h`).
   }];
   let arguments = (ins I64Attr:$layer, StrAttr:$routine, StrArrayAttr:$kernels,
-      OptionalAttr<DenseI64ArrayAttr>:$predicted);
+      OptionalAttr<DenseI64ArrayAttr>:$predicted, OptionalAttr<I64Attr>:$half);
   let assemblyFormat = [{
     $layer `routine` `(` $routine `)` `kernels` `(` $kernels `)`
-    (`predicted` `(` $predicted^ `)`)? attr-dict
+    (`predicted` `(` $predicted^ `)`)? (`half` `(` $half^ `)`)? attr-dict
   }];
 }
 

@@ -27,6 +27,9 @@ struct PlacedStretch {
   search::Stretch range;
   /// Of each of its layers.
   std::vector<unsigned> choice;
+  /// Of each layer: its tensors in f16, and the keys of its kernels.
+  std::vector<codegen::HalfTensors> half = {};
+  std::vector<std::vector<std::string>> kernels = {};
   bool cold = false, warm = false;
 
   bool isLike(const PlacedStretch &other) const {
@@ -41,10 +44,9 @@ public:
            const search::GpuChoice &choice, bool cold, bool warm) {
     for (const search::Stretch &range : ranges) {
       PlacedStretch added{
-          range,
-          {choice.begin() + range.first, choice.begin() + range.end()},
-          cold,
-          warm};
+          range, {choice.begin() + range.first, choice.begin() + range.end()},
+          {},    {},
+          cold,  warm};
       auto same = llvm::find_if(
           all_, [&](const PlacedStretch &s) { return s.isLike(added); });
       if (same == all_.end()) {
@@ -62,6 +64,7 @@ public:
   }
 
   ArrayRef<PlacedStretch> all() const { return all_; }
+  MutableArrayRef<PlacedStretch> all() { return all_; }
 
 private:
   std::vector<PlacedStretch> all_;
@@ -80,6 +83,7 @@ public:
                     StringRef target, StringRef profile, double start,
                     const search::Timeline &timeline) {
     findReadyWeights();
+    findKernels(stretches.all());
     b.setInsertionPointToEnd(&program.getBody().front());
     auto startKind = found.start == search::GpuStart::AtOpen
                          ? plan::GpuStart::at_open
@@ -107,6 +111,20 @@ private:
     for (auto execute : program.getBody().getOps<plan::ExecuteOp>())
       for (Value token : execute.getAfter())
         ready[execute.getLayer()].push_back(token);
+  }
+
+  /// The kernels of stretches by those of candidates: each is one or, where
+  /// tensors are in f16 here and there, several.
+  void findKernels(ArrayRef<PlacedStretch> stretches) {
+    for (const PlacedStretch &stretch : stretches)
+      for (uint32_t i = 0; i < stretch.range.count; ++i)
+        for (const std::string &key : stretch.kernels[i]) {
+          // Keys of f16 are another one's and a suffix.
+          StringRef plain = StringRef(key).split(codegen::halfSuffix).first;
+          std::vector<std::string> &all = kernelsOfCandidates[plain];
+          if (!llvm::is_contained(all, key))
+            all.push_back(key);
+        }
   }
 
   void prepare(const search::GpuLanes &lanes, const search::Timeline *timeline,
@@ -142,7 +160,9 @@ private:
     case search::Stage::Pipeline: {
       SmallVector<StringRef> keys;
       for (uint32_t p : preparation.items)
-        keys.push_back(candidates.kernels()[p]);
+        for (const std::string &key :
+             kernelsOfCandidates[candidates.kernels()[p]])
+          keys.push_back(key);
       auto op = plan::PipelineOp::create(b, location, done, device,
                                          b.getStrArrayAttr(keys));
       for (StringRef key : keys)
@@ -206,7 +226,7 @@ private:
   std::vector<std::string> kernelsOf(const PlacedStretch &stretch) const {
     std::vector<std::string> result;
     for (uint32_t i = 0; i < stretch.range.count; ++i)
-      for (const std::string &key : wayOf(stretch, i).kernels)
+      for (const std::string &key : stretch.kernels[i])
         result.push_back(key);
     return result;
   }
@@ -231,10 +251,14 @@ private:
       SmallVector<int64_t> times;
       for (double time : way.stepTimes)
         times.push_back(nanoseconds(time));
-      SmallVector<StringRef> keys(way.kernels.begin(), way.kernels.end());
+      SmallVector<StringRef> keys(stretch.kernels[i].begin(),
+                                  stretch.kernels[i].end());
+      IntegerAttr half;
+      if (!stretch.half[i].empty())
+        half = b.getI64IntegerAttr(int64_t(stretch.half[i].bits));
       plan::DispatchOp::create(b, location, stretch.range.first + i,
                                way.routine->name(), b.getStrArrayAttr(keys),
-                               b.getDenseI64ArrayAttr(times));
+                               b.getDenseI64ArrayAttr(times), half);
     }
   }
 
@@ -247,6 +271,7 @@ private:
   Value device;
   std::map<uint64_t, SmallVector<Value>> ready; ///< by layer
   llvm::StringMap<Value> makerOf;
+  llvm::StringMap<std::vector<std::string>> kernelsOfCandidates;
   llvm::DenseMap<uint32_t, Value> uploadOf;
   SmallVector<Value> records;
   std::vector<SmallVector<Value>> queues; ///< by lane
@@ -291,7 +316,7 @@ private:
     if (failed(chosen))
       return failure();
     search::Problem &problem = chosen->problem;
-    GpuCandidates candidates(main, layers, profile, gpu, problem);
+    GpuCandidates candidates(main, layers, profile, gpu, problem, half);
 
     search::GpuOptions how;
     how.pipelineCache = pipelineCache;
@@ -314,6 +339,9 @@ private:
       addLaterPoints(problem, cpu, found, stretches);
     }
     stretches.add(found.warm.stretches, found.warm.choice, true, true);
+    GpuHalf halves(candidates.executionOrder(), layers);
+    for (PlacedStretch &stretch : stretches.all())
+      findKernels(stretch, layers, candidates, half ? &halves : nullptr);
     Writer(program, problem, candidates)
         .write(found, stretches, gpu.name, profile.name, chosen->start,
                timeline);
@@ -321,6 +349,24 @@ private:
       if (stretch.warm)
         onGpu += stretch.range.count;
     return success();
+  }
+
+  /// Fills in what a stretch has in f16, with `halves`, and its kernels.
+  static void findKernels(PlacedStretch &stretch,
+                          ArrayRef<ChosenCandidate> layers,
+                          const GpuCandidates &candidates, GpuHalf *halves) {
+    size_t first = stretch.range.first;
+    std::vector<const codegen::GpuRoutine *> routines;
+    for (auto [i, choice] : llvm::enumerate(stretch.choice))
+      routines.push_back(candidates.of(first + i)[choice].routine);
+    stretch.half = halves ? halves->of(first, routines)
+                          : std::vector<codegen::HalfTensors>(routines.size());
+    for (auto [i, routine] : llvm::enumerate(routines)) {
+      SmallVector<codegen::HalfKernel> kernels;
+      stretch.kernels.push_back(stepsInHalf(layers[first + i].layer.op,
+                                            *routine, stretch.half[i], kernels)
+                                    .kernels);
+    }
   }
 
   /// One line, for people.

@@ -48,6 +48,7 @@ struct CompileOptions {
   /// `profile`, or an ordinary one's.
   std::string gpuProfile;
   bool gpuForce = false; ///< all on the GPU that it can compute
+  bool gpuHalf = false;  ///< tensors in f16 in the GPU's memory
   bool gpuCache = true;  ///< the driver's cache has all pipelines
   Emit emit = Emit::Bundle;
   std::string signingKey;   ///< file, empty for none

@@ -31,9 +31,12 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipelines.h"
 #include "tools/nnv12c/CodeRevision.h"
+#include "tools/nnv12c/GpuError.h"
 #include "tools/nnv12c/HostPlans.h"
+#include "tools/nnv12c/HostTuning.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 
 #include <chrono>
 
@@ -175,6 +178,7 @@ static FailureOr<plan::ProgramOp> planFor(ModuleOp module,
   plan.allowPredicted = planning.costs.mayLack;
   plan.gpu = gpu;
   plan.gpuForce = options.gpuForce;
+  plan.gpuHalf = options.gpuHalf;
   plan.pipelineCache = options.gpuCache;
   PassManager pm(module->getName());
   buildPlanPipeline(pm, plan, planning.costs.profile);
@@ -273,6 +277,8 @@ private:
                        BundleBuilder &builder, Lowered &lowered);
   LogicalResult addProgram(const codegen::Target &target, Lowered &lowered,
                            BundleBuilder &builder);
+  /// A line for people: what f16 on the GPU of the planned program changes.
+  FailureOr<std::string> errorOfHalf();
   LogicalResult printSpirv(const std::optional<GpuCode> &code);
   /// The text of kernels that `emit` asks for.
   LogicalResult printProgram(const codegen::Target &target,
@@ -443,6 +449,52 @@ LogicalResult Compilation::addGpu(plan::GpuOp planned, uint32_t weightsSegment,
                  *builder.gpu, builder.weights, lowered.program);
 }
 
+FailureOr<std::string> Compilation::errorOfHalf() {
+  Stage stage(options, "f16 error");
+  auto give = [](const llvm::Twine &reason) {
+    return ("             f16: its error is not known: " + reason + "\n").str();
+  };
+  auto host = codegen::Target::byName("host");
+  if (!host)
+    return give("found no target for this machine");
+  TemporaryFolder folder;
+  if (folder.error)
+    return give("no folder for temporary files: " + folder.error.message());
+  Planning planning{
+      *host,
+      {std::make_shared<device::DeviceProfile>(hostBuiltin(*host)),
+       /*mayLack=*/true},
+      options.plan};
+  std::pair<OwningOpRef<ModuleOp>, std::string> models[] = {
+      {roundedAsOnGpu(*module), folder.file("rounded.nnv")},
+      {OwningOpRef<ModuleOp>(module->clone()), folder.file("exact.nnv")}};
+  for (auto &[model, file] : models) {
+    llvm::sys::RemoveFileOnSignal(file);
+    func::FuncOp own = main;
+    std::swap(module, model);
+    main = module->lookupSymbol<func::FuncOp>("main");
+    auto fault = writeHostBundle(planning, file);
+    std::swap(module, model);
+    main = own;
+    if (failed(fault))
+      return failure();
+    if (!fault->empty())
+      return give(*fault);
+  }
+  std::vector<bool> isF32;
+  for (Type type : main.getResultTypes())
+    isF32.push_back(getElementTypeOrSelf(type).isF32());
+  GpuError error;
+  std::string fault =
+      compareRounded(models[0].second, models[1].second, isF32, folder, error);
+  if (!fault.empty())
+    return give(fault);
+  return llvm::formatv("             f16: outputs of random inputs differ by "
+                       "{0:e2} at most, {1:e2} on average, of up to {2:e2}\n",
+                       error.largest, error.mean, error.magnitude)
+      .str();
+}
+
 LogicalResult Compilation::addProgram(const codegen::Target &target,
                                       Lowered &lowered,
                                       BundleBuilder &builder) {
@@ -519,6 +571,12 @@ LogicalResult Compilation::writeModel() {
     if (overlay)
       printGpuSummary(overlay, *planning->costs.profile,
                       builder.gpu->numPipelines(), builder.gpu->bytes(), os);
+    if (overlay && options.gpuHalf && options.summary) {
+      auto error = errorOfHalf();
+      if (failed(error))
+        return failure();
+      os << *error;
+    }
     os << planning->report;
   }
   Stage stage(options, "write");

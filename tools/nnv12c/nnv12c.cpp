@@ -103,6 +103,16 @@ static cl::opt<bool> gpuForce(
     cl::desc("For tests: all layers on the GPU that it can compute, from the "
              "first inference on, whatever that costs"),
     cl::cat(category));
+enum class GpuPrecision { F32, F16 };
+static cl::opt<GpuPrecision> gpuPrecision(
+    "gpu-precision", cl::init(GpuPrecision::F32),
+    cl::desc("How the GPU stores tensors of f32, which it computes in f32"),
+    cl::values(clEnumValN(GpuPrecision::F32, "f32", "as they are (default)"),
+               clEnumValN(GpuPrecision::F16, "f16",
+                          "weights and what no CPU touches in half precision; "
+                          "results differ. TARGET must have storage16, and "
+                          "does by default then")),
+    cl::cat(category));
 enum class GpuCache { Full, Empty };
 static cl::opt<GpuCache> gpuCache(
     "gpu-cache", cl::init(GpuCache::Full),
@@ -262,15 +272,23 @@ int main(int argc, char **argv) {
   options.storageMBps = storageMBps;
   options.profile = profile;
   if (gpu.getNumOccurrences()) {
+    options.gpuHalf = gpuPrecision == GpuPrecision::F16;
+    const char *ordinary =
+        options.gpuHalf ? "vulkan1.1+storage16" : "vulkan1.1";
     auto target =
-        codegen::GpuTarget::byName(gpu.empty() ? "vulkan1.1" : gpu.getValue());
+        codegen::GpuTarget::byName(gpu.empty() ? ordinary : gpu.getValue());
     if (!target)
       return fail("--gpu: found '" + gpu + "', expected " +
                   codegen::GpuTarget::choices());
+    if (options.gpuHalf &&
+        !target->features.has(codegen::GpuFeature::Storage16))
+      return fail("--gpu-precision f16: found --gpu=" + target->name +
+                  ", expected a target with storage16 (" + target->name +
+                  "+storage16)");
     options.gpu = target->name;
   } else {
     for (const cl::Option *other : std::initializer_list<const cl::Option *>{
-             &gpuProfile, &gpuForce, &gpuCache})
+             &gpuProfile, &gpuForce, &gpuCache, &gpuPrecision})
       if (other->getNumOccurrences())
         return fail("--" + other->ArgStr + ": found no --gpu, which it is for");
     if (options.emit == Emit::Spirv)

@@ -40,7 +40,8 @@ struct GpuStepOperand {
     NoResidual ///< of the result's
   };
   Use use = Use::Data;
-  /// The part of an operand that it is, in bytes; a size of zero is all of it.
+  /// The part of an operand that it is, in bytes where its elements are stored
+  /// as they are; a size of zero is all of it.
   int64_t offset = 0, size = 0;
 };
 

@@ -498,9 +498,9 @@ public:
 
 private:
   /// Columns of a dispatch: what of the panels a binding can be. Parts begin
-  /// where memory of GPUs can be bound.
+  /// where memory of GPUs can be bound, of halves as well.
   int64_t columnsAtOnce(const Product &p) const {
-    constexpr int64_t panels = 4; ///< 256 bytes whatever the steps
+    constexpr int64_t panels = 8; ///< 256 bytes whatever the steps
     int64_t bytes = p.inner * panel * panels * 4;
     int64_t most = GpuTarget::maxBufferBytes / bytes * panels * panel;
     return hasPanels && most < p.columns ? most : p.columns;

@@ -223,3 +223,55 @@ TEST(ExactHalf, RefusesWhatIsNoNumberOrTooLarge) {
   EXPECT_FALSE(exactHalf(Limits::denorm_min()));
   EXPECT_EQ(exactHalf(-0.0f), 0x8000);
 }
+
+TEST(NearestHalf, IsNoFartherThanItsNeighbours) {
+  std::mt19937 random(5);
+  auto check = [&](float value) {
+    uint16_t found = nearestHalf(value);
+    ASSERT_EQ(found >> 15, std::signbit(value)) << value;
+    double distance = std::fabs(double(half(found)) - value);
+    for (int step : {-1, 1}) {
+      uint16_t other = found + step;
+      if ((other & 0x7fff) >= 0x7c00 || (other >> 15) != (found >> 15))
+        continue;
+      double theirs = std::fabs(double(half(other)) - value);
+      // In the middle the even one.
+      ASSERT_TRUE(distance < theirs || (distance == theirs && found % 2 == 0))
+          << value;
+    }
+  };
+  for (int i = 0; i < 300000; ++i)
+    check(std::ldexp(float(int32_t(random())), -31 + int(random() % 44) - 28));
+  for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
+    float low = half(bits), high = half(bits + 1);
+    check(low);
+    check((low + high) / 2);
+    check(next((low + high) / 2, 1));
+    check(next((low + high) / 2, -1));
+  }
+}
+
+TEST(NearestHalf, BeyondTheLargest) {
+  EXPECT_EQ(nearestHalf(65519.996f), 0x7bff);
+  EXPECT_EQ(nearestHalf(65520.0f), 0x7c00);
+  EXPECT_EQ(nearestHalf(-Limits::infinity()), 0xfc00);
+  EXPECT_EQ(nearestHalf(Limits::quiet_NaN()) & 0x7c00, 0x7c00);
+  EXPECT_NE(nearestHalf(Limits::quiet_NaN()) & 0x3ff, 0);
+  EXPECT_EQ(nearestHalf(-0.0f), 0x8000);
+  EXPECT_EQ(nearestHalf(Limits::denorm_min()), 0);
+}
+
+TEST(FitHalves, RangeAndWhatDevicesFlush) {
+  auto fit = [](const Floats &values) {
+    return fitHalves(values.data(), values.size());
+  };
+  EXPECT_TRUE(fit({0, 0.1f, -65504}));
+  EXPECT_FALSE(fit({0, 0.1f, 65505}));
+  EXPECT_FALSE(fit({0.1f, Limits::infinity()}));
+  EXPECT_FALSE(fit({0.1f, Limits::quiet_NaN()}));
+  EXPECT_TRUE(fit({0, 0}));
+  // Small beside large ones, and all that there is.
+  EXPECT_TRUE(fit({1, 1e-5f}));
+  EXPECT_FALSE(fit({1e-5f, 2e-5f}));
+  EXPECT_FALSE(fit({0.05f, 5e-5f}));
+}

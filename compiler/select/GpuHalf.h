@@ -1,0 +1,41 @@
+//===- GpuHalf.h - What a GPU stores in f16 ---------------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_SELECT_GPUHALF_H
+#define NNV12_COMPILER_SELECT_GPUHALF_H
+
+#include "compiler/codegen/gpu/GpuRoutine.h"
+#include "compiler/layers/ExecutionOrder.h"
+#include "compiler/select/ChosenPlan.h"
+
+namespace nnv12 {
+
+/// Decides which tensors lie in the GPU's memory in f16, where that is wanted:
+/// of weights those that fit halves, unless a routine wants a form of its own;
+/// of what layers hand to each other what no CPU touches.
+class GpuHalf {
+public:
+  GpuHalf(const ExecutionOrder &order, llvm::ArrayRef<ChosenCandidate> layers)
+      : order(order), layers(layers) {}
+
+  /// For a stretch of layers from `first` on, computed by these routines.
+  std::vector<codegen::HalfTensors>
+  of(size_t first, llvm::ArrayRef<const codegen::GpuRoutine *> routines);
+  /// For a layer amid others on the GPU: the most that there can be.
+  codegen::HalfTensors of(size_t layer, const codegen::GpuRoutine &routine);
+
+private:
+  codegen::HalfTensors weights(size_t layer,
+                               const codegen::GpuRoutine &routine);
+  /// Adds tensors between layers for which `isHalf(base)`.
+  void addTensors(size_t layer, codegen::HalfTensors &half,
+                  llvm::function_ref<bool(mlir::Value base)> isHalf) const;
+  /// Of a tensor in its memory: whether it can lie there in f16.
+  bool canBeHalf(mlir::Value tensor) const;
+
+  const ExecutionOrder &order;
+  llvm::ArrayRef<ChosenCandidate> layers;
+  llvm::DenseMap<mlir::Attribute, bool> fits; ///< constants
+};
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_SELECT_GPUHALF_H

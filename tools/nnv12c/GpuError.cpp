@@ -1,0 +1,169 @@
+//===- GpuError.cpp - What f16 on a GPU costs in accuracy -----------------===//
+
+#include "tools/nnv12c/GpuError.h"
+
+#include "compiler/codegen/gpu/HalfMemory.h"
+#include "dialects/nn/ConstantData.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "dialects/plan/PlanDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "tools/common/Npy.h"
+#include "tools/nnv12c/Subprogram.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/Signals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+using namespace mlir;
+using namespace nnv12;
+using codegen::HalfTensors;
+
+static constexpr float largestHalf = 65504;
+
+namespace {
+/// Puts roundings into a model.
+class Rounding {
+public:
+  explicit Rounding(MLIRContext *context) : b(context) {}
+
+  void add(Operation *layer, HalfTensors half) {
+    for (unsigned i = 0; i < layer->getNumResults(); ++i)
+      if (half.has(HalfTensors::result(i)))
+        round(layer->getResult(i));
+    for (OpOperand &operand : layer->getOpOperands())
+      if (half.has(HalfTensors::operand(layer, operand.getOperandNumber())))
+        if (auto constant = operand.get().getDefiningOp<nn::ConstantOp>())
+          operand.set(rounded(constant));
+  }
+
+private:
+  /// As kernels store it: the largest numbers stand for what is beyond them.
+  void round(Value result) {
+    if (!done.insert(result).second)
+      return;
+    b.setInsertionPointAfterValue(result);
+    Location loc = result.getLoc();
+    auto wide = cast<RankedTensorType>(result.getType());
+    Type narrow = RankedTensorType::get(wide.getShape(), b.getF16Type(),
+                                        wide.getEncoding());
+    auto clip = nn::FunctionAttr::get(b.getContext(), nn::UnaryKind::clip,
+                                      {-largestHalf, largestHalf});
+    auto inside = nn::UnaryOp::create(b, loc, wide, result, clip);
+    Value half = nn::CastOp::create(b, loc, narrow, inside.getOutput());
+    Value back = nn::CastOp::create(b, loc, wide, half);
+    result.replaceAllUsesExcept(back, inside);
+  }
+
+  Value rounded(nn::ConstantOp constant) {
+    Value &known = constants[constant];
+    if (known)
+      return known;
+    auto data = nn::ConstantData::get(constant.getResult());
+    std::vector<char> bytes(data->bytes().begin(), data->bytes().end());
+    for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float)) {
+      float value;
+      std::memcpy(&value, &bytes[i], sizeof(value));
+      llvm::APFloat half(value);
+      bool inexact;
+      half.convert(llvm::APFloat::IEEEhalf(),
+                   llvm::APFloat::rmNearestTiesToEven, &inexact);
+      value = half.convertToFloat();
+      std::memcpy(&bytes[i], &value, sizeof(value));
+    }
+    b.setInsertionPointAfter(constant);
+    known = nn::ConstantOp::create(b, constant.getLoc(), constant.getType(),
+                                   nn::makeConstant(data->type(), bytes));
+    return known;
+  }
+
+  OpBuilder b;
+  llvm::DenseSet<Value> done;
+  llvm::DenseMap<Operation *, Value> constants;
+};
+} // namespace
+
+OwningOpRef<ModuleOp> nnv12::roundedAsOnGpu(ModuleOp planned) {
+  OwningOpRef<ModuleOp> copy(planned.clone());
+  auto main = copy->lookupSymbol<func::FuncOp>("main");
+  std::map<uint64_t, Operation *> layers;
+  main.walk([&](Operation *op) {
+    if (auto number = op->getAttrOfType<IntegerAttr>("nn.layer"))
+      layers[number.getInt()] = op;
+  });
+  Rounding rounding(copy->getContext());
+  copy->walk([&](plan::StretchOp stretch) {
+    if (!stretch.getWarm())
+      return;
+    for (auto dispatch : stretch.getBody().getOps<plan::DispatchOp>())
+      if (auto half = dispatch.getHalf())
+        if (Operation *layer = layers[dispatch.getLayer()])
+          rounding.add(layer, {uint64_t(*half)});
+  });
+  for (auto program :
+       llvm::make_early_inc_range(copy->getOps<plan::ProgramOp>()))
+    program.erase();
+  return copy;
+}
+
+/// Adds what one output says; `sum` is of all errors.
+static void add(const tools::Tensor &rounded, const tools::Tensor &exact,
+                GpuError &error, double &sum, size_t &count) {
+  size_t elements = exact.data.size() / sizeof(float);
+  for (size_t i = 0; i < elements; ++i, ++count) {
+    double a = tools::elementAt(NNV12_F32, rounded.data.data(), i),
+           b = tools::elementAt(NNV12_F32, exact.data.data(), i);
+    if (a == b || (std::isnan(a) && std::isnan(b)))
+      continue;
+    double distance = std::fabs(a - b);
+    if (!std::isfinite(distance))
+      distance = std::numeric_limits<double>::infinity();
+    error.largest = std::max(error.largest, distance);
+    sum += distance;
+  }
+  for (size_t i = 0; i < elements; ++i) {
+    double b = tools::elementAt(NNV12_F32, exact.data.data(), i);
+    if (std::isfinite(b))
+      error.magnitude = std::max(error.magnitude, std::fabs(b));
+  }
+}
+
+std::string nnv12::compareRounded(const std::string &rounded,
+                                  const std::string &exact,
+                                  const std::vector<bool> &isF32,
+                                  const TemporaryFolder &folder,
+                                  GpuError &error) {
+  std::string dirs[] = {folder.file("rounded"), folder.file("exact")};
+  const std::string *bundles[] = {&rounded, &exact};
+  for (size_t i = 0; i < 2; ++i) {
+    std::string fault = runSubprogram(
+        "nnv12-run", {*bundles[i], "--random", "--output-dir", dirs[i]},
+        folder.file("log"));
+    if (!fault.empty())
+      return fault;
+  }
+  double sum = 0;
+  size_t count = 0;
+  for (auto [i, isOfF32] : llvm::enumerate(isF32)) {
+    if (!isOfF32)
+      continue;
+    tools::Tensor outputs[2];
+    for (auto [dir, output] : llvm::zip(dirs, outputs)) {
+      std::string fault = tools::readNpy(
+          dir + "/output_" + std::to_string(i) + ".npy", NNV12_F32, output);
+      if (!fault.empty())
+        return fault;
+    }
+    add(outputs[0], outputs[1], error, sum, count);
+  }
+  if (count == 0)
+    return "found no output of f32";
+  error.mean = sum / double(count);
+  return "";
+}
