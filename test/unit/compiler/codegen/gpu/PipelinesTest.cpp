@@ -262,7 +262,7 @@ TEST_F(Pipelines, ModulesAreSmall) {
       setLayouts(own, layer);
       GpuSteps steps = own.steps(layer);
       for (unsigned i = 0; i < steps.kernels.size(); ++i) {
-        auto kernel = compileKernel(layer, own, i, target);
+        auto kernel = compileKernel(layer, own, HalfKernel{i}, target);
         ASSERT_TRUE(mlir::succeeded(kernel)) << text;
         EXPECT_LE(kernel->words.size() * 4, mostBytes)
             << steps.kernels[i] << "\n"
