@@ -105,12 +105,12 @@ uint16_t nnv12::nearestHalf(float value) {
 }
 
 bool nnv12::fitHalves(const float *values, size_t count) {
-  constexpr float largest = 65504, smallest = 1.0f / 16384;
+  constexpr float smallest = 1.0f / 16384;
   constexpr double precision = 1.0 / 2048;
   double all = 0, small = 0;
   for (size_t i = 0; i < count; ++i) {
     float magnitude = std::fabs(values[i]);
-    if (!(magnitude <= largest))
+    if (!(magnitude <= largestHalf))
       return false;
     double square = double(magnitude) * magnitude;
     all += square;

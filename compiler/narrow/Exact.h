@@ -27,6 +27,8 @@ int8_t quantized(float value, float scale);
 /// The half that is `value`; none where no half is, or it is not finite.
 std::optional<uint16_t> exactHalf(float value);
 
+constexpr float largestHalf = 65504;
+
 /// The half that is nearest, even ones in the middle; infinity beyond the
 /// largest.
 uint16_t nearestHalf(float value);

@@ -111,14 +111,15 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
       costs.bytes += bytes;
   }
   SmallVector<codegen::HalfKernel> kernels;
-  codegen::GpuSteps steps = stepsInHalf(op, routine, half, kernels);
+  codegen::GpuSteps plain = routine.steps(op),
+                    steps = stepsInHalf(op, routine, half, kernels);
   std::string key = kernelKey(op, routine, target.name);
   // Which tensors are in f16 depends on the stretch, and keys on that.
-  result.kernels = half.empty() ? steps.kernels : routine.steps(op).kernels;
+  result.kernels = plain.kernels;
   result.measured = true;
   for (auto [i, step] : llvm::enumerate(steps.steps)) {
     device::GpuKernelFeatures features;
-    features.routine = codegen::timedName(costs.routine, steps, i);
+    features.routine = codegen::timedName(costs.routine, plain, i);
     features.key = i ? key + "." + std::to_string(i) : key;
     features.groups = double(step.groups[0]) * step.groups[1] * step.groups[2];
     features.steps = step.grid.steps;

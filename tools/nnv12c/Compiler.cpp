@@ -115,9 +115,14 @@ static OwningOpRef<ModuleOp> load(const CompileOptions &options,
   return importOnnx(options.input, import, context);
 }
 
+/// What a model computes. Null: there is no such function.
+static func::FuncOp mainOf(ModuleOp module) {
+  return module.lookupSymbol<func::FuncOp>("main");
+}
+
 /// Brings the model into the form that kernels are generated from.
 static LogicalResult simplify(ModuleOp module) {
-  if (!module.lookupSymbol<func::FuncOp>("main"))
+  if (!mainOf(module))
     return module.emitError("found no function @main");
   PassManager pm(module->getName());
   buildSimplifyPipeline(pm);
@@ -269,7 +274,8 @@ private:
   LogicalResult writeTuning();
   LogicalResult writeModel();
   FailureOr<Planning> planningOf(const codegen::Target &target);
-  FailureOr<std::string> writeHostBundle(const Planning &planning,
+  FailureOr<std::string> writeHostBundle(ModuleOp model,
+                                         const Planning &planning,
                                          const std::string &file);
   LogicalResult lower(plan::ProgramOp planned, uint32_t weightsSegment,
                       WeightTable &weights, Lowered &lowered);
@@ -325,7 +331,7 @@ LogicalResult Compilation::simplifyModel() {
   Stage stage(options, "simplify");
   if (failed(simplify(*module)))
     return failure();
-  main = module->lookupSymbol<func::FuncOp>("main");
+  main = mainOf(*module);
   return success();
 }
 
@@ -383,13 +389,13 @@ FailureOr<Planning> Compilation::planningOf(const codegen::Target &target) {
       options.plan.parts != Parts::KCP || options.checkBounds)
     return planning;
   Stage stage(options, "race");
-  auto choice =
-      chooseHostPlan(planning.costs, target, options.plan, options.tuning,
-                     [&](const HostPlan &plan, const std::string &file) {
-                       PlanOptions how = options.plan;
-                       how.lanes = plan.lanes;
-                       return writeHostBundle({target, plan.costs, how}, file);
-                     });
+  auto choice = chooseHostPlan(
+      planning.costs, target, options.plan, options.tuning,
+      [&](const HostPlan &plan, const std::string &file) {
+        PlanOptions how = options.plan;
+        how.lanes = plan.lanes;
+        return writeHostBundle(*module, {target, plan.costs, how}, file);
+      });
   if (failed(choice))
     return failure();
   planning.costs = std::move(choice->plan.costs);
@@ -398,14 +404,15 @@ FailureOr<Planning> Compilation::planningOf(const codegen::Target &target) {
   return planning;
 }
 
-FailureOr<std::string> Compilation::writeHostBundle(const Planning &planning,
+FailureOr<std::string> Compilation::writeHostBundle(ModuleOp model,
+                                                    const Planning &planning,
                                                     const std::string &file) {
-  BundleBuilder builder(nameOf(*module));
+  BundleBuilder builder(nameOf(model));
   builder.bundle.threads = options.plan.threads;
-  if (failed(builder.describeTensors(main)))
+  if (failed(builder.describeTensors(mainOf(model))))
     return failure();
   // It is this machine's CPUs that are compared.
-  auto planned = planFor(*module, options, planning, /*gpu=*/"");
+  auto planned = planFor(model, options, planning, /*gpu=*/"");
   if (failed(planned))
     return failure();
   Lowered lowered(context, planning.target, options.checkBounds);
@@ -427,6 +434,7 @@ LogicalResult Compilation::lower(plan::ProgramOp planned,
                                  uint32_t weightsSegment, WeightTable &weights,
                                  Lowered &lowered) {
   lowered.program.revision = codeRevision();
+  func::FuncOp main = mainOf(planned->getParentOfType<ModuleOp>());
   {
     Stage stage(options, "kernels");
     if (failed(planProgram(main, planned, lowered.kernels, weights,
@@ -470,12 +478,7 @@ FailureOr<std::string> Compilation::errorOfHalf() {
       {OwningOpRef<ModuleOp>(module->clone()), folder.file("exact.nnv")}};
   for (auto &[model, file] : models) {
     llvm::sys::RemoveFileOnSignal(file);
-    func::FuncOp own = main;
-    std::swap(module, model);
-    main = module->lookupSymbol<func::FuncOp>("main");
-    auto fault = writeHostBundle(planning, file);
-    std::swap(module, model);
-    main = own;
+    auto fault = writeHostBundle(*model, planning, file);
     if (failed(fault))
       return failure();
     if (!fault->empty())

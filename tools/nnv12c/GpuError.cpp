@@ -3,6 +3,7 @@
 #include "tools/nnv12c/GpuError.h"
 
 #include "compiler/codegen/gpu/HalfMemory.h"
+#include "compiler/narrow/Exact.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -11,7 +12,6 @@
 #include "mlir/IR/Builders.h"
 #include "tools/common/Npy.h"
 #include "tools/nnv12c/Subprogram.h"
-#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/Signals.h"
 
@@ -24,8 +24,6 @@
 using namespace mlir;
 using namespace nnv12;
 using codegen::HalfTensors;
-
-static constexpr float largestHalf = 65504;
 
 namespace {
 /// Puts roundings into a model.
@@ -70,11 +68,8 @@ private:
     for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float)) {
       float value;
       std::memcpy(&value, &bytes[i], sizeof(value));
-      llvm::APFloat half(value);
-      bool inexact;
-      half.convert(llvm::APFloat::IEEEhalf(),
-                   llvm::APFloat::rmNearestTiesToEven, &inexact);
-      value = half.convertToFloat();
+      uint16_t half = nearestHalf(value);
+      value = float(tools::elementAt(NNV12_F16, &half, 0));
       std::memcpy(&bytes[i], &value, sizeof(value));
     }
     b.setInsertionPointAfter(constant);

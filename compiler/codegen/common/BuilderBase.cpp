@@ -15,6 +15,12 @@
 using namespace mlir;
 using namespace nnv12::codegen;
 
+Type nnv12::codegen::withElement(Type type, Type element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return VectorType::get(vector.getShape(), element);
+  return element;
+}
+
 BuilderBase::BuilderBase(MLIRContext &context, int lanes, bool fuses)
     : b(UnknownLoc::get(&context), &context), VL(lanes), fuses(fuses) {
   assert(VL > 0 && 16 % VL == 0 && "a block of 16 channels is whole vectors");

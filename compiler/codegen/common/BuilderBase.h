@@ -16,6 +16,9 @@ namespace nnv12::codegen {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
+/// `type` with another element type: scalar for scalar, vector for vector.
+mlir::Type withElement(mlir::Type type, mlir::Type element);
+
 /// An index: a value plus a constant, either of which may be absent.
 struct Index {
   mlir::Value value;

@@ -18,12 +18,6 @@ using namespace nnv12::codegen;
 using nn::BinaryKind;
 using nn::UnaryKind;
 
-static Type withElement(Type type, Type element) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return VectorType::get(vector.getShape(), element);
-  return element;
-}
-
 static unsigned width(Value x) {
   return getElementTypeOrSelf(x).getIntOrFloatBitWidth();
 }

@@ -14,13 +14,6 @@ using namespace nnv12::codegen;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// `type` with another element type: scalar for scalar, vector for vector.
-static Type withElement(Type type, Type element) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return VectorType::get(vector.getShape(), element);
-  return element;
-}
-
 FloatMath::FloatMath(BuilderBase &k, Type type) : k(k), b(k.b), type(type) {
   assert((isF64() || getElementTypeOrSelf(type).isF32()) &&
          "narrower floats are computed in f32");

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/gpu/GpuBuilder.h"
 
+#include "compiler/narrow/Exact.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -13,14 +14,6 @@
 
 using namespace mlir;
 using namespace nnv12::codegen;
-
-/// Of memory and of what is computed: the same vector or number of another
-/// type.
-static Type withElement(Type type, Type element) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.clone(element);
-  return element;
-}
 
 GpuBuilder::GpuBuilder(MLIRContext &context, const GpuTarget &target,
                        uint32_t half)
@@ -93,15 +86,14 @@ Value GpuBuilder::load(Value memory, Index offset) {
 
 void GpuBuilder::store(Value x, Value memory, Index offset) {
   if (halves.contains(memory)) {
-    constexpr double largest = 65504;
     // Comparisons leave NaN alone.
     auto bound = [&](arith::CmpFPredicate isBeyond, double most) {
       Value limit = fconst(most, x.getType());
       Value condition = arith::CmpFOp::create(b, isBeyond, x, limit);
       x = arith::SelectOp::create(b, condition, limit, x);
     };
-    bound(arith::CmpFPredicate::OGT, largest);
-    bound(arith::CmpFPredicate::OLT, -largest);
+    bound(arith::CmpFPredicate::OGT, largestHalf);
+    bound(arith::CmpFPredicate::OLT, -largestHalf);
     x = arith::TruncFOp::create(b, elementOf(memory), x);
   }
   BuilderBase::store(x, memory, offset);

@@ -89,11 +89,8 @@ TypedAttr widenedConstant(OpBuilder &b, TypedAttr constant) {
 /// step of two.
 void keepHalfInMemory(ModuleOp module) {
   auto isHalf = [](Type type) { return getElementTypeOrSelf(type).isF16(); };
-  auto widened = [](Type type) -> Type {
-    Type f32 = Float32Type::get(type.getContext());
-    auto vector = dyn_cast<VectorType>(type);
-    return vector ? vector.clone(f32) : f32;
-  };
+  auto widened = [f32 = Type(Float32Type::get(module.getContext()))](
+                     Type type) { return withElement(type, f32); };
   module.walk([&](Operation *op) {
     OpBuilder b(op);
     Location loc = op->getLoc();

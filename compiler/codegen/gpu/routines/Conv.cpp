@@ -228,10 +228,11 @@ public:
     for (GpuStep &step : steps.steps) {
       step.operands.resize(3); // result, input, weights
       PushEpilogue::append(step.operands, epilogue);
+      if (kind != Kind::Window)
+        continue;
       // Taps cost beside the channels.
       WindowShape w = sizes(op);
-      if (kind == Kind::Window)
-        step.variant = w.kernelRows * w.kernelCols > 1 ? "window" : "flat";
+      step.variant = w.kernelRows * w.kernelCols > 1 ? "window" : "flat";
     }
     return steps;
   }
