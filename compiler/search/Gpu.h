@@ -65,6 +65,15 @@ StretchTime stretchTime(const Problem &problem, const GpuChoice &choice,
 /// that has less to prepare.
 GpuChoice fastestGpuChoice(const Problem &problem);
 
+/// What a pipeline has to gain of the kernels' time in later runs: it takes
+/// more than a thousand times that to build, and bytes of the bundle.
+constexpr double worthPipeline = 0.01;
+
+/// A choice with other candidates for the layers of pipelines that are not
+/// worth it, one pipeline after another, that which gains least first. Others
+/// of `choice` serve them.
+GpuChoice withFewPipelines(const Problem &problem, GpuChoice choice);
+
 /// Where a run with everything ready is computed.
 struct WarmGpuPlan {
   GpuChoice choice;

@@ -43,15 +43,14 @@ public:
     plan.cpuOnly = plan.finishCached = plan.finishUncached =
         simulate(problem, cpu.choice, cpu.schedule).finish;
     plan.gpuOnly = Simulator::never;
-    GpuChoice fastest = fastestGpuChoice(problem);
+    GpuChoice warm = withFewPipelines(problem, fastestGpuChoice(problem));
     plan.warm = planWarmGpu(
-        problem, options.warmCpu.empty() ? cpu.choice : options.warmCpu,
-        fastest);
+        problem, options.warmCpu.empty() ? cpu.choice : options.warmCpu, warm);
     if (!problem.device.gpu || problem.layers.empty())
       return plan;
 
     allow();
-    GpuChoice choice = usable(fastest);
+    GpuChoice choice = usable(warm);
     considerAll(choice);
     if (alone.finish < Simulator::never && options.selectKernels) {
       improve(alone);
@@ -415,7 +414,7 @@ GpuPlan forcedGpuPlan(const Problem &problem, const Plan &cpu,
   plan.gpuOnly = Simulator::never;
   std::vector<Stretch> stretches = computable(problem, 0);
   const Choice &warm = options.warmCpu.empty() ? cpu.choice : options.warmCpu;
-  plan.warm.choice = fastestGpuChoice(problem);
+  plan.warm.choice = withFewPipelines(problem, fastestGpuChoice(problem));
   plan.warm.cpuOnly = plan.warm.time = warmTime(problem, warm);
   if (!problem.device.gpu || stretches.empty())
     return plan;

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
+#include <optional>
+#include <set>
 
 namespace nnv12::search {
 
@@ -114,6 +117,64 @@ GpuChoice fastestGpuChoice(const Problem &problem) {
     choice.push_back(best);
   }
   return choice;
+}
+
+GpuChoice withFewPipelines(const Problem &problem, GpuChoice choice) {
+  double sum = 0;
+  std::set<uint32_t> used;
+  auto count = [&] {
+    sum = 0;
+    used.clear();
+    for (uint32_t i = 0; i < problem.layers.size(); ++i)
+      if (!problem.layers[i].gpu.empty()) {
+        const GpuCandidate &candidate = candidateOf(problem, choice, i);
+        sum += candidate.execute;
+        used.insert(candidate.pipelines.begin(), candidate.pipelines.end());
+      }
+  };
+  auto uses = [](const GpuCandidate &candidate, uint32_t pipeline) {
+    return std::find(candidate.pipelines.begin(), candidate.pipelines.end(),
+                     pipeline) != candidate.pipelines.end();
+  };
+  // Makes `to` do without a pipeline, and says what that loses.
+  auto avoid = [&](uint32_t pipeline, GpuChoice &to) {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    double loss = 0;
+    for (uint32_t i = 0; i < problem.layers.size(); ++i) {
+      const std::vector<GpuCandidate> &candidates = problem.layers[i].gpu;
+      if (candidates.empty() || !uses(candidates[to[i]], pipeline))
+        continue;
+      double before = candidates[to[i]].execute, best = never;
+      for (unsigned c = 0; c < candidates.size(); ++c)
+        if (!uses(candidates[c], pipeline) && candidates[c].execute < best &&
+            std::all_of(
+                candidates[c].pipelines.begin(), candidates[c].pipelines.end(),
+                [&](uint32_t p) { return used.count(p) > 0; })) {
+          best = candidates[c].execute;
+          to[i] = c;
+        }
+      loss += best - before;
+    }
+    return loss;
+  };
+  for (;;) {
+    count();
+    double least = worthPipeline * sum;
+    std::optional<uint32_t> spared;
+    GpuChoice without;
+    for (uint32_t pipeline : used) {
+      GpuChoice next = choice;
+      double loss = avoid(pipeline, next);
+      if (loss >= least)
+        continue;
+      least = loss;
+      spared = pipeline;
+      without = std::move(next);
+    }
+    if (!spared)
+      return choice;
+    choice = std::move(without);
+  }
 }
 
 std::vector<WarmGpuPlan> planWarmSuffixes(const Problem &problem,

@@ -110,6 +110,54 @@ TEST(GpuWarm, takesTheFastestKernels) {
   }
 }
 
+TEST(GpuWarm, sparesPipelinesThatGainLittle) {
+  Problem p;
+  p.pipelines.resize(4);
+  auto add = [&](std::vector<std::pair<std::vector<uint32_t>, double>> ways) {
+    Layer &layer = p.layers.emplace_back();
+    for (const auto &[pipelines, execute] : ways) {
+      GpuCandidate &candidate = layer.gpu.emplace_back();
+      candidate.pipelines = pipelines;
+      candidate.execute = execute;
+    }
+  };
+  // 100 in all, so that a pipeline has to gain 1.
+  add({{{0}, 60}});
+  add({{{1}, 20}, {{0}, 20.5}});
+  add({{{1, 2}, 10}, {{0}, 10.4}});
+  add({{{3}, 10}, {{0}, 11.2}, {{2}, 10}});
+  p.layers.emplace_back(); // a CPU's
+  GpuChoice fastest = fastestGpuChoice(p), few = withFewPipelines(p, fastest);
+  EXPECT_EQ(fastest, (GpuChoice{0, 0, 0, 0, 0}));
+  // 3 gains nothing, as 2 is there; then 1 gains 0.9. Without 2 there would be
+  // 1.2 more, now that 3 is gone.
+  EXPECT_EQ(few, (GpuChoice{0, 1, 1, 2, 0}));
+
+  Random random(12);
+  unsigned spared = 0;
+  for (int round = 0; round < 300; ++round) {
+    Problem q = randomGpuProblem(random, 1 + random.below(10), 1);
+    GpuChoice before = fastestGpuChoice(q), after = withFewPipelines(q, before);
+    std::set<uint32_t> was, is;
+    double time = 0, less = 0;
+    for (size_t i = 0; i < q.layers.size(); ++i) {
+      if (q.layers[i].gpu.empty())
+        continue;
+      const GpuCandidate &a = q.layers[i].gpu[before[i]],
+                         &b = q.layers[i].gpu[after[i]];
+      was.insert(a.pipelines.begin(), a.pipelines.end());
+      is.insert(b.pipelines.begin(), b.pipelines.end());
+      time += b.execute;
+      less += a.execute;
+    }
+    EXPECT_TRUE(std::includes(was.begin(), was.end(), is.begin(), is.end()));
+    size_t gone = was.size() - is.size();
+    EXPECT_LE(time, less * std::pow(1 + worthPipeline, gone) + 1e-12);
+    spared += gone > 0;
+  }
+  EXPECT_GT(spared, 5u);
+}
+
 /// Jobs once more, as plainly as possible: time moves in small steps. Asserts
 /// that no more threads run than there are CPUs, and that none of them idles
 /// while something could run.
