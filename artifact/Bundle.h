@@ -209,6 +209,7 @@ struct DispatchWork {
   uint64_t bytes = 0;    ///< read and written, each once
   uint32_t barriers = 0; ///< before it, and that an invocation meets
   uint64_t multiplyAdds = 0;
+  bool fromMemory = false; ///< its weights are, not from a cache of the GPU
 };
 
 struct Dispatch {

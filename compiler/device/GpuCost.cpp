@@ -38,8 +38,10 @@ static double microsecondsOf(double bytes, double gigabytesPerSecond) {
 static double predict(const GpuProfile &gpu, const GpuEfficiency &e,
                       const GpuKernelFeatures &k) {
   double load = std::ceil(std::max(1.0, k.groups) / std::max(1u, gpu.units));
+  bool fromMemory = k.fromMemory || k.bytes > gpu.cacheMB * 1e6;
+  double latency = fromMemory ? e.latencyFromMemory : e.latency;
   return e.start +
-         std::max(e.latency * k.steps, load * (e.group + e.step * k.steps)) +
+         std::max(latency * k.steps, load * (e.group + e.step * k.steps)) +
          microsecondsOf(k.bytes, e.memory * gpu.memoryGBps);
 }
 
@@ -60,11 +62,22 @@ static double predictFromPeak(const GpuProfile &gpu,
          usualBarrier * k.barriers;
 }
 
-Cost gpuCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel) {
+/// Milliseconds that were measured; 0: none were.
+static double measuredTime(const GpuProfile &gpu,
+                           const GpuKernelFeatures &kernel) {
   auto found =
       kernel.key.empty() ? gpu.kernels.end() : gpu.kernels.find(kernel.key);
-  if (found != gpu.kernels.end())
-    return {found->second.milliseconds, true};
+  if (found == gpu.kernels.end())
+    return 0;
+  const GpuKernelTime &time = found->second;
+  return kernel.fromMemory && time.millisecondsFromMemory > 0
+             ? time.millisecondsFromMemory
+             : time.milliseconds;
+}
+
+Cost gpuCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel) {
+  if (double measured = measuredTime(gpu, kernel); measured > 0)
+    return {measured, true};
   const GpuEfficiency *e = gpu.efficiencyOf(kernel.routine);
   return {(e ? predict(gpu, *e, kernel) : predictFromPeak(gpu, kernel)) * 1e-3,
           false};
@@ -103,11 +116,12 @@ std::set<std::string> families(const std::string &routine) {
   return {"", routine.substr(0, dot), routine};
 }
 
-constexpr size_t numCoefficients = 5;
+constexpr size_t numCoefficients = 6;
 using C = Coefficients<numCoefficients>;
 
 GpuEfficiency efficiencyOf(const C &c) {
-  return {float(c[0]), float(c[1]), float(c[2]), float(c[3]), float(c[4])};
+  return {float(c[0]), float(c[1]), float(c[2]),
+          float(c[3]), float(c[4]), float(c[5])};
 }
 
 GpuEfficiency fit(const GpuProfile &gpu, const GpuEfficiency &from,
@@ -121,26 +135,28 @@ GpuEfficiency fit(const GpuProfile &gpu, const GpuEfficiency &from,
     return sum / double(samples.size());
   };
   using M = Move<numCoefficients>;
-  const Range<numCoefficients> range = {{1e-3, 1e-5, 1e-5, 1e-6, 1e-3},
-                                        {1e6, 1e5, 1e5, 1e5, 1e3}};
-  // Few samples do not tell five numbers apart. What one coefficient gains
+  const Range<numCoefficients> range = {{1e-3, 1e-5, 1e-5, 1e-6, 1e-3, 1e-5},
+                                        {1e6, 1e5, 1e5, 1e5, 1e3, 1e5}};
+  // Few samples do not tell so many numbers apart. What one coefficient gains
   // another may have to lose: alone neither would move.
-  std::vector<M> moves = {{1, 1, 1, 1, -1}};
+  std::vector<M> moves = {{1, 1, 1, 1, -1, 1}};
   if (samples.size() >= 5)
-    moves = {{1, 0, 0, 0, 0},  {0, 1, 0, 0, 0},  {0, 0, 1, 0, 0},
-             {0, 0, 0, 1, 0},  {0, 0, 0, 0, 1},  {1, -1, 0, 0, 0},
-             {1, 0, -1, 0, 0}, {1, 0, 0, 0, 1},  {0, 0, 1, -1, 0},
-             {0, 1, 0, -1, 0}, {0, 0, 1, 0, 1},  {0, 0, 0, 1, 1},
-             {0, 1, 1, 1, 0},  {0, 1, 1, 1, -1}, {1, 1, 1, 1, -1}};
+    moves = {{1, 0, 0, 0, 0, 0},  {0, 1, 0, 0, 0, 0},   {0, 0, 1, 0, 0, 0},
+             {0, 0, 0, 1, 0, 0},  {0, 0, 0, 0, 1, 0},   {0, 0, 0, 0, 0, 1},
+             {1, -1, 0, 0, 0, 0}, {1, -1, 0, 0, 0, -1}, {1, 0, -1, 0, 0, 0},
+             {1, 0, 0, 0, 1, 0},  {0, 0, 1, -1, 0, 0},  {0, 1, 0, -1, 0, 1},
+             {0, 1, 0, 0, 0, 1},  {0, 0, 1, 0, 1, 0},   {0, 0, 0, 1, 1, 0},
+             {0, 1, 1, 1, 0, 1},  {0, 1, 1, 1, -1, 1},  {1, 1, 1, 1, -1, 1}};
   // A kernel is bound by one thing at a time, so that where the descent begins
   // decides what it takes for the cause: it begins at several places.
-  C first = {from.start, from.latency, from.group, from.step, from.memory},
+  C first = {from.start, from.latency, from.group,
+             from.step,  from.memory,  from.latencyFromMemory},
     best = descend(first, range, moves, loss);
-  for (const M &start : std::vector<M>{{0, -1, 1, -1, 1},
-                                       {0, 1, -1, -1, 1},
-                                       {0, -1, -1, 1, 1},
-                                       {0, -1, -1, -1, -1},
-                                       {0, 1, 1, 1, 0}}) {
+  for (const M &start : std::vector<M>{{0, -1, 1, -1, 1, -1},
+                                       {0, 1, -1, -1, 1, 1},
+                                       {0, -1, -1, 1, 1, -1},
+                                       {0, -1, -1, -1, -1, -1},
+                                       {0, 1, 1, 1, 0, 1}}) {
     C at = first;
     for (size_t i = 0; i < at.size(); ++i)
       at[i] = std::min(range.most[i], std::max(range.smallest[i], at[i]) *
@@ -149,7 +165,16 @@ GpuEfficiency fit(const GpuProfile &gpu, const GpuEfficiency &from,
     if (loss(at) < loss(best))
       best = at;
   }
-  return efficiencyOf(best);
+  GpuEfficiency result = efficiencyOf(best);
+  // Those without weights.
+  auto isFromMemory = [&](const Sample &s) {
+    return s.kernel->fromMemory || s.kernel->bytes > gpu.cacheMB * 1e6;
+  };
+  if (std::none_of(samples.begin(), samples.end(), isFromMemory))
+    result.latencyFromMemory = result.latency;
+  if (std::all_of(samples.begin(), samples.end(), isFromMemory))
+    result.latency = result.latencyFromMemory;
+  return result;
 }
 
 double medianError(const GpuProfile &gpu, const std::vector<Sample> &samples) {
@@ -169,13 +194,12 @@ Fit fitGpuEfficiency(GpuProfile &gpu,
                      const std::vector<GpuKernelFeatures> &features) {
   std::vector<Sample> samples;
   std::map<std::string, std::vector<Sample>> measured;
-  std::set<std::string> seen;
+  std::set<std::pair<std::string, bool>> seen;
   for (const GpuKernelFeatures &k : features) {
-    auto found = gpu.kernels.find(k.key);
-    if (found == gpu.kernels.end() || !(found->second.milliseconds > 0) ||
-        !seen.insert(k.key).second)
+    double milliseconds = measuredTime(gpu, k);
+    if (!(milliseconds > 0) || !seen.insert({k.key, k.fromMemory}).second)
       continue;
-    samples.push_back({&k, found->second.milliseconds * 1e3});
+    samples.push_back({&k, milliseconds * 1e3});
     for (const std::string &name : families(k.routine))
       measured[name].push_back(samples.back());
   }

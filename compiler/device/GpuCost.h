@@ -15,6 +15,7 @@ struct GpuKernelFeatures {
   double bytes = 0;        ///< read and written
   unsigned barriers = 0;   ///< before it, and inside of a group
   double multiplyAdds = 0; ///< where nothing is known of the routine
+  bool fromMemory = false; ///< its weights are, not from a cache of the GPU
 };
 
 /// A dispatch in a stretch that runs already, after CoDL, section 5.2. The
@@ -23,9 +24,11 @@ struct GpuKernelFeatures {
 ///         + bytes / (memory * bandwidth)
 /// with load = ceil(groups / units): a unit with few groups waits for their
 /// steps, one with many is busy, and the GPU is as busy while only one unit
-/// still is. Of a routine without coefficients groups run in waves of
-/// units * groupsPerUnit, each of which takes what `compute` of the peak makes
-/// of its multiply-adds, or all of them what the memory takes for the bytes.
+/// still is. Where weights come from memory, as those of a kernel that touches
+/// more bytes than the cache has, steps wait for longer. Of a
+/// routine without coefficients groups run in waves of units * groupsPerUnit,
+/// each of which takes what `compute` of the peak makes of its multiply-adds,
+/// or all of them what the memory takes for the bytes.
 Cost gpuCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel);
 /// The sum of a routine's dispatches; measured if all are.
 Cost gpuCost(const GpuProfile &gpu,
@@ -38,7 +41,7 @@ Cost gpuCost(const GpuProfile &gpu,
 Fit fitGpuEfficiency(GpuProfile &gpu,
                      const std::vector<GpuKernelFeatures> &features);
 
-/// Bytes that the coefficients of a family take: five numbers for each kind of
+/// Bytes that the coefficients of a family take: six numbers for each kind of
 /// kernel of its routines. Names are not counted.
 size_t coefficientBytes(const GpuProfile &gpu, const std::string &family);
 

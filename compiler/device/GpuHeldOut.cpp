@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace nnv12::device {
 
@@ -26,25 +27,32 @@ static void fit(GpuProfile &gpu, const std::vector<GpuSample> &samples) {
   std::vector<GpuKernelFeatures> features;
   gpu.kernels.clear();
   for (const GpuSample &sample : samples) {
-    gpu.kernels[sample.kernel.key] = {sample.median * 1e-3};
+    GpuKernelTime &time = gpu.kernels[sample.kernel.key];
+    (sample.kernel.fromMemory ? time.millisecondsFromMemory
+                              : time.milliseconds) = sample.median * 1e-3;
     features.push_back(sample.kernel);
   }
   fitGpuEfficiency(gpu, features);
 }
 
 HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<GpuSample> samples) {
-  std::sort(samples.begin(), samples.end(),
-            [](const GpuSample &a, const GpuSample &b) {
-              return a.kernel.routine != b.kernel.routine
-                         ? a.kernel.routine < b.kernel.routine
-                         : a.kernel.key < b.kernel.key;
-            });
+  std::sort(
+      samples.begin(), samples.end(),
+      [](const GpuSample &a, const GpuSample &b) {
+        return std::tie(a.kernel.routine, a.kernel.key, a.kernel.fromMemory) <
+               std::tie(b.kernel.routine, b.kernel.key, b.kernel.fromMemory);
+      });
+  // With its weights in a cache and in memory a kernel is left out at once.
+  std::vector<size_t> number(samples.size());
+  for (size_t i = 1; i < samples.size(); ++i)
+    number[i] =
+        number[i - 1] + (samples[i].kernel.key != samples[i - 1].kernel.key);
   HeldOut result;
   std::vector<double> errors;
   for (size_t fold = 0; fold < folds; ++fold) {
     std::vector<GpuSample> known, left;
     for (size_t i = 0; i < samples.size(); ++i)
-      (i % folds == fold ? left : known).push_back(samples[i]);
+      (number[i] % folds == fold ? left : known).push_back(samples[i]);
     GpuProfile fitted = gpu;
     fit(fitted, known);
     for (const GpuSample &sample : left) {

@@ -26,7 +26,8 @@ struct HeldOut {
 };
 
 /// Fits `gpu`'s coefficients to three quarters of the samples and predicts the
-/// last one, for each quarter: every fourth by routine and key. Then fits them
+/// last one, for each quarter: every fourth by routine and key, with weights in
+/// a cache and in memory. Then fits them
 /// to all samples, which become `gpu.kernels`.
 HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<GpuSample> samples);
 

@@ -57,6 +57,9 @@ static void readEfficiency(const Json &section, GpuProfile &gpu,
     number("groupUs", e.group, Fields::NotNegative);
     number("stepUs", e.step, Fields::NotNegative);
     number("memory", e.memory, Fields::Rate);
+    e.latencyFromMemory = e.latency;
+    if (value.contains("latencyFromMemoryUs"))
+      number("latencyFromMemoryUs", e.latencyFromMemory, Fields::NotNegative);
     if (!error.empty())
       return;
     gpu.efficiency[routine] = e;
@@ -74,6 +77,8 @@ static void readKernels(const Json &section, GpuProfile &gpu,
     GpuKernelTime time;
     Fields fields(value, prefix + ".", error);
     fields.number("ms", time.milliseconds, Fields::Positive);
+    fields.number("msFromMemory", time.millisecondsFromMemory,
+                  Fields::NotNegative, false);
     fields.optionalText("code", time.code);
     if (!error.empty())
       return;
@@ -96,6 +101,7 @@ GpuProfile readGpu(const Json &object, std::string &error) {
   fields.number("gflops", gpu.gflops, Fields::Rate);
   fields.number("gflopsF16", gpu.gflopsF16, Fields::NotNegative, false);
   fields.number("memoryGBps", gpu.memoryGBps, Fields::Rate);
+  fields.number("cacheMB", gpu.cacheMB, Fields::NotNegative, false);
   fields.number("compute", gpu.compute, Fields::Rate, false);
   fields.number("startMs", gpu.startMs, Fields::NotNegative);
   fields.number("pipelineMs", gpu.pipelineMs, Fields::NotNegative);
@@ -151,6 +157,7 @@ Json gpuJson(const GpuProfile &gpu) {
                {"gflops", gpu.gflops},
                {"gflopsF16", gpu.gflopsF16},
                {"memoryGBps", gpu.memoryGBps},
+               {"cacheMB", gpu.cacheMB},
                {"compute", gpu.compute},
                {"startMs", gpu.startMs},
                {"pipelineMs", gpu.pipelineMs},
@@ -171,15 +178,21 @@ Json gpuJson(const GpuProfile &gpu) {
   if (!gpu.date.empty())
     json["date"] = gpu.date;
   json["efficiency"] = Json::object();
-  for (const auto &[routine, e] : gpu.efficiency)
-    json["efficiency"][routine] = {{"startUs", rounded(e.start)},
-                                   {"latencyUs", rounded(e.latency)},
-                                   {"groupUs", rounded(e.group)},
-                                   {"stepUs", rounded(e.step)},
-                                   {"memory", rounded(e.memory)}};
+  for (const auto &[routine, e] : gpu.efficiency) {
+    Json &of = json["efficiency"][routine];
+    of = {{"startUs", rounded(e.start)},
+          {"latencyUs", rounded(e.latency)},
+          {"groupUs", rounded(e.group)},
+          {"stepUs", rounded(e.step)},
+          {"memory", rounded(e.memory)}};
+    if (e.latencyFromMemory != e.latency)
+      of["latencyFromMemoryUs"] = rounded(e.latencyFromMemory);
+  }
   json["kernels"] = Json::object();
   for (const auto &[key, time] : gpu.kernels) {
     json["kernels"][key]["ms"] = time.milliseconds;
+    if (time.millisecondsFromMemory > 0)
+      json["kernels"][key]["msFromMemory"] = time.millisecondsFromMemory;
     if (!time.code.empty())
       json["kernels"][key]["code"] = time.code;
   }

@@ -23,11 +23,15 @@ struct GpuEfficiency {
   /// steps.
   float group = 0.05, step = 0.05;
   float memory = 1; ///< part of the memory bandwidth that it reaches
+  /// `latency` where weights come from memory.
+  float latencyFromMemory = 0.3;
 };
 
 /// Median time of one GPU kernel.
 struct GpuKernelTime {
   double milliseconds = 0;
+  /// Where its weights come from memory; 0: not known to differ.
+  double millisecondsFromMemory = 0;
   /// Digest of the module that was measured, lower case hexadecimal digits; "":
   /// not known.
   std::string code = {};
@@ -55,6 +59,9 @@ struct GpuProfile {
   double gflops = 0;     ///< peak, f32, a multiply-add counts two
   double gflopsF16 = 0;  ///< 0: not known
   double memoryGBps = 0; ///< of the memory that it computes in
+  /// Megabytes of weights that stay in its cache from one run to the next; 0:
+  /// none.
+  double cacheMB = 0;
   /// Part of `gflops` that a routine reaches of which no coefficients are
   /// known.
   double compute = 0.25;

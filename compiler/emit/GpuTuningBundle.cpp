@@ -26,16 +26,19 @@ using codegen::GpuRoutine;
 using codegen::GpuStepOperand;
 
 /// More than stays in the caches of GPUs.
-static constexpr uint64_t leastWeights = 64u << 20;
+static constexpr uint64_t leastWeights = 128u << 20;
 /// Of numbers that weights are made of, and of what is handed back.
 static constexpr uint64_t noiseBytes = 4u << 20;
 /// A routine whose kernels are different code for each layer has many.
 static constexpr unsigned mostPipelines = 16;
 /// Of a stretch.
-static constexpr unsigned kernelsAtOnce = 32;
+static constexpr unsigned kernelsAtOnce = 64;
 /// Of a kernel, before the one that is measured: the first one after another
 /// kernel waits for its code, as long as a small one computes.
 static constexpr unsigned warmUps = 2;
+/// All kernels are measured so often, with other memory and other neighbours:
+/// these make a difference that one place in a row of kernels would not tell.
+static constexpr unsigned passes = 4;
 /// Results are not written where those of the kernel before lie.
 static constexpr unsigned turns = 4;
 
@@ -107,7 +110,7 @@ private:
   std::vector<std::unique_ptr<Block>> writers;
   /// By stretch.
   std::vector<std::vector<Pending>> stretches;
-  llvm::StringSet<> known;
+  llvm::StringSet<> known;                      ///< of this pass
   llvm::StringMap<llvm::StringSet<>> kernelsOf; ///< by routine
   llvm::StringMap<uint64_t> tableAt;            ///< in their region, by bytes
   std::array<uint64_t, numRegions> sizes = {}, begins = {};
@@ -209,14 +212,21 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
   std::optional<WeightForm> form = routine.weightForm(layer);
   for (Value v : layer->getResults())
     written += llvm::alignTo(nn::storageSize(v), artifact::gpuAlignment);
-  results = turn++ % turns * written;
-  for (Value v : layer->getResults())
-    outputs.push_back(take(Sink, results, nn::storageSize(v)));
-  for (auto [i, v] : llvm::enumerate(layer->getOperands()))
-    operands.push_back(
-        placeOf(v.getType(),
-                form && form->operand == i ? form->bytes : nn::storageSize(v),
-                bool(v.getDefiningOp<nn::ConstantOp>())));
+  auto placeResults = [&] {
+    results = turn++ % turns * written;
+    outputs.clear();
+    for (Value v : layer->getResults())
+      outputs.push_back(take(Sink, results, nn::storageSize(v)));
+  };
+  auto placeOperand = [&](unsigned i) {
+    Value v = layer->getOperand(i);
+    return placeOf(v.getType(),
+                   form && form->operand == i ? form->bytes
+                                              : nn::storageSize(v),
+                   bool(v.getDefiningOp<nn::ConstantOp>()));
+  };
+  for (unsigned i = 0; i < layer->getNumOperands(); ++i)
+    operands.push_back(placeOperand(i));
   uint64_t at = 0;
   for (int64_t bytes : steps.temporaries)
     temporaries.push_back(take(Temporaries, at, bytes));
@@ -228,30 +238,48 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
     pending.dispatch.pipeline = code.pipelineOf(step.kernel);
     pending.dispatch.groups = {step.groups[0], step.groups[1], step.groups[2]};
     pending.dispatch.push = step.push;
-    pending.dispatch.work = {
+    std::vector<Place> tables;
+    for (const std::vector<char> &table : code.module(step.kernel).tables) {
+      StringRef bytes(table.data(), table.size());
+      auto [it, isNew] = tableAt.try_emplace(bytes, sizes[Tables]);
+      uint64_t offset = it->second;
+      tables.push_back(take(Tables, offset, bytes.size()));
+    }
+    artifact::DispatchWork work = {
         codegen::timedName(routine.name().str(), named, i),
         i ? key + "." + std::to_string(i) : key,
         step.grid.steps,
         static_cast<uint64_t>(std::llround(step.grid.bytes)),
         step.grid.barriers + 1,
         static_cast<uint64_t>(std::llround(step.grid.multiplyAdds))};
-    for (GpuStepOperand operand : step.operands) {
-      const std::vector<Place> &of =
-          operand.kind == GpuStepOperand::Kind::Result    ? outputs
-          : operand.kind == GpuStepOperand::Kind::Operand ? operands
-                                                          : temporaries;
-      pending.places.push_back(of[operand.index]);
-    }
-    for (const std::vector<char> &table : code.module(step.kernel).tables) {
-      StringRef bytes(table.data(), table.size());
-      auto [it, isNew] = tableAt.try_emplace(bytes, sizes[Tables]);
-      uint64_t offset = it->second;
-      pending.places.push_back(take(Tables, offset, bytes.size()));
-    }
-    Pending warmUp = pending;
-    warmUp.dispatch.work.reset();
-    dispatches.insert(dispatches.end(), warmUps, warmUp);
-    dispatches.push_back(std::move(pending));
+    auto add = [&](bool isMeasured) {
+      placeResults();
+      Pending &dispatch = dispatches.emplace_back(pending);
+      if (isMeasured)
+        dispatch.dispatch.work = work;
+      for (GpuStepOperand operand : step.operands) {
+        const std::vector<Place> &of =
+            operand.kind == GpuStepOperand::Kind::Result    ? outputs
+            : operand.kind == GpuStepOperand::Kind::Operand ? operands
+                                                            : temporaries;
+        dispatch.places.push_back(of[operand.index]);
+      }
+      dispatch.places.insert(dispatch.places.end(), tables.begin(),
+                             tables.end());
+    };
+    for (unsigned n = 0; n < warmUps; ++n)
+      add(/*isMeasured=*/false);
+    add(/*isMeasured=*/true);
+    if (llvm::none_of(dispatches.back().places, [](const Place &place) {
+          return place.region == Weights;
+        }))
+      continue;
+    // Then with weights that have not been read lately.
+    work.fromMemory = true;
+    for (auto [o, operand] : llvm::enumerate(operands))
+      if (operand.region == Weights)
+        operand = placeOperand(o);
+    add(/*isMeasured=*/true);
   }
   return llvm::all_of(dispatches, [](const Pending &pending) {
     return llvm::all_of(pending.places, [](const Place &place) {
@@ -290,14 +318,19 @@ LogicalResult GpuTuning::collect() {
   if (failed(collectIdle()))
     return failure();
   ExecutionOrder order(main);
-  for (Operation *layer : order.layers()) {
-    auto isEmpty = [](Value v) { return nn::storageSize(v) == 0; };
-    if (llvm::any_of(layer->getOperands(), isEmpty) ||
-        llvm::any_of(layer->getResults(), isEmpty))
-      continue;
-    for (const GpuRoutine *routine : codegen::gpuCandidates(layer, target))
-      if (failed(collect(layer, *routine)))
-        return failure();
+  auto isEmpty = [](Value v) { return nn::storageSize(v) == 0; };
+  SmallVector<Operation *> layers;
+  for (Operation *layer : order.layers())
+    if (llvm::none_of(layer->getOperands(), isEmpty) &&
+        llvm::none_of(layer->getResults(), isEmpty))
+      layers.push_back(layer);
+  for (unsigned pass = 0; pass < passes; ++pass) {
+    known.clear();
+    for (Operation *layer : layers)
+      for (const GpuRoutine *routine : codegen::gpuCandidates(layer, target))
+        if (failed(collect(layer, *routine)))
+          return failure();
+    std::reverse(layers.begin(), layers.end());
   }
   if (stretches.size() == artifact::firstKernelStretch)
     return main.emitError()

@@ -21,6 +21,7 @@ GpuCandidates::GpuCandidates(func::FuncOp main,
     : order(main), profile(profile), target(target), problem(problem) {
   assert(problem.layers.size() == layers.size() && "of these layers");
   problem.device.gpu = device::searchGpu(profile);
+  fromMemory = weightsOf(layers) / (half ? 2 : 1) > profile.cacheMB * 1e6;
   GpuHalf halves(order, layers);
   found.resize(layers.size());
   refusals.resize(layers.size());
@@ -45,6 +46,18 @@ GpuCandidates::GpuCandidates(func::FuncOp main,
       problem.layers[i].gpu.push_back(way.costs);
   }
   addTensors(layers);
+}
+
+/// Bytes of the constants that layers read, each once.
+double GpuCandidates::weightsOf(ArrayRef<ChosenCandidate> layers) const {
+  llvm::SmallPtrSet<const void *, 16> seen;
+  double bytes = 0;
+  for (const ChosenCandidate &layer : layers)
+    for (Value v : layer.layer.op->getOperands())
+      if (auto constant = order.baseOf(v).getDefiningOp<nn::ConstantOp>())
+        if (seen.insert(constant.getValue().getAsOpaquePointer()).second)
+          bytes += double(nn::storageSize(constant));
+  return bytes;
 }
 
 /// Whatever the routine.
@@ -126,6 +139,7 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
     features.bytes = step.grid.bytes;
     features.barriers = step.grid.barriers + 1;
     features.multiplyAdds = step.grid.multiplyAdds;
+    features.fromMemory = fromMemory;
     device::Cost cost = device::gpuCost(profile, features);
     result.stepTimes.push_back(cost.milliseconds);
     result.measured &= cost.measured;

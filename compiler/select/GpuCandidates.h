@@ -47,6 +47,7 @@ public:
 
 private:
   void addTensors(llvm::ArrayRef<ChosenCandidate> layers);
+  double weightsOf(llvm::ArrayRef<ChosenCandidate> layers) const;
   std::string refusalOf(const ChosenCandidate &layer) const;
   std::optional<GpuCandidate> candidate(const ChosenCandidate &layer,
                                         codegen::HalfTensors half,
@@ -62,6 +63,8 @@ private:
   std::vector<std::string> refusals;
   std::vector<std::string> kernels_;
   llvm::StringMap<uint32_t> numbers;
+  /// When a layer's turn comes its weights are no longer in the GPU's cache.
+  bool fromMemory;
 };
 
 } // namespace nnv12

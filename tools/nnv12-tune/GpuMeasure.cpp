@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <dirent.h>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <thread>
@@ -361,6 +362,9 @@ void measureRuns(const GpuBundle &bundle, const GpuMeasureOptions &options,
   double bytes = double(bundle.bundle().output(1).byte_size);
   gpu.downloadGBps =
       bytes * 1e-3 / std::max(1.0, tools::median(backs) - gpu.syncUs);
+  // A kernel is measured in several places.
+  std::map<std::pair<std::string, bool>, size_t> numbers;
+  std::vector<Samples> ofKernels;
   for (uint32_t s = artifact::firstKernelStretch; s < stretches->size(); ++s)
     for (uint32_t k = 0; k < stretches->Get(s)->dispatches()->size(); ++k) {
       const bundle::Dispatch *dispatch =
@@ -368,7 +372,14 @@ void measureRuns(const GpuBundle &bundle, const GpuMeasureOptions &options,
       const bundle::DispatchWork *work = dispatch->work();
       if (!work)
         continue;
-      tools::Statistics of(times[s][k]);
+      auto [it, isNew] = numbers.try_emplace(
+          {work->key()->str(), work->from_memory()}, ofKernels.size());
+      if (!isNew) {
+        Samples &all = ofKernels[it->second];
+        all.insert(all.end(), times[s][k].begin(), times[s][k].end());
+        continue;
+      }
+      ofKernels.push_back(std::move(times[s][k]));
       GpuKernelSample sample;
       sample.features.routine = work->routine()->str();
       sample.features.key = work->key()->str();
@@ -379,12 +390,17 @@ void measureRuns(const GpuBundle &bundle, const GpuMeasureOptions &options,
       sample.features.bytes = double(work->bytes());
       sample.features.barriers = work->barriers();
       sample.features.multiplyAdds = double(work->multiply_adds());
-      // A clock that stands still makes no kernel free.
-      sample.median = std::max(of.median, 1e-3);
-      sample.p10 = of.p10;
-      sample.p90 = of.p90;
+      sample.features.fromMemory = work->from_memory();
       measured.kernels.push_back(std::move(sample));
     }
+  for (size_t i = 0; i < ofKernels.size(); ++i) {
+    GpuKernelSample &sample = measured.kernels[i];
+    tools::Statistics of(ofKernels[i]);
+    // A clock that stands still makes no kernel free.
+    sample.median = std::max(of.median, 1e-3);
+    sample.p10 = of.p10;
+    sample.p90 = of.p90;
+  }
 }
 
 } // namespace

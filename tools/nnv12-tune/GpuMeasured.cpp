@@ -51,8 +51,8 @@ std::string print(const GpuMeasured &measured) {
     const device::GpuKernelFeatures &f = kernel.features;
     out << std::quoted(f.routine) << " " << std::quoted(f.key) << " "
         << f.groups << " " << f.steps << " " << f.bytes << " " << f.barriers
-        << " " << f.multiplyAdds << " " << kernel.median << " " << kernel.p10
-        << " " << kernel.p90 << "\n";
+        << " " << f.multiplyAdds << " " << f.fromMemory << " " << kernel.median
+        << " " << kernel.p10 << " " << kernel.p90 << "\n";
   }
   out << last << "\n";
   return out.str();
@@ -80,8 +80,8 @@ bool parse(const std::string &text, GpuMeasured &measured) {
     GpuKernelSample kernel;
     device::GpuKernelFeatures &f = kernel.features;
     in >> std::quoted(f.routine) >> std::quoted(f.key) >> f.groups >> f.steps >>
-        f.bytes >> f.barriers >> f.multiplyAdds >> kernel.median >>
-        kernel.p10 >> kernel.p90;
+        f.bytes >> f.barriers >> f.multiplyAdds >> f.fromMemory >>
+        kernel.median >> kernel.p10 >> kernel.p90;
     measured.kernels.push_back(std::move(kernel));
   }
   std::string end;

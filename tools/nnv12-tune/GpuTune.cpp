@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <map>
 #include <unistd.h>
 
 namespace nnv12::tune {
@@ -26,6 +27,22 @@ static std::string today() {
   char text[16];
   strftime(text, sizeof text, "%Y-%m-%d", &date);
   return text;
+}
+
+/// Megabytes that stayed in a cache: of the largest kernel that was slower by a
+/// tenth with its weights in memory.
+static double cacheOf(const std::vector<GpuKernelSample> &kernels) {
+  std::map<std::string, double> fromCache;
+  for (const GpuKernelSample &kernel : kernels)
+    if (!kernel.features.fromMemory)
+      fromCache[kernel.features.key] = kernel.median;
+  double bytes = 0;
+  for (const GpuKernelSample &kernel : kernels)
+    if (auto found = fromCache.find(kernel.features.key);
+        kernel.features.fromMemory && found != fromCache.end() &&
+        kernel.median > 1.1 * found->second)
+      bytes = std::max(bytes, kernel.features.bytes);
+  return bytes * 1e-6;
 }
 
 device::HeldOut deriveGpu(const std::vector<GpuKernelSample> &kernels,
@@ -47,6 +64,7 @@ device::HeldOut deriveGpu(const std::vector<GpuKernelSample> &kernels,
                       gpu.gflops);
   if (!parts.empty())
     gpu.compute = tools::median(parts);
+  gpu.cacheMB = cacheOf(kernels);
   gpu.measured = true;
   return device::fitAndHoldOut(gpu, std::move(samples));
 }
@@ -80,7 +98,8 @@ static void report(const device::HeldOut &held, const GpuTuneOptions &options,
          "(scaling %.2f)\n"
          "  memory    up %.2f GB/s, down %.2f GB/s, kernels %.1f GB/s\n"
          "  calls     submit %.1f us, wait %.1f us, dispatch %.2f us\n"
-         "  compute   %.1f GFLOP/s, %u units\n"
+         "  compute   %.1f GFLOP/s, %u units, %.1f MB of weights stay in its "
+         "cache\n"
          "  kernels   %zu; %u of %u are predicted within 10 %% or their "
          "spread, left "
          "out of the fit (%.0f %%), median error %.1f %%\n",
@@ -88,7 +107,7 @@ static void report(const device::HeldOut &held, const GpuTuneOptions &options,
          gpu.startMs, gpu.pipelineMs, gpu.pipelineCachedMs, gpu.pipelineThreads,
          gpu.pipelineScaling, gpu.uploadGBps, gpu.downloadGBps, gpu.memoryGBps,
          gpu.submitUs, gpu.syncUs, gpu.dispatchUs, gpu.gflops, gpu.units,
-         gpu.kernels.size(), held.sum.good, held.sum.all,
+         gpu.cacheMB, gpu.kernels.size(), held.sum.good, held.sum.all,
          held.sum.all ? 100.0 * held.sum.good / held.sum.all : 0,
          100 * held.error);
   for (const auto &[routine, count] : held.byRoutine)

@@ -2,6 +2,7 @@
 #include "tools/nnv12-tune/ChildProcess.h"
 #include "tools/nnv12-tune/Cores.h"
 #include "tools/nnv12-tune/GpuMeasured.h"
+#include "tools/nnv12-tune/GpuTune.h"
 #include "tools/nnv12-tune/System.h"
 
 #include <gtest/gtest.h>
@@ -144,6 +145,38 @@ TEST(ChildProcess, saysHowItFailed) {
   EXPECT_EQ(refused.end, ChildResult::End::Refused);
 }
 
+TEST(GpuTune, derivesPeaksAndTheCache) {
+  std::vector<GpuKernelSample> samples;
+  auto add = [&](const char *key, double bytes, double cached,
+                 double fromMemory) {
+    GpuKernelSample sample;
+    sample.features.routine = "gpu.matmul";
+    sample.features.key = key;
+    sample.features.bytes = bytes;
+    sample.features.multiplyAdds = bytes;
+    sample.median = sample.p10 = sample.p90 = cached;
+    samples.push_back(sample);
+    if (fromMemory > 0) {
+      sample.features.fromMemory = true;
+      sample.median = fromMemory;
+      samples.push_back(sample);
+    }
+  };
+  add("small", 1e6, 10, 20);
+  add("fits", 20e6, 40, 60);
+  add("as fast from memory", 30e6, 50, 52);
+  add("too large", 80e6, 100, 99);
+  add("without weights", 100e6, 50, 0);
+  nnv12::device::GpuProfile gpu;
+  auto held = deriveGpu(samples, gpu);
+  EXPECT_DOUBLE_EQ(gpu.cacheMB, 20);
+  EXPECT_DOUBLE_EQ(gpu.memoryGBps, 2000);
+  EXPECT_EQ(held.sum.all, samples.size());
+  EXPECT_DOUBLE_EQ(gpu.kernels.at("fits").milliseconds, 0.04);
+  EXPECT_DOUBLE_EQ(gpu.kernels.at("fits").millisecondsFromMemory, 0.06);
+  EXPECT_EQ(gpu.kernels.at("without weights").millisecondsFromMemory, 0);
+}
+
 TEST(GpuMeasured, roundTrip) {
   GpuMeasured measured;
   measured.gpu.name = "A \"GPU\", of two words";
@@ -154,6 +187,7 @@ TEST(GpuMeasured, roundTrip) {
   kernel.features.routine = "gpu.map";
   kernel.features.key = "k.1";
   kernel.features.groups = 7;
+  kernel.features.fromMemory = true;
   kernel.median = 2.5;
   kernel.p90 = 3;
   measured.kernels = {kernel, kernel};

@@ -149,11 +149,15 @@ GpuSteps PoolRoutine::steps(Operation *layer) const {
   set(CountedHeight, padded ? w.top + w.height + bottom : w.height);
   set(CountedWidth, padded ? w.left + w.width + right : w.width);
   bool isMax = op.getKind() == nn::PoolKind::max;
+  // Windows that are apart share little of what they read.
+  bool isStrided =
+      llvm::any_of(op.getStrides(), [](int64_t s) { return s > 1; });
   GpuSteps steps =
       oneStep(layer, name().str() + (isMax ? "_max" : "_average"),
               std::move(dispatch), double(w.kernelRows * w.kernelCols));
   for (GpuStep &step : steps.steps)
-    step.variant = isMax ? "max" : "average";
+    step.variant =
+        std::string(isMax ? "max" : "average") + (isStrided ? ".strided" : "");
   return steps;
 }
 

@@ -48,6 +48,7 @@ static DeviceProfile sampleWithGpu() {
   gpu.gflops = 1000.5;
   gpu.gflopsF16 = 2000;
   gpu.memoryGBps = 300;
+  gpu.cacheMB = 32.5;
   gpu.compute = 0.375;
   gpu.startMs = 125;
   gpu.pipelineMs = 31;
@@ -63,8 +64,9 @@ static DeviceProfile sampleWithGpu() {
   gpu.dispatchUs = 3.5;
   gpu.flushUsPerMB = 2;
   gpu.efficiency = {{"", {1, 0.5, 0.2, 0.1, 0.6}},
-                    {"gpu.conv", {3, 0.75, 0.5, 0.25, 0.7}}};
-  gpu.kernels["k"] = {0.75, "00ff"};
+                    {"gpu.conv", {3, 0.75, 0.5, 0.25, 0.7, 1.5}},
+                    {"gpu.map", {3, 0.75, 0.5, 0.25, 0.7, 0.75}}};
+  gpu.kernels["k"] = {0.75, 1.25, "00ff"};
   p.gpu = gpu;
   return p;
 }
@@ -155,7 +157,12 @@ TEST(Profile, gpuRoundTrip) {
   EXPECT_EQ(gpu.pipelineScaling, 0.37);
   EXPECT_EQ(gpu.downloadGBps, 12);
   EXPECT_EQ(gpu.dispatchUs, 3.5);
+  EXPECT_EQ(gpu.cacheMB, 32.5);
   EXPECT_EQ(gpu.efficiency.at("gpu.conv").step, 0.25);
+  EXPECT_EQ(gpu.efficiency.at("gpu.conv").latencyFromMemory, 1.5);
+  // What has no weights has no such latency.
+  EXPECT_EQ(gpu.efficiency.at("gpu.map").latencyFromMemory, 0.75);
+  EXPECT_EQ(gpu.kernels.at("k").millisecondsFromMemory, 1.25);
   EXPECT_EQ(gpu.kernels.at("k").milliseconds, 0.75);
   EXPECT_EQ(gpu.kernels.at("k").code, "00ff");
   // Whoever has none says nothing of it.
