@@ -183,11 +183,12 @@ constexpr Rows rows[] = {
     {1, 1000},    {128, 768}, {1536, 128}, {64, 64},    {4096, 32},  {197, 384},
     {1024, 1024}, {16, 4096}, {8, 65536},  {3152, 197}, {2048, 256}, {12, 128},
 };
-/// Of `x`, of the type TYPE.
 constexpr const char *rowLayers[] = {
     "nn.softmax $x axis 1 : $t -> $t",
     "nn.normalize $x axis 1 epsilon 1.0e-5 : $t -> $t",
     "nn.reduce mean $x axes [1] keep_dims true : $t -> $r",
+    "nn.arg_reduce max $x axis 1 keep_dims true select_last false : $t -> $i",
+    "nn.arg_reduce max $x axis 0 keep_dims true select_last false : $t -> $j",
 };
 
 constexpr int64_t counts[] = {1024,   8192,    50176,   100352,
@@ -250,11 +251,11 @@ private:
 
 } // namespace
 
-static std::string tensor(ArrayRef<int64_t> shape) {
+static std::string tensor(ArrayRef<int64_t> shape, StringRef element = "f32") {
   std::string text = "tensor<";
   for (int64_t extent : shape)
     text += std::to_string(extent) + "x";
-  return text + "f32>";
+  return text + element.str() + ">";
 }
 
 static std::string replace(std::string text, StringRef what,
@@ -316,16 +317,23 @@ static void add(const MatMul &matmul, Text &text) {
               y);
 }
 
-/// A layer of which $x and $y are inputs, $t is their type and $r that of what
-/// is reduced.
+/// A layer of which $x and $y are inputs and $t is their type. The result's
+/// type is what stands last: $t, $r where axis 1 is reduced, or $i and $j,
+/// numbers of elements along axis 1 and 0.
 static void add(StringRef layer, ArrayRef<int64_t> shape, Text &text) {
-  std::string type = tensor(shape), reduced = tensor({shape[0], 1});
+  std::string type = tensor(shape), result = type;
   std::string line = layer.str();
   for (const char *input : {"$x", "$y"})
     if (layer.contains(input))
       line = replace(line, input, text.argument(type));
-  line = replace(replace(line, "$t", type), "$r", reduced);
-  text.result(text.value(line), layer.contains("$r") ? reduced : type);
+  if (layer.ends_with("$r"))
+    result = tensor({shape[0], 1});
+  else if (layer.ends_with("$i"))
+    result = tensor({shape[0], 1}, "i64");
+  else if (layer.ends_with("$j"))
+    result = tensor({1, shape[1]}, "i64");
+  line = replace(line, layer.take_back(2), result);
+  text.result(text.value(replace(line, "$t", type)), result);
 }
 
 static void add(const Transpose &transpose, Text &text) {
