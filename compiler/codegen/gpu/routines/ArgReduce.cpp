@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <array>
 #include <limits>
 
 using namespace mlir;
@@ -33,16 +34,38 @@ namespace {
 
 constexpr int64_t invocations = FlatGrid::invocations;
 
+constexpr int64_t block = 16; ///< of channels, in layouts that have such
+
 enum Word : unsigned {
-  FlippedLow = RowWalk::Words, ///< bits that turn the order round
-  FlippedHigh,                 ///< of elements of 64 bits
+  // Where elements lie, in elements of memory. Within 16 of a row and from 16
+  // to 16 they are apart as in blocks of channels; dense rows are so as well.
+  OuterStep = RowWalk::Words,
+  LaneStep, ///< from row to row
+  Step,     ///< from element to element
+  BlockStep,
+  // What is searched.
+  FlippedLow,  ///< bits that turn the order round
+  FlippedHigh, ///< of elements of 64 bits
   IsBackward,
   ArgWords
 };
 
+bool isBlocked(nn::ArgReduceOp op) {
+  return !nn::layoutTag(op.getInput().getType()).empty();
+}
+
 RowView viewOf(nn::ArgReduceOp op) {
   return {shapeOf(op.getInput()), size_t(op.getAxis()),
           size_t(op.getAxis()) + 1};
+}
+
+/// OuterStep to BlockStep.
+std::array<int64_t, 4> stepsInMemory(nn::ArgReduceOp op) {
+  RowView view = viewOf(op);
+  if (isBlocked(op))
+    return {int64_t(llvm::alignTo(view.size, block)) * view.inner, block, 1,
+            block * view.inner};
+  return {view.size * view.inner, 1, view.inner, block * view.inner};
 }
 
 /// Whether a work group takes a row: where its invocations have something to
@@ -86,7 +109,7 @@ public:
   Emitter(GpuBuilder &k, nn::ArgReduceOp op, ValueRange memories)
       : k(k), element(elementOf(op)), compared(comparedType(element)),
         output(memories[0]), input(memories[1]), isTree(isShared(viewOf(op))),
-        walk(k, isTree, /*isStrided=*/true) {}
+        walk(k, isTree) {}
   void emit();
 
 private:
@@ -99,22 +122,25 @@ private:
   }
   Value compare(arith::CmpFPredicate floats, arith::CmpIPredicate integers,
                 Value x, Value y);
+  /// The number of element `i`, as the row is walked; and the other way round.
+  Value walked(Value i) { return select(isBackward, k.val(k.sub(last, i)), i); }
   /// The bits that turn the order round, as an integer of what is compared.
   Value flipped();
-  /// An element, as it is compared.
-  Value load(Value place);
+  /// Element `number` of the row, as it is compared.
+  Value load(Value number);
   /// Less than every element, or equal and behind them.
   Values none();
   /// The pair of the larger value, of equal ones the one in front. NaN is no
   /// value, so none() stays.
   Values better(ValueRange x, ValueRange y);
-  void store(Value number, Value firstPlace);
+  void store(Value number);
 
   GpuBuilder &k;
   Type element, compared;
   Value output, input;
   bool isTree;
   RowWalk walk;
+  Value start;            ///< of the row, in memory
   Value isBackward, last; ///< `last`: number of a row's last element
 };
 
@@ -135,7 +161,10 @@ Value Emitter::flipped() {
   return arith::OrIOp::create(k.b, high, arith::ExtUIOp::create(k.b, i64, low));
 }
 
-Value Emitter::load(Value place) {
+Value Emitter::load(Value number) {
+  Index inBlock = k.mul(k.rem(number, block), k.pushWord(Step)),
+        ofBlock = k.mul(k.div(number, block), k.pushWord(BlockStep));
+  Index place = k.add(start, k.add(ofBlock, inBlock));
   Value x = toCompute(k, k.load(input, place), element), bits = flipped();
   if (isa<FloatType>(compared)) {
     // A product with -1 may take denormals for zero.
@@ -169,13 +198,13 @@ Values Emitter::better(ValueRange x, ValueRange y) {
   return {select(wins, y[0], x[0]), select(wins, y[1], x[1])};
 }
 
-void Emitter::store(Value number, Value firstPlace) {
+void Emitter::store(Value number) {
   Value zero = k.iconst(0, i32());
-  Value result = select(isBackward,
-                        arith::SubIOp::create(k.b, as32(last), number), number);
+  Value index = arith::IndexCastOp::create(k.b, k.b.getIndexType(), number);
+  Value result = as32(walked(index));
   // Nothing is larger than NaN: one in front stays.
   if (isa<FloatType>(compared)) {
-    Value front = load(firstPlace);
+    Value front = load(k.constant(0));
     Value isNaN =
         arith::CmpFOp::create(k.b, arith::CmpFPredicate::UNO, front, front);
     result = select(isNaN, zero, result);
@@ -187,25 +216,24 @@ void Emitter::store(Value number, Value firstPlace) {
 }
 
 void Emitter::emit() {
-  Value zero = k.constant(0), firstPlace = walk.start;
+  Index outer = k.mul(walk.outer(), k.pushWord(OuterStep)),
+        lane = k.mul(walk.lane(), k.pushWord(LaneStep));
+  start = k.val(k.add(outer, lane));
   isBackward = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne,
-                                     k.pushWord(IsBackward), zero);
+                                     k.pushWord(IsBackward), k.constant(0));
   last = k.val(k.sub(k.pushWord(RowWalk::Size), 1));
-  Value lastPlace = walk.place(last);
-  walk.start = select(isBackward, lastPlace, firstPlace);
-  walk.step = select(isBackward, k.val(k.sub(zero, walk.step)), walk.step);
 
   auto combine = [&](ValueRange x, ValueRange y) { return better(x, y); };
-  Values found =
-      k.loop(walk.first, walk.end, walk.apart, none(),
-             [&](Value i, ValueRange before) {
-               return better(before, Values{load(walk.place(i)), as32(i)});
-             });
+  Values found = k.loop(walk.first, walk.end, walk.apart, none(),
+                        [&](Value i, ValueRange before) {
+                          Value x = load(walked(i));
+                          return better(before, Values{x, as32(i)});
+                        });
   if (isTree) {
     SharedTree tree(k, invocations, /*lanes=*/1, {compared, i32()});
     found = tree.fold(walk.local, found, combine);
   }
-  walk.once([&] { store(found[1], firstPlace); });
+  walk.once([&] { store(found[1]); });
 }
 
 class ArgReduceRoutine : public GpuRoutine {
@@ -215,7 +243,10 @@ public:
     return "where the largest or smallest element of a row is";
   }
   LayoutRequest layouts(Operation *layer) const override {
-    return denseLayouts(layer);
+    // The operand may be in blocks of channels, too.
+    LayoutRequest request = denseLayouts(layer);
+    request.operands[0].reset();
+    return request;
   }
   Work work(Operation *layer) const override {
     return {elementSteps(layer) * double(elementsOf(layer->getResult(0))),
@@ -242,6 +273,10 @@ std::string ArgReduceRoutine::refusal(Operation *layer,
   Type element = elementOf(op);
   if (element.getIntOrFloatBitWidth() < 8 || nn::smallFloat(element))
     return "its elements are of less than 8 bits, or floats of 8";
+  ArrayRef<int64_t> shape = shapeOf(op.getInput());
+  StringRef tag = nn::layoutTag(op.getInput().getType());
+  if (!tag.empty() && (tag != blockedTag(shape.size()) || op.getAxis() != 1))
+    return "its rows are neither dense nor channels in blocks of 16";
   if (nn::storageSize(op.getInput()) > GpuTarget::maxBufferBytes ||
       nn::storageSize(op.getOutput()) > GpuTarget::maxBufferBytes)
     return "a tensor is larger than the buffers of every device (128 MiB)";
@@ -254,6 +289,8 @@ GpuSteps ArgReduceRoutine::steps(Operation *layer) const {
   bool isTree = isShared(view);
   GpuDispatch dispatch = RowWalk::dispatch(view, isTree);
   uint64_t flipped = flippedBits(op);
+  for (int64_t step : stepsInMemory(op))
+    dispatch.push.push_back(uint32_t(step));
   dispatch.push.insert(dispatch.push.end(),
                        {uint32_t(flipped), uint32_t(flipped >> 32),
                         uint32_t(op.getSelectLast())});

@@ -83,11 +83,15 @@ class Emitter {
 public:
   Emitter(GpuBuilder &k, Operation *layer, bool isTree, ValueRange memories)
       : k(k), layer(layer), isTree(isTree), m(k, k.b.getF32Type()),
-        output(memories[0]), input(memories[1]),
-        walk(k, isTree, /*isStrided=*/!isTree) {}
+        output(memories[0]), input(memories[1]), walk(k, isTree) {}
   void emit();
 
 private:
+  Value word(unsigned w) { return k.pushWord(w); }
+  Value add(Index x, Index y) { return k.val(k.add(x, y)); }
+  Value mul(Index x, Index y) { return k.val(k.mul(x, y)); }
+  void findPlace();
+  Value place(Value i) { return add(start, mul(i, step)); }
   /// Folds term(x) over the row; all invocations of a tree get the result.
   Value fold(Value identity, llvm::function_ref<Value(Value)> term,
              Combine combine);
@@ -96,8 +100,7 @@ private:
   }
   Value sizeAsFloat() {
     Type i32 = k.b.getI32Type();
-    Value size =
-        arith::IndexCastOp::create(k.b, i32, k.pushWord(RowWalk::Size));
+    Value size = arith::IndexCastOp::create(k.b, i32, word(RowWalk::Size));
     return arith::UIToFPOp::create(k.b, k.b.getF32Type(), size);
   }
   /// Stores function(x) of each element.
@@ -113,13 +116,25 @@ private:
   Value output, input;
   RowWalk walk;
   std::optional<SharedTree> tree;
+  Value start, step; ///< of the row's elements
 };
+
+void Emitter::findPlace() {
+  if (isTree) {
+    start = mul(walk.row, word(RowWalk::Size));
+    step = k.constant(1);
+    tree.emplace(k, invocations, /*lanes=*/1, Type(k.b.getF32Type()));
+    return;
+  }
+  step = word(RowWalk::Inner);
+  start = add(mul(walk.outer(), mul(word(RowWalk::Size), step)), walk.lane());
+}
 
 Value Emitter::fold(Value identity, llvm::function_ref<Value(Value)> term,
                     Combine combine) {
   Value own = k.loop(walk.first, walk.end, walk.apart, Values{identity},
                      [&](Value i, ValueRange before) {
-                       Value x = term(k.load(input, walk.place(i)));
+                       Value x = term(k.load(input, place(i)));
                        return Values{combine(before[0], x)};
                      })[0];
   if (!isTree)
@@ -133,7 +148,7 @@ Value Emitter::fold(Value identity, llvm::function_ref<Value(Value)> term,
 
 void Emitter::map(llvm::function_ref<Value(Value)> function) {
   k.loop(walk.first, walk.end, walk.apart, [&](Value i) {
-    Value at = walk.place(i);
+    Value at = place(i);
     k.store(function(k.load(input, at)), output, at);
   });
 }
@@ -191,8 +206,7 @@ void Emitter::reduce(nn::ReduceKind kind) {
 }
 
 void Emitter::emit() {
-  if (isTree)
-    tree.emplace(k, invocations, /*lanes=*/1, Type(k.b.getF32Type()));
+  findPlace();
   if (auto op = dyn_cast<nn::SoftmaxOp>(layer))
     softmax(op.getLog());
   else if (isa<nn::NormalizeOp>(layer))

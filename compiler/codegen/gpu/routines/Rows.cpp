@@ -21,29 +21,23 @@ GpuDispatch RowWalk::dispatch(const RowView &view, bool isShared) {
           {uint32_t(rows), uint32_t(view.size), uint32_t(view.inner)}};
 }
 
-RowWalk::RowWalk(GpuBuilder &k, bool isShared, bool isStrided)
-    : k(k), isShared(isShared) {
-  auto mul = [&](Index x, Index y) { return k.val(k.mul(x, y)); };
-  Value zero = k.constant(0), one = k.constant(1), size = k.pushWord(Size);
+RowWalk::RowWalk(GpuBuilder &k, bool isShared) : k(k), isShared(isShared) {
+  Value zero = k.constant(0);
   local = k.localId(GpuBuilder::Dim::X);
   row = isShared ? FlatGrid::group(k) : FlatGrid::invocation(k);
   Value isThere = k.lessUnsigned(row, k.pushWord(Rows));
   first = isShared ? local : zero;
-  end = arith::SelectOp::create(k.b, isThere, size, zero);
-  apart = isShared ? k.constant(FlatGrid::invocations) : one;
-  if (!isStrided) {
-    start = mul(row, size);
-    step = one;
-    return;
-  }
-  Value inner = arith::MaxUIOp::create(k.b, k.pushWord(Inner), one);
-  Value outer = arith::DivUIOp::create(k.b, row, inner);
-  Value lane = arith::RemUIOp::create(k.b, row, inner);
-  start = k.val(k.add(mul(outer, mul(size, inner)), lane));
-  step = inner;
+  end = arith::SelectOp::create(k.b, isThere, k.pushWord(Size), zero);
+  apart = k.constant(isShared ? FlatGrid::invocations : 1);
 }
 
-Value RowWalk::place(Value i) { return k.val(k.add(start, k.mul(i, step))); }
+Value RowWalk::inner() {
+  return arith::MaxUIOp::create(k.b, k.pushWord(Inner), Value(k.constant(1)));
+}
+
+Value RowWalk::outer() { return arith::DivUIOp::create(k.b, row, inner()); }
+
+Value RowWalk::lane() { return arith::RemUIOp::create(k.b, row, inner()); }
 
 void RowWalk::once(llvm::function_ref<void()> body) {
   Value isThere = k.lessUnsigned(row, k.pushWord(Rows));

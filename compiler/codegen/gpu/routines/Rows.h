@@ -30,22 +30,24 @@ public:
   /// Groups for all rows, and those words.
   static GpuDispatch dispatch(const RowView &view, bool isShared);
 
-  /// `isShared`: a work group takes a row, else an invocation. `isStrided`: a
-  /// row's elements may be `inner` apart, else they follow each other.
-  RowWalk(GpuBuilder &k, bool isShared, bool isStrided);
+  /// `isShared`: a work group takes a row, else an invocation.
+  RowWalk(GpuBuilder &k, bool isShared);
 
-  /// Invocations that have no row look at no element, and come to all barriers.
-  mlir::Value first, end, apart; ///< elements to look at
   mlir::Value row;
-  mlir::Value local;       ///< the invocation's number in its group
-  mlir::Value start, step; ///< of the row's elements, in memory
+  mlir::Value local; ///< the invocation's number in its group
+  /// Elements to look at. Invocations that have no row look at none, and come
+  /// to all barriers.
+  mlir::Value first, end, apart;
 
-  /// Where element `i` lies.
-  mlir::Value place(mlir::Value i);
+  /// Where the row is in [outer][inner].
+  mlir::Value outer();
+  mlir::Value lane();
   /// Emits `body` for the invocation that has what becomes of the row.
   void once(llvm::function_ref<void()> body);
 
 private:
+  mlir::Value inner(); ///< at least one, whatever the words say
+
   GpuBuilder &k;
   bool isShared;
 };

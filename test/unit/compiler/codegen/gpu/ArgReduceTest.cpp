@@ -135,6 +135,26 @@ TEST_F(ArgReduce, LongRows) {
   }
 }
 
+// As convolutions leave them, with padding that is no element.
+TEST_F(ArgReduce, BlocksOfChannels) {
+  for (const Shape &shape : std::vector<Shape>{{2, 17, 3, 5},
+                                               {1, 100, 1, 1},
+                                               {2, 48, 4, 4},
+                                               {1, 33, 40, 40},
+                                               {3, 5, 7, 1}}) {
+    Tensor x = integers(shape, "f32", -9, 9);
+    x.layout = "aBcd16b";
+    checkAllSearches(x, 1);
+  }
+  // Rows across blocks are the general routine's.
+  Tensor x = integers({2, 40, 3, 5}, "f32", -9, 9);
+  x.layout = "aBcd16b";
+  Search search{2};
+  nnv12::test::check(
+      search.text(), {x}, search.resultOf(x),
+      [&](const Indices &i) { return search.of(x, i); }, 0);
+}
+
 // More work groups than a grid has in a dimension.
 TEST_F(ArgReduce, ManyRows) {
   for (const auto &[shape, axis] :

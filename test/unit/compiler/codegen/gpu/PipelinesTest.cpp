@@ -146,6 +146,8 @@ TEST_F(Pipelines, ExtremesShareKernels) {
                           " %0 axis 1 keep_dims false select_last " + last;
       add(unary(layer, "tensor<3x1000xf32>", "tensor<3xi64>"));
       add(unary(layer, "tensor<2x40x7xf32>", "tensor<2x7xi64>"));
+      add(unary(layer, "tensor<2x40x5x7xf32, #nn.layout<\"aBcd16b\">>",
+                "tensor<2x5x7xi64>"));
       EXPECT_EQ(table.kernels().size(), 1u);
     }
   // Short rows, and many whose neighbours in memory are of other ones.
