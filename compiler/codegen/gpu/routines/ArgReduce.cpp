@@ -122,7 +122,8 @@ private:
   }
   Value compare(arith::CmpFPredicate floats, arith::CmpIPredicate integers,
                 Value x, Value y);
-  /// The number of element `i`, as the row is walked; and the other way round.
+  /// The number of the `i`-th element, as the row is walked; it is its own
+  /// inverse.
   Value walked(Value i) { return select(isBackward, k.val(k.sub(last, i)), i); }
   /// The bits that turn the order round, as an integer of what is compared.
   Value flipped();
@@ -223,7 +224,6 @@ void Emitter::emit() {
                                      k.pushWord(IsBackward), k.constant(0));
   last = k.val(k.sub(k.pushWord(RowWalk::Size), 1));
 
-  auto combine = [&](ValueRange x, ValueRange y) { return better(x, y); };
   Values found = k.loop(walk.first, walk.end, walk.apart, none(),
                         [&](Value i, ValueRange before) {
                           Value x = load(walked(i));
@@ -231,6 +231,7 @@ void Emitter::emit() {
                         });
   if (isTree) {
     SharedTree tree(k, invocations, /*lanes=*/1, {compared, i32()});
+    auto combine = [&](ValueRange x, ValueRange y) { return better(x, y); };
     found = tree.fold(walk.local, found, combine);
   }
   walk.once([&] { store(found[1]); });
