@@ -228,11 +228,12 @@ constexpr Rows rows[] = {
     {384, 384},   {49, 1024}, {784, 128},  {3136, 96},  {512, 512},  {8, 1000},
     {196, 768},   {64, 2048}, {6144, 128}, {32, 1000},  {1, 4096},   {577, 577},
 };
-/// Of `x`, of the type TYPE.
 constexpr const char *rowLayers[] = {
     "nn.softmax $x axis 1 : $t -> $t",
     "nn.normalize $x axis 1 epsilon 1.0e-5 : $t -> $t",
     "nn.reduce mean $x axes [1] keep_dims true : $t -> $r",
+    "nn.arg_reduce max $x axis 1 keep_dims true select_last false : $t -> $i",
+    "nn.arg_reduce max $x axis 0 keep_dims true select_last false : $t -> $j",
 };
 
 constexpr int64_t counts[] = {1024,   4096,    8192,    25088,
@@ -299,11 +300,11 @@ private:
 
 } // namespace
 
-static std::string tensor(ArrayRef<int64_t> shape) {
+static std::string tensor(ArrayRef<int64_t> shape, StringRef element = "f32") {
   std::string text = "tensor<";
   for (int64_t extent : shape)
     text += std::to_string(extent) + "x";
-  return text + "f32>";
+  return text + element.str() + ">";
 }
 
 static std::string replace(std::string text, StringRef what,
@@ -365,16 +366,23 @@ static void add(const MatMul &matmul, Text &text) {
               y);
 }
 
-/// A layer of which $x and $y are inputs, $t is their type and $r that of what
-/// is reduced.
+/// A layer of which $x and $y are inputs and $t is their type. The result's
+/// type is what stands last: $t, $r where axis 1 is reduced, or $i and $j,
+/// numbers of elements along axis 1 and 0.
 static void add(StringRef layer, ArrayRef<int64_t> shape, Text &text) {
-  std::string type = tensor(shape), reduced = tensor({shape[0], 1});
+  std::string type = tensor(shape), result = type;
   std::string line = layer.str();
   for (const char *input : {"$x", "$y"})
     if (layer.contains(input))
       line = replace(line, input, text.argument(type));
-  line = replace(replace(line, "$t", type), "$r", reduced);
-  text.result(text.value(line), layer.contains("$r") ? reduced : type);
+  if (layer.ends_with("$r"))
+    result = tensor({shape[0], 1});
+  else if (layer.ends_with("$i"))
+    result = tensor({shape[0], 1}, "i64");
+  else if (layer.ends_with("$j"))
+    result = tensor({1, shape[1]}, "i64");
+  line = replace(line, layer.take_back(2), result);
+  text.result(text.value(replace(line, "$t", type)), result);
 }
 
 static void add(const Transpose &transpose, Text &text) {

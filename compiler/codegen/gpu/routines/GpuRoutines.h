@@ -8,6 +8,7 @@ namespace nnv12::codegen {
 
 // One line a routine here and one in Registry.cpp, which has their order of
 // preference. They live as long as the process.
+const Routine *gpuArgReduceRoutine();
 const Routine *gpuConcatRoutine();
 const Routine *gpuConvDepthwiseRoutine();
 const Routine *gpuConvDirectRoutine();

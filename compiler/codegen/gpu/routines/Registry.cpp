@@ -18,8 +18,8 @@ const RoutineSet &gpuRoutines() {
        gpuMatMulRoutine(/*isTile=*/true, /*hasPanels=*/true),
        gpuMatMulRoutine(/*isTile=*/false, /*hasPanels=*/false),
        gpuMatMulRoutine(/*isTile=*/true, /*hasPanels=*/false), gpuPoolRoutine(),
-       gpuRowRoutine(), gpuConcatRoutine(), gpuMapRoutine(),
-       gpuElementRoutine()});
+       gpuRowRoutine(), gpuArgReduceRoutine(), gpuConcatRoutine(),
+       gpuMapRoutine(), gpuElementRoutine()});
   return set;
 }
 

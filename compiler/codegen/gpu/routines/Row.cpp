@@ -12,6 +12,7 @@
 #include "compiler/codegen/common/MathExpand.h"
 #include "compiler/codegen/gpu/routines/FlatGrid.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/codegen/gpu/routines/Rows.h"
 #include "compiler/codegen/gpu/routines/SharedTree.h"
 #include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
@@ -25,7 +26,6 @@
 
 using namespace mlir;
 using llvm::divideCeil;
-using llvm::product_of;
 
 namespace nnv12::codegen {
 namespace {
@@ -34,25 +34,8 @@ constexpr int64_t invocations = FlatGrid::invocations;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 enum Word : unsigned {
-  Rows, ///< zero: nothing to do
-  Size,
-  Inner,
-  Epsilon, ///< f32, of a normalisation
+  Epsilon = RowWalk::Words, ///< f32, of a normalisation
   RowWords
-};
-
-/// Where rows lie in memory.
-struct RowView {
-  int64_t outer = 1, size = 1, inner = 1;
-
-  int64_t rows() const { return outer * inner; }
-  /// Of dimensions `first` to `end` - 1 of a dense tensor.
-  RowView(ArrayRef<int64_t> shape, size_t first, size_t end)
-      : outer(product_of(shape.take_front(first))),
-        size(product_of(shape.slice(first, end - first))),
-        inner(product_of(shape.drop_front(end))) {}
-
-  static std::optional<RowView> of(Operation *layer);
 };
 
 /// Of a reduction in blocks of 16 channels over all that comes behind the
@@ -72,7 +55,8 @@ std::optional<RowView> viewOfBlocks(nn::ReduceOp op, size_t first, size_t end) {
   return view;
 }
 
-std::optional<RowView> RowView::of(Operation *layer) {
+/// None where the layer's rows are no such ones.
+std::optional<RowView> viewOf(Operation *layer) {
   auto isDense = [](Value v) { return nn::layoutTag(v.getType()).empty(); };
   bool allDense = isDense(layer->getOperand(0)) && isDense(layer->getResult(0));
   ArrayRef<int64_t> shape = shapeOf(layer->getOperand(0));
@@ -99,7 +83,7 @@ class Emitter {
 public:
   Emitter(GpuBuilder &k, Operation *layer, bool isTree, ValueRange memories)
       : k(k), layer(layer), isTree(isTree), m(k, k.b.getF32Type()),
-        output(memories[0]), input(memories[1]) {}
+        output(memories[0]), input(memories[1]), walk(k, isTree) {}
   void emit();
 
 private:
@@ -116,7 +100,7 @@ private:
   }
   Value sizeAsFloat() {
     Type i32 = k.b.getI32Type();
-    Value size = arith::IndexCastOp::create(k.b, i32, word(Size));
+    Value size = arith::IndexCastOp::create(k.b, i32, word(RowWalk::Size));
     return arith::UIToFPOp::create(k.b, k.b.getF32Type(), size);
   }
   /// Stores function(x) of each element.
@@ -130,39 +114,25 @@ private:
   bool isTree;
   FloatMath m;
   Value output, input;
+  RowWalk walk;
   std::optional<SharedTree> tree;
-  Value row, local;
-  Value start, step;       ///< of the row's elements
-  Value first, end, apart; ///< elements that this invocation looks at
+  Value start, step; ///< of the row's elements
 };
 
 void Emitter::findPlace() {
-  local = k.localId(GpuBuilder::Dim::X);
-  row = isTree ? FlatGrid::group(k) : FlatGrid::invocation(k);
-  Value isThere = k.lessUnsigned(row, word(Rows));
-  Value zero = k.constant(0);
-  // Invocations without a row look at no element, and come to all barriers.
-  end = arith::SelectOp::create(k.b, isThere, word(Size), zero);
   if (isTree) {
-    start = mul(row, word(Size));
+    start = mul(walk.row, word(RowWalk::Size));
     step = k.constant(1);
-    first = local;
-    apart = k.constant(invocations);
     tree.emplace(k, invocations, /*lanes=*/1, Type(k.b.getF32Type()));
     return;
   }
-  Value inner = arith::MaxUIOp::create(k.b, word(Inner), Value(k.constant(1)));
-  Value outer = arith::DivUIOp::create(k.b, row, inner);
-  Value lane = arith::RemUIOp::create(k.b, row, inner);
-  start = add(mul(outer, mul(word(Size), inner)), lane);
-  step = inner;
-  first = zero;
-  apart = k.constant(1);
+  step = word(RowWalk::Inner);
+  start = add(mul(walk.outer(), mul(word(RowWalk::Size), step)), walk.lane());
 }
 
 Value Emitter::fold(Value identity, llvm::function_ref<Value(Value)> term,
                     Combine combine) {
-  Value own = k.loop(first, end, apart, Values{identity},
+  Value own = k.loop(walk.first, walk.end, walk.apart, Values{identity},
                      [&](Value i, ValueRange before) {
                        Value x = term(k.load(input, place(i)));
                        return Values{combine(before[0], x)};
@@ -172,12 +142,12 @@ Value Emitter::fold(Value identity, llvm::function_ref<Value(Value)> term,
   auto both = [&](ValueRange x, ValueRange y) {
     return Values{combine(x[0], y[0])};
   };
-  (void)tree->fold(local, {own}, both);
+  (void)tree->fold(walk.local, {own}, both);
   return tree->toAll()[0];
 }
 
 void Emitter::map(llvm::function_ref<Value(Value)> function) {
-  k.loop(first, end, apart, [&](Value i) {
+  k.loop(walk.first, walk.end, walk.apart, [&](Value i) {
     Value at = place(i);
     k.store(function(k.load(input, at)), output, at);
   });
@@ -232,11 +202,7 @@ void Emitter::reduce(nn::ReduceKind kind) {
         fold(m.c(1), itself, [&](Value x, Value y) { return m.mul(x, y); });
     break;
   }
-  Value isThere = k.lessUnsigned(row, word(Rows));
-  if (isTree)
-    isThere = arith::AndIOp::create(k.b, isThere,
-                                    k.lessUnsigned(local, k.constant(1)));
-  k.ifThen(isThere, [&] { k.store(result, output, row); });
+  walk.once([&] { k.store(result, output, walk.row); });
 }
 
 void Emitter::emit() {
@@ -270,7 +236,7 @@ public:
   GpuSteps steps(Operation *layer) const override;
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override {
-    bool isTree = RowView::of(layer)->inner == 1;
+    bool isTree = viewOf(layer)->inner == 1;
     Type f32 = k.b.getF32Type();
     k.kernel(symbol, {{f32, /*isWritten=*/true}, {f32}}, RowWords,
              FlatGrid::localSize, [&](ValueRange memories) {
@@ -293,7 +259,7 @@ std::string RowRoutine::refusal(Operation *layer,
   if (!isa<nn::SoftmaxOp, nn::NormalizeOp, nn::ReduceOp>(layer) ||
       !isNonEmptyF32(layer))
     return "it is no softmax, normalisation or reduction of f32";
-  if (!RowView::of(layer))
+  if (!viewOf(layer))
     return "its rows do not lie in memory one after another";
   if (nn::storageSize(layer->getOperand(0)) > GpuTarget::maxBufferBytes)
     return "a tensor is larger than the buffers of every device (128 MiB)";
@@ -301,16 +267,13 @@ std::string RowRoutine::refusal(Operation *layer,
 }
 
 GpuSteps RowRoutine::steps(Operation *layer) const {
-  RowView view = *RowView::of(layer);
+  RowView view = *viewOf(layer);
   bool isTree = view.inner == 1;
-  GpuDispatch dispatch;
-  dispatch.groups =
-      isTree ? FlatGrid::ofGroups(view.rows()) : FlatGrid::of(view.rows());
+  GpuDispatch dispatch = RowWalk::dispatch(view, isTree);
   float epsilon = 0;
   if (auto op = dyn_cast<nn::NormalizeOp>(layer))
     epsilon = float(op.getEpsilon().convertToDouble());
-  dispatch.push = {uint32_t(view.rows()), uint32_t(view.size),
-                   uint32_t(view.inner), llvm::bit_cast<uint32_t>(epsilon)};
+  dispatch.push.push_back(llvm::bit_cast<uint32_t>(epsilon));
   GpuSteps steps = oneStep(
       layer, (name() + "_" + kindOf(layer) + (isTree ? "" : "_strided")).str(),
       std::move(dispatch),

@@ -147,6 +147,29 @@ TEST_F(HalfMemory, RowsAndElements) {
   check(unary("nn.transpose %0 [1, 0]", type, "tensor<36x5xf32>"));
 }
 
+// What is found is a number of an element: the same of halves.
+TEST_F(HalfMemory, PlacesOfTheLargest) {
+  for (auto [axis, out] :
+       {std::pair("0", "tensor<36xi64>"), std::pair("1", "tensor<5xi64>")}) {
+    std::string text = unary(std::string("nn.arg_reduce max %0 axis ") + axis +
+                                 " keep_dims false select_last false",
+                             "tensor<5x36xf32>", out);
+    for (std::string routine : {"gpu.arg_reduce", "gpu.element"}) {
+      SCOPED_TRACE(routine + ": " + text);
+      std::string error;
+      auto plain = LayerShader::compile(text, error, routine);
+      ASSERT_TRUE(plain) << error;
+      auto half = LayerShader::compile(text, error, routine, "vulkan1.1+all",
+                                       HalfTensors::operand(plain->layer(), 0));
+      ASSERT_TRUE(half) << error;
+      std::vector<Bytes> operands = halfOperands(plain->layer());
+      std::vector<Bytes> expected = plain->run(operands, error);
+      ASSERT_EQ(expected.size(), 1u) << error;
+      EXPECT_TRUE(half->run(operands, error) == expected) << error;
+    }
+  }
+}
+
 TEST_F(HalfMemory, Concatenations) {
   std::string a = "tensor<2x8xf32>", b = "tensor<2x4xf32>",
               r = "tensor<2x12xf32>";

@@ -138,6 +138,28 @@ TEST_F(Pipelines, BiasResidualAndRangesAreData) {
   EXPECT_EQ(table.kernels().size(), 3u);
 }
 
+// Which extreme of a row is searched, and which one of equal ones, is data.
+TEST_F(Pipelines, ExtremesShareKernels) {
+  for (std::string kind : {"max", "min"})
+    for (std::string last : {"true", "false"}) {
+      std::string layer = "nn.arg_reduce " + kind +
+                          " %0 axis 1 keep_dims false select_last " + last;
+      add(unary(layer, "tensor<3x1000xf32>", "tensor<3xi64>"));
+      add(unary(layer, "tensor<2x40x7xf32>", "tensor<2x7xi64>"));
+      add(unary(layer, "tensor<2x40x5x7xf32, #nn.layout<\"aBcd16b\">>",
+                "tensor<2x5x7xi64>"));
+      EXPECT_EQ(table.kernels().size(), 1u);
+    }
+  // Short rows, and many whose neighbours in memory are of other ones.
+  const std::string layer =
+      "nn.arg_reduce max %0 axis 1 keep_dims false select_last false";
+  add(unary(layer, "tensor<3x7xf32>", "tensor<3xi64>"));
+  add(unary(layer, "tensor<1x50x2000xf32>", "tensor<1x2000xi64>"));
+  EXPECT_EQ(table.kernels().size(), 2u) << testing::PrintToString(keys());
+  for (const std::string &key : keys())
+    EXPECT_TRUE(llvm::StringRef(key).starts_with("gpu.arg_reduce")) << key;
+}
+
 TEST_F(Pipelines, OfResNet50) {
   Plane x = maxPool(conv({3, 224}, 64, 7, 2));
   for (auto [channels, count] :

@@ -1,0 +1,48 @@
+//===- Rows.cpp - Rows of a tensor, and who looks at them -----------------===//
+
+#include "compiler/codegen/gpu/routines/Rows.h"
+#include "compiler/codegen/gpu/routines/FlatGrid.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace nnv12::codegen;
+using llvm::product_of;
+
+RowView::RowView(ArrayRef<int64_t> shape, size_t first, size_t end)
+    : outer(product_of(shape.take_front(first))),
+      size(product_of(shape.slice(first, end - first))),
+      inner(product_of(shape.drop_front(end))) {}
+
+GpuDispatch RowWalk::dispatch(const RowView &view, bool isShared) {
+  int64_t rows = view.rows();
+  return {isShared ? FlatGrid::ofGroups(rows) : FlatGrid::of(rows),
+          {uint32_t(rows), uint32_t(view.size), uint32_t(view.inner)}};
+}
+
+RowWalk::RowWalk(GpuBuilder &k, bool isShared) : k(k), isShared(isShared) {
+  Value zero = k.constant(0);
+  local = k.localId(GpuBuilder::Dim::X);
+  row = isShared ? FlatGrid::group(k) : FlatGrid::invocation(k);
+  Value isThere = k.lessUnsigned(row, k.pushWord(Rows));
+  first = isShared ? local : zero;
+  end = arith::SelectOp::create(k.b, isThere, k.pushWord(Size), zero);
+  apart = k.constant(isShared ? FlatGrid::invocations : 1);
+}
+
+Value RowWalk::inner() {
+  return arith::MaxUIOp::create(k.b, k.pushWord(Inner), Value(k.constant(1)));
+}
+
+Value RowWalk::outer() { return arith::DivUIOp::create(k.b, row, inner()); }
+
+Value RowWalk::lane() { return arith::RemUIOp::create(k.b, row, inner()); }
+
+void RowWalk::once(llvm::function_ref<void()> body) {
+  Value isThere = k.lessUnsigned(row, k.pushWord(Rows));
+  if (isShared)
+    isThere = arith::AndIOp::create(k.b, isThere,
+                                    k.lessUnsigned(local, k.constant(1)));
+  k.ifThen(isThere, body);
+}

@@ -1,0 +1,57 @@
+//===- Rows.h - Rows of a tensor, and who looks at them ---------*- C++ -*-===//
+#ifndef NNV12_COMPILER_CODEGEN_GPU_ROUTINES_ROWS_H
+#define NNV12_COMPILER_CODEGEN_GPU_ROUTINES_ROWS_H
+
+#include "compiler/codegen/gpu/GpuBuilder.h"
+#include "compiler/codegen/gpu/GpuStep.h"
+
+namespace nnv12::codegen {
+
+/// Where rows lie in memory, which is [outer][size][inner].
+struct RowView {
+  int64_t outer = 1, size = 1, inner = 1;
+
+  int64_t rows() const { return outer * inner; }
+  /// Of dimensions `first` to `end` - 1 of a dense tensor.
+  RowView(llvm::ArrayRef<int64_t> shape, size_t first, size_t end);
+};
+
+/// The elements of a row that an invocation looks at: every one of them, or,
+/// where a work group takes a row, those that are its own.
+class RowWalk {
+public:
+  /// The first push words of a kernel of rows.
+  enum Word : unsigned {
+    Rows, ///< zero: nothing to do
+    Size,
+    Inner,
+    Words
+  };
+  /// Groups for all rows, and those words.
+  static GpuDispatch dispatch(const RowView &view, bool isShared);
+
+  /// `isShared`: a work group takes a row, else an invocation.
+  RowWalk(GpuBuilder &k, bool isShared);
+
+  mlir::Value row;
+  mlir::Value local; ///< the invocation's number in its group
+  /// Elements to look at. Invocations that have no row look at none, and come
+  /// to all barriers.
+  mlir::Value first, end, apart;
+
+  /// Where the row is in [outer][inner].
+  mlir::Value outer();
+  mlir::Value lane();
+  /// Emits `body` for the invocation that has what becomes of the row.
+  void once(llvm::function_ref<void()> body);
+
+private:
+  mlir::Value inner(); ///< at least one, whatever the words say
+
+  GpuBuilder &k;
+  bool isShared;
+};
+
+} // namespace nnv12::codegen
+
+#endif // NNV12_COMPILER_CODEGEN_GPU_ROUTINES_ROWS_H
