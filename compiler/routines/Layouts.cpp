@@ -20,6 +20,9 @@ std::string nnv12::blockedTag(int64_t rank) {
 std::string nnv12::panelTag(int64_t rank) {
   return "AB" + spatial(rank) + "16b16a";
 }
+std::string nnv12::transposedPanelTag(int64_t rank) {
+  return "BA" + spatial(rank) + "16a16b";
+}
 std::string nnv12::columnTag(int64_t rank) {
   return "Ab" + spatial(rank) + "16a";
 }

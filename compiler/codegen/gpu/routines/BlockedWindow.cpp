@@ -56,11 +56,15 @@ std::string BlockedWindow::refusal(const WindowShape &w) {
 }
 
 void BlockedWindow::forPlace(llvm::function_ref<void()> body) {
+  batch = k.groupId(GpuBuilder::Dim::Z);
+  forPixels(word(OutPixels), body);
+}
+
+void BlockedWindow::forPixels(Value count, llvm::function_ref<void()> body) {
   using Dim = GpuBuilder::Dim;
-  Value local = k.localId(Dim::X), count = word(OutPixels);
+  Value local = k.localId(Dim::X);
   quad = k.val(k.rem(Index(local), quads));
   outBlock = k.groupId(Dim::Y);
-  batch = k.groupId(Dim::Z);
   // What neighbours in the group read and write at once lies side by side: the
   // pixels of one invocation are a quarter of the group's apart.
   Value first = add(times(k.groupId(Dim::X), groupPixels),
@@ -113,6 +117,33 @@ void BlockedWindow::placesOf(const Four &rows, const Four &cols, Four &inside,
     inside.push_back(in);
     place.push_back(arith::SelectOp::create(k.b, in, at, zero));
   }
+}
+
+BlockedWindow::Four BlockedWindow::vectorsIn(Value plane, const Four &place) {
+  Four from;
+  for (Value p : place)
+    from.push_back(times(add(plane, p), quads));
+  return from;
+}
+
+Values BlockedWindow::addBlock(ValueRange init, Value input, const Four &from,
+                               const Four &inside, Value weights,
+                               Value weight) {
+  Values sums(init);
+  for (int64_t q = 0; q < quads; ++q) {
+    Four in;
+    for (int64_t i = 0; i < pixels; ++i) {
+      Value x = k.load(input, k.add(from[i], q));
+      in.push_back(inside.empty() ? x
+                                  : select(inside[i], x, k.fconst(0, four)));
+    }
+    for (int64_t lane = 0; lane < 4; ++lane) {
+      Value w = k.load(weights, k.add(weight, (q * 4 + lane) * quads));
+      for (int64_t i = 0; i < pixels; ++i)
+        sums[i] = k.fma(k.broadcast(k.extract(in[i], lane), 4), w, sums[i]);
+    }
+  }
+  return sums;
 }
 
 Value BlockedWindow::resultPlace(int64_t i) {

@@ -65,6 +65,9 @@ protected:
 
   /// Finds the invocation's place, and emits `body` for those that have one.
   void forPlace(llvm::function_ref<void()> body);
+  /// The same where the invocations number `count` pixels, and the caller finds
+  /// the batch.
+  void forPixels(Value count, llvm::function_ref<void()> body);
   /// A loop over the window's taps. `body` gets the number of the tap, and
   /// where each pixel reads: its row and column in the input, which are large
   /// unsigned numbers in the padding in front.
@@ -75,6 +78,14 @@ protected:
   /// Whether the pixels are in the input, and which of a channel's they are (0
   /// for those that are not).
   void placesOf(const Four &rows, const Four &cols, Four &inside, Four &place);
+  /// First vectors of the pixels in a channel block of the input.
+  Four vectorsIn(Value plane, const Four &place);
+  /// Adds what one block of input channels gives at one tap. `from` are the
+  /// pixels' first vectors, `inside` whether they are in the input (empty: all
+  /// are), `weight` the first vector of the block's weights in the
+  /// invocation's quarter.
+  Values addBlock(mlir::ValueRange sums, Value input, const Four &from,
+                  const Four &inside, Value weights, Value weight);
   /// The first vector of a pixel of the result, in the invocation's quarter.
   Value resultPlace(int64_t i);
 
@@ -90,7 +101,7 @@ protected:
 
   // Of the invocation, from forPlace() on.
   Value quad, outBlock, batch;
-  Four pixel;     ///< of the result, clamped to the last one
+  Four pixel;     ///< of those that are numbered, clamped to the last one
   Four isPresent; ///< whether there is such a pixel
 };
 

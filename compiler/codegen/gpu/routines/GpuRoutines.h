@@ -14,6 +14,7 @@ const Routine *gpuConvDirectRoutine();
 const Routine *gpuConvFirstRoutine();
 const Routine *gpuConvGemmRoutine();
 const Routine *gpuConvSharedRoutine(bool isLarge, bool isSplit);
+const Routine *gpuConvTransposeRoutine();
 const Routine *gpuConvWinogradRoutine();
 const Routine *gpuElementRoutine();
 const Routine *gpuMapRoutine();

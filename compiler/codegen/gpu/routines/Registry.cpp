@@ -13,7 +13,7 @@ const RoutineSet &gpuRoutines() {
        gpuConvSharedRoutine(/*isLarge=*/true, /*isSplit=*/false),
        gpuConvSharedRoutine(/*isLarge=*/false, /*isSplit=*/true),
        gpuConvSharedRoutine(/*isLarge=*/true, /*isSplit=*/true),
-       gpuConvWinogradRoutine(),
+       gpuConvWinogradRoutine(), gpuConvTransposeRoutine(),
        gpuMatMulRoutine(/*isTile=*/false, /*hasPanels=*/true),
        gpuMatMulRoutine(/*isTile=*/true, /*hasPanels=*/true),
        gpuMatMulRoutine(/*isTile=*/false, /*hasPanels=*/false),
