@@ -26,6 +26,9 @@ std::string nnv12::transposedPanelTag(int64_t rank) {
 std::string nnv12::columnTag(int64_t rank) {
   return "Ab" + spatial(rank) + "16a";
 }
+std::string nnv12::transposedRowTag(int64_t rank) {
+  return "bA" + spatial(rank) + "16a";
+}
 
 LayoutRequest nnv12::denseLayouts(Operation *layer) {
   LayoutRequest request;

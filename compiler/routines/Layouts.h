@@ -17,6 +17,9 @@ std::string panelTag(int64_t rank);
 std::string transposedPanelTag(int64_t rank);
 /// Weights as panels of 16 output channels, the rest as it is: "Abcd16a".
 std::string columnTag(int64_t rank);
+/// Weights of a transposed convolution as rows of output channels, with input
+/// channels in blocks of 16: "bAcd16a".
+std::string transposedRowTag(int64_t rank);
 
 /// All operands and results dense.
 LayoutRequest denseLayouts(mlir::Operation *layer);

@@ -55,14 +55,20 @@ std::string BlockedWindow::refusal(const WindowShape &w) {
   return "";
 }
 
-void BlockedWindow::forPlace(llvm::function_ref<void()> body) {
+void BlockedWindow::forPlace(llvm::function_ref<void()> body, Part part) {
   batch = k.groupId(GpuBuilder::Dim::Z);
-  forPixels(word(OutPixels), body);
+  forPixels(word(OutPixels), body, part);
 }
 
-void BlockedWindow::forPixels(Value count, llvm::function_ref<void()> body) {
+void BlockedWindow::forPixels(Value count, llvm::function_ref<void()> body,
+                              Part part) {
   using Dim = GpuBuilder::Dim;
   Value local = k.localId(Dim::X);
+  if (part == Part::Pixel) {
+    Value p = add(times(k.groupId(Dim::X), groupPixels), local);
+    pixel = {p};
+    return k.ifThen(k.lessUnsigned(p, count), body);
+  }
   quad = k.val(k.rem(Index(local), quads));
   outBlock = k.groupId(Dim::Y);
   // What neighbours in the group read and write at once lies side by side: the
@@ -150,6 +156,13 @@ Value BlockedWindow::resultPlace(int64_t i) {
   Value plane =
       mul(add(mul(batch, word(OutBlocks)), outBlock), word(OutPixels));
   return add(times(add(plane, pixel[i]), quads), quad);
+}
+
+Value BlockedWindow::div(Value x, Value y) {
+  return arith::DivUIOp::create(k.b, x, y);
+}
+Value BlockedWindow::rem(Value x, Value y) {
+  return arith::RemUIOp::create(k.b, x, y);
 }
 
 Value BlockedWindow::select(Value condition, Value x, Value y) {

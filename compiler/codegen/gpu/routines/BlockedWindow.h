@@ -63,11 +63,16 @@ protected:
   using Four = llvm::SmallVector<mlir::Value, pixels>;
   using Value = mlir::Value;
 
+  /// What an invocation computes.
+  enum class Part {
+    Quad, ///< four channels of four pixels
+    Pixel ///< all channels of one pixel, the only one of `pixel`; no `quad`
+  };
   /// Finds the invocation's place, and emits `body` for those that have one.
-  void forPlace(llvm::function_ref<void()> body);
+  void forPlace(llvm::function_ref<void()> body, Part part = Part::Quad);
   /// The same where the invocations number `count` pixels, and the caller finds
   /// the batch.
-  void forPixels(Value count, llvm::function_ref<void()> body);
+  void forPixels(Value count, llvm::function_ref<void()> body, Part part);
   /// A loop over the window's taps. `body` gets the number of the tap, and
   /// where each pixel reads: its row and column in the input, which are large
   /// unsigned numbers in the padding in front.
@@ -93,6 +98,9 @@ protected:
   Value add(Value x, Value y) { return k.val(k.add(x, y)); }
   Value mul(Value x, Value y) { return k.val(k.mul(x, y)); }
   Value times(Value x, int64_t y) { return k.val(k.mul(x, y)); }
+  Value sub(Value x, Value y) { return k.val(k.sub(x, y)); }
+  Value div(Value x, Value y); ///< unsigned
+  Value rem(Value x, Value y);
   /// condition ? x : y, of vectors.
   Value select(Value condition, Value x, Value y);
 

@@ -11,9 +11,11 @@ namespace nnv12::codegen {
 const Routine *gpuConcatRoutine();
 const Routine *gpuConvDepthwiseRoutine();
 const Routine *gpuConvDirectRoutine();
+const Routine *gpuConvFewRoutine();
 const Routine *gpuConvFirstRoutine();
 const Routine *gpuConvGemmRoutine();
 const Routine *gpuConvSharedRoutine(bool isLarge, bool isSplit);
+const Routine *gpuConvTransposeFewRoutine();
 const Routine *gpuConvTransposeRoutine();
 const Routine *gpuConvWinogradRoutine();
 const Routine *gpuElementRoutine();

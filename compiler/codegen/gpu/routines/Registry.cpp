@@ -6,8 +6,8 @@ namespace nnv12::codegen {
 
 const RoutineSet &gpuRoutines() {
   static const RoutineSet set(
-      {gpuConvFirstRoutine(), gpuConvDepthwiseRoutine(), gpuConvGemmRoutine(),
-       gpuConvDirectRoutine(),
+      {gpuConvFirstRoutine(), gpuConvFewRoutine(), gpuConvTransposeFewRoutine(),
+       gpuConvDepthwiseRoutine(), gpuConvGemmRoutine(), gpuConvDirectRoutine(),
        // For GPUs with memory of their own, whose profiles say so.
        gpuConvSharedRoutine(/*isLarge=*/false, /*isSplit=*/false),
        gpuConvSharedRoutine(/*isLarge=*/true, /*isSplit=*/false),

@@ -122,6 +122,10 @@ TEST_F(HalfMemory, Convolutions) {
   x.kh = x.kw = 4, x.strideH = x.strideW = 2, x.top = x.left = 1;
   x.residual = x.constant = true, x.activation = "relu";
   check(x.text()); // transposed
+  x.o = 3;
+  check(x.text()); // and few
+  x.transpose = x.bias = false;
+  check(x.text()); // few
 }
 
 TEST_F(HalfMemory, Products) {

@@ -150,6 +150,28 @@ TEST_F(Routines, TransposedGroups) {
   }
 }
 
+TEST_F(Routines, FewOutputs) {
+  for (int64_t o : {1, 2, 3}) {
+    ConvCase x;
+    x.n = 2, x.c = 20, x.o = o, x.h = 9, x.w = 21, x.kh = 3, x.kw = 4;
+    x.top = x.left = 1, x.right = 2, x.activation = "sigmoid";
+    checkHas(x.text(), {"gpu.conv.few"});
+    x.strideH = 2, x.dilationW = 2, x.c = 48, x.bias = false;
+    x.residual = true, x.residualActivation = "relu";
+    checkHas(x.text(), {"gpu.conv.few"});
+    x.transpose = true, x.outputPadding = 1;
+    checkHas(x.text(), {"gpu.conv.transpose.few"});
+    x.strideW = 3, x.dilationH = 4, x.c = 5, x.bias = true, x.kw = 2;
+    x.activation = "clip [-0.5, 6.0]";
+    checkHas(x.text(), {"gpu.conv.transpose.few"});
+  }
+  ConvCase x;
+  x.o = 4;
+  EXPECT_FALSE(llvm::is_contained(gpuRoutinesOf(x.text()), "gpu.conv.few"));
+  x.o = 2, x.groups = 2, x.c = 32;
+  EXPECT_FALSE(llvm::is_contained(gpuRoutinesOf(x.text()), "gpu.conv.few"));
+}
+
 // What it leaves to the general routine.
 TEST_F(Routines, OtherTransposedWindows) {
   const std::vector<std::string> general = {"gpu.element"};
