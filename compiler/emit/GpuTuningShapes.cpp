@@ -110,6 +110,15 @@ constexpr Conv convs[] = {
     {4, 64, 56, 3},
     {3, 24, 160, 3, 2},
     {3, 48, 32, 5},
+    // Few outputs.
+    {64, 3, 224, 3},
+    {16, 1, 112, 1},
+    {64, 1, 56, 3},
+    {32, 3, 112, 9},
+    {128, 2, 28, 1},
+    {24, 1, 224, 3},
+    {256, 3, 14, 3},
+    {32, 2, 56, 3, 2},
     // A channel each.
     {32, 32, 112, 3, 1, 32},
     {96, 96, 112, 3, 2, 96},
@@ -127,6 +136,37 @@ constexpr Conv convs[] = {
     {16, 16, 28, 3, 1, 16},
     {1024, 1024, 7, 3, 1, 1024},
     {256, 256, 28, 3, 1, 256},
+};
+
+/// As networks that make images larger have them; the padding gives the size
+/// times the stride where the kernel is even.
+struct ConvTranspose {
+  int64_t in, out, size, kernel, stride, groups = 1;
+};
+constexpr ConvTranspose convTransposes[] = {
+    {64, 32, 56, 2, 2},
+    {512, 256, 14, 2, 2},
+    {256, 128, 28, 2, 2},
+    {128, 64, 28, 4, 2},
+    {256, 256, 7, 4, 2},
+    {64, 64, 56, 3, 1},
+    {512, 512, 4, 4, 2},
+    {128, 128, 28, 3, 2},
+    {32, 32, 56, 4, 2},
+    {1024, 512, 7, 2, 2},
+    {64, 32, 14, 8, 4},
+    {32, 16, 112, 2, 2},
+    {128, 128, 14, 3, 1},
+    {256, 64, 14, 5, 2},
+    {64, 64, 28, 4, 2, 4},
+    {16, 16, 28, 16, 8},
+    // Few outputs.
+    {24, 1, 112, 2, 2},
+    {64, 3, 56, 4, 2},
+    {16, 1, 128, 2, 2},
+    {128, 3, 28, 3, 1},
+    {32, 2, 28, 8, 4},
+    {64, 1, 14, 2, 2},
 };
 
 struct Pool {
@@ -337,6 +377,25 @@ static void add(const Conv &conv, Text &text) {
   text.result(text.value("nn.unary " + sum + " <relu> : " + y + " -> " + y), y);
 }
 
+static void add(const ConvTranspose &conv, Text &text) {
+  int64_t pad = (conv.kernel - conv.stride) / 2,
+          size = conv.stride * (conv.size - 1) + conv.kernel - 2 * pad;
+  std::string x = tensor({1, conv.in, conv.size, conv.size}),
+              w = tensor(
+                  {conv.in, conv.out / conv.groups, conv.kernel, conv.kernel}),
+              b = tensor({conv.out}), y = tensor({1, conv.out, size, size});
+  std::string in = text.argument(x), weights = text.constant(w),
+              bias = text.constant(b);
+  text.result(
+      text.value(formatv("nn.conv_transpose {0}, {1} bias {2} strides [{3}, "
+                         "{3}] dilations [1, 1] pads [{4}, {4}], [{4}, {4}] "
+                         "output_padding [0, 0] {{groups = {5} : i64} : {6}, "
+                         "{7} bias {8} -> {9}",
+                         in, weights, bias, conv.stride, pad, conv.groups, x, w,
+                         b, y)),
+      y);
+}
+
 static void add(const Pool &pool, Text &text) {
   int64_t pad = pool.stride == 1 ? pool.kernel / 2 : 0,
           size = outputSize(pool.size, pool.kernel, pool.stride, pad);
@@ -410,6 +469,8 @@ OwningOpRef<ModuleOp> nnv12::gpuTuningModel(MLIRContext &context) {
   for (const Transpose &transpose : transposes)
     add(transpose, text);
   for (const Conv &conv : convs)
+    add(conv, text);
+  for (const ConvTranspose &conv : convTransposes)
     add(conv, text);
   for (const Pool &pool : pools)
     add(pool, text);

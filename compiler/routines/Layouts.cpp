@@ -20,8 +20,14 @@ std::string nnv12::blockedTag(int64_t rank) {
 std::string nnv12::panelTag(int64_t rank) {
   return "AB" + spatial(rank) + "16b16a";
 }
+std::string nnv12::transposedPanelTag(int64_t rank) {
+  return "BA" + spatial(rank) + "16a16b";
+}
 std::string nnv12::columnTag(int64_t rank) {
   return "Ab" + spatial(rank) + "16a";
+}
+std::string nnv12::transposedRowTag(int64_t rank) {
+  return "bA" + spatial(rank) + "16a";
 }
 
 LayoutRequest nnv12::denseLayouts(Operation *layer) {

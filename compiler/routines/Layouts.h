@@ -12,8 +12,14 @@ std::string blockedTag(int64_t rank);
 /// Weights as panels of 16 output channels for blocks of 16 input channels:
 /// "ABcd16b16a" for rank 4.
 std::string panelTag(int64_t rank);
+/// The same of a transposed convolution, whose weights have input channels
+/// first: "BAcd16a16b" for rank 4.
+std::string transposedPanelTag(int64_t rank);
 /// Weights as panels of 16 output channels, the rest as it is: "Abcd16a".
 std::string columnTag(int64_t rank);
+/// Weights of a transposed convolution as rows of output channels, with input
+/// channels in blocks of 16: "bAcd16a".
+std::string transposedRowTag(int64_t rank);
 
 /// All operands and results dense.
 LayoutRequest denseLayouts(mlir::Operation *layer);

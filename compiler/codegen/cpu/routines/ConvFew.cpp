@@ -27,6 +27,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
+#include <type_traits>
 
 using namespace mlir;
 using namespace nnv12;
@@ -348,11 +349,13 @@ public:
     return in[1] >= block / 2 && out[1] <= mostChannels &&
            llvm::all_of(op.getStrides(), [](int64_t s) { return s <= 8; });
   }
-  LayoutRequest layoutsWith(Operation *layer, StringRef weights) const {
+  LayoutRequest layouts(Operation *layer) const override {
     int64_t rank = shapeOf(layer->getOperand(0)).size();
     LayoutRequest request = denseLayouts(layer);
     request.operands[0] = blockedTag(rank);
-    request.operands[1] = weights.str() + (rank == 4 ? "cd" : "c");
+    request.operands[1] = std::is_same_v<Op, nn::ConvOp>
+                              ? blockedTag(rank)
+                              : transposedRowTag(rank);
     return request;
   }
   Work work(Operation *layer) const override {
@@ -372,11 +375,6 @@ public:
   StringRef summary() const override {
     return "up to three output channels; lanes are input channels";
   }
-  LayoutRequest layouts(Operation *layer) const override {
-    LayoutRequest request = layoutsWith(layer, "aB");
-    *request.operands[1] += "16b";
-    return request;
-  }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
     auto op = cast<nn::ConvOp>(layer);
@@ -395,11 +393,6 @@ public:
   StringRef name() const override { return "conv_transpose.few"; }
   StringRef summary() const override {
     return "transposed, up to three output channels; lanes are input channels";
-  }
-  LayoutRequest layouts(Operation *layer) const override {
-    LayoutRequest request = layoutsWith(layer, "bA");
-    *request.operands[1] += "16a";
-    return request;
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {

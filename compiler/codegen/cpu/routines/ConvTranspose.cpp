@@ -52,8 +52,8 @@ public:
                            out[1] / groups % panelWidth == 0);
   }
   LayoutRequest layouts(Operation *layer) const override {
-    bool is2D = shapeOf(layer->getOperand(0)).size() == 4;
-    return blockedLayouts(layer, is2D ? "BAcd16a16b" : "BAc16a16b");
+    size_t rank = shapeOf(layer->getOperand(0)).size();
+    return blockedLayouts(layer, transposedPanelTag(rank));
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override;

@@ -55,12 +55,22 @@ std::string BlockedWindow::refusal(const WindowShape &w) {
   return "";
 }
 
-void BlockedWindow::forPlace(llvm::function_ref<void()> body) {
+void BlockedWindow::forPlace(llvm::function_ref<void()> body, Part part) {
+  batch = k.groupId(GpuBuilder::Dim::Z);
+  forPixels(word(OutPixels), body, part);
+}
+
+void BlockedWindow::forPixels(Value count, llvm::function_ref<void()> body,
+                              Part part) {
   using Dim = GpuBuilder::Dim;
-  Value local = k.localId(Dim::X), count = word(OutPixels);
+  Value local = k.localId(Dim::X);
+  if (part == Part::Pixel) {
+    Value p = add(times(k.groupId(Dim::X), groupPixels), local);
+    pixel = {p};
+    return k.ifThen(k.lessUnsigned(p, count), body);
+  }
   quad = k.val(k.rem(Index(local), quads));
   outBlock = k.groupId(Dim::Y);
-  batch = k.groupId(Dim::Z);
   // What neighbours in the group read and write at once lies side by side: the
   // pixels of one invocation are a quarter of the group's apart.
   Value first = add(times(k.groupId(Dim::X), groupPixels),
@@ -115,10 +125,44 @@ void BlockedWindow::placesOf(const Four &rows, const Four &cols, Four &inside,
   }
 }
 
+BlockedWindow::Four BlockedWindow::vectorsIn(Value plane, const Four &place) {
+  Four from;
+  for (Value p : place)
+    from.push_back(times(add(plane, p), quads));
+  return from;
+}
+
+Values BlockedWindow::addBlock(ValueRange init, Value input, const Four &from,
+                               const Four &inside, Value weights,
+                               Value weight) {
+  Values sums(init);
+  for (int64_t q = 0; q < quads; ++q) {
+    Four in;
+    for (int64_t i = 0; i < pixels; ++i) {
+      Value x = k.load(input, k.add(from[i], q));
+      in.push_back(inside.empty() ? x
+                                  : select(inside[i], x, k.fconst(0, four)));
+    }
+    for (int64_t lane = 0; lane < 4; ++lane) {
+      Value w = k.load(weights, k.add(weight, (q * 4 + lane) * quads));
+      for (int64_t i = 0; i < pixels; ++i)
+        sums[i] = k.fma(k.broadcast(k.extract(in[i], lane), 4), w, sums[i]);
+    }
+  }
+  return sums;
+}
+
 Value BlockedWindow::resultPlace(int64_t i) {
   Value plane =
       mul(add(mul(batch, word(OutBlocks)), outBlock), word(OutPixels));
   return add(times(add(plane, pixel[i]), quads), quad);
+}
+
+Value BlockedWindow::div(Value x, Value y) {
+  return arith::DivUIOp::create(k.b, x, y);
+}
+Value BlockedWindow::rem(Value x, Value y) {
+  return arith::RemUIOp::create(k.b, x, y);
 }
 
 Value BlockedWindow::select(Value condition, Value x, Value y) {

@@ -63,8 +63,16 @@ protected:
   using Four = llvm::SmallVector<mlir::Value, pixels>;
   using Value = mlir::Value;
 
+  /// What an invocation computes.
+  enum class Part {
+    Quad, ///< four channels of four pixels
+    Pixel ///< all channels of one pixel, the only one of `pixel`; no `quad`
+  };
   /// Finds the invocation's place, and emits `body` for those that have one.
-  void forPlace(llvm::function_ref<void()> body);
+  void forPlace(llvm::function_ref<void()> body, Part part = Part::Quad);
+  /// The same where the invocations number `count` pixels, and the caller finds
+  /// the batch.
+  void forPixels(Value count, llvm::function_ref<void()> body, Part part);
   /// A loop over the window's taps. `body` gets the number of the tap, and
   /// where each pixel reads: its row and column in the input, which are large
   /// unsigned numbers in the padding in front.
@@ -75,6 +83,14 @@ protected:
   /// Whether the pixels are in the input, and which of a channel's they are (0
   /// for those that are not).
   void placesOf(const Four &rows, const Four &cols, Four &inside, Four &place);
+  /// First vectors of the pixels in a channel block of the input.
+  Four vectorsIn(Value plane, const Four &place);
+  /// Adds what one block of input channels gives at one tap. `from` are the
+  /// pixels' first vectors, `inside` whether they are in the input (empty: all
+  /// are), `weight` the first vector of the block's weights in the
+  /// invocation's quarter.
+  Values addBlock(mlir::ValueRange sums, Value input, const Four &from,
+                  const Four &inside, Value weights, Value weight);
   /// The first vector of a pixel of the result, in the invocation's quarter.
   Value resultPlace(int64_t i);
 
@@ -82,6 +98,9 @@ protected:
   Value add(Value x, Value y) { return k.val(k.add(x, y)); }
   Value mul(Value x, Value y) { return k.val(k.mul(x, y)); }
   Value times(Value x, int64_t y) { return k.val(k.mul(x, y)); }
+  Value sub(Value x, Value y) { return k.val(k.sub(x, y)); }
+  Value div(Value x, Value y); ///< unsigned
+  Value rem(Value x, Value y);
   /// condition ? x : y, of vectors.
   Value select(Value condition, Value x, Value y);
 
@@ -90,7 +109,7 @@ protected:
 
   // Of the invocation, from forPlace() on.
   Value quad, outBlock, batch;
-  Four pixel;     ///< of the result, clamped to the last one
+  Four pixel;     ///< of those that are numbered, clamped to the last one
   Four isPresent; ///< whether there is such a pixel
 };
 

@@ -26,16 +26,10 @@ public:
   void emit();
 
 private:
-  /// Adds what one block of input channels gives at one tap. `from` are the
-  /// pixels' first vectors, `inside` whether they are in the input (or empty).
-  Values addBlock(ValueRange sums, const Four &from, const Four &inside,
-                  Value weight);
   Values sumFlat(const Values &init);
   Values sumWindow(const Values &init);
   Values sumFirst(const Values &init);
   Values sumDepthwise(const Values &init);
-  /// First vectors of the pixels in a channel block of the input.
-  Four vectorsIn(Value plane, const Four &place);
   void finish(const Values &sums);
 
   Kind kind;
@@ -69,39 +63,13 @@ void Emitter::emit() {
   });
 }
 
-BlockedWindow::Four Emitter::vectorsIn(Value plane, const Four &place) {
-  Four from;
-  for (Value p : place)
-    from.push_back(times(add(plane, p), quads));
-  return from;
-}
-
-Values Emitter::addBlock(ValueRange init, const Four &from, const Four &inside,
-                         Value weight) {
-  Values sums(init);
-  for (int64_t q = 0; q < quads; ++q) {
-    Four in;
-    for (int64_t i = 0; i < pixels; ++i) {
-      Value x = k.load(input, k.add(from[i], q));
-      in.push_back(inside.empty() ? x
-                                  : select(inside[i], x, k.fconst(0, four)));
-    }
-    for (int64_t lane = 0; lane < 4; ++lane) {
-      Value w = k.load(weights, k.add(weight, (q * 4 + lane) * quads));
-      for (int64_t i = 0; i < pixels; ++i)
-        sums[i] = k.fma(k.broadcast(k.extract(in[i], lane), 4), w, sums[i]);
-    }
-  }
-  return sums;
-}
-
 Values Emitter::sumFlat(const Values &init) {
   Value inPixels = word(InPixels), blocks = word(GroupInBlocks);
   Value panel = mul(outBlock, blocks);
   return k.loop(0, blocks, 1, init, [&](Value b, ValueRange sums) {
     Value plane = mul(add(firstInBlock, b), inPixels);
     Value weight = add(times(add(panel, b), block * quads), quad);
-    return addBlock(sums, vectorsIn(plane, pixel), {}, weight);
+    return addBlock(sums, input, vectorsIn(plane, pixel), {}, weights, weight);
   });
 }
 
@@ -117,7 +85,8 @@ Values Emitter::sumWindow(const Values &init) {
       Four inside, place;
       placesOf(rows, cols, inside, place);
       Value weight = add(times(add(firstTap, tap), block * quads), quad);
-      return addBlock(sums, vectorsIn(plane, place), inside, weight);
+      return addBlock(sums, input, vectorsIn(plane, place), inside, weights,
+                      weight);
     });
   });
 }

@@ -6,14 +6,14 @@ namespace nnv12::codegen {
 
 const RoutineSet &gpuRoutines() {
   static const RoutineSet set(
-      {gpuConvFirstRoutine(), gpuConvDepthwiseRoutine(), gpuConvGemmRoutine(),
-       gpuConvDirectRoutine(),
+      {gpuConvFirstRoutine(), gpuConvFewRoutine(), gpuConvTransposeFewRoutine(),
+       gpuConvDepthwiseRoutine(), gpuConvGemmRoutine(), gpuConvDirectRoutine(),
        // For GPUs with memory of their own, whose profiles say so.
        gpuConvSharedRoutine(/*isLarge=*/false, /*isSplit=*/false),
        gpuConvSharedRoutine(/*isLarge=*/true, /*isSplit=*/false),
        gpuConvSharedRoutine(/*isLarge=*/false, /*isSplit=*/true),
        gpuConvSharedRoutine(/*isLarge=*/true, /*isSplit=*/true),
-       gpuConvWinogradRoutine(),
+       gpuConvWinogradRoutine(), gpuConvTransposeRoutine(),
        gpuMatMulRoutine(/*isTile=*/false, /*hasPanels=*/true),
        gpuMatMulRoutine(/*isTile=*/true, /*hasPanels=*/true),
        gpuMatMulRoutine(/*isTile=*/false, /*hasPanels=*/false),

@@ -117,6 +117,15 @@ TEST_F(HalfMemory, Convolutions) {
   x = ConvCase();
   x.c = 200, x.o = 100, x.h = x.w = 3, x.residual = true;
   check(x.text()); // sums in parts
+  x = ConvCase();
+  x.transpose = true, x.n = 2, x.c = 40, x.o = 24, x.h = 5, x.w = 7;
+  x.kh = x.kw = 4, x.strideH = x.strideW = 2, x.top = x.left = 1;
+  x.residual = x.constant = true, x.activation = "relu";
+  check(x.text()); // transposed
+  x.o = 3;
+  check(x.text()); // and few
+  x.transpose = x.bias = false;
+  check(x.text()); // few
 }
 
 TEST_F(HalfMemory, Products) {

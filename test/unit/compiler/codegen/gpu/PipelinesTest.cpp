@@ -241,6 +241,21 @@ TEST_F(Pipelines, KernelsWithExtentsAreNamedByTheirCode) {
     EXPECT_TRUE(llvm::StringRef(key).starts_with("gpu.element ")) << key;
 }
 
+TEST_F(Pipelines, TransposedConvolutionsShareOne) {
+  for (auto [kernel, stride, dilation, groups] :
+       std::vector<std::array<int64_t, 4>>{
+           {2, 2, 1, 1}, {4, 2, 1, 2}, {3, 1, 2, 1}, {1, 3, 1, 1}}) {
+    ConvCase x;
+    x.transpose = x.constant = true, x.n = kernel;
+    x.c = x.o = 32, x.groups = groups, x.kh = x.kw = kernel;
+    x.strideH = stride, x.dilationW = dilation;
+    x.residual = stride == 1, x.bias = groups == 1;
+    x.activation = stride == 1 ? "relu" : "";
+    add(x.text());
+  }
+  EXPECT_EQ(keys(), std::set<std::string>{"gpu.conv.transpose.16x4"});
+}
+
 TEST_F(Pipelines, NothingIsDispatchedForNothing) {
   GpuSteps steps = add(relu("tensor<0x7xf32>"));
   EXPECT_TRUE(steps.steps.empty());

@@ -100,6 +100,124 @@ TEST_F(Routines, Winograd) {
   }
 }
 
+// Strides and dilations with and without a common divisor, unequal in rows and
+// columns; phases without taps, and without outputs.
+TEST_F(Routines, TransposedWindows) {
+  struct {
+    int64_t h, w, kh, kw, strideH, strideW, dilationH, dilationW;
+    int64_t pad, outputPadding;
+  } cases[] = {{5, 7, 3, 3, 1, 1, 1, 1, 1, 0}, {9, 15, 2, 2, 2, 2, 1, 1, 0, 0},
+               {6, 5, 4, 4, 2, 2, 1, 1, 1, 1}, {7, 4, 3, 5, 3, 3, 1, 1, 2, 2},
+               {5, 6, 2, 2, 3, 3, 1, 1, 0, 2}, {6, 6, 3, 3, 2, 2, 2, 2, 1, 1},
+               {5, 5, 3, 4, 2, 3, 3, 2, 2, 0}, {4, 6, 5, 2, 1, 2, 3, 1, 3, 0},
+               {6, 5, 4, 3, 4, 6, 6, 4, 1, 3}, {8, 8, 1, 1, 3, 2, 5, 1, 0, 1},
+               {1, 1, 3, 3, 5, 7, 1, 1, 1, 0}, {3, 9, 4, 4, 2, 1, 2, 1, 6, 1},
+               {1, 9, 1, 7, 1, 3, 1, 2, 0, 0}};
+  for (auto [h, w, kh, kw, strideH, strideW, dilationH, dilationW, pad,
+             outputPadding] : cases) {
+    ConvCase x;
+    x.transpose = true, x.n = 2, x.c = 20, x.o = 37, x.h = h, x.w = w;
+    x.kh = kh, x.kw = kw, x.strideH = strideH, x.strideW = strideW;
+    x.dilationH = dilationH, x.dilationW = dilationW;
+    x.top = x.left = pad, x.right = pad / 2, x.outputPadding = outputPadding;
+    x.activation = "relu";
+    checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+    x.c = 48, x.o = 16, x.n = 1, x.bias = false;
+    checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+  }
+}
+
+TEST_F(Routines, WhatFollowsTransposedSums) {
+  ConvCase x;
+  x.transpose = true, x.c = 17, x.o = 16, x.h = 9, x.w = 20, x.kh = x.kw = 4;
+  x.strideH = x.strideW = 2, x.top = x.left = x.bottom = x.right = 1;
+  x.activation = "clip [-0.5, 6.0]", x.residual = true;
+  x.residualActivation = "relu";
+  checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+  x.bias = false, x.residual = false, x.residualActivation = "";
+  x.activation = "sigmoid";
+  checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+}
+
+TEST_F(Routines, TransposedGroups) {
+  for (auto [groups, c, o] : std::vector<std::array<int64_t, 3>>{
+           {2, 32, 96}, {3, 96, 48}, {4, 64, 128}}) {
+    ConvCase x;
+    x.transpose = true, x.n = 2, x.groups = groups, x.c = c, x.o = o;
+    x.h = 5, x.w = 6, x.kh = 3, x.kw = 4, x.strideH = 2, x.strideW = 3;
+    x.top = 1, x.residual = true, x.activation = "relu";
+    checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+  }
+}
+
+TEST_F(Routines, FewOutputs) {
+  for (int64_t o : {1, 2, 3}) {
+    ConvCase x;
+    x.n = 2, x.c = 20, x.o = o, x.h = 9, x.w = 21, x.kh = 3, x.kw = 4;
+    x.top = x.left = 1, x.right = 2, x.activation = "sigmoid";
+    checkHas(x.text(), {"gpu.conv.few"});
+    x.strideH = 2, x.dilationW = 2, x.c = 48, x.bias = false;
+    x.residual = true, x.residualActivation = "relu";
+    checkHas(x.text(), {"gpu.conv.few"});
+    x.transpose = true, x.outputPadding = 1;
+    checkHas(x.text(), {"gpu.conv.transpose.few"});
+    x.strideW = 3, x.dilationH = 4, x.c = 5, x.bias = true, x.kw = 2;
+    x.activation = "clip [-0.5, 6.0]";
+    checkHas(x.text(), {"gpu.conv.transpose.few"});
+  }
+  ConvCase x;
+  x.o = 4;
+  EXPECT_FALSE(llvm::is_contained(gpuRoutinesOf(x.text()), "gpu.conv.few"));
+  x.o = 2, x.groups = 2, x.c = 32;
+  EXPECT_FALSE(llvm::is_contained(gpuRoutinesOf(x.text()), "gpu.conv.few"));
+}
+
+// What it leaves to the general routine.
+TEST_F(Routines, OtherTransposedWindows) {
+  const std::vector<std::string> general = {"gpu.element"};
+  ConvCase usual;
+  usual.transpose = true, usual.kh = usual.kw = 2;
+  ConvCase x = usual;
+  x.groups = 2, x.c = 24, x.o = 32; // no whole blocks of channels
+  EXPECT_EQ(gpuRoutinesOf(x.text()), general);
+  checkOnGpu(x.text());
+  x = usual, x.left = -1;
+  EXPECT_EQ(gpuRoutinesOf(x.text()), general);
+  checkOnGpu(x.text());
+  // More phases than a grid has groups.
+  x = usual, x.n = 300, x.c = x.o = 1, x.h = x.w = 1;
+  x.strideH = x.strideW = x.kh = x.kw = 15;
+  EXPECT_EQ(gpuRoutinesOf(x.text()), general);
+  // Strides of one output are no phases.
+  x.strideH = x.strideW = 1000, x.kh = x.kw = 1, x.h = x.w = 1;
+  checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+  x.dilationH = 1 << 15;
+  EXPECT_EQ(gpuRoutinesOf(x.text()), general);
+}
+
+// One spatial dimension.
+TEST_F(Routines, TransposedRows) {
+  Tensor a = random({2, 19, 11}, 1, "aBc16b"),
+         w = random({19, 21, 4}, 2, "BAc16a16b"),
+         bias = random({21}, 3, "A16a");
+  auto formula = [&](const Indices &i) {
+    double sum = bias.at({i[1]});
+    for (int64_t c = 0; c < 19; ++c)
+      for (int64_t x = 0; x < 11; ++x) {
+        // Stride 3, dilation 2, padding 1 in front.
+        int64_t reach = i[2] + 1 - x * 3;
+        if (reach >= 0 && reach % 2 == 0 && reach / 2 < 4)
+          sum += a.at({i[0], c, x}) * w.at({c, i[1], reach / 2});
+      }
+    return sum;
+  };
+  std::string layer =
+      "nn.conv_transpose %0, %1 bias %2 strides [3] dilations [2] pads [1], "
+      "[0] output_padding [1] : $0, $1 bias $2 -> $r";
+  check(layer, {a, w, bias}, {{2, 21, 37}, "f32", "aBc16b", {}}, formula, 1e-5,
+        {gpuTarget});
+}
+
 TEST_F(Routines, Products) {
   MatMulCase x;
   x.m = 3, x.n = 50, x.k = 37, x.constant = true, x.activation = "relu";

@@ -1,0 +1,210 @@
+//===- ConvFew.cpp - Convolutions to very few channels --------------------===//
+//
+// One to three output channels would leave most of a block of 16 empty: the
+// result is dense, and an invocation computes a pixel of it. Vectors are input
+// channels, as on CPUs, whose weights these are: [O][I/16][kh][kw][16 i].
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/codegen/gpu/routines/PushEpilogue.h"
+#include "compiler/codegen/gpu/routines/TransposedWindow.h"
+#include "compiler/routines/Layouts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <type_traits>
+
+using namespace mlir;
+
+namespace nnv12::codegen {
+namespace {
+
+constexpr int64_t mostChannels = 3;
+
+template <typename Op>
+constexpr bool isTransposed = std::is_same_v<Op, nn::ConvTransposeOp>;
+
+/// Push words before those of the epilogue.
+template <typename Op>
+constexpr unsigned ownWords =
+    isTransposed<Op> ? unsigned(TransposedWindow::TransposeWords)
+                     : unsigned(TransposedWindow::WindowWords);
+
+template <typename Op>
+using WindowOf =
+    std::conditional_t<isTransposed<Op>, TransposedWindow, BlockedWindow>;
+
+template <typename Op> class Emitter : WindowOf<Op> {
+public:
+  Emitter(GpuBuilder &k, Op op, ValueRange memories)
+      : Window(k), outChannels(shapeOf(op.getOutput())[1]), output(memories[0]),
+        input(memories[1]), weights(memories[2]),
+        epilogue(k, Epilogue::of(op), ownWords<Op>, memories[3], memories[4]) {}
+  void emit() {
+    this->forPlace([&] { finish(sum()); }, Window::Part::Pixel);
+  }
+
+private:
+  using Window = WindowOf<Op>;
+  using Four = typename Window::Four;
+  using Window::add, Window::mul, Window::times, Window::word, Window::k;
+
+  /// A vector for each output channel, whose lanes are to be added up.
+  Values sum();
+  void finish(const Values &sums);
+
+  const int64_t outChannels;
+  Value output, input, weights;
+  PushEpilogue epilogue;
+};
+
+template <typename Op> Values Emitter<Op>::sum() {
+  constexpr int64_t quads = Window::quads;
+  Value blocks = word(Window::InBlocks);
+  Value taps = mul(word(Window::KernelRows), word(Window::KernelCols));
+  Value zero = k.fconst(0, this->four);
+  return k.loop(
+      0, blocks, 1, Values(outChannels, zero),
+      [&](Value b, ValueRange carried) {
+        Value plane =
+            mul(add(mul(this->batch, blocks), b), word(Window::InPixels));
+        Values firstTaps;
+        for (int64_t o = 0; o < outChannels; ++o)
+          firstTaps.push_back(mul(add(times(blocks, o), b), taps));
+        return this->forTaps(Values(carried), [&](Value tap, const Four &rows,
+                                                  const Four &cols,
+                                                  ValueRange before) {
+          Four inside, place;
+          this->placesOf(rows, cols, inside, place);
+          Value from = this->vectorsIn(plane, place).front();
+          Values panels, sums(before);
+          for (Value first : firstTaps)
+            panels.push_back(times(add(first, tap), quads));
+          for (int64_t q = 0; q < quads; ++q) {
+            Value x = this->select(inside.front(),
+                                   k.load(input, k.add(from, q)), zero);
+            for (auto [to, panel] : llvm::zip(sums, panels))
+              to = k.fma(x, k.load(weights, k.add(panel, q)), to);
+          }
+          return sums;
+        });
+      });
+}
+
+template <typename Op> void Emitter<Op>::finish(const Values &sums) {
+  Value outPixels = word(Window::OutPixels),
+        first = times(this->batch, outChannels);
+  for (auto [o, vector] : llvm::enumerate(sums)) {
+    Value sum = epilogue.start(int64_t(o));
+    for (int64_t lane = 0; lane < 4; ++lane)
+      sum = arith::AddFOp::create(k.b, sum, k.extract(vector, lane));
+    Value plane = k.val(k.add(first, int64_t(o)));
+    Value place = add(mul(plane, outPixels), this->pixel.front());
+    k.store(epilogue.finish(sum, place), output, place);
+  }
+}
+
+template <typename Op> class ConvFewRoutine : public GpuRoutine {
+public:
+  llvm::StringRef name() const override {
+    return isTransposed<Op> ? "gpu.conv.transpose.few" : "gpu.conv.few";
+  }
+  llvm::StringRef summary() const override {
+    return isTransposed<Op>
+               ? "transposed convolutions to up to three dense channels"
+               : "convolutions to up to three dense channels";
+  }
+  LayoutRequest layouts(Operation *layer) const override {
+    int64_t rank = int64_t(shapeOf(layer->getOperand(0)).size());
+    LayoutRequest request = denseLayouts(layer);
+    request.operands[0] = blockedTag(rank);
+    request.operands[1] =
+        isTransposed<Op> ? transposedRowTag(rank) : blockedTag(rank);
+    return request;
+  }
+  Work work(Operation *layer) const override {
+    int64_t channels = shapeOf(layer->getOperand(0))[1];
+    return {definedMultiplyAdds(layer) / double(channels) *
+                double(BlockedWindow::blocksOf(channels)) *
+                double(BlockedWindow::block),
+            bytesOf(layer)};
+  }
+  std::string refusal(Operation *layer, const GpuTarget &target) const override;
+  void emit(GpuBuilder &k, Operation *layer, unsigned,
+            llvm::StringRef symbol) const override {
+    // Result, input, weights, bias, residual.
+    SmallVector<GpuBuilder::Operand> operands(5, {k.b.getF32Type()});
+    operands[0].isWritten = true;
+    operands[1].element = operands[2].element = k.vec(4);
+    k.kernel(symbol, operands, ownWords<Op> + PushEpilogue::Words,
+             BlockedWindow::localSize, [&](ValueRange memories) {
+               Emitter<Op>(k, cast<Op>(layer), memories).emit();
+             });
+  }
+  GpuSteps steps(Operation *layer) const override;
+
+private:
+  static WindowShape sizes(Op op) {
+    return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
+  }
+};
+
+template <typename Op>
+GpuSteps ConvFewRoutine<Op>::steps(Operation *layer) const {
+  auto op = cast<Op>(layer);
+  WindowShape w = sizes(op);
+  Epilogue epilogue = Epilogue::of(op);
+  GpuDispatch dispatch;
+  double taps = double(w.kernelRows * w.kernelCols);
+  if constexpr (isTransposed<Op>) {
+    dispatch = TransposedWindow::dispatch(w, 1);
+    taps = TransposedWindow::taps(w);
+  } else {
+    dispatch = BlockedWindow::dispatch(w, 1, ownWords<Op>);
+  }
+  PushEpilogue::append(dispatch.push, epilogue);
+  std::string key = name().str() + "_" + std::to_string(w.outChannels) +
+                    PushEpilogue::suffix(epilogue);
+  GpuSteps steps = oneStep(layer, std::move(key), std::move(dispatch),
+                           taps * double(BlockedWindow::blocksOf(w.channels)));
+  for (GpuStep &step : steps.steps) {
+    step.operands.resize(3); // result, input, weights
+    PushEpilogue::append(step.operands, epilogue);
+  }
+  return steps;
+}
+
+template <typename Op>
+std::string ConvFewRoutine<Op>::refusal(Operation *layer,
+                                        const GpuTarget &target) const {
+  auto op = dyn_cast<Op>(layer);
+  if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
+    return isTransposed<Op> ? "it is no transposed convolution of f32 with one "
+                              "or two spatial dimensions"
+                            : "it is no convolution of f32 with one or two "
+                              "spatial dimensions";
+  WindowShape w = sizes(op);
+  if (op.getGroups() > 1 || w.outChannels > mostChannels)
+    return "it has groups, or more than three output channels";
+  if (w.outChannels * BlockedWindow::blocksOf(w.channels) *
+          BlockedWindow::block * w.kernelRows * w.kernelCols * 4 >
+      GpuTarget::maxBufferBytes)
+    return "a tensor is larger than the buffers of every device (128 MiB)";
+  std::string reason = WindowOf<Op>::refusal(w);
+  return reason.empty() ? refusalOfKernels(layer, target) : reason;
+}
+
+} // namespace
+
+const Routine *gpuConvFewRoutine() {
+  static const ConvFewRoutine<nn::ConvOp> routine;
+  return &routine;
+}
+
+const Routine *gpuConvTransposeFewRoutine() {
+  static const ConvFewRoutine<nn::ConvTransposeOp> routine;
+  return &routine;
+}
+
+} // namespace nnv12::codegen
