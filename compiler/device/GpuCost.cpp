@@ -76,11 +76,15 @@ static double measuredTime(const GpuProfile &gpu,
 }
 
 Cost gpuCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel) {
+  // Of a kernel that was measured with a time stamp behind it.
+  auto withoutStamp = [&](double milliseconds) {
+    return std::max(milliseconds - gpu.stampUs * 1e-3, milliseconds / 4);
+  };
   if (double measured = measuredTime(gpu, kernel); measured > 0)
-    return {measured, true};
-  const GpuEfficiency *e = gpu.efficiencyOf(kernel.routine);
-  return {(e ? predict(gpu, *e, kernel) : predictFromPeak(gpu, kernel)) * 1e-3,
-          false};
+    return {withoutStamp(measured), true};
+  if (const GpuEfficiency *e = gpu.efficiencyOf(kernel.routine))
+    return {withoutStamp(predict(gpu, *e, kernel) * 1e-3), false};
+  return {predictFromPeak(gpu, kernel) * 1e-3, false};
 }
 
 Cost gpuCost(const GpuProfile &gpu,
@@ -222,7 +226,9 @@ size_t coefficientBytes(const GpuProfile &gpu, const std::string &family) {
   size_t sum = 0;
   for (const auto &[name, e] : gpu.efficiency)
     if (name == family || name.rfind(family + ".", 0) == 0)
-      sum += sizeof e;
+      sum += sizeof(float) * (e.latencyFromMemory == e.latency
+                                  ? numCoefficients - 1
+                                  : numCoefficients);
   return sum;
 }
 

@@ -18,8 +18,9 @@ struct GpuKernelFeatures {
   bool fromMemory = false; ///< its weights are, not from a cache of the GPU
 };
 
-/// A dispatch in a stretch that runs already, after CoDL, section 5.2. The
-/// measured time if the profile has one, else the prediction
+/// A dispatch in a stretch that runs already, after CoDL, section 5.2, without
+/// the time stamp that kernels are measured with. The measured time if the
+/// profile has one, else the prediction
 ///   start + max(latency * steps, load * (group + step * steps))
 ///         + bytes / (memory * bandwidth)
 /// with load = ceil(groups / units): a unit with few groups waits for their
@@ -41,8 +42,8 @@ Cost gpuCost(const GpuProfile &gpu,
 Fit fitGpuEfficiency(GpuProfile &gpu,
                      const std::vector<GpuKernelFeatures> &features);
 
-/// Bytes that the coefficients of a family take: six numbers for each kind of
-/// kernel of its routines. Names are not counted.
+/// Bytes that the coefficients of a family take: five numbers, and with weights
+/// six, for each kind of kernel of its routines. Names are not counted.
 size_t coefficientBytes(const GpuProfile &gpu, const std::string &family);
 
 } // namespace nnv12::device

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace nnv12::device {
 
@@ -47,6 +48,8 @@ HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<GpuSample> samples) {
   for (size_t i = 1; i < samples.size(); ++i)
     number[i] =
         number[i - 1] + (samples[i].kernel.key != samples[i - 1].kernel.key);
+  // Times of samples are with their time stamps.
+  double stampUs = std::exchange(gpu.stampUs, 0);
   HeldOut result;
   std::vector<double> errors;
   for (size_t fold = 0; fold < folds; ++fold) {
@@ -71,6 +74,7 @@ HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<GpuSample> samples) {
     result.error = errors[errors.size() / 2];
   }
   fit(gpu, samples);
+  gpu.stampUs = stampUs;
   return result;
 }
 

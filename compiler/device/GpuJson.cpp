@@ -119,6 +119,7 @@ GpuProfile readGpu(const Json &object, std::string &error) {
   fields.number("submitUs", gpu.submitUs, Fields::NotNegative);
   fields.number("syncUs", gpu.syncUs, Fields::NotNegative);
   fields.number("dispatchUs", gpu.dispatchUs, Fields::NotNegative);
+  fields.number("stampUs", gpu.stampUs, Fields::NotNegative, false);
   fields.number("flushUsPerMB", gpu.flushUsPerMB, Fields::NotNegative, false);
   fields.count("hostCores", gpu.hostCores, 0, false);
   if (!error.empty())
@@ -171,6 +172,7 @@ Json gpuJson(const GpuProfile &gpu) {
                {"submitUs", gpu.submitUs},
                {"syncUs", gpu.syncUs},
                {"dispatchUs", gpu.dispatchUs},
+               {"stampUs", gpu.stampUs},
                {"flushUsPerMB", gpu.flushUsPerMB},
                {"hostCores", gpu.hostCores}};
   if (!gpu.driver.empty())

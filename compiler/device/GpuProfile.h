@@ -80,6 +80,10 @@ struct GpuProfile {
   double submitUs = 0;     ///< of a stretch, of the thread that submits
   double syncUs = 0;       ///< from its end until that thread goes on
   double dispatchUs = 0;   ///< of each dispatch in a stretch
+  /// Of the time stamp behind each kernel that was measured, which is in
+  /// `kernels`' times and in the predicted ones, but not in those of plans:
+  /// networks run without.
+  double stampUs = 0;
   /// Of memory that both use: what makes it visible to the other.
   double flushUsPerMB = 0;
   unsigned hostCores = 0; ///< CPUs that a GPU in software computes on

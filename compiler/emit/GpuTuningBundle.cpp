@@ -270,8 +270,14 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
     for (unsigned n = 0; n < warmUps; ++n)
       add(/*isMeasured=*/false);
     add(/*isMeasured=*/true);
-    if (llvm::none_of(dispatches.back().places, [](const Place &place) {
-          return place.region == Weights;
+    // A bias alone makes no difference.
+    if (llvm::none_of(step.operands, [&](const GpuStepOperand &operand) {
+          return operand.kind == GpuStepOperand::Kind::Operand &&
+                 operand.use == GpuStepOperand::Use::Data &&
+                 operands[operand.index].region == Weights &&
+                 cast<RankedTensorType>(
+                     layer->getOperand(operand.index).getType())
+                         .getRank() > 1;
         }))
       continue;
     // Then with weights that have not been read lately.

@@ -26,6 +26,7 @@ void forEachField(Gpu &gpu, Visit &&visit) {
   visit(gpu.submitUs);
   visit(gpu.syncUs);
   visit(gpu.dispatchUs);
+  visit(gpu.stampUs);
   visit(gpu.hostCores);
 }
 

@@ -97,7 +97,9 @@ static void report(const device::HeldOut &held, const GpuTuneOptions &options,
          "  start     %.0f ms, pipeline %.1f ms, cached %.2f ms, %u threads "
          "(scaling %.2f)\n"
          "  memory    up %.2f GB/s, down %.2f GB/s, kernels %.1f GB/s\n"
-         "  calls     submit %.1f us, wait %.1f us, dispatch %.2f us\n"
+         "  calls     submit %.1f us, wait %.1f us, dispatch %.2f us (a time "
+         "stamp "
+         "less, %.2f us)\n"
          "  compute   %.1f GFLOP/s, %u units, %.1f MB of weights stay in its "
          "cache\n"
          "  kernels   %zu; %u of %u are predicted within 10 %% or their "
@@ -106,9 +108,9 @@ static void report(const device::HeldOut &held, const GpuTuneOptions &options,
          options.output.c_str(), gpu.name.c_str(), gpu.driver.c_str(),
          gpu.startMs, gpu.pipelineMs, gpu.pipelineCachedMs, gpu.pipelineThreads,
          gpu.pipelineScaling, gpu.uploadGBps, gpu.downloadGBps, gpu.memoryGBps,
-         gpu.submitUs, gpu.syncUs, gpu.dispatchUs, gpu.gflops, gpu.units,
-         gpu.cacheMB, gpu.kernels.size(), held.sum.good, held.sum.all,
-         held.sum.all ? 100.0 * held.sum.good / held.sum.all : 0,
+         gpu.submitUs, gpu.syncUs, gpu.dispatchUs, gpu.stampUs, gpu.gflops,
+         gpu.units, gpu.cacheMB, gpu.kernels.size(), held.sum.good,
+         held.sum.all, held.sum.all ? 100.0 * held.sum.good / held.sum.all : 0,
          100 * held.error);
   for (const auto &[routine, count] : held.byRoutine)
     printf("    %-22s %u of %u\n", routine.c_str(), count.good, count.all);

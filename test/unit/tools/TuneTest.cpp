@@ -183,6 +183,7 @@ TEST(GpuMeasured, roundTrip) {
   measured.gpu.features = {"int64", "storage8"};
   measured.gpu.kind = nnv12::device::GpuKind::Discrete;
   measured.gpu.startMs = 1.0 / 3;
+  measured.gpu.stampUs = 0.75;
   GpuKernelSample kernel;
   kernel.features.routine = "gpu.map";
   kernel.features.key = "k.1";
@@ -197,6 +198,7 @@ TEST(GpuMeasured, roundTrip) {
   EXPECT_EQ(print(read), text);
   EXPECT_EQ(read.gpu.name, measured.gpu.name);
   EXPECT_EQ(read.gpu.startMs, measured.gpu.startMs);
+  EXPECT_EQ(read.gpu.stampUs, 0.75);
   EXPECT_EQ(read.kernels[1].features.key, "k.1");
   // What has been cut off is nothing.
   for (size_t size = 0; size + 1 < text.size(); ++size) {

@@ -108,7 +108,7 @@ template <typename Op> void Emitter<Op>::finish(const Values &sums) {
 template <typename Op> class ConvFewRoutine : public GpuRoutine {
 public:
   llvm::StringRef name() const override {
-    return isTransposed<Op> ? "gpu.conv.transpose.few" : "gpu.conv.few";
+    return isTransposed<Op> ? "gpu.conv_transpose.few" : "gpu.conv.few";
   }
   llvm::StringRef summary() const override {
     return isTransposed<Op>

@@ -65,7 +65,7 @@ class ConvTransposeRoutine : public GpuRoutine {
 public:
   // Its family is that of convolutions: profiles that were made without it say
   // what those take.
-  llvm::StringRef name() const override { return "gpu.conv.transpose.16x4"; }
+  llvm::StringRef name() const override { return "gpu.conv_transpose.16x4"; }
   llvm::StringRef summary() const override {
     return "transposed convolutions, each phase of the strides by itself";
   }

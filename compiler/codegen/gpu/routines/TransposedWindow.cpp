@@ -89,7 +89,11 @@ std::string TransposedWindow::refusal(const WindowShape &w) {
 }
 
 double TransposedWindow::taps(const WindowShape &w) {
-  return double(w.kernelRows * w.kernelCols) / double(phaseCount(w));
+  auto along = [](int64_t kernel, const Extents &of) {
+    return divideCeil(kernel, of.stride / of.common());
+  };
+  return double(along(w.kernelRows, Extents::rows(w)) *
+                along(w.kernelCols, Extents::cols(w)));
 }
 
 Value TransposedWindow::divisor(unsigned w) { return k.val(k.max(word(w), 1)); }

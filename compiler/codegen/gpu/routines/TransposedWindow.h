@@ -44,7 +44,7 @@ public:
   /// Why its tensors, numbers or grid are too large, the weights aside; or
   /// empty.
   static std::string refusal(const WindowShape &w);
-  /// Taps of an output, on average.
+  /// Taps of the phase that has most: it ends last.
   static double taps(const WindowShape &w);
 
   using BlockedWindow::BlockedWindow;

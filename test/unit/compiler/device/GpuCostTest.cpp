@@ -89,6 +89,27 @@ TEST(GpuCost, ofWeightsFromMemory) {
   EXPECT_EQ(gpuCost(gpu, k).milliseconds, 0.5);
 }
 
+TEST(GpuCost, withoutTimeStamps) {
+  GpuProfile gpu = sample();
+  gpu.stampUs = 3;
+  GpuKernelFeatures k;
+  k.groups = 4;
+  k.steps = 10;
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 2 + 5 - 3);
+  k.steps = 0;
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 3.0 / 4);
+  k.key = "k";
+  gpu.kernels["k"] = {0.5};
+  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds, 0.497);
+  // Coefficients are fitted to what was measured.
+  gpu.kernels.clear();
+  k.routine = "gpu.map";
+  fitAndHoldOut(gpu, {{k, 40, 39, 41}});
+  EXPECT_EQ(gpu.stampUs, 3);
+  EXPECT_NEAR(gpuCost(gpu, k).milliseconds, 0.037, 1e-3);
+  EXPECT_DOUBLE_EQ(gpu.kernels.at("k").milliseconds, 0.04);
+}
+
 TEST(GpuCost, fromThePeakWhereNothingIsKnown) {
   GpuProfile gpu = sample();
   gpu.efficiency.clear();

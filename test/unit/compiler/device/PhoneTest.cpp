@@ -14,7 +14,7 @@ using namespace nnv12;
 using namespace nnv12::device;
 
 TEST(Phone, shippedProfilesAreValid) {
-  EXPECT_EQ(shippedProfiles().size(), 7u);
+  EXPECT_EQ(shippedProfiles().size(), 8u);
   unsigned phones = 0;
   for (const auto &[name, text] : shippedProfiles()) {
     std::string error;

@@ -62,6 +62,7 @@ static DeviceProfile sampleWithGpu() {
   gpu.submitUs = 15;
   gpu.syncUs = 25;
   gpu.dispatchUs = 3.5;
+  gpu.stampUs = 1.25;
   gpu.flushUsPerMB = 2;
   gpu.efficiency = {{"", {1, 0.5, 0.2, 0.1, 0.6}},
                     {"gpu.conv", {3, 0.75, 0.5, 0.25, 0.7, 1.5}},
@@ -157,6 +158,7 @@ TEST(Profile, gpuRoundTrip) {
   EXPECT_EQ(gpu.pipelineScaling, 0.37);
   EXPECT_EQ(gpu.downloadGBps, 12);
   EXPECT_EQ(gpu.dispatchUs, 3.5);
+  EXPECT_EQ(gpu.stampUs, 1.25);
   EXPECT_EQ(gpu.cacheMB, 32.5);
   EXPECT_EQ(gpu.efficiency.at("gpu.conv").step, 0.25);
   EXPECT_EQ(gpu.efficiency.at("gpu.conv").latencyFromMemory, 1.5);

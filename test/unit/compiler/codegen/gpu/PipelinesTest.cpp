@@ -253,7 +253,7 @@ TEST_F(Pipelines, TransposedConvolutionsShareOne) {
     x.activation = stride == 1 ? "relu" : "";
     add(x.text());
   }
-  EXPECT_EQ(keys(), std::set<std::string>{"gpu.conv.transpose.16x4"});
+  EXPECT_EQ(keys(), std::set<std::string>{"gpu.conv_transpose.16x4"});
 }
 
 TEST_F(Pipelines, NothingIsDispatchedForNothing) {

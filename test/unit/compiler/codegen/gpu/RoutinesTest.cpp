@@ -121,9 +121,9 @@ TEST_F(Routines, TransposedWindows) {
     x.dilationH = dilationH, x.dilationW = dilationW;
     x.top = x.left = pad, x.right = pad / 2, x.outputPadding = outputPadding;
     x.activation = "relu";
-    checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+    checkHas(x.text(), {"gpu.conv_transpose.16x4"});
     x.c = 48, x.o = 16, x.n = 1, x.bias = false;
-    checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+    checkHas(x.text(), {"gpu.conv_transpose.16x4"});
   }
 }
 
@@ -133,10 +133,10 @@ TEST_F(Routines, WhatFollowsTransposedSums) {
   x.strideH = x.strideW = 2, x.top = x.left = x.bottom = x.right = 1;
   x.activation = "clip [-0.5, 6.0]", x.residual = true;
   x.residualActivation = "relu";
-  checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+  checkHas(x.text(), {"gpu.conv_transpose.16x4"});
   x.bias = false, x.residual = false, x.residualActivation = "";
   x.activation = "sigmoid";
-  checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+  checkHas(x.text(), {"gpu.conv_transpose.16x4"});
 }
 
 TEST_F(Routines, TransposedGroups) {
@@ -146,7 +146,7 @@ TEST_F(Routines, TransposedGroups) {
     x.transpose = true, x.n = 2, x.groups = groups, x.c = c, x.o = o;
     x.h = 5, x.w = 6, x.kh = 3, x.kw = 4, x.strideH = 2, x.strideW = 3;
     x.top = 1, x.residual = true, x.activation = "relu";
-    checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+    checkHas(x.text(), {"gpu.conv_transpose.16x4"});
   }
 }
 
@@ -160,10 +160,10 @@ TEST_F(Routines, FewOutputs) {
     x.residual = true, x.residualActivation = "relu";
     checkHas(x.text(), {"gpu.conv.few"});
     x.transpose = true, x.outputPadding = 1;
-    checkHas(x.text(), {"gpu.conv.transpose.few"});
+    checkHas(x.text(), {"gpu.conv_transpose.few"});
     x.strideW = 3, x.dilationH = 4, x.c = 5, x.bias = true, x.kw = 2;
     x.activation = "clip [-0.5, 6.0]";
-    checkHas(x.text(), {"gpu.conv.transpose.few"});
+    checkHas(x.text(), {"gpu.conv_transpose.few"});
   }
   ConvCase x;
   x.o = 4;
@@ -190,7 +190,7 @@ TEST_F(Routines, OtherTransposedWindows) {
   EXPECT_EQ(gpuRoutinesOf(x.text()), general);
   // Strides of one output are no phases.
   x.strideH = x.strideW = 1000, x.kh = x.kw = 1, x.h = x.w = 1;
-  checkHas(x.text(), {"gpu.conv.transpose.16x4"});
+  checkHas(x.text(), {"gpu.conv_transpose.16x4"});
   x.dilationH = 1 << 15;
   EXPECT_EQ(gpuRoutinesOf(x.text()), general);
 }
