@@ -2438,7 +2438,8 @@ struct DispatchWork FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_STEPS = 8,
     VT_BYTES = 10,
     VT_BARRIERS = 12,
-    VT_MULTIPLY_ADDS = 14
+    VT_MULTIPLY_ADDS = 14,
+    VT_FROM_MEMORY = 16
   };
   /// The routine, and what names its times.
   const flatbuffers::String *routine() const {
@@ -2462,6 +2463,10 @@ struct DispatchWork FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t multiply_adds() const {
     return GetField<uint64_t>(VT_MULTIPLY_ADDS, 0);
   }
+  /// Its weights are in memory, not in a cache of the GPU.
+  bool from_memory() const {
+    return GetField<uint8_t>(VT_FROM_MEMORY, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_ROUTINE) &&
@@ -2472,6 +2477,7 @@ struct DispatchWork FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_BYTES, 8) &&
            VerifyField<uint32_t>(verifier, VT_BARRIERS, 4) &&
            VerifyField<uint64_t>(verifier, VT_MULTIPLY_ADDS, 8) &&
+           VerifyField<uint8_t>(verifier, VT_FROM_MEMORY, 1) &&
            verifier.EndTable();
   }
 };
@@ -2498,6 +2504,9 @@ struct DispatchWorkBuilder {
   void add_multiply_adds(uint64_t multiply_adds) {
     fbb_.AddElement<uint64_t>(DispatchWork::VT_MULTIPLY_ADDS, multiply_adds, 0);
   }
+  void add_from_memory(bool from_memory) {
+    fbb_.AddElement<uint8_t>(DispatchWork::VT_FROM_MEMORY, static_cast<uint8_t>(from_memory), 0);
+  }
   explicit DispatchWorkBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2518,7 +2527,8 @@ inline flatbuffers::Offset<DispatchWork> CreateDispatchWork(
     double steps = 0.0,
     uint64_t bytes = 0,
     uint32_t barriers = 0,
-    uint64_t multiply_adds = 0) {
+    uint64_t multiply_adds = 0,
+    bool from_memory = false) {
   DispatchWorkBuilder builder_(_fbb);
   builder_.add_multiply_adds(multiply_adds);
   builder_.add_bytes(bytes);
@@ -2526,6 +2536,7 @@ inline flatbuffers::Offset<DispatchWork> CreateDispatchWork(
   builder_.add_barriers(barriers);
   builder_.add_key(key);
   builder_.add_routine(routine);
+  builder_.add_from_memory(from_memory);
   return builder_.Finish();
 }
 
@@ -2536,7 +2547,8 @@ inline flatbuffers::Offset<DispatchWork> CreateDispatchWorkDirect(
     double steps = 0.0,
     uint64_t bytes = 0,
     uint32_t barriers = 0,
-    uint64_t multiply_adds = 0) {
+    uint64_t multiply_adds = 0,
+    bool from_memory = false) {
   auto routine__ = routine ? _fbb.CreateString(routine) : 0;
   auto key__ = key ? _fbb.CreateString(key) : 0;
   return nnv12::bundle::CreateDispatchWork(
@@ -2546,7 +2558,8 @@ inline flatbuffers::Offset<DispatchWork> CreateDispatchWorkDirect(
       steps,
       bytes,
       barriers,
-      multiply_adds);
+      multiply_adds,
+      from_memory);
 }
 
 /// One dispatch of a pipeline.
