@@ -355,6 +355,8 @@ def PlaceGpu : Pass<"place-gpu", "::mlir::ModuleOp"> {
               "plan for a driver's cache that has all pipelines">,
        Option<"force", "force", "bool", /*default=*/"false",
               "all layers on the GPU that it can compute: for tests">,
+       Option<"forceFrom", "force-from", "unsigned", /*default=*/"0",
+              "with force: of the layers from this one on">,
        Option<"half", "half", "bool", /*default=*/"false",
               "tensors of f32 in f16 in the GPU's memory">];
   let statistics = [Statistic<"onGpu", "on-gpu",

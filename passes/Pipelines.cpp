@@ -75,6 +75,7 @@ void nnv12::buildPlanPipeline(OpPassManager &pm,
     gpu.parts = options.parts;
     gpu.pipelineCache = options.pipelineCache;
     gpu.force = options.gpuForce;
+    gpu.forceFrom = options.gpuForceFrom;
     gpu.half = options.gpuHalf;
     pm.addPass(createPlaceGpu(gpu, costs));
   }

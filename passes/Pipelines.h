@@ -36,6 +36,10 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
       *this, "gpu-force",
       llvm::cl::desc("all layers on the GPU that it can compute"),
       llvm::cl::init(false)};
+  Option<unsigned> gpuForceFrom{
+      *this, "gpu-force-from",
+      llvm::cl::desc("with gpu-force: of the layers from this one on"),
+      llvm::cl::init(0)};
   Option<bool> gpuHalf{
       *this, "gpu-half",
       llvm::cl::desc("tensors of f32 in f16 in the GPU's memory"),

@@ -169,10 +169,10 @@ struct GpuPlan {
 GpuPlan planGpu(const Problem &problem, const Plan &cpu,
                 const GpuOptions &options = {});
 
-/// The same with all on the GPU that it can compute, from the first run on, by
-/// the fastest kernels: for tests.
+/// The same with all on the GPU that it can compute of the layers from `from`
+/// on, from the first run on, by the fastest kernels: for tests.
 GpuPlan forcedGpuPlan(const Problem &problem, const Plan &cpu,
-                      const GpuOptions &options = {});
+                      const GpuOptions &options = {}, uint32_t from = 0);
 
 } // namespace nnv12::search
 

@@ -407,12 +407,12 @@ GpuPlan planGpu(const Problem &problem, const Plan &cpu,
 }
 
 GpuPlan forcedGpuPlan(const Problem &problem, const Plan &cpu,
-                      const GpuOptions &options) {
+                      const GpuOptions &options, uint32_t from) {
   GpuPlan plan;
   plan.cpuOnly = simulate(problem, cpu.choice, cpu.schedule).finish;
   plan.finishCached = plan.finishUncached = plan.cpuOnly;
   plan.gpuOnly = Simulator::never;
-  std::vector<Stretch> stretches = computable(problem, 0);
+  std::vector<Stretch> stretches = computable(problem, from);
   const Choice &warm = options.warmCpu.empty() ? cpu.choice : options.warmCpu;
   plan.warm.choice = withFewPipelines(problem, fastestGpuChoice(problem));
   plan.warm.cpuOnly = plan.warm.time = warmTime(problem, warm);

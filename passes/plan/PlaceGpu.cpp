@@ -324,8 +324,9 @@ private:
     search::Plan cpu;
     cpu.choice = chosen->cold;
     cpu.schedule = chosen->schedule;
-    search::GpuPlan found = force ? search::forcedGpuPlan(problem, cpu, how)
-                                  : search::planGpu(problem, cpu, how);
+    search::GpuPlan found =
+        force ? search::forcedGpuPlan(problem, cpu, how, forceFrom)
+              : search::planGpu(problem, cpu, how);
     if (found.start == search::GpuStart::Never) {
       sayWhyNot(program, profile, candidates, found);
       return success();

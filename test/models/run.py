@@ -9,6 +9,7 @@ must not change a bit. Exits with 77 where nothing fails but a group cannot run
 here.
 """
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,31 @@ def gather(args):
     if args.cases:
         cases = [c for c in cases if c.name in args.cases]
     return cases, skipped
+
+
+def count_layers(tools, case, work):
+    """How many layers the plan has, of which a GPU may take some."""
+    bundle = work / f"{case.name}.nnv"
+    text = tools.compile(case.model, bundle, case.shapes)
+    bundle.unlink()
+    return int(re.search(r"^ *gpu .*? of (\d+) layers", text, re.M).group(1))
+
+
+def run_each_boundary(tools, case, work, threads, options):
+    """With the CPUs' part ending in front of each layer. How many there are."""
+    layers = count_layers(tools, case, work)
+    for first in range(layers):
+        try:
+            run_case(
+                tools,
+                case,
+                work,
+                threads,
+                [*options, f"--gpu-force-from={first}"],
+            )
+        except ToolError as error:
+            raise ToolError(f"from layer {first} on: {error}") from error
+    return layers
 
 
 def run_case(tools, case, work, threads, options):
@@ -115,6 +141,11 @@ def main():
         help="passed on to nnv12c, e.g. --option=--plan=none; may be repeated",
     )
     parser.add_argument(
+        "--each-boundary",
+        action="store_true",
+        help="with --gpu: hand over in front of each layer, one after another",
+    )
+    parser.add_argument(
         "--group",
         action="append",
         choices=GROUPS,
@@ -130,10 +161,15 @@ def main():
     bundles.mkdir(parents=True, exist_ok=True)
     failed = 0
     for case in cases:
+        threads = args.threads or [1, 2, 3]
         try:
-            took = run_case(
-                tools, case, bundles, args.threads or [1, 2, 3], args.option
-            )
+            if args.each_boundary:
+                count = run_each_boundary(
+                    tools, case, bundles, threads, args.option
+                )
+                print(f"pass {case.name} ({count} boundaries)", flush=True)
+                continue
+            took = run_case(tools, case, bundles, threads, args.option)
             print(f"pass {case.name} (compiled in {took:.1f} s)", flush=True)
         except ToolError as error:
             failed += 1

@@ -47,9 +47,10 @@ struct CompileOptions {
   /// File or name of the profile with the costs of the GPU; empty: those of
   /// `profile`, or an ordinary one's.
   std::string gpuProfile;
-  bool gpuForce = false; ///< all on the GPU that it can compute
-  bool gpuHalf = false;  ///< tensors in f16 in the GPU's memory
-  bool gpuCache = true;  ///< the driver's cache has all pipelines
+  bool gpuForce = false;     ///< all on the GPU that it can compute,
+  unsigned gpuForceFrom = 0; ///< of the layers from this one on
+  bool gpuHalf = false;      ///< tensors in f16 in the GPU's memory
+  bool gpuCache = true;      ///< the driver's cache has all pipelines
   Emit emit = Emit::Bundle;
   std::string signingKey;   ///< file, empty for none
   bool checkBounds = false; ///< kernels compare each access with its operand

@@ -183,6 +183,7 @@ static FailureOr<plan::ProgramOp> planFor(ModuleOp module,
   plan.allowPredicted = planning.costs.mayLack;
   plan.gpu = gpu;
   plan.gpuForce = options.gpuForce;
+  plan.gpuForceFrom = options.gpuForceFrom;
   plan.gpuHalf = options.gpuHalf;
   plan.pipelineCache = options.gpuCache;
   PassManager pm(module->getName());

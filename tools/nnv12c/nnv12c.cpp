@@ -103,6 +103,10 @@ static cl::opt<bool> gpuForce(
     cl::desc("For tests: all layers on the GPU that it can compute, from the "
              "first inference on, whatever that costs"),
     cl::cat(category));
+static cl::opt<unsigned> gpuForceFrom(
+    "gpu-force-from",
+    cl::desc("For tests: as --gpu-force, of the layers from the N-th on"),
+    cl::value_desc("N"), cl::cat(category));
 enum class GpuPrecision { F32, F16 };
 static cl::opt<GpuPrecision> gpuPrecision(
     "gpu-precision", cl::init(GpuPrecision::F32),
@@ -288,14 +292,15 @@ int main(int argc, char **argv) {
     options.gpu = target->name;
   } else {
     for (const cl::Option *other : std::initializer_list<const cl::Option *>{
-             &gpuProfile, &gpuForce, &gpuCache, &gpuPrecision})
+             &gpuProfile, &gpuForce, &gpuForceFrom, &gpuCache, &gpuPrecision})
       if (other->getNumOccurrences())
         return fail("--" + other->ArgStr + ": found no --gpu, which it is for");
     if (options.emit == Emit::Spirv)
       return fail("--emit spirv: found no --gpu, which it is for");
   }
   options.gpuProfile = gpuProfile;
-  options.gpuForce = gpuForce;
+  options.gpuForce = gpuForce || gpuForceFrom.getNumOccurrences();
+  options.gpuForceFrom = gpuForceFrom;
   options.gpuCache = gpuCache == GpuCache::Full;
   options.summary = !quiet;
   options.signingKey = signingKey;
