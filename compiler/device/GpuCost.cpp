@@ -34,12 +34,15 @@ static double microsecondsOf(double bytes, double gigabytesPerSecond) {
   return gigabytesPerSecond > 0 ? bytes / (gigabytesPerSecond * 1e3) : 0;
 }
 
+static bool readsMemory(const GpuProfile &gpu, const GpuKernelFeatures &k) {
+  return k.fromMemory || k.bytes > gpu.cacheMB * 1e6;
+}
+
 /// Microseconds.
 static double predict(const GpuProfile &gpu, const GpuEfficiency &e,
                       const GpuKernelFeatures &k) {
   double load = std::ceil(std::max(1.0, k.groups) / std::max(1u, gpu.units));
-  bool fromMemory = k.fromMemory || k.bytes > gpu.cacheMB * 1e6;
-  double latency = fromMemory ? e.latencyFromMemory : e.latency;
+  double latency = readsMemory(gpu, k) ? e.latencyFromMemory : e.latency;
   return e.start +
          std::max(latency * k.steps, load * (e.group + e.step * k.steps)) +
          microsecondsOf(k.bytes, e.memory * gpu.memoryGBps);
@@ -75,16 +78,21 @@ static double measuredTime(const GpuProfile &gpu,
              : time.milliseconds;
 }
 
-Cost gpuCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel) {
-  // Of a kernel that was measured with a time stamp behind it.
-  auto withoutStamp = [&](double milliseconds) {
-    return std::max(milliseconds - gpu.stampUs * 1e-3, milliseconds / 4);
-  };
+Cost gpuStampedCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel) {
   if (double measured = measuredTime(gpu, kernel); measured > 0)
-    return {withoutStamp(measured), true};
-  if (const GpuEfficiency *e = gpu.efficiencyOf(kernel.routine))
-    return {withoutStamp(predict(gpu, *e, kernel) * 1e-3), false};
-  return {predictFromPeak(gpu, kernel) * 1e-3, false};
+    return {measured, true};
+  const GpuEfficiency *e = gpu.efficiencyOf(kernel.routine);
+  return {(e ? predict(gpu, *e, kernel) : predictFromPeak(gpu, kernel)) * 1e-3,
+          false};
+}
+
+Cost gpuCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel) {
+  Cost cost = gpuStampedCost(gpu, kernel);
+  // What follows from the peak has no time stamp.
+  if (cost.measured || gpu.efficiencyOf(kernel.routine))
+    cost.milliseconds =
+        std::max(cost.milliseconds - gpu.stampUs * 1e-3, cost.milliseconds / 4);
+  return cost;
 }
 
 Cost gpuCost(const GpuProfile &gpu,
@@ -172,7 +180,7 @@ GpuEfficiency fit(const GpuProfile &gpu, const GpuEfficiency &from,
   GpuEfficiency result = efficiencyOf(best);
   // Those without weights.
   auto isFromMemory = [&](const Sample &s) {
-    return s.kernel->fromMemory || s.kernel->bytes > gpu.cacheMB * 1e6;
+    return readsMemory(gpu, *s.kernel);
   };
   if (std::none_of(samples.begin(), samples.end(), isFromMemory))
     result.latencyFromMemory = result.latency;
@@ -186,8 +194,8 @@ double medianError(const GpuProfile &gpu, const std::vector<Sample> &samples) {
   for (const Sample &s : samples) {
     GpuKernelFeatures unmeasured = *s.kernel;
     unmeasured.key.clear();
-    errors.push_back(
-        std::abs(gpuCost(gpu, unmeasured).milliseconds * 1e3 / s.time - 1));
+    errors.push_back(std::abs(
+        gpuStampedCost(gpu, unmeasured).milliseconds * 1e3 / s.time - 1));
   }
   return median(errors);
 }

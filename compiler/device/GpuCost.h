@@ -31,6 +31,9 @@ struct GpuKernelFeatures {
 /// each of which takes what `compute` of the peak makes of its multiply-adds,
 /// or all of them what the memory takes for the bytes.
 Cost gpuCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel);
+/// The same with the time stamp, as kernels are measured and coefficients
+/// fitted.
+Cost gpuStampedCost(const GpuProfile &gpu, const GpuKernelFeatures &kernel);
 /// The sum of a routine's dispatches; measured if all are.
 Cost gpuCost(const GpuProfile &gpu,
              const std::vector<GpuKernelFeatures> &kernels);

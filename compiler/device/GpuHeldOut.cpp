@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
-#include <utility>
 
 namespace nnv12::device {
 
@@ -20,7 +19,7 @@ static bool isGood(double predicted, const GpuSample &sample) {
 static double predict(const GpuProfile &gpu, const GpuSample &sample) {
   GpuKernelFeatures unmeasured = sample.kernel;
   unmeasured.key.clear();
-  return gpuCost(gpu, unmeasured).milliseconds * 1e3;
+  return gpuStampedCost(gpu, unmeasured).milliseconds * 1e3;
 }
 
 /// Coefficients of the samples alone.
@@ -48,8 +47,6 @@ HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<GpuSample> samples) {
   for (size_t i = 1; i < samples.size(); ++i)
     number[i] =
         number[i - 1] + (samples[i].kernel.key != samples[i - 1].kernel.key);
-  // Times of samples are with their time stamps.
-  double stampUs = std::exchange(gpu.stampUs, 0);
   HeldOut result;
   std::vector<double> errors;
   for (size_t fold = 0; fold < folds; ++fold) {
@@ -74,7 +71,6 @@ HeldOut fitAndHoldOut(GpuProfile &gpu, std::vector<GpuSample> samples) {
     result.error = errors[errors.size() / 2];
   }
   fit(gpu, samples);
-  gpu.stampUs = stampUs;
   return result;
 }
 

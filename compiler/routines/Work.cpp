@@ -143,6 +143,11 @@ double nnv12::elementSteps(Operation *layer) {
       .Default(1.0);
 }
 
+Work nnv12::elementWork(Operation *layer) {
+  return {elementSteps(layer) * double(elementsOf(layer->getResult(0))),
+          bytesOf(layer)};
+}
+
 Work Routine::work(Operation *layer) const {
   return {definedMultiplyAdds(layer), bytesOf(layer)};
 }

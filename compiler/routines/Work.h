@@ -35,6 +35,8 @@ int64_t elementsOf(mlir::Value tensor);
 /// Operations that one element of the layer's result takes where a kernel
 /// computes it by itself, addresses included.
 double elementSteps(mlir::Operation *layer);
+/// What such a kernel does for all elements of the first result.
+Work elementWork(mlir::Operation *layer);
 
 } // namespace nnv12
 

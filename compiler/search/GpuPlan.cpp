@@ -269,11 +269,6 @@ private:
     }
   }
 
-  static bool uses(const GpuCandidate &candidate, uint32_t pipeline) {
-    return std::find(candidate.pipelines.begin(), candidate.pipelines.end(),
-                     pipeline) != candidate.pipelines.end();
-  }
-
   /// Makes all layers use a pipeline that can; false if none does anew.
   bool prefer(uint32_t pipeline, const std::vector<Stretch> &stretches,
               GpuChoice &choice) const {
@@ -281,11 +276,11 @@ private:
     for (const Stretch &stretch : stretches)
       for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
         const auto &candidates = problem.layers[i].gpu;
-        if (uses(candidates[choice[i]], pipeline))
+        if (candidates[choice[i]].uses(pipeline))
           continue;
         unsigned old = choice[i];
         for (unsigned c : allowed[i])
-          if (uses(candidates[c], pipeline) &&
+          if (candidates[c].uses(pipeline) &&
               (choice[i] == old ||
                candidates[c].execute < candidates[choice[i]].execute))
             choice[i] = c;
@@ -302,11 +297,11 @@ private:
     for (const Stretch &stretch : stretches)
       for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
         const auto &candidates = problem.layers[i].gpu;
-        if (!uses(candidates[choice[i]], pipeline))
+        if (!candidates[choice[i]].uses(pipeline))
           continue;
         unsigned other = choice[i];
         for (unsigned c : allowed[i])
-          if (!uses(candidates[c], pipeline) &&
+          if (!candidates[c].uses(pipeline) &&
               (other == choice[i] ||
                candidates[c].execute < candidates[other].execute))
             other = c;

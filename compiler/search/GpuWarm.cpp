@@ -132,21 +132,17 @@ GpuChoice withFewPipelines(const Problem &problem, GpuChoice choice) {
         used.insert(candidate.pipelines.begin(), candidate.pipelines.end());
       }
   };
-  auto uses = [](const GpuCandidate &candidate, uint32_t pipeline) {
-    return std::find(candidate.pipelines.begin(), candidate.pipelines.end(),
-                     pipeline) != candidate.pipelines.end();
-  };
   // Makes `to` do without a pipeline, and says what that loses.
   auto avoid = [&](uint32_t pipeline, GpuChoice &to) {
     constexpr double never = std::numeric_limits<double>::infinity();
     double loss = 0;
     for (uint32_t i = 0; i < problem.layers.size(); ++i) {
       const std::vector<GpuCandidate> &candidates = problem.layers[i].gpu;
-      if (candidates.empty() || !uses(candidates[to[i]], pipeline))
+      if (candidates.empty() || !candidates[to[i]].uses(pipeline))
         continue;
       double before = candidates[to[i]].execute, best = never;
       for (unsigned c = 0; c < candidates.size(); ++c)
-        if (!uses(candidates[c], pipeline) && candidates[c].execute < best &&
+        if (!candidates[c].uses(pipeline) && candidates[c].execute < best &&
             std::all_of(
                 candidates[c].pipelines.begin(), candidates[c].pipelines.end(),
                 [&](uint32_t p) { return used.count(p) > 0; })) {

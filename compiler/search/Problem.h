@@ -7,6 +7,7 @@
 #ifndef NNV12_COMPILER_SEARCH_PROBLEM_H
 #define NNV12_COMPILER_SEARCH_PROBLEM_H
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -54,6 +55,11 @@ struct GpuCandidate {
   CoreTime transform; ///< on a CPU, before the upload; 0: ready as stored
   double upload = 0;  ///< bytes that are copied to where the GPU reads them
   double execute = 0; ///< the kernels, in a stretch that runs already
+
+  bool uses(uint32_t pipeline) const {
+    return std::find(pipelines.begin(), pipelines.end(), pipeline) !=
+           pipelines.end();
+  }
 };
 
 /// One execute, with what makes its weights ready.

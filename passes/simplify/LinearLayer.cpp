@@ -50,6 +50,7 @@ void LinearLayer::setResidual(Value value) {
          "it is added before what the layer has already");
   dispatch(op, [&](auto layer) { layer.getResidualMutable().assign(value); });
 }
+
 /// Whether it is finite wherever its operand is, and grows no faster than in
 /// proportion. False also where that is only not known.
 static bool keepsFinite(FunctionAttr function) {

@@ -33,10 +33,7 @@ public:
                   llvm::StringRef symbol) const override {
     return emitElementKernel(k, layer, symbol);
   }
-  Work work(Operation *layer) const override {
-    return {elementSteps(layer) * double(elementsOf(layer->getResult(0))),
-            bytesOf(layer)};
-  }
+  Work work(Operation *layer) const override { return elementWork(layer); }
 };
 
 } // namespace

@@ -249,10 +249,7 @@ public:
     request.operands[0].reset();
     return request;
   }
-  Work work(Operation *layer) const override {
-    return {elementSteps(layer) * double(elementsOf(layer->getResult(0))),
-            bytesOf(layer)};
-  }
+  Work work(Operation *layer) const override { return elementWork(layer); }
   std::string refusal(Operation *layer, const GpuTarget &target) const override;
   GpuSteps steps(Operation *layer) const override;
   void emit(GpuBuilder &k, Operation *layer, unsigned,

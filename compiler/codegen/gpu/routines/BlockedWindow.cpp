@@ -152,6 +152,11 @@ Values BlockedWindow::addBlock(ValueRange init, Value input, const Four &from,
   return sums;
 }
 
+void BlockedWindow::forResults(llvm::function_ref<void(int64_t, Value)> body) {
+  for (int64_t i = 0; i < pixels; ++i)
+    k.ifThen(isPresent[i], [&] { body(i, resultPlace(i)); });
+}
+
 Value BlockedWindow::resultPlace(int64_t i) {
   Value plane =
       mul(add(mul(batch, word(OutBlocks)), outBlock), word(OutPixels));

@@ -91,8 +91,9 @@ protected:
   /// invocation's quarter.
   Values addBlock(mlir::ValueRange sums, Value input, const Four &from,
                   const Four &inside, Value weights, Value weight);
-  /// The first vector of a pixel of the result, in the invocation's quarter.
-  Value resultPlace(int64_t i);
+  /// Emits `body` for each pixel that is there, with its first vector in the
+  /// result, in the invocation's quarter.
+  void forResults(llvm::function_ref<void(int64_t i, Value place)> body);
 
   Value word(unsigned w) { return k.pushWord(w); }
   Value add(Value x, Value y) { return k.val(k.add(x, y)); }
@@ -111,6 +112,9 @@ protected:
   Value quad, outBlock, batch;
   Four pixel;     ///< of those that are numbered, clamped to the last one
   Four isPresent; ///< whether there is such a pixel
+
+private:
+  Value resultPlace(int64_t i);
 };
 
 } // namespace nnv12::codegen

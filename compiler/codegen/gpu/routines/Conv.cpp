@@ -133,11 +133,9 @@ Values Emitter::sumDepthwise(const Values &init) {
 }
 
 void Emitter::finish(const Values &sums) {
-  for (int64_t i = 0; i < pixels; ++i)
-    k.ifThen(isPresent[i], [&] {
-      Value place = resultPlace(i);
-      k.store(epilogue.finish(sums[i], place), output, place);
-    });
+  forResults([&](int64_t i, Value place) {
+    k.store(epilogue.finish(sums[i], place), output, place);
+  });
 }
 
 class ConvRoutine : public GpuRoutine {
@@ -195,8 +193,7 @@ public:
         oneStep(layer, name().str() + PushEpilogue::suffix(epilogue),
                 std::move(dispatch), inner(op));
     for (GpuStep &step : steps.steps) {
-      step.operands.resize(3); // result, input, weights
-      PushEpilogue::append(step.operands, epilogue);
+      PushEpilogue::bind(step, epilogue);
       if (kind != Kind::Window)
         continue;
       // Taps cost beside the channels.

@@ -169,8 +169,7 @@ GpuSteps ConvFewRoutine<Op>::steps(Operation *layer) const {
   GpuSteps steps = oneStep(layer, std::move(key), std::move(dispatch),
                            taps * double(BlockedWindow::blocksOf(w.channels)));
   for (GpuStep &step : steps.steps) {
-    step.operands.resize(3); // result, input, weights
-    PushEpilogue::append(step.operands, epilogue);
+    PushEpilogue::bind(step, epilogue);
   }
   return steps;
 }

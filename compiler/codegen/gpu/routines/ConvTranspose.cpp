@@ -53,18 +53,14 @@ void Emitter::emit() {
   forPlace([&] {
     Values init(pixels, epilogue.start(add(times(outBlock, quads), quad)));
     Values sums = sum(init);
-    for (int64_t i = 0; i < pixels; ++i)
-      k.ifThen(isPresent[i], [&] {
-        Value place = resultPlace(i);
-        k.store(epilogue.finish(sums[i], place), output, place);
-      });
+    forResults([&](int64_t i, Value place) {
+      k.store(epilogue.finish(sums[i], place), output, place);
+    });
   });
 }
 
 class ConvTransposeRoutine : public GpuRoutine {
 public:
-  // Its family is that of convolutions: profiles that were made without it say
-  // what those take.
   llvm::StringRef name() const override { return "gpu.conv_transpose.16x4"; }
   llvm::StringRef summary() const override {
     return "transposed convolutions, each phase of the strides by itself";
@@ -108,8 +104,7 @@ GpuSteps ConvTransposeRoutine::steps(Operation *layer) const {
       oneStep(layer, name().str() + PushEpilogue::suffix(epilogue),
               std::move(dispatch), TransposedWindow::taps(w) * double(blocks));
   for (GpuStep &step : steps.steps) {
-    step.operands.resize(3); // result, input, weights
-    PushEpilogue::append(step.operands, epilogue);
+    PushEpilogue::bind(step, epilogue);
   }
   return steps;
 }

@@ -33,10 +33,7 @@ public:
     request.results.resize(layer->getNumResults());
     return request;
   }
-  Work work(Operation *layer) const override {
-    return {elementSteps(layer) * double(elementsOf(layer->getResult(0))),
-            bytesOf(layer)};
-  }
+  Work work(Operation *layer) const override { return elementWork(layer); }
   std::string refusal(Operation *layer, const GpuTarget &target) const override;
   void emit(GpuBuilder &k, Operation *layer, unsigned,
             llvm::StringRef symbol) const override;

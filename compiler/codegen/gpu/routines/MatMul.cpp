@@ -565,8 +565,7 @@ GpuSteps MatMulRoutine::steps(Operation *layer) const {
                            std::move(dispatch), double(inner));
     all.kernels = one.kernels;
     for (GpuStep &step : one.steps) {
-      step.operands.resize(3); // result, both matrices
-      PushEpilogue::append(step.operands, epilogue);
+      PushEpilogue::bind(step, epilogue);
       if (atOnce < p.columns)
         for (GpuStepOperand &operand : step.operands)
           // The panels, which also stand for what the layer has not.

@@ -83,13 +83,12 @@ void Emitter::emit() {
                                       ValueRange carried) {
       return combine(carried, rows, cols, plane);
     });
-    for (int64_t i = 0; i < pixels; ++i)
-      k.ifThen(isPresent[i], [&] {
-        Value x = last[i];
-        if (!isMax)
-          x = arith::DivFOp::create(k.b, x, k.broadcast(last[pixels + i], 4));
-        k.store(x, output, resultPlace(i));
-      });
+    forResults([&](int64_t i, Value place) {
+      Value x = last[i];
+      if (!isMax)
+        x = arith::DivFOp::create(k.b, x, k.broadcast(last[pixels + i], 4));
+      k.store(x, output, place);
+    });
   });
 }
 

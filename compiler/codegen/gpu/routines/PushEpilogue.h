@@ -32,6 +32,13 @@ public:
   static void append(std::vector<GpuStepOperand> &operands,
                      const Epilogue &epilogue);
 
+  /// Has the step bind bias and residual behind the result and two operands,
+  /// an input and weights or two matrices.
+  static void bind(GpuStep &step, const Epilogue &epilogue) {
+    step.operands.resize(3);
+    append(step.operands, epilogue);
+  }
+
   /// `first` is the number of its first word; bias and residual are memories.
   PushEpilogue(GpuBuilder &k, const Epilogue &epilogue, unsigned first,
                mlir::Value bias, mlir::Value residual)
