@@ -232,7 +232,8 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
     temporaries.push_back(take(Temporaries, at, bytes));
   std::string key = kernelKey(layer, routine, target.name);
   codegen::GpuSteps named = routine.steps(layer);
-  for (auto [i, step] : llvm::enumerate(steps.steps)) {
+  for (size_t i = 0; i < steps.steps.size(); ++i) {
+    const codegen::GpuStep &step = steps.steps[i];
     Pending pending;
     pending.layer = firstName(layer->getLoc());
     pending.dispatch.pipeline = code.pipelineOf(step.kernel);
