@@ -13,10 +13,6 @@ namespace nnv12::runtime {
 
 using artifact::Fault;
 
-/// Nanoseconds from a result to the first call of Vulkan where nothing was
-/// begun before: who wants one result alone has ended by then.
-static constexpr uint64_t pauseAfterResult = 30000000;
-
 #ifdef NNV12_TEST_HOOKS
 /// The stretch that every run takes, once the GPU is ready, and no other; see
 /// test/unit/gpu/GpuRunTest.cpp.
@@ -63,14 +59,6 @@ void Gpu::sessionBegins(bool hasSpareCpu) {
                    program->gpu()->start() == bundle::GpuStart_AtOpen;
   if (isPlanned || isWaitedFor())
     start();
-}
-
-void Gpu::runEnds() {
-  ran = true;
-  if (isStarted)
-    return;
-  startsLate = true;
-  start();
 }
 
 void Gpu::start() {
@@ -141,17 +129,6 @@ bool Gpu::mayGoOn() const {
   return !stop.load(std::memory_order_relaxed) && phase() != Phase::Failed;
 }
 
-/// False at the end of all.
-bool Gpu::waitForTurn() {
-  for (uint64_t end = now() + pauseAfterResult;;) {
-    uint32_t seen = events->seen();
-    uint64_t time = now();
-    if (!mayGoOn() || time >= end)
-      return mayGoOn();
-    events->sleep(seen, Events::Preparation, end - time);
-  }
-}
-
 void Gpu::work(uint32_t number) {
 #ifndef NNV12_TEST_HOOKS
   // A driver's threads inherit that: of a software device, those that compute.
@@ -165,8 +142,7 @@ void Gpu::work(uint32_t number) {
 #endif
   Fault fault;
   if (number == 0) {
-    if (startsLate && !waitForTurn())
-      return;
+    began.store(now(), std::memory_order_relaxed);
     phaseNow.store(Phase::Starting, std::memory_order_release);
     if (!begin(fault)) {
       fail(fault.text);
@@ -273,6 +249,8 @@ bool Gpu::openDevice(Fault &fault) {
   device = GpuDevice::acquire(wish, folder(), fault);
   if (!device)
     return false;
+  openTime.store(now() - began.load(std::memory_order_relaxed),
+                 std::memory_order_relaxed);
   const bundle::ProgramGpu *gpu = program->gpu();
   GpuMemory::Sizes sizes = {};
   for (const bundle::Memory *of : *gpu->memories())
@@ -340,6 +318,8 @@ void Gpu::settle() {
   if (isReasonSaid.exchange(true))
     return;
   snprintf(reason, sizeof reason, "%s", text);
+  readyTime.store(now() - began.load(std::memory_order_relaxed),
+                  std::memory_order_relaxed);
   phaseNow.store(Phase::Settled, std::memory_order_release);
   events->happen(Events::Preparation);
 }
@@ -374,6 +354,10 @@ bool Gpu::isAwaitedAt(uint32_t index) const {
 #endif
 
 void Gpu::runBegins() {
+  // Who wants one result alone pays for no thread: starting one while others
+  // compute takes a tenth of a millisecond and more.
+  if (ran && !isStarted)
+    start();
   numTaken.store(0, std::memory_order_relaxed);
   taken = nullptr;
   next = 0;
@@ -453,6 +437,8 @@ void Gpu::tell(nnv12_session_info &info) const {
     info.gpu_cache = pipelines.cacheState();
     info.gpu_bytes_uploaded = uploads.bytes();
     info.gpu_bytes_imported = imported.load(std::memory_order_relaxed);
+    info.gpu_open_ns = openTime.load(std::memory_order_relaxed);
+    info.gpu_ready_ns = readyTime.load(std::memory_order_relaxed);
   }
   if (now == Phase::Failed) {
     info.gpu_state = NNV12_GPU_FAILED;

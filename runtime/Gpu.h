@@ -40,8 +40,6 @@ public:
   /// Starts the threads where the plan wants that while the first run goes on
   /// and a CPU is to spare, or where runs shall wait for them.
   void sessionBegins(bool hasSpareCpu);
-  /// Starts them if they have not been started: there is a result.
-  void runEnds();
 
   /// Whether runs wait until all is prepared or has failed.
   bool isWaitedFor() const { return mode == NNV12_GPU_WAIT; }
@@ -50,8 +48,10 @@ public:
 
   // Of the thread that runs the session.
 
-  /// Decides what this run may take.
+  /// Decides what this run may take. The second one starts the threads if they
+  /// have not been started.
   void runBegins();
+  void runEnds() { ran = true; }
   /// The stretch that this run takes from execute `index` on, or `none`.
   /// Executes are asked for in order.
   uint32_t at(uint32_t index);
@@ -83,7 +83,6 @@ private:
   static void *threadMain(void *member);
   void work(uint32_t number);
   void workOnLanes(uint32_t number);
-  bool waitForTurn();
   void start();
   void startOthers();
   bool startThread(uint32_t number);
@@ -135,14 +134,15 @@ private:
   Member members[mostMembers] = {};
   uint32_t numMembers = 0; ///< of the first of them, once there is one
   bool isStarted = false;
-  bool hasThread = false;  ///< the first one
-  bool startsLate = false; ///< there has been a result
+  bool hasThread = false; ///< the first one
   std::atomic<bool> stop{false};
   std::atomic<Phase> phaseNow{Phase::Idle};
   std::atomic<bool> isReasonSaid{false};
   /// Of the device, once it is open and has memory for us.
   std::atomic<const char *> name{nullptr};
   std::atomic<uint64_t> imported{0}; ///< bytes
+  // In nanoseconds: when preparing began; how long it took, 0: not yet.
+  std::atomic<uint64_t> began{0}, openTime{0}, readyTime{0};
   std::atomic<bool> isLacking{false};
   Lack lacks;            ///< of the device, for a stretch, if for any
   char reason[300] = {}; ///< once it has failed, or is settled

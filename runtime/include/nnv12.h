@@ -410,8 +410,9 @@ typedef enum nnv12_gpu_mode {
   /** What the bundle plans: the first run begins on the CPU, and the GPU takes
    *  over where and when it is ready, or from later runs on, or never. */
   NNV12_GPU_AUTO = 0,
-  NNV12_GPU_OFF = 1,         /**< nothing; Vulkan is not touched */
-  NNV12_GPU_AFTER_FIRST = 2, /**< nothing of the first run */
+  NNV12_GPU_OFF = 1, /**< nothing; Vulkan is not touched */
+  /** Nothing of the first run: the second one has it prepared. */
+  NNV12_GPU_AFTER_FIRST = 2,
   /** Each run is as all later ones: the first one waits until the GPU is ready,
    *  or has failed. */
   NNV12_GPU_WAIT = 3
@@ -574,6 +575,11 @@ typedef struct nnv12_session_info {
   uint64_t gpu_bytes_uploaded;   /**< of weights */
   uint64_t gpu_bytes_imported;   /**< of the arena, where it works in that */
   nnv12_gpu_cache gpu_cache;
+  /** How long its preparing has taken, from its beginning until the device was
+   *  open (most of it the driver's; next to nothing where another session has
+   *  opened it), and until all was ready; 0: not yet. */
+  uint64_t gpu_open_ns;
+  uint64_t gpu_ready_ns;
 } nnv12_session_info;
 
 /** May be called while the session runs. */

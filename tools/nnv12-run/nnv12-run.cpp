@@ -301,8 +301,11 @@ int main(int argc, char **argv) {
            bundle.info().target, session->threads());
   if (nnv12_session_info info = session->info();
       options.time && info.gpu_stretches_taken)
-    printf("gpu %s: %u stretches in the last run\n", info.gpu_device_name,
-           info.gpu_stretches_taken);
+    printf(
+        "gpu %s: open after %.3f ms, ready after %.3f ms, %u stretches in the "
+        "last run\n",
+        info.gpu_device_name, info.gpu_open_ns * 1e-6, info.gpu_ready_ns * 1e-6,
+        info.gpu_stretches_taken);
   if (recorder) {
     session.reset();
     Recorded recorded;

@@ -209,6 +209,7 @@ TEST_F(PipelineCacheTest, TwoWriters) {
       options.gpu_device_uuid = k % 2 ? uuid : nullptr;
       sessions.push_back(create(options));
       EXPECT_EQ(run(sessions.back()), expected());
+      EXPECT_EQ(run(sessions.back()), expected());
     }
     for (const SessionPointer &session : sessions)
       EXPECT_EQ(settle(session).gpu_state, NNV12_GPU_READY);

@@ -102,7 +102,8 @@ TEST_F(RealDeviceTest, ComputesTheSample) {
       for (int i = 0; i < 5; ++i) {
         EXPECT_EQ(run(one, i), expected(i));
         EXPECT_EQ(run(other, i), expected(i));
-        settle(other);
+        if (i > 0)
+          settle(other);
       }
       EXPECT_EQ(info(other).gpu_stretches_taken, 2u);
     }

@@ -226,6 +226,7 @@ TEST_F(TryingMarkerTest, SessionsAtOnce) {
       options.gpu_threads = 1 + i % 3;
       sessions.push_back(create(options));
       EXPECT_EQ(run(sessions.back()), expected());
+      EXPECT_EQ(run(sessions.back()), expected());
     }
     for (const SessionPointer &session : sessions)
       EXPECT_EQ(settle(session).gpu_state, NNV12_GPU_READY)
