@@ -127,8 +127,7 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
   codegen::GpuSteps plain = routine.steps(op),
                     steps = stepsInHalf(op, routine, half, kernels);
   std::string key = kernelKey(op, routine, target.name);
-  // Which tensors are in f16 depends on the stretch, and keys on that.
-  result.kernels = plain.kernels;
+  result.kernels = steps.kernels;
   result.measured = true;
   for (auto [i, step] : llvm::enumerate(steps.steps)) {
     device::GpuKernelFeatures features;

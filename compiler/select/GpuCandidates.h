@@ -18,7 +18,8 @@ namespace nnv12 {
 /// One way to compute a layer on the GPU.
 struct GpuCandidate {
   const codegen::GpuRoutine *routine = nullptr;
-  /// Of its kernels, those of the routine's steps.
+  /// Keys of its kernels; with tensors in f16 as where all layers are on the
+  /// GPU.
   std::vector<std::string> kernels;
   std::vector<double> stepTimes; ///< milliseconds, of each dispatch
   search::GpuCandidate costs;

@@ -16,9 +16,30 @@ static bool hasBits(Operation *layer) {
   return layer->getNumResults() + layer->getNumOperands() <= HalfTensors::most;
 }
 
+/// What a sum of products multiplies, whichever layer reads it first, and
+/// however small it is beside the bias.
+static std::optional<unsigned> weightOperand(Operation *layer) {
+  if (isa<nn::ConvOp, nn::ConvTransposeOp, nn::MatMulOp>(layer))
+    for (unsigned i : {1, 0})
+      if (layer->getOperand(i).getDefiningOp<nn::ConstantOp>())
+        return i;
+  return std::nullopt;
+}
+
+GpuHalf::GpuHalf(const ExecutionOrder &order, ArrayRef<ChosenCandidate> layers)
+    : order(order), layers(layers) {
+  // In all that touches it a tensor has one element type.
+  for (const ChosenCandidate &layer : layers) {
+    Operation *op = layer.layer.op;
+    for (Value v : llvm::concat<Value>(op->getOperands(), op->getResults()))
+      if (!hasBits(op) || !canBeHalf(v))
+        refused.insert(order.baseOf(v));
+  }
+}
+
 HalfTensors GpuHalf::weights(size_t layer, const GpuRoutine &routine) {
   Operation *op = layers[layer].layer.op;
-  std::optional<unsigned> main = layers[layer].layer.mainOperand;
+  std::optional<unsigned> main = weightOperand(op);
   if (!main || !hasBits(op))
     return {};
   Value operand = op->getOperand(*main);
@@ -43,46 +64,30 @@ bool GpuHalf::canBeHalf(Value tensor) const {
          nn::storageSize(place.base) % 8 == 0;
 }
 
-void GpuHalf::addTensors(size_t layer, HalfTensors &half,
-                         llvm::function_ref<bool(Value)> isHalf) const {
+HalfTensors GpuHalf::of(size_t layer, const GpuRoutine &routine, size_t first,
+                        size_t end) {
+  HalfTensors result = weights(layer, routine);
   Operation *op = layers[layer].layer.op;
   unsigned number = 0;
   for (Value v : llvm::concat<Value>(op->getResults(), op->getOperands())) {
-    if (isHalf(order.placeOf(v).base))
-      half.add(HalfTensors::result(number));
+    Value base = order.baseOf(v);
+    std::optional<unsigned> tensor = order.tensorOf(base);
+    if (tensor && order.tensors()[*tensor].first >= first &&
+        order.tensors()[*tensor].last < end && !refused.contains(base))
+      result.add(HalfTensors::result(number));
     ++number;
   }
+  return result;
 }
 
 std::vector<HalfTensors> GpuHalf::of(size_t first,
                                      ArrayRef<const GpuRoutine *> routines) {
-  size_t end = first + routines.size();
-  // In all that touches it a tensor has one element type.
-  llvm::SmallDenseSet<Value, 4> refused;
-  for (size_t i = first; i < end; ++i) {
-    Operation *op = layers[i].layer.op;
-    for (Value v : llvm::concat<Value>(op->getOperands(), op->getResults()))
-      if (!hasBits(op) || !canBeHalf(v))
-        refused.insert(order.placeOf(v).base);
-  }
-  auto isOwn = [&](Value base) {
-    std::optional<unsigned> tensor = order.tensorOf(base);
-    return tensor && order.tensors()[*tensor].first >= first &&
-           order.tensors()[*tensor].last < end && !refused.contains(base);
-  };
   std::vector<HalfTensors> result;
-  for (auto [i, routine] : llvm::enumerate(routines)) {
-    result.push_back(weights(first + i, *routine));
-    addTensors(first + i, result.back(), isOwn);
-  }
+  for (auto [i, routine] : llvm::enumerate(routines))
+    result.push_back(of(first + i, *routine, first, first + routines.size()));
   return result;
 }
 
 HalfTensors GpuHalf::of(size_t layer, const GpuRoutine &routine) {
-  HalfTensors result = weights(layer, routine);
-  if (hasBits(layers[layer].layer.op))
-    addTensors(layer, result, [&](Value base) {
-      return order.tensorOf(base).has_value() && canBeHalf(base);
-    });
-  return result;
+  return of(layer, routine, 0, layers.size());
 }

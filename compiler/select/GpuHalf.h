@@ -13,26 +13,26 @@ namespace nnv12 {
 /// of what layers hand to each other what no CPU touches.
 class GpuHalf {
 public:
-  GpuHalf(const ExecutionOrder &order, llvm::ArrayRef<ChosenCandidate> layers)
-      : order(order), layers(layers) {}
+  GpuHalf(const ExecutionOrder &order, llvm::ArrayRef<ChosenCandidate> layers);
 
   /// For a stretch of layers from `first` on, computed by these routines.
   std::vector<codegen::HalfTensors>
   of(size_t first, llvm::ArrayRef<const codegen::GpuRoutine *> routines);
-  /// For a layer amid others on the GPU: the most that there can be.
+  /// For a layer where all are on the GPU: the most that there can be.
   codegen::HalfTensors of(size_t layer, const codegen::GpuRoutine &routine);
 
 private:
   codegen::HalfTensors weights(size_t layer,
                                const codegen::GpuRoutine &routine);
-  /// Adds tensors between layers for which `isHalf(base)`.
-  void addTensors(size_t layer, codegen::HalfTensors &half,
-                  llvm::function_ref<bool(mlir::Value base)> isHalf) const;
+  /// In a stretch of the layers from `first` to before `end`.
+  codegen::HalfTensors of(size_t layer, const codegen::GpuRoutine &routine,
+                          size_t first, size_t end);
   /// Of a tensor in its memory: whether it can lie there in f16.
   bool canBeHalf(mlir::Value tensor) const;
 
   const ExecutionOrder &order;
   llvm::ArrayRef<ChosenCandidate> layers;
+  llvm::DenseSet<mlir::Value> refused; ///< bases of tensors that stay f32
   llvm::DenseMap<mlir::Attribute, bool> fits; ///< constants
 };
 

@@ -113,18 +113,18 @@ private:
         ready[execute.getLayer()].push_back(token);
   }
 
-  /// The kernels of stretches by those of candidates: each is one or, where
-  /// tensors are in f16 here and there, several.
+  /// The kernels of stretches by those of candidates: where a stretch ends they
+  /// have fewer tensors in f16 than where all layers are on the GPU.
   void findKernels(ArrayRef<PlacedStretch> stretches) {
+    auto plain = [](StringRef key) {
+      return key.split(codegen::halfSuffix).first;
+    };
     for (const PlacedStretch &stretch : stretches)
       for (uint32_t i = 0; i < stretch.range.count; ++i)
-        for (const std::string &key : stretch.kernels[i]) {
-          // Keys of f16 are another one's and a suffix.
-          StringRef plain = StringRef(key).split(codegen::halfSuffix).first;
-          std::vector<std::string> &all = kernelsOfCandidates[plain];
-          if (!llvm::is_contained(all, key))
-            all.push_back(key);
-        }
+        for (const std::string &key : stretch.kernels[i])
+          for (const std::string &planned : wayOf(stretch, i).kernels)
+            if (plain(planned) == plain(key))
+              kernelsOfCandidates[planned].push_back(key);
   }
 
   void prepare(const search::GpuLanes &lanes, const search::Timeline *timeline,
@@ -140,7 +140,7 @@ private:
       for (auto [j, preparation] : llvm::enumerate(lane)) {
         Operation *op = write(preparation);
         if (!op)
-          continue; // uploaded already, for another routine
+          continue; // there already, for another routine or kernel
         queues[l].push_back(op->getResult(0));
         if (j >= events.size())
           continue;
@@ -162,7 +162,10 @@ private:
       for (uint32_t p : preparation.items)
         for (const std::string &key :
              kernelsOfCandidates[candidates.kernels()[p]])
-          keys.push_back(key);
+          if (!makerOf.contains(key) && !llvm::is_contained(keys, key))
+            keys.push_back(key);
+      if (keys.empty())
+        return nullptr;
       auto op = plan::PipelineOp::create(b, location, done, device,
                                          b.getStrArrayAttr(keys));
       for (StringRef key : keys)

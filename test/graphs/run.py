@@ -8,6 +8,7 @@ themselves.
     run.py --found                          what was found before: data/,
                                             ../shared/regress/graphs
     run.py --from 1000 --count 500 --compiler-flag=--check-bounds
+    run.py --gpu --gpu-precision f16        on a GPU, or lavapipe
 
 Each seed draws two plans of nnv12c (none, K, K+C, K+C+P, continuous) and one
 target; every bundle runs on 1, 2, 3 and 7 threads. Outputs must be ONNX
@@ -112,8 +113,8 @@ def write_failure(folder, failure, setup):
 
 
 def try_seed(job):
-    """One line that says what failed, or None; and how many pairs of plans had
-    the same kernels."""
+    """One line that says what failed, or None; how many pairs of plans had the
+    same kernels; and whether there were tensors in f16."""
     seed, args, tools = job
     folder, work = args.work / str(seed), args.work / f"at.{os.getpid()}"
     setup = drawn(seed, args, tools)
@@ -126,22 +127,24 @@ def try_seed(job):
             except ToolError as error:
                 raise Failure("generator", f"ONNX Runtime: {error}")
             usual_size(folder)
-        pairs = trial.try_case(tools, folder, work, setup)
+        pairs, halves = trial.try_case(tools, folder, work, setup)
     except Failure as failure:
         write_failure(folder, failure, setup)
-        return f"FAIL {seed}: {failure}", 0
+        return f"FAIL {seed}: {failure}", 0, False
     except Exception:  # a fault of these scripts must not stop the others
         return (
             f"FAIL {seed}: script: {traceback.format_exc().splitlines()[-1]}",
             0,
+            False,
         )
     shutil.rmtree(folder)
-    return None, pairs
+    return None, pairs, halves
 
 
 def try_folder(job):
     folder, args, tools = job
     work = args.work / f"at.{os.getpid()}"
+    halves = False
     for target in [args.target] if args.target else tools.targets():
         try:
             # An emulated machine takes its time.
@@ -150,7 +153,7 @@ def try_folder(job):
                 if target != "aarch64"
                 else ["none", "continuous"]
             )
-            trial.try_case(
+            _, in_f16 = trial.try_case(
                 tools,
                 folder,
                 work,
@@ -161,9 +164,10 @@ def try_folder(job):
                     args.threads,
                 ),
             )
+            halves |= in_f16
         except Failure as failure:
-            return f"FAIL {folder.name}: {failure}", 0
-    return None, 0
+            return f"FAIL {folder.name}: {failure}", 0, False
+    return None, 0, halves
 
 
 def start_worker(modules):
@@ -226,6 +230,17 @@ def add_tool_arguments(parser):
         help="passed on to nnv12-run",
     )
     parser.add_argument(
+        "--gpu",
+        action="store_true",
+        help="compute on a GPU, or lavapipe, all layers that it can",
+    )
+    parser.add_argument(
+        "--gpu-precision",
+        choices=["f32", "f16"],
+        default="f32",
+        help="with --gpu: what tensors of f32 are there in memory (f32)",
+    )
+    parser.add_argument(
         "--no-answers", action="store_true", help="leave ONNX Runtime out"
     )
 
@@ -241,8 +256,11 @@ def toolbox(args):
         args.bin_dir.resolve(),
         arm and arm.resolve(),
         ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
-        args.compiler_flag,
-        args.run_flag,
+        args.compiler_flag
+        + (nnv12tools.all_on_gpu(args.gpu_precision) if args.gpu else []),
+        args.run_flag + (nnv12tools.ON_GPU if args.gpu else []),
+        args.gpu,
+        args.gpu and args.gpu_precision == "f16",
     )
 
 
@@ -279,6 +297,13 @@ def parse():
         help="cases of faults that were found: those in data/, and in "
         "../shared/regress/graphs (or where NNV12_SHARED says) where it is "
         "there",
+    )
+    parser.add_argument(
+        "--halves-at-least",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --gpu-precision f16: how many must have tensors in f16",
     )
     parser.add_argument(
         "--jobs", type=int, default=2, help="graphs at a time (2)"
@@ -333,22 +358,26 @@ def case_folders(args):
 def main():
     args = parse()
     tools = toolbox(args)
+    if args.gpu and nnv12tools.why_no_gpu():
+        print(f"skipped: {nnv12tools.why_no_gpu()}")
+        return 77
     folders, seeds = case_folders(args), range(
         args.first, args.first + args.count
     )
     modules, missing = peers(args) if seeds else (None, "")
     args.work.mkdir(parents=True, exist_ok=True)
     jobs = [(try_folder, f) for f in folders] + [(try_seed, s) for s in seeds]
-    done, failed, pairs, start = 0, 0, 0, time.monotonic()
+    done, failed, pairs, halves, start = 0, 0, 0, 0, time.monotonic()
     with multiprocessing.Pool(args.jobs, start_worker, [modules]) as pool:
         try:
-            for line, same in pool.imap(
+            for line, same, in_f16 in pool.imap(
                 work_on, [(job, what, args, tools) for job, what in jobs]
             ):
-                done, failed, pairs = (
+                done, failed, pairs, halves = (
                     done + 1,
                     failed + bool(line),
                     pairs + same,
+                    halves + in_f16,
                 )
                 if line:
                     print(line, flush=True)
@@ -368,6 +397,11 @@ def main():
             f"{pairs} pairs of plans had the same kernels; "
             f"{time.monotonic() - start:.0f} s"
         )
+    if tools.halves:
+        print(f"tensors were in f16 in {halves} of {done} graphs")
+        if halves < args.halves_at_least:
+            failed += 1
+            print(f"FAIL: at least {args.halves_at_least} must be")
     skipped = (
         ""
         if modules or not seeds

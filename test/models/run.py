@@ -7,6 +7,10 @@ of ONNX Runtime once and kept in the build folder. Each model runs with one, two
 and three threads. The comparison is that of `nnv12-run --expect`, and threads
 must not change a bit. Exits with 77 where nothing fails but a group cannot run
 here.
+
+With --gpu-precision f16 it is not ONNX Runtime that says how far outputs may be
+off, but what nnv12c printed: with random inputs, a GPU must differ from the
+same bundle on the CPU by as much, no more and no less.
 """
 import argparse
 import re
@@ -18,9 +22,17 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tools/lib"))
+import numpy as np  # noqa: E402
 import nnv12tools  # noqa: E402
-from nnv12tools import Tools, ToolError  # noqa: E402
+from nnv12tools import Tools, ToolError, call  # noqa: E402
 
+# In f16, the error on a GPU as a multiple of that which nnv12c has printed. A
+# device rounds as it likes, and where a sum in another order is near the middle
+# between two halves it becomes the other one: on average that is little, while
+# the largest error is that of one element.
+MEAN_FACTOR, LARGEST_FACTOR = 2, 4
+# And what sums in f32 in another order make, of the largest output.
+NOISE = 1e-5
 
 GROUPS = ("own", "shared", "zoo")
 
@@ -49,12 +61,18 @@ def gather(args):
     return cases, skipped
 
 
+def layers_on_gpu(summary):
+    """How many layers a GPU takes, and how many there are."""
+    found = re.search(r"^ *gpu +(\d+) of (\d+) layers", summary, re.M)
+    return int(found.group(1)), int(found.group(2))
+
+
 def count_layers(tools, case, work):
     """How many layers the plan has, of which a GPU may take some."""
     bundle = work / f"{case.name}.nnv"
     text = tools.compile(case.model, bundle, case.shapes)
     bundle.unlink()
-    return int(re.search(r"^ *gpu .*? of (\d+) layers", text, re.M).group(1))
+    return layers_on_gpu(text)[1]
 
 
 def run_each_boundary(tools, case, work, threads, options):
@@ -62,13 +80,11 @@ def run_each_boundary(tools, case, work, threads, options):
     layers = count_layers(tools, case, work)
     for first in range(layers):
         try:
-            run_case(
-                tools,
-                case,
-                work,
-                threads,
-                [*options, f"--gpu-force-from={first}"],
-            )
+            from_here = [*options, f"--gpu-force-from={first}"]
+            if tools.halves:
+                run_in_f16(tools, case, work, from_here)
+            else:
+                run_case(tools, case, work, threads, from_here)
         except ToolError as error:
             raise ToolError(f"from layer {first} on: {error}") from error
     return layers
@@ -115,6 +131,67 @@ def run_case(tools, case, work, threads, options):
     return took
 
 
+def outputs_of(tools, bundle, folder, on_cpu):
+    """Outputs of f32 for random inputs, in one array, and what was said."""
+    options = ["--random", f"--output-dir={folder}"]
+    said = call(tools.run_command(bundle, (), options, on_cpu))
+    files = sorted(folder.iterdir(), key=lambda f: int(f.stem.split("_")[1]))
+    arrays = [np.load(f) for f in files]
+    floats = [a.ravel() for a in arrays if a.dtype == np.float32]
+    return np.concatenate(floats).astype(np.float64), said
+
+
+def check_error(printed, on_gpu, on_cpu):
+    """Whether outputs differ as nnv12c has printed, in words where not."""
+    with np.errstate(invalid="ignore"):
+        error = np.where(
+            (on_gpu == on_cpu) | (np.isnan(on_gpu) & np.isnan(on_cpu)),
+            0,
+            np.abs(on_gpu - on_cpu),
+        )
+    error = np.where(np.isnan(error), np.inf, error)
+    noise = NOISE * np.abs(on_cpu[np.isfinite(on_cpu)]).max(initial=0)
+    largest, mean = error.max(initial=0), error.mean()
+    expected_largest, expected_mean = printed
+    good = (
+        expected_mean / MEAN_FACTOR - noise
+        <= mean
+        <= expected_mean * MEAN_FACTOR + noise
+        and expected_largest / LARGEST_FACTOR - noise
+        <= largest
+        <= expected_largest * LARGEST_FACTOR + noise
+    )
+    text = (
+        f"differ by {largest:.2e} at most, {mean:.2e} on average, where "
+        f"nnv12c printed {expected_largest:.2e} and {expected_mean:.2e}"
+    )
+    return good, text
+
+
+def run_in_f16(tools, case, work, options):
+    """What is in f16 there, in words."""
+    bundle = work / f"{case.name}.nnv"
+    said = tools.compile(case.model, bundle, case.shapes, options=options)
+    found = re.search(
+        r" f16: outputs of random inputs differ by (\S+) at most, (\S+) on",
+        said,
+    )
+    kernels = tools.kernels_in_f16(bundle)
+    # A layer alone hands nothing to another one.
+    if not found or (not kernels and layers_on_gpu(said)[0] > 1):
+        raise ToolError(f"found no tensor in f16:\n{said}")
+    with tempfile.TemporaryDirectory(dir=work) as folder:
+        on_cpu, _ = outputs_of(tools, bundle, Path(folder) / "cpu", True)
+        on_gpu, said = outputs_of(tools, bundle, Path(folder) / "gpu", False)
+    if "\ngpu " not in "\n" + said:
+        raise ToolError("a GPU computed nothing of it")
+    good, text = check_error([float(x) for x in found.groups()], on_gpu, on_cpu)
+    if not good:
+        raise ToolError(f"outputs {text}")
+    bundle.unlink()
+    return f"{kernels} kernels with tensors in f16; outputs {text}"
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__,
@@ -156,6 +233,9 @@ def main():
 
     args.work = args.work.resolve()
     tools = Tools.of(args)
+    if tools.gpu and nnv12tools.why_no_gpu():
+        print(f"skipped: {nnv12tools.why_no_gpu()}")
+        return 77
     cases, skipped = gather(args)
     bundles = args.work / "model-tests"
     bundles.mkdir(parents=True, exist_ok=True)
@@ -168,6 +248,10 @@ def main():
                     tools, case, bundles, threads, args.option
                 )
                 print(f"pass {case.name} ({count} boundaries)", flush=True)
+                continue
+            if tools.halves:
+                text = run_in_f16(tools, case, bundles, args.option)
+                print(f"pass {case.name} ({text})", flush=True)
                 continue
             took = run_case(tools, case, bundles, threads, args.option)
             print(f"pass {case.name} (compiled in {took:.1f} s)", flush=True)

@@ -84,6 +84,32 @@ def call(command, timeout=600, stderr=subprocess.PIPE, **options):
 
 # Of GPUs: all that kernels may ask for.
 ALL_FEATURES = "vulkan1.1+int64+float64+int8+int16+storage8+storage16"
+# nnv12-run with whatever there is, from the first run on.
+ON_GPU = ["--gpu=wait", "--allow-software-gpu", "--gpu-cache=none"]
+
+
+def why_no_gpu():
+    """None where Vulkan has a driver, if only one in software."""
+    folders = ("/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d")
+    if any(list(Path(f).glob("*.json")) for f in folders):
+        return None
+    return "no driver of Vulkan: install mesa-vulkan-drivers"
+
+
+def all_on_gpu(precision):
+    """Options of nnv12c: all that a GPU can compute is left to it."""
+    return [
+        f"--gpu={ALL_FEATURES}",
+        "--gpu-force",
+        f"--gpu-precision={precision}",
+    ]
+
+
+def kernels_in_f16(described):
+    """How many kernels for GPUs read or write tensors in f16, of what
+    nnv12-inspect --json says."""
+    modules = described.get("gpu", {}).get("modules", ())
+    return sum(" f16:" in module["name"] for module in modules)
 
 
 @dataclass
@@ -100,6 +126,7 @@ class Tools:
         default_factory=list
     )  # "bounds", "tiles": nnv12c --check-…
     gpu: bool = False  # all on a GPU, or on software that acts as one
+    gpu_precision: str = "f32"  # nnv12c --gpu-precision
 
     @staticmethod
     def add_arguments(parser):
@@ -132,6 +159,12 @@ class Tools:
             action="store_true",
             help="compute on a GPU, or lavapipe, all layers that it can",
         )
+        parser.add_argument(
+            "--gpu-precision",
+            choices=["f32", "f16"],
+            default="f32",
+            help="with --gpu: what tensors of f32 are there in memory (f32)",
+        )
 
     @classmethod
     def of(cls, args):
@@ -142,7 +175,13 @@ class Tools:
             args.target,
             args.check,
             args.gpu,
+            args.gpu_precision,
         )
+
+    @property
+    def halves(self):
+        """Whether tensors of f32 are in f16 on the GPU."""
+        return self.gpu and self.gpu_precision == "f16"
 
     def compile(
         self, model, bundle, shapes=(), constants=(), options=(), timeout=600
@@ -156,23 +195,28 @@ class Tools:
             command.append(f"--target={self.target}")
         command += [f"--check-{what}" for what in self.checks]
         if self.gpu:
-            command += [f"--gpu={ALL_FEATURES}", "--gpu-force"]
+            command += all_on_gpu(self.gpu_precision)
         return call(command + list(options), timeout=timeout)
 
-    def run_command(self, bundle, inputs=(), options=()):
+    def run_command(self, bundle, inputs=(), options=(), on_cpu=False):
         command = [
             *self.emulator,
             (self.run_dir or self.compiler_dir) / "nnv12-run",
             bundle,
         ]
         command += [f"--input={n}={f}" for n, f in inputs]
-        if self.gpu:
-            command += ["--gpu=wait", "--allow-software-gpu"]
-            command += ["--gpu-cache=none", "--time"]
+        if on_cpu:
+            command.append("--gpu=off")
+        elif self.gpu:
+            command += [*ON_GPU, "--time"]
         return command + list(options)
 
     def run(self, bundle, inputs=(), options=(), timeout=600):
         return call(self.run_command(bundle, inputs, options), timeout=timeout)
+
+    def kernels_in_f16(self, bundle):
+        inspect = self.compiler_dir / "nnv12-inspect"
+        return kernels_in_f16(json.loads(call([inspect, bundle, "--json"])))
 
 
 @dataclass
