@@ -102,12 +102,31 @@ private:
 
 } // namespace
 
-/// A reshape, or a bitcast of whole bytes: both tensors dense, the same bytes
+/// Whether element i, row by row, lies at place i, and nothing else anywhere:
+/// tried with each.
+static bool liesFlat(RankedTensorType type) {
+  if (nn::layoutTag(type).empty())
+    return true;
+  nn::Layout layout = nn::Layout::of(type);
+  if (layout.size() != type.getNumElements())
+    return false;
+  SmallVector<int64_t> index(type.getRank(), 0);
+  for (int64_t i = 0; i < layout.size(); ++i) {
+    if (layout.offset(index) != i)
+      return false;
+    for (int64_t d = type.getRank() - 1;
+         d >= 0 && ++index[d] == type.getDimSize(d); --d)
+      index[d] = 0;
+  }
+  return true;
+}
+
+/// A reshape, a bitcast of whole bytes, or a change of layout: the same bytes
 /// in the same order.
 static bool addFlat(Operation *layer, Collector &moves) {
   auto in = nn::typeOf(layer->getOperand(0)),
        out = nn::typeOf(layer->getResult(0));
-  if (!nn::layoutTag(in).empty() || !nn::layoutTag(out).empty())
+  if (!liesFlat(in) || !liesFlat(out))
     return false;
   auto flat = [](RankedTensorType type) {
     return RankedTensorType::get({type.getNumElements()},
@@ -141,7 +160,7 @@ static bool addConcat(nn::ConcatOp concat, Collector &moves) {
 std::optional<std::vector<Move>> nnv12::movesOf(Operation *layer) {
   Collector moves;
   bool good = false;
-  if (isa<nn::ReshapeOp>(layer) ||
+  if (isa<nn::ReshapeOp, nn::AdaptOp>(layer) ||
       (isa<nn::BitCastOp>(layer) &&
        nn::typeOf(layer->getResult(0)).getElementTypeBitWidth() >= 8))
     good = addFlat(layer, moves);

@@ -18,8 +18,8 @@ struct Move {
   uint64_t size;
 };
 
-/// A reshape, a slice or a concatenation as moves of bytes, in the order of the
-/// result's bytes, which they cover: read off the layer's definition and the
+/// A reshape, a change of layout, a slice or a concatenation as moves of bytes,
+/// in the order of the result's bytes, which they cover: read off the layer's definition and the
 /// layouts of its types. Where the result is padded to whole blocks, its
 /// padding is what the operand has at the same distance, padding or not.
 /// Nothing for other layers, where the layouts are unlike or a cut goes through

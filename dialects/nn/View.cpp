@@ -9,13 +9,28 @@
 using namespace mlir;
 using namespace nnv12;
 
+/// Whether elements lie in the order of their indices, row by row, with nothing
+/// between: as without a layout, or where what a layout moves has one element
+/// (1x2048x1x1 in aBcd16b).
+static bool isRowMajor(RankedTensorType type) {
+  nn::Layout layout = nn::Layout::of(type);
+  if (layout.isPadded())
+    return false;
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  for (int64_t d = type.getRank() - 1; d > 0; --d)
+    strides[d - 1] = strides[d] * type.getDimSize(d);
+  return llvm::all_of(layout.axes(), [&](const nn::Layout::Axis &axis) {
+    return axis.extent == 1 || axis.stride == strides[axis.dim] * axis.step;
+  });
+}
+
 bool nn::isView(Operation *layer) {
   // In its byte an element of 4 or 2 bits is below zeros or below copies of its
   // sign, as its type has it.
   if (isa<BitCastOp>(layer) &&
       getElementTypeOrSelf(layer->getOperand(0)).getIntOrFloatBitWidth() < 8)
     return false;
-  return isa<ReshapeOp, BitCastOp>(layer) &&
-         layoutTag(layer->getOperand(0).getType()).empty() &&
-         layoutTag(layer->getResult(0).getType()).empty();
+  return isa<ReshapeOp, BitCastOp, AdaptOp>(layer) &&
+         isRowMajor(typeOf(layer->getOperand(0))) &&
+         isRowMajor(typeOf(layer->getResult(0)));
 }

@@ -332,9 +332,29 @@ VkResult Stretches::submit(VkCommandBuffer of) {
   return device->submit(info, fence);
 }
 
-/// A GPU is asked for a while before the thread sleeps: waking up costs more
-/// than that. A device that is the CPU's own threads needs the CPU.
+VkResult Stretches::sleep(uint64_t nanoseconds) const {
+  const Vulkan &vk = device->vulkan();
+  if (!timeline)
+    return vk.WaitForFences(device->device(), 1, &fence, VK_TRUE, nanoseconds);
+  auto info = makeStruct<VkSemaphoreWaitInfoKHR>(
+      VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO_KHR);
+  info.semaphoreCount = 1;
+  info.pSemaphores = &timeline;
+  info.pValues = &submitted;
+  return vk.WaitSemaphoresKHR(device->device(), &info, nanoseconds);
+}
+
+/// Nanoseconds that a stretch may take less than predicted and be seen to be
+/// finished at once. Longer ones gain too little by it for a CPU that spins.
+static constexpr uint64_t mostMargin = 500000;
+
+/// The thread sleeps for most of what is predicted and then asks the GPU for a
+/// while: being woken up by it costs 50 us and more. A device that is the CPU's
+/// own threads needs the CPU.
 VkResult Stretches::wait(uint64_t predicted) const {
+  uint64_t patience = gpuPatience(*device, predicted);
+  if (device->isSoftware())
+    return sleep(patience);
   const Vulkan &vk = device->vulkan();
   VkDevice handle = device->device();
   VkResult result = VK_NOT_READY;
@@ -349,17 +369,13 @@ VkResult Stretches::wait(uint64_t predicted) const {
     }
     return result != VK_NOT_READY;
   };
-  if (!device->isSoftware() && spinUntil(isDone))
+  uint64_t margin = std::min(predicted / 4, mostMargin),
+           most = predicted - margin;
+  if (most > spinNanoseconds && (result = sleep(most)) != VK_TIMEOUT)
     return result;
-  uint64_t patience = gpuPatience(*device, predicted);
-  if (!timeline)
-    return vk.WaitForFences(handle, 1, &fence, VK_TRUE, patience);
-  auto info = makeStruct<VkSemaphoreWaitInfoKHR>(
-      VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO_KHR);
-  info.semaphoreCount = 1;
-  info.pSemaphores = &timeline;
-  info.pValues = &submitted;
-  return vk.WaitSemaphoresKHR(handle, &info, patience);
+  if (spinUntil(isDone, spinNanoseconds + 2 * margin))
+    return result;
+  return sleep(patience);
 }
 
 Stretches::Result Stretches::run(uint32_t index, const CallersBuffers &buffers,

@@ -60,6 +60,7 @@ private:
   VkCommandBuffer recordCommands(const bundle::Stretch *stretch, bool isStamped,
                                  artifact::Fault &fault);
   VkResult submit(VkCommandBuffer of);
+  VkResult sleep(uint64_t nanoseconds) const;
   VkResult wait(uint64_t predicted) const;
 
   const bundle::ProgramGpu *gpu = nullptr;

@@ -74,7 +74,8 @@ constexpr uint64_t spinNanoseconds = 40000;
 
 /// Spins until `done()` says so or until the time is over; returns what done()
 /// said.
-template <typename Done> bool spinUntil(Done done) {
+template <typename Done>
+bool spinUntil(Done done, uint64_t nanoseconds = spinNanoseconds) {
   uint64_t deadline = 0;
   for (;;) {
     for (int i = 0; i < 32; ++i) {
@@ -84,7 +85,7 @@ template <typename Done> bool spinUntil(Done done) {
     }
     uint64_t time = now();
     if (deadline == 0)
-      deadline = time + spinNanoseconds;
+      deadline = time + nanoseconds;
     else if (time >= deadline)
       return false;
   }

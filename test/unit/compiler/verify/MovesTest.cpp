@@ -122,6 +122,27 @@ TEST_F(MovesTest, ABitcastIsItsOperandByteByByte) {
   EXPECT_FALSE(moves);
 }
 
+/// Where blocks of channels have one pixel and none is partial.
+TEST_F(MovesTest, AChangeOfLayoutMayBeItsOperand) {
+  parse(BLOCKED("2x32x1x1"), "tensor<1xf32>",
+        "nn.reshape %a : " BLOCKED("2x32x1x1") " -> tensor<2x32xf32>");
+  ASSERT_TRUE(moves);
+  ASSERT_EQ(moves->size(), 1u);
+  EXPECT_EQ(moves->front().size, 256u);
+  parse("tensor<1x48x1x1xf32>", "tensor<1xf32>",
+        "nn.adapt %a : tensor<1x48x1x1xf32> -> " BLOCKED("1x48x1x1"));
+  ASSERT_TRUE(moves);
+  EXPECT_EQ(moves->size(), 1u);
+  for (const char *dims : {"1x40x1x1", "1x32x1x2"}) {
+    std::string dense = std::string("tensor<") + dims + "xf32>";
+    std::string blocked =
+        std::string("tensor<") + dims + "xf32, #nn.layout<\"aBcd16b\">>";
+    parse(dense, "tensor<1xf32>",
+          "nn.adapt %a : " + dense + " -> " + blocked);
+    EXPECT_FALSE(moves) << dims;
+  }
+}
+
 TEST_F(MovesTest, AReshapeBetweenLayoutsIsNot) {
   parse(BLOCKED("1x32x2x2"), "tensor<1xf32>",
         "nn.reshape %a : " BLOCKED("1x32x2x2") " -> tensor<128xf32>");
