@@ -65,10 +65,7 @@ def direct(kind, compute, name, *shape, **attributes):
 
 
 def layer(kind, compute, *operands, **attributes):
-    return (
-        lambda x, y: [node(kind, [x, *operands], y, **attributes)],
-        compute,
-    )
+    return (lambda x, y: [node(kind, [x, *operands], y, **attributes)], compute)
 
 
 def chain(first, *others):
@@ -120,7 +117,9 @@ PRODUCERS = {
         layer("Mul", lambda x: x * 99, "big"),
         layer("Exp", lambda x: np.exp(x.astype(np.float32))),
     ),
-    "div_channel": function(layer("Div", lambda x: x / C("channel"), "channel")),
+    "div_channel": function(
+        layer("Div", lambda x: x / C("channel"), "channel")
+    ),
     "div_scalar": function(layer("Div", lambda x: x / C("scalar"), "scalar")),
     "div_tensor": (
         lambda x, y: other[0](x, y + "_o")
@@ -236,8 +235,10 @@ def check(folder, numbers):
         found = np.load(f"{folder}/{numbers}/output_{i}.npy")[0]
         answer = answer.astype(np.float32)
         isFinite = np.isfinite(answer)
-        if not np.array_equal(found[~isFinite], answer[~isFinite], equal_nan=True):
-            print(f"{name}: found other numbers than the infinite and invalid ones")
+        if not np.array_equal(
+            found[~isFinite], answer[~isFinite], equal_nan=True
+        ):
+            print(f"{name}: found others that are infinite or no numbers")
         size = np.abs(answer[isFinite]).max(initial=0)
         error = np.abs(found - answer)[isFinite].max(initial=0) / (size or 1)
         if not error < 1e-4:
