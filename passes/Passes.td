@@ -106,10 +106,6 @@ def FuseActivation : Pass<"fuse-activation", "::mlir::func::FuncOp"> {
     before fuse-residual and again after it, then with `second`: a layer without
     a residual has room for one function more, which would have been in the
     residual's way.
-
-    A convolution takes only functions that are finite wherever their operand is
-    (not log, reciprocal, sqrt, exp...): in blocks of channels it applies them
-    to the padding as well, whose readers multiply it by zero.
   }];
   let options = [Option<
       "second", "second", "bool", /*default=*/"false",

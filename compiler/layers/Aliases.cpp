@@ -33,7 +33,8 @@ Aliases::Aliases(func::FuncOp main) {
       parent[op.getResult(0)] = {op.getOperand(0), 0};
       withoutCode.insert(&op);
     } else if (auto slice = dyn_cast<nn::SliceOp>(op)) {
-      // One dimension cut, whole blocks, nothing outside of it.
+      // One dimension cut, whole blocks, nothing outside of it. The rest of a
+      // block would be padding that is not zero.
       auto in = slice.getInput().getType(), out = slice.getType();
       int64_t cut = -1;
       bool simple =
@@ -49,10 +50,11 @@ Aliases::Aliases(func::FuncOp main) {
         continue;
       int64_t stride = outermostStride(cast<RankedTensorType>(in), cut);
       int64_t block = nn::Layout::of(cast<RankedTensorType>(in)).block(cut);
-      if (!stride || slice.getStarts()[cut] % block)
+      int64_t start = slice.getStarts()[cut], end = start + out.getDimSize(cut);
+      if (!stride || start % block ||
+          (end % block && end != in.getDimSize(cut)))
         continue;
-      parent[op.getResult(0)] = {op.getOperand(0),
-                                 slice.getStarts()[cut] * stride};
+      parent[op.getResult(0)] = {op.getOperand(0), start * stride};
       withoutCode.insert(&op);
     }
   }

@@ -46,8 +46,12 @@ public:
       int64_t start = part.starts[a.dim], step = part.steps[a.dim];
       int64_t block = smallLayout.block(a.dim);
       bool isOuter = a.step == block;
-      if (block != 1 && (step != 1 || start % block))
-        return false; // through a block
+      if (block != 1) {
+        int64_t end = start + small.getDimSize(a.dim);
+        if (step != 1 || start % block ||
+            (end % block && end != large.getDimSize(a.dim)))
+          return false; // through a block
+      }
       if (isOuter)
         base += start / block * b.stride * element;
       int64_t inSmall = a.stride * element, inLarge = step * b.stride * element;

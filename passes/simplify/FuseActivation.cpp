@@ -22,7 +22,7 @@ struct FuseUnary : OpRewritePattern<UnaryOp> {
                                 PatternRewriter &rewriter) const override {
     auto layer = LinearLayer::onlyUse(op.getInput());
     if (!layer || op.getInput().getType() != op.getType() ||
-        !isFloatTensor(op.getInput()) || !layer->takes(op.getFunction()))
+        !isFloatTensor(op.getInput()))
       return failure();
     bool isLast = layer->residual() || (second && layer->activation());
     if (layer->residualActivation() || (!isLast && layer->activation()))

@@ -3,7 +3,6 @@
 #include "passes/simplify/Match.h"
 
 #include <cassert>
-#include <cmath>
 
 using namespace mlir;
 using namespace nnv12;
@@ -49,54 +48,6 @@ void LinearLayer::setResidual(Value value) {
   assert(!residual() && !residualActivation() &&
          "it is added before what the layer has already");
   dispatch(op, [&](auto layer) { layer.getResidualMutable().assign(value); });
-}
-
-/// Whether it is finite wherever its operand is, and grows no faster than in
-/// proportion. False also where that is only not known.
-static bool keepsFinite(FunctionAttr function) {
-  ArrayRef<double> params = function.getParams();
-  auto isFinite = [](double value) { return std::isfinite(value); };
-  switch (function.getKind()) {
-  case UnaryKind::identity:
-  case UnaryKind::abs:
-  case UnaryKind::neg:
-  case UnaryKind::sign:
-  case UnaryKind::erf:
-  case UnaryKind::floor:
-  case UnaryKind::ceil:
-  case UnaryKind::round:
-  case UnaryKind::sin:
-  case UnaryKind::cos:
-  case UnaryKind::atan:
-  case UnaryKind::tanh:
-  case UnaryKind::asinh:
-  case UnaryKind::relu:
-  case UnaryKind::leaky_relu:
-  case UnaryKind::elu:
-  case UnaryKind::celu:
-  case UnaryKind::selu:
-  case UnaryKind::sigmoid:
-  case UnaryKind::hard_sigmoid:
-  case UnaryKind::hard_swish:
-  case UnaryKind::swish:
-  case UnaryKind::gelu:
-  case UnaryKind::gelu_tanh:
-  case UnaryKind::mish:
-  case UnaryKind::softplus:
-  case UnaryKind::softsign:
-  case UnaryKind::thresholded_relu:
-  case UnaryKind::shrink:
-  case UnaryKind::affine:
-    return llvm::all_of(params, isFinite);
-  case UnaryKind::clip: // a bound may be missing
-    return params.size() == 2 && params[0] < HUGE_VAL && params[1] > -HUGE_VAL;
-  default:
-    return false;
-  }
-}
-
-bool LinearLayer::takes(FunctionAttr function) const {
-  return isa<MatMulOp>(op) || keepsFinite(function);
 }
 
 void LinearLayer::setActivation(FunctionAttr function) {

@@ -26,14 +26,6 @@ public:
   nn::FunctionAttr activation() const;
   nn::FunctionAttr residualActivation() const;
 
-  /// Whether the layer may apply the function to its result. In blocks of
-  /// channels a convolution applies it to the padding as well, where the sum is
-  /// zero, and whoever reads that multiplies it by weights of zero: it must
-  /// stay finite. So functions of a convolution are finite wherever their
-  /// operand is, and grow no faster than in proportion, as the residual's
-  /// padding adds to the sum. Results of a matmul are dense.
-  bool takes(nn::FunctionAttr function) const;
-
   void setInput(mlir::Value value) { op->setOperand(0, value); }
   void setWeights(mlir::Value value) { op->setOperand(1, value); }
   void setBias(mlir::Value value);

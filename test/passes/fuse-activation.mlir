@@ -38,26 +38,3 @@ func.func @refused(%x: tensor<4x2xf32>, %w: tensor<2x3xf32>) -> (tensor<4x3xf32>
   %5 = nn.unary %4 <is_nan> : tensor<4x3xf32> -> tensor<4x3xi1>
   return %1, %2, %3, %5 : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xi1>
 }
-
-// The padding of 17 channels in blocks of 16 must stay finite.
-// CHECK-LABEL: @infinite_at_zero
-// CHECK-NOT: activation
-// CHECK: nn.unary %{{.*}} <log>
-// CHECK: nn.unary %{{.*}} <reciprocal>
-// CHECK: return
-func.func @infinite_at_zero(%x: tensor<1x2x4x4xf32>, %w: tensor<17x2x1x1xf32>, %u: tensor<2x17x1x1xf32>) -> (tensor<1x17x4x4xf32>, tensor<1x17x4x4xf32>) {
-  %0 = nn.conv %x, %w strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] : tensor<1x2x4x4xf32>, tensor<17x2x1x1xf32> -> tensor<1x17x4x4xf32>
-  %1 = nn.unary %0 <log> : tensor<1x17x4x4xf32> -> tensor<1x17x4x4xf32>
-  %2 = nn.conv_transpose %x, %u strides [1, 1] dilations [1, 1] pads [0, 0], [0, 0] output_padding [0, 0] : tensor<1x2x4x4xf32>, tensor<2x17x1x1xf32> -> tensor<1x17x4x4xf32>
-  %3 = nn.unary %2 <reciprocal> : tensor<1x17x4x4xf32> -> tensor<1x17x4x4xf32>
-  return %1, %3 : tensor<1x17x4x4xf32>, tensor<1x17x4x4xf32>
-}
-
-// A product of matrices has no such padding.
-// CHECK-LABEL: @dense
-// CHECK: nn.matmul {{.*}}activation = #nn.fn<log>
-func.func @dense(%x: tensor<4x2xf32>, %w: tensor<2x3xf32>) -> tensor<4x3xf32> {
-  %0 = nn.matmul %x, %w : tensor<4x2xf32>, tensor<2x3xf32> -> tensor<4x3xf32>
-  %1 = nn.unary %0 <log> : tensor<4x3xf32> -> tensor<4x3xf32>
-  return %1 : tensor<4x3xf32>
-}

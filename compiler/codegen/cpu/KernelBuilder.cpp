@@ -77,6 +77,21 @@ void KernelBuilder::storePart(Value x, Value memory, Index offset,
     store(extract(x, i), memory, add(offset, i));
 }
 
+Value KernelBuilder::keepLanes(Value x, Index count) {
+  auto type = cast<VectorType>(x.getType());
+  int64_t lanes = type.getNumElements();
+  if (count.isConstant() && count.constant >= lanes)
+    return x;
+  Value zero = zeroOf(*this, type);
+  if (count.isConstant() && count.constant <= 0)
+    return zero;
+  VectorType bits = vec(lanes, b.getI1Type());
+  Value isKept = count.isConstant()
+                     ? firstLanes(*this, lanes, count.constant)
+                     : vector::CreateMaskOp::create(b, bits, val(count));
+  return arith::SelectOp::create(b, isKept, x, zero);
+}
+
 void KernelBuilder::prefetch(Value memory, Index offset) {
   memref::PrefetchOp::create(b, memory, ValueRange{val(offset)},
                              /*isWrite=*/false, /*localityHint=*/3,

@@ -20,6 +20,8 @@ public:
                        int64_t count);
   void storePart(mlir::Value x, mlir::Value memory, Index offset,
                  int64_t count);
+  /// The first `count` lanes of x, and zeros.
+  mlir::Value keepLanes(mlir::Value x, Index count);
   void prefetch(mlir::Value memory, Index offset);
 
   /// A micro-kernel: internal, never inlined, shared by name. Memory arguments

@@ -51,6 +51,7 @@ public:
 
 private:
   std::string nameOf(const ColumnTile &tile, bool allRows) const;
+  bool hasPadding() const { return w.channels % block; }
   Value input(Value in, Index pixel, int64_t vector, int64_t channel);
   Values kernelRow(Values acc, Value in, Value weights, Index row,
                    Index rowWeights, int64_t vector, int64_t channel,
@@ -69,8 +70,8 @@ std::string Emitter::nameOf(const ColumnTile &tile, bool allRows) const {
   llvm::raw_string_ostream os(name);
   os << "depthwise_g" << group << "_k" << w.kernelRows << 'x' << w.kernelCols
      << "_s" << w.strideCols << "_d" << w.dilationCols << '_'
-     << w.dilationRows * w.width << (allRows ? "_all_" : "_some_") << tile.name
-     << epilogue.suffix();
+     << w.dilationRows * w.width << (hasPadding() ? "_padded" : "")
+     << (allRows ? "_all_" : "_some_") << tile.name << epilogue.suffix();
   return name;
 }
 
@@ -108,9 +109,10 @@ Values Emitter::kernelRow(Values acc, Value in, Value weights, Index row,
 }
 
 /// Arguments: in, weights, out, bias?, residual?, then the offsets of in,
-/// weights, out and bias, and the number of kernel rows. The offset of `in` is
-/// that of the first kernel row and of column 0 of the first pixel, which may
-/// be outside.
+/// weights, out and bias, the number of kernel rows and, where blocks have
+/// padding, that of channels from the block's first one on. The offset of `in`
+/// is that of the first kernel row and of column 0 of the first pixel, which
+/// may be outside.
 void Emitter::microKernel(ValueRange args, const ColumnTile &tile,
                           bool allRows) {
   size_t next = 0;
@@ -141,9 +143,11 @@ void Emitter::microKernel(ValueRange args, const ColumnTile &tile,
     }
     auto finish = [&](Value sum, Index p) {
       Index at = k.add(Index(outAt, vector * k.VL), k.mul(p, block));
-      k.store(
-          epilogue.apply(k, sum, [&] { return k.load(residual, at, k.VL); }),
-          out, at);
+      Value result =
+          epilogue.apply(k, sum, [&] { return k.load(residual, at, k.VL); });
+      if (hasPadding())
+        result = k.keepLanes(result, Index(args.back(), -vector * k.VL));
+      k.store(result, out, at);
     };
     bool isLong = epilogue.isLong();
     for (int64_t p = 0; p < tile.count; ++p)
@@ -194,13 +198,16 @@ KernelInfo Emitter::emit(nn::ConvOp op, StringRef symbol) {
             Index weights = k.add(k.mul(channelBlock, weightBlock),
                                   k.mul(low, w.kernelCols * block));
             window.forEachTile(k, [&](const ColumnTile &tile, Index first) {
+              SmallVector<Index> at = {
+                  k.add(in, k.mul(first, w.strideCols * block)), weights,
+                  k.add(out, k.mul(first, block)), k.mul(channelBlock, block),
+                  k.sub(rows.high, rows.low)};
+              if (hasPadding())
+                at.push_back(k.sub(w.channels, k.mul(channelBlock, block)));
               auto function = k.microKernel(
-                  nameOf(tile, allRows), types, 5,
+                  nameOf(tile, allRows), types, int(at.size()),
                   [&](ValueRange args) { microKernel(args, tile, allRows); });
-              k.call(function, memories,
-                     {k.add(in, k.mul(first, w.strideCols * block)), weights,
-                      k.add(out, k.mul(first, block)),
-                      k.mul(channelBlock, block), k.sub(rows.high, rows.low)});
+              k.call(function, memories, at);
             });
           };
           if (!straight)

@@ -38,6 +38,7 @@ PanelGrid ConvPanels::grid(int64_t rows, int64_t cols) const {
   grid.rows = rows;
   grid.cols = cols;
   grid.panels = panels;
+  grid.lastLanes = outChannels - (panels - 1) * panelWidth;
   return grid;
 }
 

@@ -90,6 +90,7 @@ KernelInfo ConvTranspose::emit(KernelBuilder &k, Operation *layer,
   grid.rows = rowPhases[0].outputs;
   grid.cols = colPhases[0].outputs;
   grid.panels = panels;
+  grid.lastLanes = outChannels - (panels - 1) * panelWidth;
 
   // The input that all phases of a block together need.
   struct Span {

@@ -76,6 +76,7 @@ struct WindowGrid {
            cols * f.m + 2 - w.left > w.width;
   }
   bool hasRest() const { return w.outHeight % f.m || w.outWidth % f.m; }
+  bool hasPadding() const { return w.outChannels % panelWidth; }
 };
 
 /// A distance between taps whose lines spread over all sets of a cache: an odd
@@ -368,14 +369,17 @@ void Emitter::panelChunk(Index firstWindow, Index windows, Index firstPanel) {
 
 /// (M, result[, bias][, residual] | offset in M, distance of taps, offset of
 /// the window's first result, distance of rows, offset of the bias[, rows,
-/// columns]): one window of one panel. A window that is not whole, and one with
-/// a long epilogue, goes through a patch at the beginning of the first memory.
+/// columns][, channels from there on]): one window of one panel. A window that
+/// is not whole, and one with a long epilogue, goes through a patch at the
+/// beginning of the first memory.
 func::FuncOp Emitter::outputKernel(bool isWhole) {
   Type f32 = k.b.getF32Type();
   SmallVector<Type> memories(2 + epilogue.bias + epilogue.residual, f32);
   std::string name = "winograd" + std::to_string(f.m) + "_output" +
-                     (isWhole ? "" : "_part") + epilogue.suffix();
-  return k.microKernel(name, memories, isWhole ? 5 : 7, [&](ValueRange a) {
+                     (isWhole ? "" : "_part") +
+                     (g.hasPadding() ? "_padded" : "") + epilogue.suffix();
+  int indices = (isWhole ? 5 : 7) + g.hasPadding();
+  return k.microKernel(name, memories, indices, [&](ValueRange a) {
     size_t next = 2;
     Value bias = epilogue.bias ? a[next++] : Value();
     Value residual = epilogue.residual ? a[next++] : Value();
@@ -394,6 +398,8 @@ func::FuncOp Emitter::outputKernel(bool isWhole) {
           sum = arith::AddFOp::create(k.b, sum, biasValue);
         sum =
             epilogue.apply(k, sum, [&] { return k.load(residual, at, k.VL); });
+        if (g.hasPadding())
+          sum = k.keepLanes(sum, k.sub(a.back(), lane));
         k.store(sum, a[1], at);
       };
       if (isWhole) {
@@ -440,6 +446,9 @@ void Emitter::transformOutput(Index firstWindow, Index windows, Index panel,
             k.add(first, k.mul(p, plane)), outRow,
             k.mul(k.add(panel, p), panelWidth)};
         args.append(sizes.begin(), sizes.end());
+        if (g.hasPadding())
+          args.push_back(
+              k.sub(w.outChannels, k.mul(k.add(panel, p), panelWidth)));
         k.call(outputKernel(isWhole), memories, args);
       });
     };

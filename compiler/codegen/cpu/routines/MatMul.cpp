@@ -120,6 +120,7 @@ struct Parts {
     shape.inRow = s.transposeLhs ? 1 : s.k;
     shape.inChannel = s.transposeLhs ? s.m : 1;
     shape.outRow = s.n;
+    shape.blockedResult = false;
     shape.channelTail = s.k % shape.channelBlock;
     // A residual's element is read just before the result's is written.
     if (shape.epilogue.allowsInPlace())

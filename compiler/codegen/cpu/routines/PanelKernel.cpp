@@ -66,6 +66,8 @@ private:
       return k.VL;
     return std::clamp<int64_t>(t.lastLanes - j % vectors * k.VL, 0, k.VL);
   }
+  /// Those of them that lie in memory.
+  int64_t stored(int64_t j) const { return s.blockedResult ? k.VL : lanes(j); }
   Index position(int64_t p, int64_t row, int64_t col) const {
     return Index(p / t.cols * row + p % t.cols * col);
   }
@@ -212,7 +214,7 @@ void Emitter::emit(ValueRange args) {
   if (s.epilogue.bias)
     for (int64_t j = 0; j < width; ++j) {
       Value bias =
-          k.loadPart(memory.bias, k.add(a.bias, j * k.VL), k.VL, lanes(j));
+          k.loadPart(memory.bias, k.add(a.bias, j * k.VL), k.VL, stored(j));
       for (int64_t p = 0; p < t.rows * t.cols; ++p)
         acc[p * width + j] =
             arith::AddFOp::create(k.b, acc[p * width + j], bias);
@@ -225,18 +227,23 @@ void Emitter::finish(const Values &acc) {
     return k.add(k.add(a.out, position),
                  k.add(k.mul(a.outPanel, j / vectors), j % vectors * k.VL));
   };
+  auto store = [&](Value x, Index at, int64_t j) {
+    if (s.blockedResult)
+      x = k.keepLanes(x, lanes(j));
+    k.storePart(x, memory.out, at, stored(j));
+  };
   auto storeResult = [&](Value sum, Index at, int64_t j) {
     Value result = s.epilogue.apply(k, sum, [&] {
-      return k.loadPart(memory.residual, at, k.VL, lanes(j));
+      return k.loadPart(memory.residual, at, k.VL, stored(j));
     });
-    k.storePart(result, memory.out, at, lanes(j));
+    store(result, at, j);
   };
   bool isLong = s.epilogue.isLong();
   for (int64_t p = 0; p < t.rows * t.cols; ++p)
-    for (int64_t j = 0; j < width && lanes(j) > 0; ++j) {
+    for (int64_t j = 0; j < width && stored(j) > 0; ++j) {
       Index at = place(position(p, s.outRow, s.outCol), j);
       if (isLong)
-        k.storePart(acc[p * width + j], memory.out, at, lanes(j));
+        store(acc[p * width + j], at, j);
       else
         storeResult(acc[p * width + j], at, j);
     }
@@ -245,9 +252,9 @@ void Emitter::finish(const Values &acc) {
   k.repeat(t.rows, [&](Index row) {
     k.repeat(t.cols, [&](Index col) {
       Index position = k.add(k.mul(row, s.outRow), k.mul(col, s.outCol));
-      for (int64_t j = 0; j < width && lanes(j) > 0; ++j) {
+      for (int64_t j = 0; j < width && stored(j) > 0; ++j) {
         Index at = place(position, j);
-        storeResult(k.loadPart(memory.out, at, k.VL, lanes(j)), at, j);
+        storeResult(k.loadPart(memory.out, at, k.VL, stored(j)), at, j);
       }
     });
   });
@@ -259,7 +266,7 @@ std::string nameOf(const PanelShape &s, const PanelTile &t) {
   llvm::raw_string_ostream os(name);
   os << "panel_" << t.rows << 'x' << t.cols << 'x' << t.panels;
   if (t.lastLanes != panelWidth)
-    os << "_l" << t.lastLanes;
+    os << (s.blockedResult ? "_z" : "_l") << t.lastLanes;
   os << "_k" << s.kernelRows << 'x' << s.kernelCols;
   if (t.cols > 1)
     os << "_c" << s.inCol << '_' << s.outCol;

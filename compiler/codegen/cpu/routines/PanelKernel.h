@@ -34,14 +34,16 @@ struct PanelShape {
   /// Weights are a matrix as it comes, not panels: its columns end where the
   /// result's do, so that partial panels are loaded by parts.
   bool plainWeights = false;
+  /// The result is panels, too, whose lanes of no column become zero. Else its
+  /// rows end where columns do.
+  bool blockedResult = true;
   Epilogue epilogue;
 };
 
 /// The tile of positions and panels that registers hold.
 struct PanelTile {
   int64_t rows = 1, cols = 1, panels = 1;
-  /// Columns of the last panel that exist; below 16 only where the result is
-  /// not blocked.
+  /// Columns of the last panel that exist.
   int64_t lastLanes = panelWidth;
 };
 

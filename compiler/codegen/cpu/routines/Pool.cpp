@@ -44,6 +44,7 @@ private:
     return op.getCountedPadsHigh() ? *op.getCountedPadsHigh()
                                    : op.getPadsHigh();
   }
+  bool hasPadding() const { return w.channels % block; }
   Value combine(Value acc, Value x);
   void microKernel(ValueRange args, const ColumnTile &tile);
 
@@ -61,8 +62,9 @@ Value Emitter::combine(Value acc, Value x) {
   return arith::SelectOp::create(k.b, larger, x, acc);
 }
 
-/// Arguments: in, out, their offsets, the kernel rows inside the input, and
-/// those that count.
+/// Arguments: in, out, their offsets, the kernel rows inside the input, those
+/// that count and, where blocks have padding, the channels from the block's
+/// first one on.
 void Emitter::microKernel(ValueRange args, const ColumnTile &tile) {
   Value in = args[0], out = args[1], inAt = args[2], outAt = args[3],
         rows = args[4], countedRows = args[5];
@@ -92,13 +94,16 @@ void Emitter::microKernel(ValueRange args, const ColumnTile &tile) {
             arith::MulFOp::create(k.b, rowCount, k.fconst(double(cols), f32));
         acc[p] = arith::DivFOp::create(k.b, acc[p], k.broadcast(count, k.VL));
       }
+      // A window outside of the input has none, or the average of nothing.
+      if (hasPadding())
+        acc[p] = k.keepLanes(acc[p], Index(args.back(), -vector * k.VL));
       k.store(acc[p], out, Index(outAt, p * block + vector * k.VL));
     }
   }
 }
 
 KernelInfo Emitter::emit(StringRef symbol) {
-  int64_t planes = w.batch * divideCeil(w.channels, block);
+  int64_t blocks = divideCeil(w.channels, block), planes = w.batch * blocks;
   KernelInfo info;
   info.tiles = window.plan(
       planes, double(w.outHeight * w.outWidth * w.kernelRows * w.kernelCols));
@@ -130,14 +135,18 @@ KernelInfo Emitter::emit(StringRef symbol) {
                                std::to_string(w.kernelCols) + "_s" +
                                std::to_string(w.strideCols) + "_d" +
                                std::to_string(w.dilationCols) + "_" +
-                               std::to_string(w.dilationRows * w.width) + "_" +
-                               tile.name;
-            auto function = k.microKernel(name, types, 4, [&](ValueRange args) {
-              microKernel(args, tile);
-            });
-            k.call(function, {operands[1], operands[0]},
-                   {k.add(in, k.mul(first, w.strideCols * block)),
-                    k.add(out, k.mul(first, block)), inside, counted});
+                               std::to_string(w.dilationRows * w.width) +
+                               (hasPadding() ? "_padded_" : "_") + tile.name;
+            SmallVector<Index> at = {
+                k.add(in, k.mul(first, w.strideCols * block)),
+                k.add(out, k.mul(first, block)), inside, counted};
+            if (hasPadding())
+              at.push_back(
+                  k.sub(w.channels, k.mul(k.rem(plane, blocks), block)));
+            auto function = k.microKernel(
+                name, types, int(at.size()),
+                [&](ValueRange args) { microKernel(args, tile); });
+            k.call(function, {operands[1], operands[0]}, at);
           });
         });
       });

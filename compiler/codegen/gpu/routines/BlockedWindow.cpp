@@ -10,6 +10,21 @@ using namespace nnv12;
 using namespace nnv12::codegen;
 using llvm::divideCeil;
 
+ChannelMask::ChannelMask(GpuBuilder &k, Value first, Value channels) : k(k) {
+  Type i32 = k.b.getI32Type();
+  Value left = k.val(k.sub(channels, first)); // below zero behind the last one
+  left = arith::IndexCastOp::create(k.b, i32, left);
+  auto numbers =
+      DenseIntElementsAttr::get(k.vec(4, i32), ArrayRef<int32_t>{0, 1, 2, 3});
+  isChannel = arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt,
+                                    arith::ConstantOp::create(k.b, numbers),
+                                    k.broadcast(left, 4));
+}
+
+Value ChannelMask::apply(Value x) const {
+  return arith::SelectOp::create(k.b, isChannel, x, k.fconst(0, x.getType()));
+}
+
 GpuDispatch BlockedWindow::dispatch(const WindowShape &w, int64_t groups,
                                     unsigned words) {
   int64_t outPixels = w.outHeight * w.outWidth;
@@ -28,6 +43,7 @@ GpuDispatch BlockedWindow::dispatch(const WindowShape &w, int64_t groups,
   set(GroupOutBlocks, divideCeil(outBlocks, groups));
   set(InBlocks, blocksOf(w.channels));
   set(OutBlocks, outBlocks);
+  set(OutChannels, w.outChannels);
   set(OutWidth, w.outWidth);
   set(InHeight, w.height);
   set(InWidth, w.width);
@@ -152,9 +168,15 @@ Values BlockedWindow::addBlock(ValueRange init, Value input, const Four &from,
   return sums;
 }
 
-void BlockedWindow::forResults(llvm::function_ref<void(int64_t, Value)> body) {
+void BlockedWindow::storeResults(
+    Value output, llvm::function_ref<Value(int64_t, Value)> body) {
+  ChannelMask mask(k, times(add(times(outBlock, quads), quad), 4),
+                   word(OutChannels));
   for (int64_t i = 0; i < pixels; ++i)
-    k.ifThen(isPresent[i], [&] { body(i, resultPlace(i)); });
+    k.ifThen(isPresent[i], [&] {
+      Value place = resultPlace(i);
+      k.store(mask.apply(body(i, place)), output, place);
+    });
 }
 
 Value BlockedWindow::resultPlace(int64_t i) {

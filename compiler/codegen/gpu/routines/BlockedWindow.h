@@ -15,6 +15,20 @@
 
 namespace nnv12::codegen {
 
+/// Which of four neighbouring channels a tensor has. Blocks are filled up with
+/// others, which are zero whatever a layer computes: their readers multiply
+/// them by weights of zero.
+class ChannelMask {
+public:
+  ChannelMask(GpuBuilder &k, mlir::Value first, mlir::Value channels);
+  /// x with zeros in what are no channels.
+  mlir::Value apply(mlir::Value x) const;
+
+private:
+  GpuBuilder &k;
+  mlir::Value isChannel;
+};
+
 class BlockedWindow {
 public:
   static constexpr int64_t block = 16; ///< channels
@@ -32,6 +46,7 @@ public:
     GroupOutBlocks,
     InBlocks,
     OutBlocks,
+    OutChannels,
     FlatWords,
     OutWidth = FlatWords,
     InHeight,
@@ -91,9 +106,10 @@ protected:
   /// invocation's quarter.
   Values addBlock(mlir::ValueRange sums, Value input, const Four &from,
                   const Four &inside, Value weights, Value weight);
-  /// Emits `body` for each pixel that is there, with its first vector in the
-  /// result, in the invocation's quarter.
-  void forResults(llvm::function_ref<void(int64_t i, Value place)> body);
+  /// Stores what `body` makes of each pixel that is there: it gets the place of
+  /// the vector in the result. What are no channels become zeros.
+  void storeResults(Value output,
+                    llvm::function_ref<Value(int64_t i, Value place)> body);
 
   Value word(unsigned w) { return k.pushWord(w); }
   Value add(Value x, Value y) { return k.val(k.add(x, y)); }

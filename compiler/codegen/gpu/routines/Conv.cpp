@@ -133,8 +133,8 @@ Values Emitter::sumDepthwise(const Values &init) {
 }
 
 void Emitter::finish(const Values &sums) {
-  forResults([&](int64_t i, Value place) {
-    k.store(epilogue.finish(sums[i], place), output, place);
+  storeResults(output, [&](int64_t i, Value place) {
+    return epilogue.finish(sums[i], place);
   });
 }
 

@@ -30,6 +30,7 @@ enum Word : unsigned {
   Count,   ///< of parts
   OutPixels,
   OutBlocks,
+  OutChannels,
   PartWords
 };
 
@@ -49,7 +50,9 @@ void emit(GpuBuilder &k, const Epilogue &e, ValueRange memories) {
                      k.load(memories[1], k.add(k.mul(part, count), place));
                  return Values{arith::AddFOp::create(k.b, before[0], x)};
                })[0];
-    k.store(epilogue.finish(sum, place), memories[0], place);
+    ChannelMask mask(k, k.val(k.mul(k.add(k.mul(outBlock, quads), quad), 4)),
+                     k.pushWord(OutChannels));
+    k.store(mask.apply(epilogue.finish(sum, place)), memories[0], place);
   });
 }
 
@@ -97,6 +100,7 @@ SharedProduct SharedRoutine::product(nn::ConvOp op) const {
   SharedProduct p;
   p.batch = w.batch;
   p.inBlocks = BlockedWindow::blocksOf(w.channels);
+  p.outChannels = w.outChannels;
   p.outBlocks = BlockedWindow::blocksOf(w.outChannels);
   p.outWidth = w.outWidth, p.outPixels = w.outHeight * w.outWidth;
   p.inWidth = w.width, p.inPixels = w.height * w.width;
@@ -166,7 +170,8 @@ GpuSteps SharedRoutine::steps(Operation *layer) const {
   GpuStep last;
   last.kernel = 1;
   last.groups = FlatGrid::of(vectors);
-  for (int64_t word : {vectors, p.parts, p.outPixels, p.outBlocks})
+  for (int64_t word :
+       {vectors, p.parts, p.outPixels, p.outBlocks, p.outChannels})
     last.push.push_back(uint32_t(word));
   PushEpilogue::append(last.push, epilogue);
   last.operands = {{Kind::Result, 0}, {Kind::Temporary, 0}};

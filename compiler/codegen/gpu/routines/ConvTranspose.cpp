@@ -53,8 +53,8 @@ void Emitter::emit() {
   forPlace([&] {
     Values init(pixels, epilogue.start(add(times(outBlock, quads), quad)));
     Values sums = sum(init);
-    forResults([&](int64_t i, Value place) {
-      k.store(epilogue.finish(sums[i], place), output, place);
+    storeResults(output, [&](int64_t i, Value place) {
+      return epilogue.finish(sums[i], place);
     });
   });
 }

@@ -59,6 +59,7 @@ struct Windows {
     SharedProduct p;
     p.batch = matrices().taps();
     p.inBlocks = inBlocks, p.outBlocks = outBlocks;
+    p.outChannels = outBlocks * block; // M is no layer's result
     p.outWidth = p.outPixels = p.inWidth = p.inPixels = count();
     p.weightBatch = inBlocks * block * quads;
     p.weightBlock = p.batch * p.weightBatch;
@@ -81,6 +82,7 @@ enum Word : unsigned {
   ImageWindows,
   Columns, ///< of windows of an image
   Blocks,  ///< of channels
+  Channels,
   Height,
   Width,
   Top, ///< padding
@@ -169,7 +171,9 @@ void Transform::input() {
 void Transform::output(const Epilogue &e) {
   PushEpilogue epilogue(k, e, WindowWords, memories[2], memories[3]);
   forWindow([&] {
-    Value bias = epilogue.start(add(mul(channels, quads), quad));
+    Value vector = add(mul(channels, quads), quad);
+    Value bias = epilogue.start(vector);
+    ChannelMask mask(k, mul(vector, 4), word(Channels));
     emitTransform2D(
         k, matrices().output,
         [&](int64_t down, int64_t right) {
@@ -180,7 +184,8 @@ void Transform::output(const Epilogue &e) {
           k.ifThen(isInside(atRow, atCol), [&] {
             Value place = pixelPlace(atRow, atCol);
             Value sum = arith::AddFOp::create(k.b, x, bias);
-            k.store(epilogue.finish(sum, place), memories[0], place);
+            k.store(mask.apply(epilogue.finish(sum, place)), memories[0],
+                    place);
           });
         });
   });
@@ -250,21 +255,22 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
   result.kernels = {name().str() + "_input", g.kernel().key(),
                     name().str() + "_output" + PushEpilogue::suffix(epilogue)};
   result.temporaries = {g.bytes(g.inBlocks), g.bytes(g.outBlocks)};
-  auto transform = [&](unsigned kernel, int64_t blocks, int64_t height,
+  auto transform = [&](unsigned kernel, int64_t channels, int64_t height,
                        int64_t width, int64_t top, int64_t left) {
+    int64_t blocks = BlockedWindow::blocksOf(channels);
     GpuStep step;
     step.kernel = kernel;
     step.groups = FlatGrid::of(g.count() * quads);
     step.groups[1] = uint32_t(blocks);
     for (int64_t word : {g.count() * quads, g.count(), g.rows * g.cols, g.cols,
-                         blocks, height, width, top, left})
+                         blocks, channels, height, width, top, left})
       step.push.push_back(uint32_t(word));
     step.grid.bytes = double(g.bytes(blocks)) +
                       double(g.w.batch * blocks * block * height * width * 4);
     return step;
   };
   const WindowShape &w = g.w;
-  GpuStep input = transform(0, g.inBlocks, w.height, w.width, w.top, w.left);
+  GpuStep input = transform(0, w.channels, w.height, w.width, w.top, w.left);
   input.operands = {{Kind::Temporary, 0}, {Kind::Operand, 0}};
   input.grid.multiplyAdds = double(g.count() * block * g.inBlocks) *
                             transformOperations(matrices().input);
@@ -278,7 +284,7 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
   product.grid.bytes =
       double(g.bytes(g.inBlocks) + g.bytes(g.outBlocks) + g.formBytes());
 
-  GpuStep output = transform(2, g.outBlocks, w.outHeight, w.outWidth, 0, 0);
+  GpuStep output = transform(2, w.outChannels, w.outHeight, w.outWidth, 0, 0);
   PushEpilogue::append(output.push, epilogue);
   output.operands = {{Kind::Result, 0}, {Kind::Temporary, 1}};
   PushEpilogue::append(output.operands, epilogue);

@@ -83,11 +83,11 @@ void Emitter::emit() {
                                       ValueRange carried) {
       return combine(carried, rows, cols, plane);
     });
-    forResults([&](int64_t i, Value place) {
-      Value x = last[i];
-      if (!isMax)
-        x = arith::DivFOp::create(k.b, x, k.broadcast(last[pixels + i], 4));
-      k.store(x, output, place);
+    storeResults(output, [&](int64_t i, Value) -> Value {
+      if (isMax)
+        return last[i];
+      return arith::DivFOp::create(k.b, last[i],
+                                   k.broadcast(last[pixels + i], 4));
     });
   });
 }

@@ -49,9 +49,6 @@ std::optional<RowView> viewOfBlocks(nn::ReduceOp op, size_t first, size_t end) {
   if (in != blockedTag(shape.size()) || first != 2 || end != shape.size() ||
       !(out == in || (out.empty() && isWhole)))
     return std::nullopt;
-  // The product of what lies in padding may not be finite.
-  if (!isWhole && op.getKind() == nn::ReduceKind::prod)
-    return std::nullopt;
   RowView view(shape, first, end);
   view.outer = shape[0] * divideCeil(shape[1], block);
   view.inner = block;

@@ -40,6 +40,7 @@ enum Word : unsigned {
   InPixels,
   InBlocks,
   OutBlocks,
+  OutChannels,
   OutWidth,
   InWidth,
   StrideRows,
@@ -274,7 +275,9 @@ void Emitter::emit() {
   Value outBlock = add(firstBlock, k.div(Index(outQuad), quads));
   Value quad = k.val(k.rem(Index(outQuad), quads));
   k.ifThen(k.lessUnsigned(outBlock, word(OutBlocks)), [&] {
-    Value bias = epilogue.start(add(mul(outBlock, quads), quad));
+    Value vector = add(mul(outBlock, quads), quad);
+    Value bias = epilogue.start(vector);
+    ChannelMask mask(k, mul(vector, 4), word(OutChannels));
     // Parts lie behind each other, each as the result does.
     Value image = add(mul(part, word(Batch)), batch);
     Value plane =
@@ -284,7 +287,7 @@ void Emitter::emit() {
       k.ifThen(k.lessUnsigned(pixel, word(OutPixels)), [&] {
         Value place = add(mul(add(plane, pixel), quads), quad);
         Value x = arith::AddFOp::create(k.b, sums[i], bias);
-        k.store(epilogue.finish(x, place), output, place);
+        k.store(mask.apply(epilogue.finish(x, place)), output, place);
       });
     }
   });
@@ -318,9 +321,9 @@ GpuStep SharedProduct::step(const Kernel &kernel) const {
   step.groups = {uint32_t(divideCeil(outPixels, side)),
                  uint32_t(divideCeil(outBlocks, side / block)),
                  uint32_t(batch * parts)};
-  for (int64_t word :
-       {outPixels, inPixels, inBlocks, outBlocks, outWidth, inWidth, strideRows,
-        strideCols, batch, partBlocks(), weightBlock, weightBatch})
+  for (int64_t word : {outPixels, inPixels, inBlocks, outBlocks, outChannels,
+                       outWidth, inWidth, strideRows, strideCols, batch,
+                       partBlocks(), weightBlock, weightBatch})
     step.push.push_back(uint32_t(word));
   if (kernel.hasWindow)
     for (int64_t word :

@@ -57,6 +57,7 @@ struct SharedProduct {
   };
 
   int64_t batch = 1, inBlocks, outBlocks;
+  int64_t outChannels; ///< what is behind them in their last block becomes zero
   int64_t outWidth, outPixels, inWidth, inPixels;
   int64_t strideRows = 1, strideCols = 1;
   Window window;

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 namespace nnv12::test {
@@ -90,6 +91,63 @@ inline void check(const std::string &text, llvm::StringRef routine,
     EXPECT_TRUE(kernel->transformedHere(bytes) == kernel->transformed(bytes));
   }
   checkOnGpu(text, tolerance);
+}
+
+/// Runs the layer, on every target and by all routines of the GPU, with an
+/// input that is infinite or no number here and there: the padding of the
+/// result must be zero all the same, which unpackTensor() looks at. Results are
+/// to be what the reference has, unless they are not `comparable`: a maximum of
+/// what is no number, or Winograd's, whose windows share what they read.
+inline void checkNotFinite(const std::string &text, llvm::StringRef routine,
+                           bool comparable = true) {
+  auto operandsOf = [](mlir::Operation *layer) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    std::vector<Floats> operands = randomOperands(layer);
+    for (size_t i = 0; i < operands[0].size(); i += 23)
+      operands[0][i] = i % 3 == 0   ? infinity
+                       : i % 3 == 1 ? -infinity
+                                    : std::nanf("");
+    return operands;
+  };
+  auto asBytes = [](const std::vector<Floats> &operands) {
+    std::vector<Bytes> bytes;
+    for (const Floats &operand : operands)
+      bytes.push_back(toBytes(operand));
+    return bytes;
+  };
+  auto compare = [](mlir::Operation *layer, const std::vector<Floats> &operands,
+                    const Floats &actual) {
+    Floats expected = reference(layer, operands);
+    ASSERT_EQ(expected.size(), actual.size());
+    size_t wrong = 0;
+    for (size_t i = 0; i < expected.size(); ++i)
+      wrong += std::isfinite(expected[i])
+                   ? !(std::fabs(expected[i] - actual[i]) <= 1e-4f)
+               : std::isnan(expected[i]) ? !std::isnan(actual[i])
+                                         : actual[i] != expected[i];
+    EXPECT_EQ(wrong, 0u) << "of " << expected.size();
+  };
+  for (const std::string &target : testTargets()) {
+    SCOPED_TRACE(target + ": " + text);
+    std::string error;
+    auto kernel = LayerKernel::compile(text, target, error, routine);
+    ASSERT_TRUE(kernel) << error;
+    std::vector<Floats> operands = operandsOf(kernel->layer());
+    Bytes result = kernel->run(asBytes(operands))[0];
+    if (comparable)
+      compare(kernel->layer(), operands, toFloats(result));
+  }
+  for (const std::string &own : gpuRoutinesOf(text)) {
+    SCOPED_TRACE(own + ": " + text);
+    std::string error;
+    auto shader = LayerShader::compile(text, error, own);
+    ASSERT_TRUE(shader) << error;
+    std::vector<Floats> operands = operandsOf(shader->layer());
+    std::vector<Bytes> results = shader->run(asBytes(operands), error);
+    ASSERT_EQ(results.size(), 1u) << error;
+    if (comparable && own.find("winograd") == std::string::npos)
+      compare(shader->layer(), operands, toFloats(results[0]));
+  }
 }
 
 } // namespace nnv12::test

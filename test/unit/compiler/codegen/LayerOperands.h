@@ -28,11 +28,11 @@ mlir::Operation *findLayer(mlir::ModuleOp module);
 /// Gives the layer's operands and results the layouts that the routine wants.
 void setLayouts(const Routine &routine, mlir::Operation *layer);
 
-/// Dense row-major operands as their layouts want them. What pads the first one
-/// is something finite.
+/// Dense row-major operands as their layouts want them.
 std::vector<Bytes> packOperands(mlir::Operation *layer,
                                 const std::vector<Bytes> &operands);
-/// A tensor in memory as a dense row-major one.
+/// A tensor in memory as a dense row-major one. Ends the program where padding
+/// is not zero.
 Bytes unpackTensor(mlir::Value value, const char *memory);
 
 } // namespace nnv12::test

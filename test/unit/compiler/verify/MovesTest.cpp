@@ -172,8 +172,13 @@ TEST_F(MovesTest, SlicesGoBackwardsAndInSteps) {
 
 TEST_F(MovesTest, SlicesOfWholeBlocks) {
   parse(BLOCKED("1x64x3x2"), "tensor<1xf32>",
+        "nn.slice %a starts [0, 16, 0, 0] sizes [1, 32, 3, 2] steps [1, 1, 1, "
+        "1] : " BLOCKED("1x64x3x2") " -> " BLOCKED("1x32x3x2"));
+  expectSlice(1);
+  // Up to the end, padding included.
+  parse(BLOCKED("1x36x3x2"), "tensor<1xf32>",
         "nn.slice %a starts [0, 16, 0, 0] sizes [1, 20, 3, 2] steps [1, 1, 1, "
-        "1] : " BLOCKED("1x64x3x2") " -> " BLOCKED("1x20x3x2"));
+        "1] : " BLOCKED("1x36x3x2") " -> " BLOCKED("1x20x3x2"));
   expectSlice(1);
 }
 
@@ -181,6 +186,11 @@ TEST_F(MovesTest, SlicesThroughABlockAreNoMoves) {
   parse(BLOCKED("1x64x3x2"), "tensor<1xf32>",
         "nn.slice %a starts [0, 8, 0, 0] sizes [1, 16, 3, 2] steps [1, 1, 1, "
         "1] : " BLOCKED("1x64x3x2") " -> " BLOCKED("1x16x3x2"));
+  EXPECT_FALSE(moves);
+  // The rest of the block would be padding that is not zero.
+  parse(BLOCKED("1x64x3x2"), "tensor<1xf32>",
+        "nn.slice %a starts [0, 16, 0, 0] sizes [1, 20, 3, 2] steps [1, 1, 1, "
+        "1] : " BLOCKED("1x64x3x2") " -> " BLOCKED("1x20x3x2"));
   EXPECT_FALSE(moves);
 }
 

@@ -375,7 +375,6 @@ TEST_F(Routines, RowsOfBlocks) {
           {{2, channels}, "f32", "", {}}, mean, 1e-6, {gpuTarget});
     check("nn.reduce mean %0 axes [2, 3] keep_dims true : $0 -> $r", {x},
           {{2, channels, 1, 1}, "f32", "aBcd16b", {}}, mean, 1e-6, {gpuTarget});
-    // That of what lies in the padding would be infinite.
     auto product = [&](const Indices &i) {
       double result = 1;
       for (int64_t y = 0; y < 3; ++y)
