@@ -155,6 +155,45 @@ TEST_P(GpuRunTest, CallsLittle) {
   }
 }
 
+/// The thread asks a GPU only when what was predicted is about over.
+TEST_P(GpuRunTest, SleepsForMostOfWhatIsPredicted) {
+  GpuSample sample;
+  for (artifact::Program &program : sample.bundle.programs)
+    for (artifact::Stretch &stretch : program.gpu->stretches)
+      stretch.predicted = 1000000000;
+  open(sample);
+  SessionPointer session = create(withMode(NNV12_GPU_WAIT));
+  EXPECT_EQ(run(session, 0), expected(0));
+  int seed = 0;
+  // Of two stretches the first one takes so long.
+  auto expectCalls = [&](uint64_t nanoseconds, uint32_t sleeps, bool asks) {
+    auto count = [&](std::initializer_list<const char *> names) {
+      uint32_t sum = 0;
+      for (const char *name : names)
+        sum += mock.MockVulkan::calls(name);
+      return sum;
+    };
+    auto slept = [&] {
+      return count({"vkWaitSemaphoresKHR", "vkWaitForFences"});
+    };
+    auto asked = [&] {
+      return count({"vkGetSemaphoreCounterValueKHR", "vkGetFenceStatus"});
+    };
+    uint32_t sleptBefore = slept(), askedBefore = asked();
+    mock.busyFor = nanoseconds;
+    ++seed;
+    EXPECT_EQ(run(session, seed), expected(seed)) << error.message;
+    EXPECT_EQ(info(session).gpu_stretches_taken, 2u);
+    EXPECT_EQ(slept() - sleptBefore, sleeps) << nanoseconds;
+    EXPECT_EQ(asked() != askedBefore, asks) << nanoseconds;
+  };
+  expectCalls(999000000, 2, false);
+  // Half a millisecond before the end it begins to ask, for a while; but not
+  // where the CPUs are the device.
+  bool asks = !GetParam().isSoftware;
+  expectCalls(999800000, asks ? 3 : 2, asks);
+}
+
 TEST_P(GpuRunTest, AnyNumberOfThreads) {
   for (uint32_t threads : {1, 2, 8})
     for (uint32_t preparing : {0u, 1u, NNV12_NO_PREPARATION_THREADS})
