@@ -10,7 +10,7 @@ namespace nnv12::artifact {
 namespace {
 using spv::Op;
 using Section = SpirvSection;
-constexpr uint16_t any = 0xffff;
+constexpr uint8_t any = SpirvInstruction::any;
 } // namespace
 
 /// By number. What the compiler's lowering makes, and its serializer writes:
@@ -138,10 +138,9 @@ const SpirvInstruction *findSpirvInstruction(uint32_t opcode) {
   const SpirvInstruction *found = std::lower_bound(
       std::begin(instructions), std::end(instructions), opcode,
       [](const SpirvInstruction &instruction, uint32_t number) {
-        return uint32_t(instruction.opcode) < number;
+        return instruction.opcode < number;
       });
-  bool isIn =
-      found != std::end(instructions) && uint32_t(found->opcode) == opcode;
+  bool isIn = found != std::end(instructions) && found->opcode == opcode;
   return isIn ? found : nullptr;
 }
 
