@@ -20,7 +20,7 @@ void SpirvModule::fail(uint32_t i, const char *format, ...) {
     *expected++ = 0;
   fault.set(Fault::BadBundle, "word %u: found %s%s%s", at() + i, text,
             expected ? ", expected " : "", expected ? expected : "");
-  longjmp(*failed, 1);
+  Checks::fail();
 }
 
 uint32_t SpirvModule::idAt(uint32_t i) {

@@ -4,18 +4,14 @@
 // them is built on top, a class on another: SpirvDeclarations, SpirvFunctions,
 // and SpirvVerifier, which begins with what comes first in a module.
 //
-// A check that fails does not return: it says why and leaves the verifier, by
-// longjmp(). So nothing in there may need a destructor.
-//
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_SPIRVMODULE_H
 #define NNV12_ARTIFACT_SPIRVMODULE_H
 
-#include "artifact/Fault.h"
+#include "artifact/Checks.h"
 #include "artifact/SpirvInstructions.h"
 #include "artifact/SpirvInterface.h"
 
-#include <csetjmp>
 #include <cstdint>
 #include <spirv/unified1/spirv.hpp11>
 
@@ -77,19 +73,16 @@ constexpr uint64_t storage16 =
 
 constexpr uint32_t spirvVersion13 = 0x00010300;
 
-class SpirvModule {
+class SpirvModule : protected Checks {
 protected:
   SpirvModule(const SpirvInterface &facts, SpirvId *ids, Fault &fault)
-      : facts(facts), words(facts.words), ids(ids), bound(words[3]),
-        fault(fault), version(words[1]) {}
-  SpirvModule(const SpirvModule &) = delete;
+      : Checks(fault), facts(facts), words(facts.words), ids(ids),
+        bound(words[3]), version(words[1]) {}
 
   const SpirvInterface &facts;
   const uint32_t *words;
   SpirvId *ids;
   uint32_t bound;
-  Fault &fault;
-  jmp_buf *failed = nullptr; ///< where checks that fail go
 
   // The instruction under way.
   const uint32_t *here = words; ///< its first word
@@ -105,7 +98,7 @@ protected:
   uint16_t glsl = 0;       ///< the id of GLSL.std.450
   uint16_t entryPoint = 0; ///< the function
 
-  /// Leaves the verifier. Of word `i` of the instruction "this|that" says
+  /// Leaves. Of word `i` of the instruction "this|that" says
   /// "word N: found this, expected that": there are many of these.
   [[noreturn]] __attribute__((format(printf, 3, 4))) void
   fail(uint32_t i, const char *format, ...);

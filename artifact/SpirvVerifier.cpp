@@ -70,7 +70,9 @@ public:
   SpirvVerifier(const SpirvInterface &facts, SpirvId *ids, Fault &fault)
       : SpirvFunctions(facts, ids, fault) {}
 
-  bool verify();
+  bool verify() {
+    return hold([this] { verifyAll(); });
+  }
 
 private:
   void verifyAll();
@@ -96,15 +98,6 @@ private:
 } // namespace
 
 // The module.
-
-bool SpirvVerifier::verify() {
-  jmp_buf end;
-  failed = &end;
-  if (setjmp(end))
-    return false;
-  verifyAll();
-  return true;
-}
 
 void SpirvVerifier::verifyAll() {
   SpirvSection section = SpirvSection::Capabilities;

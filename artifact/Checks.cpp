@@ -1,0 +1,27 @@
+//===- Checks.cpp - Checks that do not return if they fail ----------------===//
+#include "artifact/Checks.h"
+
+namespace nnv12::artifact {
+
+void Checks::refuse(const Where &where, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vrefuse(fault, where, format, args);
+  va_end(args);
+  fail();
+}
+
+void Checks::expect(const Where &where, std::initializer_list<Bounds> numbers) {
+  if (!artifact::expect(fault, where, numbers))
+    fail();
+}
+
+void Checks::expectInside(const Where &where, uint64_t offset, uint64_t size,
+                          uint64_t alignment, uint64_t available,
+                          const char *space) {
+  if (!artifact::expectInside(fault, where, offset, size, alignment, available,
+                              space))
+    fail();
+}
+
+} // namespace nnv12::artifact
