@@ -11,8 +11,9 @@ void Checks::refuse(const Where &where, const char *format, ...) {
   fail();
 }
 
-void Checks::expect(const Where &where, std::initializer_list<Bounds> numbers) {
-  if (!artifact::expect(fault, where, numbers))
+void Checks::expect(const Where &where, const char *field, uint64_t found,
+                    uint64_t least, uint64_t end) {
+  if (!artifact::expect(fault, where, {{field, found, least, end}}))
     fail();
 }
 

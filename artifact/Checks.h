@@ -33,7 +33,8 @@ protected:
   // As the functions of the same names.
   [[noreturn]] __attribute__((format(printf, 3, 4))) void
   refuse(const Where &where, const char *format, ...);
-  void expect(const Where &where, std::initializer_list<Bounds> numbers);
+  void expect(const Where &where, const char *field, uint64_t found,
+              uint64_t least, uint64_t end);
   void expectInside(const Where &where, uint64_t offset, uint64_t size,
                     uint64_t alignment, uint64_t available, const char *space);
 

@@ -27,8 +27,7 @@ enum FollowedSpace : uint32_t {
   GpuArenaSpace,
   GpuPreparedSpace,
   ArenaSpace,
-  OutputSpace,
-  NoSpace = none
+  OutputSpace
 };
 
 /// A place in a space. No bundle has more than 2^46 bytes in one.
@@ -36,12 +35,13 @@ constexpr unsigned offsetBits = 47;
 constexpr uint64_t mostSpaces = uint64_t(1) << (64 - offsetBits);
 
 struct Place {
-  uint32_t space;
-  uint64_t offset, size;
-
-  uint64_t begin() const { return uint64_t(space) << offsetBits | offset; }
-  uint64_t end() const { return begin() + size; }
+  uint64_t begin = 0, end = 0; ///< the same: of no bytes that are followed
 };
+
+Place placeIn(uint32_t space, uint64_t offset, uint64_t size) {
+  uint64_t begin = uint64_t(space) << offsetBits | offset;
+  return {begin, begin + size};
+}
 
 /// All places begin and end at certain bytes, sorted: so they are made of
 /// pieces between two of those, [begin, end) by number.
@@ -82,7 +82,7 @@ private:
   void verifyBegin(uint32_t stretch);
   void verifyIn(const Where &where, const bundle::Stretch *stretch);
   void verifyDispatch(const Where &where, const bundle::Dispatch *dispatch);
-  void verifyUse(const Where &where, const Pieces &pieces, bool isWritten,
+  void verifyUse(const Where &where, Pieces pieces, bool isWritten,
                  bool isHost);
   void verifyOut(const Where &where, const bundle::Stretch *stretch);
 
@@ -103,15 +103,15 @@ private:
     return false;
   }
 
-  /// Where the CPU has it; NoSpace: it is not followed.
+  /// Where the CPU has it.
   Place place(const bundle::Operand *operand, uint64_t offset,
               uint64_t size) const {
-    uint32_t space = NoSpace;
+    uint32_t space = ArenaSpace;
     if (operand->space() == bundle::Space_Output)
       space = OutputSpace + operand->index();
-    else if (isIn(program, operand, bundle::MemoryKind_Arena))
-      space = ArenaSpace;
-    return {space, operand->offset() + offset, size};
+    else if (!isIn(program, operand, bundle::MemoryKind_Arena))
+      return {};
+    return placeIn(space, operand->offset() + offset, size);
   }
   Place place(const bundle::Operand *operand) const {
     return place(operand, 0, operand->size());
@@ -121,13 +121,14 @@ private:
                  rows->offset(), rows->bytes());
   }
   Place devicePlace(const bundle::Rows *rows) const {
-    return {GpuArenaSpace,
-            gpu->boundaries()->Get(rows->boundary())->device() + rows->offset(),
-            rows->bytes()};
+    return placeIn(GpuArenaSpace,
+                   gpu->boundaries()->Get(rows->boundary())->device() +
+                       rows->offset(),
+                   rows->bytes());
   }
   Place hostPlace(const bundle::GpuOperand *operand) const {
     if (operand->space() != bundle::GpuSpace_Boundary)
-      return {NoSpace, 0, 0};
+      return {};
     return place(gpu->boundaries()->Get(operand->index())->host(),
                  operand->offset(), operand->size());
   }
@@ -135,12 +136,13 @@ private:
     uint64_t base = 0;
     if (operand->space() == bundle::GpuSpace_Boundary)
       base = gpu->boundaries()->Get(operand->index())->device();
-    return {operand->space() == bundle::GpuSpace_Prepared ? GpuPreparedSpace
-                                                          : GpuArenaSpace,
-            base + operand->offset(), operand->size()};
+    return placeIn(operand->space() == bundle::GpuSpace_Prepared
+                       ? GpuPreparedSpace
+                       : GpuArenaSpace,
+                   base + operand->offset(), operand->size());
   }
   static Place place(const bundle::Upload *upload) {
-    return {GpuPreparedSpace, upload->offset(), upload->size()};
+    return placeIn(GpuPreparedSpace, upload->offset(), upload->size());
   }
 
   /// Of the pieces that places are made of, a bit each.
@@ -151,13 +153,13 @@ private:
         std::lower_bound(points.begin(), points.begin() + numPoints, point) -
         points.begin());
   }
-  Pieces piecesOf(const Place &place) const {
-    if (place.space == NoSpace || place.size == 0)
+  Pieces piecesOf(Place place) const {
+    if (place.begin == place.end)
       return {0, 0};
-    return {pieceAt(place.begin()), pieceAt(place.end())};
+    return {pieceAt(place.begin), pieceAt(place.end)};
   }
   /// Bits of a word that belong to the pieces.
-  static uint64_t maskOf(const Pieces &pieces, uint32_t word) {
+  static uint64_t maskOf(Pieces pieces, uint32_t word) {
     uint64_t mask = ~uint64_t(0);
     if (word == pieces.begin / 64)
       mask <<= pieces.begin % 64;
@@ -165,11 +167,11 @@ private:
       mask &= ~uint64_t(0) >> (63 - (pieces.end - 1) % 64);
     return mask;
   }
-  void put(Bits &bits, const Pieces &pieces, bool value);
+  void put(Bits &bits, Pieces pieces, bool value);
   void wipe(Bits &bits);
   /// The first of the pieces that is in `bits`, or is not (`isIn` false), and
   /// also in `others`; `none`: there is none.
-  uint32_t find(const Pieces &pieces, const Bits &bits, bool isIn,
+  uint32_t find(Pieces pieces, const Bits &bits, bool isIn,
                 const Bits *others = nullptr);
   /// Checks that there is none: found to be `what`.
   void expectNone(const Where &where, uint32_t piece, const char *what);
@@ -325,15 +327,15 @@ void FlowVerifier::collect() {
   // Once to count them, once to collect them.
   size_t places = 0;
   uint64_t *end = nullptr;
-  auto visit = [&](const Place &place) {
-    if (place.space == NoSpace)
+  auto visit = [&](Place place) {
+    if (place.begin == place.end)
       return;
     if (!end) {
       ++places;
       return;
     }
-    *end++ = place.begin();
-    *end++ = place.end();
+    *end++ = place.begin;
+    *end++ = place.end;
   };
   forEachPlace(visit);
   allocate(points, 2 * places);
@@ -349,7 +351,7 @@ void FlowVerifier::collect() {
   maxSteps = leastSteps + stepsPerPlace * places;
 }
 
-void FlowVerifier::put(Bits &bits, const Pieces &pieces, bool value) {
+void FlowVerifier::put(Bits &bits, Pieces pieces, bool value) {
   if (isEntangled())
     return;
   for (uint32_t word = pieces.begin / 64; word * 64 < pieces.end; ++word) {
@@ -367,7 +369,7 @@ void FlowVerifier::wipe(Bits &bits) {
   steps += bits.size();
 }
 
-uint32_t FlowVerifier::find(const Pieces &pieces, const Bits &bits, bool isIn,
+uint32_t FlowVerifier::find(Pieces pieces, const Bits &bits, bool isIn,
                             const Bits *others) {
   if (isEntangled())
     return none;
@@ -554,8 +556,8 @@ void FlowVerifier::verifyDispatch(const Where &where,
 }
 
 /// Of an operand, in one of its places.
-void FlowVerifier::verifyUse(const Where &where, const Pieces &pieces,
-                             bool isWritten, bool isHost) {
+void FlowVerifier::verifyUse(const Where &where, Pieces pieces, bool isWritten,
+                             bool isHost) {
   uint32_t hazard = find(pieces, written, true);
   if (isWritten)
     hazard = std::min(hazard, find(pieces, read, true));
@@ -574,7 +576,7 @@ void FlowVerifier::verifyOut(const Where &where,
                              const bundle::Stretch *stretch) {
   for (uint32_t i = 0; i < stretch->out()->size(); ++i) {
     const bundle::Rows *rows = stretch->out()->Get(i);
-    for (const Place &place : {hostPlace(rows), devicePlace(rows)}) {
+    for (Place place : {hostPlace(rows), devicePlace(rows)}) {
       expectNone({&where, "out", i}, find(piecesOf(place), defined, false),
                  "handed back, expected a dispatch to write it");
     }

@@ -51,8 +51,9 @@ private:
 
 /// How many bytes there are.
 uint64_t TablesVerifier::verifySegment() {
-  expect(overlay, {{"api", gpu->api(), leastApi, uint64_t(1) << 32},
-                   {"code", gpu->code(), 0, bundle->segments()->size()}});
+  expect(overlay, "api", gpu->api(), leastApi, uint64_t(1) << 32);
+  expect(overlay, "code", gpu->code(), 0, bundle->segments()->size());
+
   const bundle::Segment *code = bundle->segments()->Get(gpu->code());
   if (code->kind() != bundle::SegmentKind_Spirv)
     refuse(overlay, "code: found segment %u of kind %u, expected %u (Spirv)",
@@ -64,10 +65,11 @@ void TablesVerifier::verifyModules(uint64_t codeSize) {
   for (uint32_t i = 0; i < gpu->modules()->size(); ++i) {
     const bundle::GpuModule *module = gpu->modules()->Get(i);
     Where where = {&overlay, "module", i};
-    expect(where, {{"words", module->words(), leastModuleWords,
-                    uint64_t(maxModuleWords) + 1},
-                   {"bytes of its digest", module->digest()->size(),
-                    sizeof(Digest), sizeof(Digest) + 1}});
+    expect(where, "words", module->words(), leastModuleWords,
+           uint64_t(maxModuleWords) + 1);
+    expect(where, "bytes of its digest", module->digest()->size(),
+           sizeof(Digest), sizeof(Digest) + 1);
+
     expectInside(where, module->offset(), module->words() * sizeof(uint32_t),
                  sizeof(uint32_t), codeSize, "its segment");
   }
@@ -80,19 +82,19 @@ void TablesVerifier::verifyPipelines() {
     Where where = {&overlay, "pipeline", i};
     // Each axis first, so that their product stays small.
     constexpr uint64_t mostLocal = maxInvocations + 1;
-    expect(where,
-           {{"module", pipeline->module_(), 0, gpu->modules()->size()},
-            {"bindings", pipeline->bindings(), 1, maxBindings + 1},
-            {"written", pipeline->written(), 1,
-             uint64_t(1) << pipeline->bindings() % (maxBindings + 1)},
-            {"push_words", pipeline->push_words(), 0, maxPushWords + 1},
-            {"constants", sizeOf(pipeline->constants()), 0, maxConstants + 1},
-            {"local x", local->x(), 1, mostLocal},
-            {"local y", local->y(), 1, mostLocal},
-            {"local z", local->z(), 1, mostLocal},
-            {"shared", pipeline->shared(), 0, maxShared + 1}});
-    expect(where,
-           {{"local", local->x() * local->y() * local->z(), 1, mostLocal}});
+    expect(where, "module", pipeline->module_(), 0, gpu->modules()->size());
+    expect(where, "bindings", pipeline->bindings(), 1, maxBindings + 1);
+    expect(where, "written", pipeline->written(), 1,
+           uint64_t(1) << pipeline->bindings() % (maxBindings + 1));
+    expect(where, "push_words", pipeline->push_words(), 0, maxPushWords + 1);
+    expect(where, "constants", sizeOf(pipeline->constants()), 0,
+           maxConstants + 1);
+    expect(where, "local x", local->x(), 1, mostLocal);
+    expect(where, "local y", local->y(), 1, mostLocal);
+    expect(where, "local z", local->z(), 1, mostLocal);
+    expect(where, "shared", pipeline->shared(), 0, maxShared + 1);
+
+    expect(where, "local", local->x() * local->y() * local->z(), 1, mostLocal);
   }
 }
 
@@ -157,9 +159,10 @@ void OverlayVerifier::verifyMemories() {
     uint64_t alignment = memory->alignment();
     uint32_t processors = program->processors()->size();
     Where where = {&overlay, "memory", i};
-    expect(where, {{"processor", memory->processor(), processors,
-                    uint64_t(processors) + 1},
-                   {"size", memory->size(), 0, maxBytes + 1}});
+    expect(where, "processor", memory->processor(), processors,
+           uint64_t(processors) + 1);
+    expect(where, "size", memory->size(), 0, maxBytes + 1);
+
     if (alignment < gpuAlignment || (alignment & (alignment - 1)))
       refuse(where,
              "alignment: found %" PRIu64
@@ -208,19 +211,21 @@ void OverlayVerifier::verifyPreparations() {
          isRecord = stage == bundle::GpuStage_Record;
     devices += stage == bundle::GpuStage_Device;
     Where where = {&overlay, "preparation", i};
-    expect(where, {{"pipelines", sizeOf(preparation->pipelines()), isPipeline,
-                    isPipeline ? anyNumber : 1},
-                   {"uploads", sizeOf(preparation->uploads()), isUpload,
-                    isUpload ? anyNumber : 1},
-                   {"stretch", preparation->stretch(), 0,
-                    isRecord ? gpu->stretches()->size() : 1}});
+    expect(where, "pipelines", sizeOf(preparation->pipelines()), isPipeline,
+           isPipeline ? anyNumber : 1);
+    expect(where, "uploads", sizeOf(preparation->uploads()), isUpload,
+           isUpload ? anyNumber : 1);
+    expect(where, "stretch", preparation->stretch(), 0,
+           isRecord ? gpu->stretches()->size() : 1);
+
     for (uint32_t k = 0; k < sizeOf(preparation->pipelines()); ++k)
-      expect(where, {{"pipeline", preparation->pipelines()->Get(k), 0,
-                      bundle->gpu()->pipelines()->size()}});
+      expect(where, "pipeline", preparation->pipelines()->Get(k), 0,
+             bundle->gpu()->pipelines()->size());
+
     for (uint32_t k = 0; k < sizeOf(preparation->uploads()); ++k)
       verifyUpload({&where, "upload", k}, preparation->uploads()->Get(k));
   }
-  expect(overlay, {{"Device preparations", devices, 1, 2}});
+  expect(overlay, "Device preparations", devices, 1, 2);
 }
 
 void OverlayVerifier::verifyUpload(const Where &where,
@@ -256,9 +261,11 @@ void OverlayVerifier::verifyStretches() {
   for (uint32_t i = 0; i < gpu->stretches()->size(); ++i) {
     const bundle::Stretch *stretch = gpu->stretches()->Get(i);
     Where where = {&overlay, "stretch", i};
-    expect(where, {{"first", stretch->first(), 0, executes}});
-    expect(where, {{"count", stretch->count(), 1,
-                    uint64_t(executes) - stretch->first() + 1}});
+    expect(where, "first", stretch->first(), 0, executes);
+
+    expect(where, "count", stretch->count(), 1,
+           uint64_t(executes) - stretch->first() + 1);
+
     if (last && (stretch->first() < last->first() ||
                  (stretch->first() == last->first() &&
                   stretch->count() > last->count())))
@@ -279,19 +286,21 @@ void OverlayVerifier::verifyDispatch(const Where &where,
   uint64_t first = stretch->first();
   constexpr uint64_t mostGroups = maxGroups + 1;
   const bundle::GpuExtent *groups = dispatch->groups();
-  expect(where,
-         {{"operation", dispatch->operation(), first, first + stretch->count()},
-          {"pipeline", dispatch->pipeline(), 0,
-           bundle->gpu()->pipelines()->size()},
-          {"groups x", groups->x(), 1, mostGroups},
-          {"groups y", groups->y(), 1, mostGroups},
-          {"groups z", groups->z(), 1, mostGroups}});
+  expect(where, "operation", dispatch->operation(), first,
+         first + stretch->count());
+  expect(where, "pipeline", dispatch->pipeline(), 0,
+         bundle->gpu()->pipelines()->size());
+  expect(where, "groups x", groups->x(), 1, mostGroups);
+  expect(where, "groups y", groups->y(), 1, mostGroups);
+  expect(where, "groups z", groups->z(), 1, mostGroups);
+
   const bundle::GpuPipeline *pipeline =
       bundle->gpu()->pipelines()->Get(dispatch->pipeline());
   uint64_t bindings = pipeline->bindings(), push = pipeline->push_words();
-  expect(where,
-         {{"operands", dispatch->operands()->size(), bindings, bindings + 1},
-          {"words of push", sizeOf(dispatch->push()), push, push + 1}});
+  expect(where, "operands", dispatch->operands()->size(), bindings,
+         bindings + 1);
+  expect(where, "words of push", sizeOf(dispatch->push()), push, push + 1);
+
   for (uint32_t k = 0; k < bindings; ++k)
     verifyOperand({&where, "operand", k}, dispatch->operands()->Get(k),
                   pipeline->written() >> k & 1);
@@ -301,9 +310,10 @@ void OverlayVerifier::verifyOperand(const Where &where,
                                     const bundle::GpuOperand *operand,
                                     bool isWritten) {
   bool isBoundary = operand->space() == bundle::GpuSpace_Boundary;
-  expect(where, {{"index", operand->index(), 0,
-                  isBoundary ? gpu->boundaries()->size() : 1},
-                 {"size", operand->size(), 1, uint64_t(1) << 32}});
+  expect(where, "index", operand->index(), 0,
+         isBoundary ? gpu->boundaries()->size() : 1);
+  expect(where, "size", operand->size(), 1, uint64_t(1) << 32);
+
   uint64_t available =
       isBoundary ? gpu->boundaries()->Get(operand->index())->host()->size()
                  : sizes[operand->space() == bundle::GpuSpace_Arena
@@ -326,8 +336,8 @@ void OverlayVerifier::verifyRows(
   for (uint32_t i = 0; i < list->size(); ++i) {
     const bundle::Rows *rows = list->Get(i);
     Where where = {&stretch, what, i};
-    expect(where,
-           {{"boundary", rows->boundary(), 0, gpu->boundaries()->size()}});
+    expect(where, "boundary", rows->boundary(), 0, gpu->boundaries()->size());
+
     expectInside(where, rows->offset(), rows->bytes(), 1,
                  gpu->boundaries()->Get(rows->boundary())->host()->size(),
                  "the boundary");
@@ -340,8 +350,8 @@ void OverlayVerifier::verifyWarm() {
   uint64_t end = 0;
   for (uint32_t i = 0; i < sizeOf(gpu->warm()); ++i) {
     Where where = {&overlay, "warm", i};
-    expect(where,
-           {{"stretch", gpu->warm()->Get(i), 0, gpu->stretches()->size()}});
+    expect(where, "stretch", gpu->warm()->Get(i), 0, gpu->stretches()->size());
+
     const bundle::Stretch *stretch = gpu->stretches()->Get(gpu->warm()->Get(i));
     if (stretch->first() < end)
       refuse(where,

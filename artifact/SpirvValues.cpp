@@ -60,16 +60,6 @@ bool SpirvFunctions::isOperand(char letter, uint32_t type,
     return type == result;
   case '~':
     return type == first;
-  case 'f':
-    return isLike && isFloat(type) && isComputable(type);
-  case 'i':
-    return isLike && isInteger(type) && isComputable(type);
-  case 'b':
-    return isLike && isBool(type);
-  case 'g':
-    return isLike && isFloat(type) && widthOf(type) != widthOf(result);
-  case 'j':
-    return isLike && isInteger(type) && widthOf(type) != widthOf(result);
   case 'n':
     return isLike && type != result && isNumber(type) && isComputable(type) &&
            isNumber(result) && widthOf(type) == widthOf(result);
@@ -79,8 +69,12 @@ bool SpirvFunctions::isOperand(char letter, uint32_t type,
     return is(type, Op::OpTypeVector) && scalarOf(type) == result;
   case 'x':
     return is(type, Op::OpTypeInt) && isComputable(type);
-  default:
-    return false;
+  case 'g':
+  case 'j':
+    isLike = isLike && isNumber(type) && widthOf(type) != widthOf(result);
+    [[fallthrough]];
+  default: // As of results, whose letters are capitals.
+    return isLike && isResult(char(letter - 'a' + 'A'), type);
   }
 }
 
