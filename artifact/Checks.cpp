@@ -1,6 +1,9 @@
 //===- Checks.cpp - Checks that do not return if they fail ----------------===//
 #include "artifact/Checks.h"
 
+#include <cstddef>
+#include <cstring>
+
 namespace nnv12::artifact {
 
 void Checks::refuse(const Where &where, const char *format, ...) {
@@ -8,6 +11,12 @@ void Checks::refuse(const Where &where, const char *format, ...) {
   va_start(args, format);
   vrefuse(fault, where, format, args);
   va_end(args);
+  if (char *bar = strchr(fault.text, '|')) {
+    char expected[sizeof fault.text];
+    strcpy(expected, bar + 1);
+    snprintf(bar, size_t(fault.text + sizeof fault.text - bar), ", expected %s",
+             expected);
+  }
   fail();
 }
 

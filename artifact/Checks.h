@@ -30,7 +30,8 @@ protected:
     return true;
   }
 
-  // As the functions of the same names.
+  // As the functions of the same names, but "|" says ", expected ": there are
+  // many of these.
   [[noreturn]] __attribute__((format(printf, 3, 4))) void
   refuse(const Where &where, const char *format, ...);
   void expect(const Where &where, const char *field, uint64_t found,

@@ -240,9 +240,7 @@ void FlowVerifier::verifyPreparations() {
   for (uint32_t i = 0; i < count; ++i) {
     Where where = {&overlay, "preparation", i};
     if (i != device && !isAfter(preparation(i)->after(), device))
-      refuse(where,
-             "after: found no operation %u, expected the Device among "
-             "them",
+      refuse(where, "after: found no operation %u|the Device among them",
              firstGpu + device);
     const auto *pipelines = preparation(i)->pipelines();
     for (uint32_t k = 0; pipelines && k < pipelines->size(); ++k) {
@@ -278,8 +276,8 @@ void FlowVerifier::verifyRecord(uint32_t index) {
     uint32_t maker = makerOf[dispatch->pipeline()];
     if (maker == none || marked[maker] != index + 1)
       refuse({&overlay, "preparation", index},
-             "after: found none that makes pipeline %u, which its "
-             "stretch dispatches",
+             "after: found none that makes pipeline %u, which its stretch "
+             "dispatches",
              dispatch->pipeline());
   }
 }
@@ -408,7 +406,7 @@ void FlowVerifier::verifyUploads() {
     for (uint32_t k = 0; uploads && k < uploads->size(); ++k) {
       Pieces pieces = piecesOf(place(uploads->Get(k)));
       expectNone({&overlay, "preparation", i}, find(pieces, defined, true),
-                 "uploaded twice, expected once");
+                 "uploaded twice|once");
       put(defined, pieces, true);
     }
   }
@@ -468,8 +466,7 @@ void FlowVerifier::verifyEnd(uint32_t index) {
       expectNone({&overlay, "stretch", index},
                  find(piecesOf(place(execute->operands()->Get(k))), handedOut,
                       false, &live),
-                 "written by its executes and read later, expected it "
-                 "in `out`");
+                 "written by its executes and read later|it in `out`");
     }
   }
   wipe(handedOut);
@@ -496,9 +493,9 @@ void FlowVerifier::verifyBegin(uint32_t index) {
     uint32_t twice = find(host, handedOut, true);
     uint32_t needed = find(host, live, true);
     expectNone({&where, "out", i}, std::min(twice, needed),
-               needed < twice ? "still needed as it was before the stretch, "
-                                "expected another place"
-                              : "handed back twice, expected once");
+               needed < twice
+                   ? "still needed as it was before the stretch|another place"
+                   : "handed back twice|once");
     put(handedOut, host, true);
   }
   for (uint32_t i = 0; i < stretch->dispatches()->size(); ++i)
@@ -516,10 +513,9 @@ void FlowVerifier::verifyIn(const Where &where,
     Pieces host = piecesOf(hostPlace(rows));
     Pieces device = piecesOf(devicePlace(rows));
     expectNone({&where, "in", i}, find(host, live, false),
-               "not read from here on before it is written, expected "
-               "what executes read");
+               "not read from here on before it is written|what executes read");
     expectNone({&where, "in", i}, find(device, defined, true),
-               "copied in twice, expected once");
+               "copied in twice|once");
     put(defined, device, true);
   }
   for (const bundle::Rows *rows : *stretch->in())
@@ -561,15 +557,14 @@ void FlowVerifier::verifyUse(const Where &where, Pieces pieces, bool isWritten,
   uint32_t hazard = find(pieces, written, true);
   if (isWritten)
     hazard = std::min(hazard, find(pieces, read, true));
-  expectNone(where, hazard,
-             "used by an earlier dispatch, one of both writing, expected a "
-             "barrier between");
+  expectNone(
+      where, hazard,
+      "used by an earlier dispatch, one of both writing|a barrier between");
   if (!isWritten)
     expectNone(where, find(pieces, defined, false),
-               "read, expected it to be copied in, uploaded or written before");
+               "read|it to be copied in, uploaded or written before");
   else if (isHost)
-    expectNone(where, find(pieces, handedOut, false),
-               "written, expected it in `out`");
+    expectNone(where, find(pieces, handedOut, false), "written|it in `out`");
 }
 
 void FlowVerifier::verifyOut(const Where &where,
@@ -578,7 +573,7 @@ void FlowVerifier::verifyOut(const Where &where,
     const bundle::Rows *rows = stretch->out()->Get(i);
     for (Place place : {hostPlace(rows), devicePlace(rows)}) {
       expectNone({&where, "out", i}, find(piecesOf(place), defined, false),
-                 "handed back, expected a dispatch to write it");
+                 "handed back|a dispatch to write it");
     }
   }
 }

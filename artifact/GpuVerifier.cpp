@@ -56,8 +56,8 @@ uint64_t TablesVerifier::verifySegment() {
 
   const bundle::Segment *code = bundle->segments()->Get(gpu->code());
   if (code->kind() != bundle::SegmentKind_Spirv)
-    refuse(overlay, "code: found segment %u of kind %u, expected %u (Spirv)",
-           gpu->code(), code->kind(), bundle::SegmentKind_Spirv);
+    refuse(overlay, "code: found segment %u of kind %u|%u (Spirv)", gpu->code(),
+           code->kind(), bundle::SegmentKind_Spirv);
   return code->size();
 }
 
@@ -165,8 +165,7 @@ void OverlayVerifier::verifyMemories() {
 
     if (alignment < gpuAlignment || (alignment & (alignment - 1)))
       refuse(where,
-             "alignment: found %" PRIu64
-             ", expected a power of two, at least %" PRIu64,
+             "alignment: found %" PRIu64 "|a power of two, at least %" PRIu64,
              alignment, gpuAlignment);
     sizes[memory->kind()] = memory->size();
   }
@@ -182,18 +181,15 @@ void OverlayVerifier::verifyBoundaries() {
     if (!spaceSize(bundle, program, host, size) ||
         host->space() == bundle::Space_Weights ||
         (isMemory && !isIn(program, host, bundle::MemoryKind_Arena)))
-      refuse(where,
-             "host: found %s %u, expected the arena, an input or an "
-             "output",
+      refuse(where, "host: found %s %u|the arena, an input or an output",
              bundle::EnumNameSpace(host->space()), host->index());
     // Where the GPU works in the arena, addresses are aligned for it.
     uint64_t alignment = isMemory ? gpuAlignment : 1;
     if (isMemory &&
         program->memories()->Get(host->index())->alignment() % gpuAlignment)
-      refuse(
-          where,
-          "host: found an arena at multiples of %" PRIu64 ", expected %" PRIu64,
-          program->memories()->Get(host->index())->alignment(), gpuAlignment);
+      refuse(where, "host: found an arena at multiples of %" PRIu64 "|%" PRIu64,
+             program->memories()->Get(host->index())->alignment(),
+             gpuAlignment);
     expectInside(where, host->offset(), host->size(), alignment, size,
                  "its host");
     expectInside(where, boundary->device(), host->size(), gpuAlignment,
@@ -236,7 +232,7 @@ void OverlayVerifier::verifyUpload(const Where &where,
   if (!spaceSize(bundle, program, source, available) ||
       (!isPrepared && source->space() != bundle::Space_Weights) ||
       (isPrepared && !isIn(program, source, bundle::MemoryKind_Prepared)))
-    refuse(where, "source: found %s %u, expected weights or prepared ones",
+    refuse(where, "source: found %s %u|weights or prepared ones",
            bundle::EnumNameSpace(source->space()), source->index());
   // What is stored as it is can be used where it lies, by devices that can.
   uint8_t planes = upload->planes();
@@ -251,8 +247,7 @@ void OverlayVerifier::verifyUpload(const Where &where,
       size % planes || (isStored && source->size() != size))
     refuse(where,
            "found %" PRIu64 " bytes, in %u planes, of %" PRIu64
-           ", expected 1, 2, 4 or 8 of whole elements, and stored ones "
-           "to be as many",
+           "|1, 2, 4 or 8 of whole elements, and stored ones to be as many",
            size, planes, source->size());
 }
 
@@ -269,8 +264,8 @@ void OverlayVerifier::verifyStretches() {
     if (last && (stretch->first() < last->first() ||
                  (stretch->first() == last->first() &&
                   stretch->count() > last->count())))
-      refuse(where, "found it behind one that starts later, or is shorter, "
-                    "expected them by `first`, then longest first");
+      refuse(where, "found it behind one that starts later, or is shorter|them "
+                    "by `first`, then longest first");
     last = stretch;
     for (uint32_t k = 0; k < stretch->dispatches()->size(); ++k)
       verifyDispatch({&where, "dispatch", k}, stretch,
@@ -324,8 +319,8 @@ void OverlayVerifier::verifyOperand(const Where &where,
   if (isWritten && (isBoundary ? !mayBeWritten(operand->index())
                                : operand->space() != bundle::GpuSpace_Arena))
     refuse(where,
-           "found a write to %s, expected the GPU's arena, or a "
-           "boundary in the CPU's or an output",
+           "found a write to %s|the GPU's arena, or a boundary in the CPU's or "
+           "an output",
            isBoundary ? "an input" : "weights");
 }
 
@@ -342,7 +337,7 @@ void OverlayVerifier::verifyRows(
                  gpu->boundaries()->Get(rows->boundary())->host()->size(),
                  "the boundary");
     if (isWritten && !mayBeWritten(rows->boundary()))
-      refuse(where, "found an input, expected the arena or an output");
+      refuse(where, "found an input|the arena or an output");
   }
 }
 
@@ -355,7 +350,7 @@ void OverlayVerifier::verifyWarm() {
     const bundle::Stretch *stretch = gpu->stretches()->Get(gpu->warm()->Get(i));
     if (stretch->first() < end)
       refuse(where,
-             "found a stretch from execute %u on, expected %" PRIu64
+             "found a stretch from execute %u on|%" PRIu64
              " or later, where the one before ends",
              stretch->first(), end);
     end = uint64_t(stretch->first()) + stretch->count();

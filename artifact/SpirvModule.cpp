@@ -15,12 +15,7 @@ void SpirvModule::fail(uint32_t i, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  char *expected = strchr(text, '|');
-  if (expected)
-    *expected++ = 0;
-  fault.set(Fault::BadBundle, "word %u: found %s%s%s", at() + i, text,
-            expected ? ", expected " : "", expected ? expected : "");
-  Checks::fail();
+  refuse({nullptr, "word", at() + i}, "found %s", text);
 }
 
 uint32_t SpirvModule::idAt(uint32_t i) {

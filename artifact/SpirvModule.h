@@ -99,7 +99,7 @@ protected:
   uint16_t entryPoint = 0; ///< the function
 
   /// Leaves. Of word `i` of the instruction "this|that" says
-  /// "word N: found this, expected that": there are many of these.
+  /// "word N: found this, expected that".
   [[noreturn]] __attribute__((format(printf, 3, 4))) void
   fail(uint32_t i, const char *format, ...);
 
