@@ -19,12 +19,17 @@ static size_t print(char *text, size_t size, size_t used, const Where *where) {
   return used + size_t(added) < size ? used + size_t(added) : size - 1;
 }
 
-bool refuse(Fault &fault, const Where &where, const char *format, ...) {
+void vrefuse(Fault &fault, const Where &where, const char *format,
+             va_list args) {
   fault.code = Fault::BadBundle;
   size_t used = print(fault.text, sizeof fault.text, 0, &where);
+  vsnprintf(fault.text + used, sizeof fault.text - used, format, args);
+}
+
+bool refuse(Fault &fault, const Where &where, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(fault.text + used, sizeof fault.text - used, format, args);
+  vrefuse(fault, where, format, args);
   va_end(args);
   return false;
 }

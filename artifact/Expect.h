@@ -4,6 +4,7 @@
 
 #include "artifact/Fault.h"
 
+#include <cstdarg>
 #include <cstdint>
 #include <initializer_list>
 
@@ -28,6 +29,10 @@ struct Bounds {
 /// False, with a fault that says where. The rest is as of printf.
 __attribute__((format(printf, 3, 4))) bool
 refuse(Fault &fault, const Where &where, const char *format, ...);
+
+/// The same with what stands for the dots.
+void vrefuse(Fault &fault, const Where &where, const char *format,
+             va_list args);
 
 /// Checks one number after another.
 bool expect(Fault &fault, const Where &where,

@@ -2,7 +2,7 @@
 #include "artifact/GpuFlowVerifier.h"
 
 #include "artifact/Array.h"
-#include "artifact/Expect.h"
+#include "artifact/Checks.h"
 #include "artifact/ProgramView.h"
 
 #include <algorithm>
@@ -27,8 +27,7 @@ enum FollowedSpace : uint32_t {
   GpuArenaSpace,
   GpuPreparedSpace,
   ArenaSpace,
-  OutputSpace,
-  NoSpace = none
+  OutputSpace
 };
 
 /// A place in a space. No bundle has more than 2^46 bytes in one.
@@ -36,12 +35,13 @@ constexpr unsigned offsetBits = 47;
 constexpr uint64_t mostSpaces = uint64_t(1) << (64 - offsetBits);
 
 struct Place {
-  uint32_t space;
-  uint64_t offset, size;
-
-  uint64_t begin() const { return uint64_t(space) << offsetBits | offset; }
-  uint64_t end() const { return begin() + size; }
+  uint64_t begin = 0, end = 0; ///< the same: of no bytes that are followed
 };
+
+Place placeIn(uint32_t space, uint64_t offset, uint64_t size) {
+  uint64_t begin = uint64_t(space) << offsetBits | offset;
+  return {begin, begin + size};
+}
 
 /// All places begin and end at certain bytes, sorted: so they are made of
 /// pieces between two of those, [begin, end) by number.
@@ -49,39 +49,48 @@ struct Pieces {
   uint32_t begin, end;
 };
 
-class FlowVerifier {
+class FlowVerifier : Checks {
 public:
   FlowVerifier(const bundle::Bundle *bundle, const bundle::Program *program,
                uint32_t number, Fault &fault)
-      : bundle(bundle), program(program), gpu(program->gpu()),
+      : Checks(fault), bundle(bundle), program(program), gpu(program->gpu()),
         executes(numExecutes(program)), firstGpu(program->operations()->size()),
-        root{nullptr, "program", number}, overlay{&root, "gpu"}, fault(fault) {}
+        root{nullptr, "program", number}, overlay{&root, "gpu"} {}
 
   bool verify() {
-    return allocate() && verifyPreparations() && collect() && verifyUploads() &&
-           verifyStretches();
+    return hold([this] { verifyAll(); });
   }
 
 private:
-  bool allocate();
-  bool verifyPreparations();
-  bool verifyRecord(uint32_t preparation);
-  bool verifyStart(uint32_t stretch);
+  void verifyAll() {
+    allocate();
+    verifyPreparations();
+    collect();
+    verifyUploads();
+    verifyStretches();
+  }
+  void allocate();
+  void verifyPreparations();
+  void verifyRecord(uint32_t preparation);
+  void verifyStart(uint32_t stretch);
   template <typename Visit> void forEachPlace(Visit &visit) const;
-  bool collect();
-  bool verifyUploads();
-  bool verifyStretches();
+  void collect();
+  void verifyUploads();
+  void verifyStretches();
   void computeBefore(uint32_t execute);
-  bool verifyEnd(uint32_t stretch);
-  bool verifyBegin(uint32_t stretch);
-  bool verifyIn(const Where &where, const bundle::Stretch *stretch);
-  bool verifyDispatch(const Where &where, const bundle::Dispatch *dispatch);
-  bool verifyUse(const Where &where, const Pieces &pieces, bool isWritten,
+  void verifyEnd(uint32_t stretch);
+  void verifyBegin(uint32_t stretch);
+  void verifyIn(const Where &where, const bundle::Stretch *stretch);
+  void verifyDispatch(const Where &where, const bundle::Dispatch *dispatch);
+  void verifyUse(const Where &where, Pieces pieces, bool isWritten,
                  bool isHost);
-  bool verifyOut(const Where &where, const bundle::Stretch *stretch);
+  void verifyOut(const Where &where, const bundle::Stretch *stretch);
 
-  bool outOfMemory() {
-    return fault.set(Fault::OutOfMemory, "no memory to check the plan");
+  template <typename T> void allocate(Array<T> &list, size_t count) {
+    if (list.allocate(count))
+      return;
+    fault.set(Fault::OutOfMemory, "no memory to check the plan");
+    fail();
   }
   const bundle::GpuPreparation *preparation(uint32_t index) const {
     return gpu->preparations()->Get(index);
@@ -94,15 +103,15 @@ private:
     return false;
   }
 
-  /// Where the CPU has it; NoSpace: it is not followed.
+  /// Where the CPU has it.
   Place place(const bundle::Operand *operand, uint64_t offset,
               uint64_t size) const {
-    uint32_t space = NoSpace;
+    uint32_t space = ArenaSpace;
     if (operand->space() == bundle::Space_Output)
       space = OutputSpace + operand->index();
-    else if (isIn(program, operand, bundle::MemoryKind_Arena))
-      space = ArenaSpace;
-    return {space, operand->offset() + offset, size};
+    else if (!isIn(program, operand, bundle::MemoryKind_Arena))
+      return {};
+    return placeIn(space, operand->offset() + offset, size);
   }
   Place place(const bundle::Operand *operand) const {
     return place(operand, 0, operand->size());
@@ -112,13 +121,14 @@ private:
                  rows->offset(), rows->bytes());
   }
   Place devicePlace(const bundle::Rows *rows) const {
-    return {GpuArenaSpace,
-            gpu->boundaries()->Get(rows->boundary())->device() + rows->offset(),
-            rows->bytes()};
+    return placeIn(GpuArenaSpace,
+                   gpu->boundaries()->Get(rows->boundary())->device() +
+                       rows->offset(),
+                   rows->bytes());
   }
   Place hostPlace(const bundle::GpuOperand *operand) const {
     if (operand->space() != bundle::GpuSpace_Boundary)
-      return {NoSpace, 0, 0};
+      return {};
     return place(gpu->boundaries()->Get(operand->index())->host(),
                  operand->offset(), operand->size());
   }
@@ -126,12 +136,13 @@ private:
     uint64_t base = 0;
     if (operand->space() == bundle::GpuSpace_Boundary)
       base = gpu->boundaries()->Get(operand->index())->device();
-    return {operand->space() == bundle::GpuSpace_Prepared ? GpuPreparedSpace
-                                                          : GpuArenaSpace,
-            base + operand->offset(), operand->size()};
+    return placeIn(operand->space() == bundle::GpuSpace_Prepared
+                       ? GpuPreparedSpace
+                       : GpuArenaSpace,
+                   base + operand->offset(), operand->size());
   }
   static Place place(const bundle::Upload *upload) {
-    return {GpuPreparedSpace, upload->offset(), upload->size()};
+    return placeIn(GpuPreparedSpace, upload->offset(), upload->size());
   }
 
   /// Of the pieces that places are made of, a bit each.
@@ -142,13 +153,13 @@ private:
         std::lower_bound(points.begin(), points.begin() + numPoints, point) -
         points.begin());
   }
-  Pieces piecesOf(const Place &place) const {
-    if (place.space == NoSpace || place.size == 0)
+  Pieces piecesOf(Place place) const {
+    if (place.begin == place.end)
       return {0, 0};
-    return {pieceAt(place.begin()), pieceAt(place.end())};
+    return {pieceAt(place.begin), pieceAt(place.end)};
   }
   /// Bits of a word that belong to the pieces.
-  static uint64_t maskOf(const Pieces &pieces, uint32_t word) {
+  static uint64_t maskOf(Pieces pieces, uint32_t word) {
     uint64_t mask = ~uint64_t(0);
     if (word == pieces.begin / 64)
       mask <<= pieces.begin % 64;
@@ -156,13 +167,14 @@ private:
       mask &= ~uint64_t(0) >> (63 - (pieces.end - 1) % 64);
     return mask;
   }
-  void put(Bits &bits, const Pieces &pieces, bool value);
+  void put(Bits &bits, Pieces pieces, bool value);
   void wipe(Bits &bits);
   /// The first of the pieces that is in `bits`, or is not (`isIn` false), and
   /// also in `others`; `none`: there is none.
-  uint32_t find(const Pieces &pieces, const Bits &bits, bool isIn,
+  uint32_t find(Pieces pieces, const Bits &bits, bool isIn,
                 const Bits *others = nullptr);
-  bool refuseAt(const Where &where, uint32_t piece, const char *what);
+  /// Checks that there is none: found to be `what`.
+  void expectNone(const Where &where, uint32_t piece, const char *what);
 
   /// Of searches, for each place: sensible plans take a few.
   static constexpr uint64_t stepsPerPlace = 256;
@@ -176,7 +188,6 @@ private:
   const bundle::ProgramGpu *gpu;
   uint32_t executes, firstGpu;
   Where root, overlay;
-  Fault &fault;
 
   Array<uint32_t> recordOf; ///< of a stretch: the preparation, or `none`
   Array<uint32_t> makerOf;  ///< of a pipeline: the preparation, or `none`
@@ -195,13 +206,14 @@ private:
   Bits read;      ///< the same
 };
 
-bool FlowVerifier::allocate() {
+void FlowVerifier::allocate() {
   uint32_t stretches = gpu->stretches()->size();
-  if (!recordOf.allocate(stretches) || !nextEnd.allocate(stretches) ||
-      !makerOf.allocate(bundle->gpu()->pipelines()->size()) ||
-      !marked.allocate(gpu->preparations()->size()) ||
-      !switchOf.allocate(executes) || !firstEnd.allocate(size_t(executes) + 1))
-    return outOfMemory();
+  allocate(recordOf, stretches);
+  allocate(nextEnd, stretches);
+  allocate(makerOf, bundle->gpu()->pipelines()->size());
+  allocate(marked, gpu->preparations()->size());
+  allocate(switchOf, executes);
+  allocate(firstEnd, size_t(executes) + 1);
   for (Array<uint32_t> *list :
        {&recordOf, &makerOf, &switchOf, &firstEnd, &nextEnd})
     for (uint32_t &entry : *list)
@@ -214,7 +226,6 @@ bool FlowVerifier::allocate() {
     nextEnd[i] = head;
     head = i;
   }
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,45 +233,39 @@ bool FlowVerifier::allocate() {
 //===----------------------------------------------------------------------===//
 
 /// All wait for the device; each pipeline and each stretch has one preparation.
-bool FlowVerifier::verifyPreparations() {
+void FlowVerifier::verifyPreparations() {
   uint32_t count = gpu->preparations()->size(), device = 0;
   while (preparation(device)->stage() != bundle::GpuStage_Device)
     ++device;
   for (uint32_t i = 0; i < count; ++i) {
     Where where = {&overlay, "preparation", i};
     if (i != device && !isAfter(preparation(i)->after(), device))
-      return refuse(fault, where,
-                    "after: found no operation %u, expected the Device among "
-                    "them",
-                    firstGpu + device);
+      refuse(where, "after: found no operation %u|the Device among them",
+             firstGpu + device);
     const auto *pipelines = preparation(i)->pipelines();
     for (uint32_t k = 0; pipelines && k < pipelines->size(); ++k) {
       uint32_t &maker = makerOf[pipelines->Get(k)];
       if (maker != none)
-        return refuse(fault, where,
-                      "pipelines: found %u, which preparation %u makes too",
-                      pipelines->Get(k), maker);
+        refuse(where, "pipelines: found %u, which preparation %u makes too",
+               pipelines->Get(k), maker);
       maker = i;
     }
     if (preparation(i)->stage() != bundle::GpuStage_Record)
       continue;
     uint32_t &record = recordOf[preparation(i)->stretch()];
     if (record != none)
-      return refuse(fault, where,
-                    "stretch: found %u, which preparation %u records too",
-                    preparation(i)->stretch(), record);
+      refuse(where, "stretch: found %u, which preparation %u records too",
+             preparation(i)->stretch(), record);
     record = i;
   }
   for (uint32_t i = 0; i < count; ++i)
-    if (preparation(i)->stage() == bundle::GpuStage_Record && !verifyRecord(i))
-      return false;
+    if (preparation(i)->stage() == bundle::GpuStage_Record)
+      verifyRecord(i);
   for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
-    if (!verifyStart(i))
-      return false;
-  return true;
+    verifyStart(i);
 }
 
-bool FlowVerifier::verifyRecord(uint32_t index) {
+void FlowVerifier::verifyRecord(uint32_t index) {
   const After *after = preparation(index)->after();
   for (uint32_t i = 0; i < sizeOf(after); ++i)
     if (after->Get(i) >= firstGpu)
@@ -270,20 +275,17 @@ bool FlowVerifier::verifyRecord(uint32_t index) {
   for (const bundle::Dispatch *dispatch : *stretch->dispatches()) {
     uint32_t maker = makerOf[dispatch->pipeline()];
     if (maker == none || marked[maker] != index + 1)
-      return refuse(fault, {&overlay, "preparation", index},
-                    "after: found none that makes pipeline %u, which its "
-                    "stretch dispatches",
-                    dispatch->pipeline());
+      refuse({&overlay, "preparation", index},
+             "after: found none that makes pipeline %u, which its stretch "
+             "dispatches",
+             dispatch->pipeline());
   }
-  return true;
 }
 
-bool FlowVerifier::verifyStart(uint32_t index) {
-  if (recordOf[index] != none &&
-      isAfter(gpu->stretches()->Get(index)->after(), recordOf[index]))
-    return true;
-  return refuse(fault, {&overlay, "stretch", index},
-                "after: found no Record of it");
+void FlowVerifier::verifyStart(uint32_t index) {
+  if (recordOf[index] == none ||
+      !isAfter(gpu->stretches()->Get(index)->after(), recordOf[index]))
+    refuse({&overlay, "stretch", index}, "after: found no Record of it");
 }
 
 //===----------------------------------------------------------------------===//
@@ -317,25 +319,24 @@ template <typename Visit> void FlowVerifier::forEachPlace(Visit &visit) const {
   }
 }
 
-bool FlowVerifier::collect() {
+void FlowVerifier::collect() {
   if (OutputSpace + uint64_t(bundle->outputs()->size()) > mostSpaces)
-    return refuse(fault, overlay, "found too many outputs to check");
+    refuse(overlay, "found too many outputs to check");
   // Once to count them, once to collect them.
   size_t places = 0;
   uint64_t *end = nullptr;
-  auto visit = [&](const Place &place) {
-    if (place.space == NoSpace)
+  auto visit = [&](Place place) {
+    if (place.begin == place.end)
       return;
     if (!end) {
       ++places;
       return;
     }
-    *end++ = place.begin();
-    *end++ = place.end();
+    *end++ = place.begin;
+    *end++ = place.end;
   };
   forEachPlace(visit);
-  if (!points.allocate(2 * places))
-    return outOfMemory();
+  allocate(points, 2 * places);
   end = points.begin();
   forEachPlace(visit);
   // Half the code of std::sort, and as good in the worst case.
@@ -344,13 +345,11 @@ bool FlowVerifier::collect() {
   numPoints = std::unique(points.begin(), end) - points.begin();
   size_t words = numPoints / 64 + 1;
   for (Bits *bits : {&live, &handedOut, &defined, &written, &read})
-    if (!bits->allocate(words))
-      return outOfMemory();
+    allocate(*bits, words);
   maxSteps = leastSteps + stepsPerPlace * places;
-  return true;
 }
 
-void FlowVerifier::put(Bits &bits, const Pieces &pieces, bool value) {
+void FlowVerifier::put(Bits &bits, Pieces pieces, bool value) {
   if (isEntangled())
     return;
   for (uint32_t word = pieces.begin / 64; word * 64 < pieces.end; ++word) {
@@ -368,7 +367,7 @@ void FlowVerifier::wipe(Bits &bits) {
   steps += bits.size();
 }
 
-uint32_t FlowVerifier::find(const Pieces &pieces, const Bits &bits, bool isIn,
+uint32_t FlowVerifier::find(Pieces pieces, const Bits &bits, bool isIn,
                             const Bits *others) {
   if (isEntangled())
     return none;
@@ -382,56 +381,53 @@ uint32_t FlowVerifier::find(const Pieces &pieces, const Bits &bits, bool isIn,
   return none;
 }
 
-bool FlowVerifier::refuseAt(const Where &where, uint32_t piece,
-                            const char *what) {
-  static constexpr const char *names[] = {
-      "the GPU's arena", "the GPU's prepared memory", "the arena", "output"};
+void FlowVerifier::expectNone(const Where &where, uint32_t piece,
+                              const char *what) {
+  if (piece == none)
+    return;
+  static constexpr char names[][26] = {
+      "the GPU's arena", "the GPU's prepared memory", "the arena"};
   uint32_t space = static_cast<uint32_t>(points[piece] >> offsetBits);
   uint64_t offset = points[piece] & ((uint64_t(1) << offsetBits) - 1);
   if (space < OutputSpace)
-    return refuse(fault, where, "found byte %" PRIu64 " of %s %s", offset,
-                  names[space], what);
-  return refuse(fault, where, "found byte %" PRIu64 " of output %u %s", offset,
-                space - OutputSpace, what);
+    refuse(where, "found byte %" PRIu64 " of %s %s", offset, names[space],
+           what);
+  refuse(where, "found byte %" PRIu64 " of output %u %s", offset,
+         space - OutputSpace, what);
 }
 
 //===----------------------------------------------------------------------===//
 // What bytes hold
 //===----------------------------------------------------------------------===//
 
-bool FlowVerifier::verifyUploads() {
+void FlowVerifier::verifyUploads() {
   for (uint32_t i = 0; i < gpu->preparations()->size(); ++i) {
     const auto *uploads = preparation(i)->uploads();
     for (uint32_t k = 0; uploads && k < uploads->size(); ++k) {
       Pieces pieces = piecesOf(place(uploads->Get(k)));
-      uint32_t twice = find(pieces, defined, true);
-      if (twice != none)
-        return refuseAt({&overlay, "preparation", i}, twice,
-                        "uploaded twice, expected once");
+      expectNone({&overlay, "preparation", i}, find(pieces, defined, true),
+                 "uploaded twice|once");
       put(defined, pieces, true);
     }
   }
-  return true;
 }
 
 /// Goes backwards over the program, so that what is live at each execute is
 /// known when stretches that begin or end there are looked at.
-bool FlowVerifier::verifyStretches() {
+void FlowVerifier::verifyStretches() {
   uint32_t outputs = pieceAt(uint64_t(OutputSpace) << offsetBits);
   if (outputs < numPoints)
     put(live, {outputs, static_cast<uint32_t>(numPoints)}, true);
   uint32_t left = gpu->stretches()->size();
   for (uint32_t at = executes;; --at) {
     for (uint32_t i = firstEnd[at]; i != none; i = nextEnd[i])
-      if (!verifyEnd(i))
-        return false;
+      verifyEnd(i);
     for (; left && gpu->stretches()->Get(left - 1)->first() == at; --left)
-      if (!verifyBegin(left - 1))
-        return false;
+      verifyBegin(left - 1);
     if (isEntangled())
-      return refuse(fault, overlay, "stretches: too entangled to check");
+      refuse(overlay, "stretches: too entangled to check");
     if (at == 0)
-      return true;
+      return;
     computeBefore(at - 1);
   }
 }
@@ -457,7 +453,7 @@ void FlowVerifier::computeBefore(uint32_t index) {
 }
 
 /// With what is live behind the stretch: is it handed back?
-bool FlowVerifier::verifyEnd(uint32_t index) {
+void FlowVerifier::verifyEnd(uint32_t index) {
   const bundle::Stretch *stretch = gpu->stretches()->Get(index);
   for (const bundle::Rows *rows : *stretch->out())
     put(handedOut, piecesOf(hostPlace(rows)), true);
@@ -467,20 +463,17 @@ bool FlowVerifier::verifyEnd(uint32_t index) {
     uint32_t outputs = program->kernels()->Get(execute->kernel())->outputs();
     ++steps;
     for (uint32_t k = 0; k < outputs; ++k) {
-      uint32_t lost = find(piecesOf(place(execute->operands()->Get(k))),
-                           handedOut, false, &live);
-      if (lost != none)
-        return refuseAt({&overlay, "stretch", index}, lost,
-                        "written by its executes and read later, expected it "
-                        "in `out`");
+      expectNone({&overlay, "stretch", index},
+                 find(piecesOf(place(execute->operands()->Get(k))), handedOut,
+                      false, &live),
+                 "written by its executes and read later|it in `out`");
     }
   }
   wipe(handedOut);
-  return true;
 }
 
 /// With what is live before the stretch.
-bool FlowVerifier::verifyBegin(uint32_t index) {
+void FlowVerifier::verifyBegin(uint32_t index) {
   const bundle::Stretch *stretch = gpu->stretches()->Get(index);
   Where where = {&overlay, "stretch", index};
   wipe(defined);
@@ -494,56 +487,44 @@ bool FlowVerifier::verifyBegin(uint32_t index) {
     for (uint32_t k = 0; uploads && k < uploads->size() && !isEntangled(); ++k)
       put(defined, piecesOf(place(uploads->Get(k))), true);
   }
-  if (!verifyIn(where, stretch))
-    return false;
+  verifyIn(where, stretch);
   for (uint32_t i = 0; i < stretch->out()->size(); ++i) {
     Pieces host = piecesOf(hostPlace(stretch->out()->Get(i)));
     uint32_t twice = find(host, handedOut, true);
     uint32_t needed = find(host, live, true);
-    if (twice != none || needed != none)
-      return refuseAt({&where, "out", i}, std::min(twice, needed),
-                      needed < twice
-                          ? "still needed as it was before the stretch, "
-                            "expected another place"
-                          : "handed back twice, expected once");
+    expectNone({&where, "out", i}, std::min(twice, needed),
+               needed < twice
+                   ? "still needed as it was before the stretch|another place"
+                   : "handed back twice|once");
     put(handedOut, host, true);
   }
   for (uint32_t i = 0; i < stretch->dispatches()->size(); ++i)
-    if (!verifyDispatch({&where, "dispatch", i}, stretch->dispatches()->Get(i)))
-      return false;
-  if (!verifyOut(where, stretch))
-    return false;
+    verifyDispatch({&where, "dispatch", i}, stretch->dispatches()->Get(i));
+  verifyOut(where, stretch);
   wipe(handedOut);
-  return true;
 }
 
 /// What is copied in must be there, even if the GPU took over what comes
 /// before: of that it gets back what executes read.
-bool FlowVerifier::verifyIn(const Where &where,
+void FlowVerifier::verifyIn(const Where &where,
                             const bundle::Stretch *stretch) {
   for (uint32_t i = 0; i < stretch->in()->size(); ++i) {
     const bundle::Rows *rows = stretch->in()->Get(i);
     Pieces host = piecesOf(hostPlace(rows));
     Pieces device = piecesOf(devicePlace(rows));
-    uint32_t dead = find(host, live, false);
-    if (dead != none)
-      return refuseAt({&where, "in", i}, dead,
-                      "not read from here on before it is written, expected "
-                      "what executes read");
-    uint32_t twice = find(device, defined, true);
-    if (twice != none)
-      return refuseAt({&where, "in", i}, twice,
-                      "copied in twice, expected once");
+    expectNone({&where, "in", i}, find(host, live, false),
+               "not read from here on before it is written|what executes read");
+    expectNone({&where, "in", i}, find(device, defined, true),
+               "copied in twice|once");
     put(defined, device, true);
   }
   for (const bundle::Rows *rows : *stretch->in())
     put(defined, piecesOf(hostPlace(rows)), true);
-  return true;
 }
 
 /// An operand of a boundary lies in two places, of which a device uses one:
 /// what holds must hold in both.
-bool FlowVerifier::verifyDispatch(const Where &where,
+void FlowVerifier::verifyDispatch(const Where &where,
                                   const bundle::Dispatch *dispatch) {
   uint32_t outputs =
       bundle->gpu()->pipelines()->Get(dispatch->pipeline())->written();
@@ -559,52 +540,42 @@ bool FlowVerifier::verifyDispatch(const Where &where,
       for (bool isHost : {false, true}) {
         Pieces pieces =
             piecesOf(isHost ? hostPlace(operand) : devicePlace(operand));
-        if (!isUsed &&
-            !verifyUse({&where, "operand", k}, pieces, isWritten, isHost))
-          return false;
-        if (!isUsed)
+        if (!isUsed) {
+          verifyUse({&where, "operand", k}, pieces, isWritten, isHost);
           continue;
+        }
         put(isWritten ? written : read, pieces, true);
         if (isWritten)
           put(defined, pieces, true);
       }
     }
-  return true;
 }
 
 /// Of an operand, in one of its places.
-bool FlowVerifier::verifyUse(const Where &where, const Pieces &pieces,
-                             bool isWritten, bool isHost) {
+void FlowVerifier::verifyUse(const Where &where, Pieces pieces, bool isWritten,
+                             bool isHost) {
   uint32_t hazard = find(pieces, written, true);
   if (isWritten)
     hazard = std::min(hazard, find(pieces, read, true));
-  if (hazard != none)
-    return refuseAt(where, hazard,
-                    "used by an earlier dispatch, one of both writing, "
-                    "expected a barrier between");
-  if (!isWritten) {
-    uint32_t missing = find(pieces, defined, false);
-    return missing == none ||
-           refuseAt(where, missing,
-                    "read, expected it to be copied in, uploaded or written "
-                    "before");
-  }
-  uint32_t kept = isHost ? find(pieces, handedOut, false) : none;
-  return kept == none || refuseAt(where, kept, "written, expected it in `out`");
+  expectNone(
+      where, hazard,
+      "used by an earlier dispatch, one of both writing|a barrier between");
+  if (!isWritten)
+    expectNone(where, find(pieces, defined, false),
+               "read|it to be copied in, uploaded or written before");
+  else if (isHost)
+    expectNone(where, find(pieces, handedOut, false), "written|it in `out`");
 }
 
-bool FlowVerifier::verifyOut(const Where &where,
+void FlowVerifier::verifyOut(const Where &where,
                              const bundle::Stretch *stretch) {
   for (uint32_t i = 0; i < stretch->out()->size(); ++i) {
     const bundle::Rows *rows = stretch->out()->Get(i);
-    for (const Place &place : {hostPlace(rows), devicePlace(rows)}) {
-      uint32_t missing = find(piecesOf(place), defined, false);
-      if (missing != none)
-        return refuseAt({&where, "out", i}, missing,
-                        "handed back, expected a dispatch to write it");
+    for (Place place : {hostPlace(rows), devicePlace(rows)}) {
+      expectNone({&where, "out", i}, find(piecesOf(place), defined, false),
+                 "handed back|a dispatch to write it");
     }
   }
-  return true;
 }
 
 } // namespace

@@ -1,8 +1,8 @@
 //===- GpuVerifier.cpp - Checks what a GPU may take over ------------------===//
 #include "artifact/GpuVerifier.h"
 
+#include "artifact/Checks.h"
 #include "artifact/Digest.h"
-#include "artifact/Expect.h"
 #include "artifact/Limits.h"
 #include "artifact/ProgramView.h"
 #include "artifact/Sizes.h"
@@ -25,83 +25,119 @@ template <typename Vector> uint32_t sizeOf(const Vector *vector) {
   return vector ? vector->size() : 0;
 }
 
-bool verifyModules(const bundle::Gpu *gpu, uint64_t codeSize, Fault &fault) {
-  for (uint32_t i = 0; i < gpu->modules()->size(); ++i) {
-    const bundle::GpuModule *module = gpu->modules()->Get(i);
-    Where overlay = {nullptr, "gpu"}, where = {&overlay, "module", i};
-    if (!expect(fault, where,
-                {{"words", module->words(), leastModuleWords,
-                  uint64_t(maxModuleWords) + 1},
-                 {"bytes of its digest", module->digest()->size(),
-                  sizeof(Digest), sizeof(Digest) + 1}}) ||
-        !expectInside(fault, where, module->offset(),
-                      module->words() * sizeof(uint32_t), sizeof(uint32_t),
-                      codeSize, "its segment"))
-      return false;
-  }
-  return true;
-}
-
-bool verifyPipelines(const bundle::Gpu *gpu, Fault &fault) {
-  for (uint32_t i = 0; i < gpu->pipelines()->size(); ++i) {
-    const bundle::GpuPipeline *pipeline = gpu->pipelines()->Get(i);
-    const bundle::GpuExtent *local = pipeline->local();
-    Where overlay = {nullptr, "gpu"}, where = {&overlay, "pipeline", i};
-    // Each axis first, so that their product stays small.
-    constexpr uint64_t mostLocal = maxInvocations + 1;
-    if (!expect(
-            fault, where,
-            {{"module", pipeline->module_(), 0, gpu->modules()->size()},
-             {"bindings", pipeline->bindings(), 1, maxBindings + 1},
-             {"written", pipeline->written(), 1,
-              uint64_t(1) << pipeline->bindings() % (maxBindings + 1)},
-             {"push_words", pipeline->push_words(), 0, maxPushWords + 1},
-             {"constants", sizeOf(pipeline->constants()), 0, maxConstants + 1},
-             {"local x", local->x(), 1, mostLocal},
-             {"local y", local->y(), 1, mostLocal},
-             {"local z", local->z(), 1, mostLocal},
-             {"shared", pipeline->shared(), 0, maxShared + 1}}) ||
-        !expect(
-            fault, where,
-            {{"local", local->x() * local->y() * local->z(), 1, mostLocal}}))
-      return false;
-  }
-  return true;
-}
-
-/// Of one program.
-class OverlayVerifier {
+/// Of all programs.
+class TablesVerifier : Checks {
 public:
-  OverlayVerifier(const bundle::Bundle *bundle, const bundle::Program *program,
-                  uint32_t number, Fault &fault)
-      : bundle(bundle), program(program), gpu(program->gpu()),
-        executes(numExecutes(program)), root{nullptr, "program", number},
-        overlay{&root, "gpu"}, fault(fault) {}
+  TablesVerifier(const bundle::Bundle *bundle, Fault &fault)
+      : Checks(fault), bundle(bundle), gpu(bundle->gpu()),
+        overlay{nullptr, "gpu"} {}
 
   bool verify() {
-    if (!bundle->gpu() || !numLanes(program))
-      return refuse(fault, overlay, "found no %s, which it needs",
-                    bundle->gpu() ? "lanes of the program"
-                                  : "modules and pipelines of the bundle");
-    return verifyMemories() && verifyBoundaries() && verifyPreparations() &&
-           verifyStretches() && verifyWarm();
+    return hold([this] {
+      verifyModules(verifySegment());
+      verifyPipelines();
+    });
   }
 
 private:
-  bool verifyMemories();
-  bool verifyBoundaries();
-  bool verifyPreparations();
-  bool verifyUpload(const Where &where, const bundle::Upload *upload);
-  bool verifyStretches();
-  bool verifyDispatch(const Where &where, const bundle::Stretch *stretch,
+  uint64_t verifySegment();
+  void verifyModules(uint64_t codeSize);
+  void verifyPipelines();
+
+  const bundle::Bundle *bundle;
+  const bundle::Gpu *gpu;
+  Where overlay;
+};
+
+/// How many bytes there are.
+uint64_t TablesVerifier::verifySegment() {
+  expect(overlay, "api", gpu->api(), leastApi, uint64_t(1) << 32);
+  expect(overlay, "code", gpu->code(), 0, bundle->segments()->size());
+
+  const bundle::Segment *code = bundle->segments()->Get(gpu->code());
+  if (code->kind() != bundle::SegmentKind_Spirv)
+    refuse(overlay, "code: found segment %u of kind %u|%u (Spirv)", gpu->code(),
+           code->kind(), bundle::SegmentKind_Spirv);
+  return code->size();
+}
+
+void TablesVerifier::verifyModules(uint64_t codeSize) {
+  for (uint32_t i = 0; i < gpu->modules()->size(); ++i) {
+    const bundle::GpuModule *module = gpu->modules()->Get(i);
+    Where where = {&overlay, "module", i};
+    expect(where, "words", module->words(), leastModuleWords,
+           uint64_t(maxModuleWords) + 1);
+    expect(where, "bytes of its digest", module->digest()->size(),
+           sizeof(Digest), sizeof(Digest) + 1);
+
+    expectInside(where, module->offset(), module->words() * sizeof(uint32_t),
+                 sizeof(uint32_t), codeSize, "its segment");
+  }
+}
+
+void TablesVerifier::verifyPipelines() {
+  for (uint32_t i = 0; i < gpu->pipelines()->size(); ++i) {
+    const bundle::GpuPipeline *pipeline = gpu->pipelines()->Get(i);
+    const bundle::GpuExtent *local = pipeline->local();
+    Where where = {&overlay, "pipeline", i};
+    // Each axis first, so that their product stays small.
+    constexpr uint64_t mostLocal = maxInvocations + 1;
+    expect(where, "module", pipeline->module_(), 0, gpu->modules()->size());
+    expect(where, "bindings", pipeline->bindings(), 1, maxBindings + 1);
+    expect(where, "written", pipeline->written(), 1,
+           uint64_t(1) << pipeline->bindings() % (maxBindings + 1));
+    expect(where, "push_words", pipeline->push_words(), 0, maxPushWords + 1);
+    expect(where, "constants", sizeOf(pipeline->constants()), 0,
+           maxConstants + 1);
+    expect(where, "local x", local->x(), 1, mostLocal);
+    expect(where, "local y", local->y(), 1, mostLocal);
+    expect(where, "local z", local->z(), 1, mostLocal);
+    expect(where, "shared", pipeline->shared(), 0, maxShared + 1);
+
+    expect(where, "local", local->x() * local->y() * local->z(), 1, mostLocal);
+  }
+}
+
+/// Of one program.
+class OverlayVerifier : Checks {
+public:
+  OverlayVerifier(const bundle::Bundle *bundle, const bundle::Program *program,
+                  uint32_t number, Fault &fault)
+      : Checks(fault), bundle(bundle), program(program), gpu(program->gpu()),
+        executes(numExecutes(program)), root{nullptr, "program", number},
+        overlay{&root, "gpu"} {}
+
+  bool verify() {
+    return hold([this] { verifyAll(); });
+  }
+
+private:
+  void verifyAll() {
+    if (!bundle->gpu() || !numLanes(program))
+      refuse(overlay, "found no %s, which it needs",
+             bundle->gpu() ? "lanes of the program"
+                           : "modules and pipelines of the bundle");
+    verifyMemories();
+    verifyBoundaries();
+    verifyPreparations();
+    verifyStretches();
+    verifyWarm();
+  }
+
+  void verifyMemories();
+  void verifyBoundaries();
+  void verifyPreparations();
+  void verifyUpload(const Where &where, const bundle::Upload *upload);
+  void verifyStretches();
+  void verifyDispatch(const Where &where, const bundle::Stretch *stretch,
                       const bundle::Dispatch *dispatch);
-  bool verifyOperand(const Where &where, const bundle::GpuOperand *operand,
+  void verifyOperand(const Where &where, const bundle::GpuOperand *operand,
                      bool isWritten);
-  bool
+  void
   verifyRows(const Where &stretch, const char *what,
              const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list,
              bool isWritten);
-  bool verifyWarm();
+  void verifyWarm();
 
   /// Whether the CPU's bytes of a boundary are no caller's input.
   bool mayBeWritten(uint32_t boundary) const {
@@ -114,32 +150,28 @@ private:
   const bundle::ProgramGpu *gpu;
   uint32_t executes;
   Where root, overlay;
-  Fault &fault;
   uint64_t sizes[bundle::MemoryKind_MAX + 1] = {}; ///< of the GPU's memories
 };
 
-bool OverlayVerifier::verifyMemories() {
+void OverlayVerifier::verifyMemories() {
   for (uint32_t i = 0; i < gpu->memories()->size(); ++i) {
     const bundle::Memory *memory = gpu->memories()->Get(i);
     uint64_t alignment = memory->alignment();
     uint32_t processors = program->processors()->size();
     Where where = {&overlay, "memory", i};
-    if (!expect(fault, where,
-                {{"processor", memory->processor(), processors,
-                  uint64_t(processors) + 1},
-                 {"size", memory->size(), 0, maxBytes + 1}}))
-      return false;
+    expect(where, "processor", memory->processor(), processors,
+           uint64_t(processors) + 1);
+    expect(where, "size", memory->size(), 0, maxBytes + 1);
+
     if (alignment < gpuAlignment || (alignment & (alignment - 1)))
-      return refuse(fault, where,
-                    "alignment: found %" PRIu64
-                    ", expected a power of two, at least %" PRIu64,
-                    alignment, gpuAlignment);
+      refuse(where,
+             "alignment: found %" PRIu64 "|a power of two, at least %" PRIu64,
+             alignment, gpuAlignment);
     sizes[memory->kind()] = memory->size();
   }
-  return true;
 }
 
-bool OverlayVerifier::verifyBoundaries() {
+void OverlayVerifier::verifyBoundaries() {
   for (uint32_t i = 0; i < gpu->boundaries()->size(); ++i) {
     const bundle::Boundary *boundary = gpu->boundaries()->Get(i);
     const bundle::Operand *host = boundary->host();
@@ -149,29 +181,23 @@ bool OverlayVerifier::verifyBoundaries() {
     if (!spaceSize(bundle, program, host, size) ||
         host->space() == bundle::Space_Weights ||
         (isMemory && !isIn(program, host, bundle::MemoryKind_Arena)))
-      return refuse(fault, where,
-                    "host: found %s %u, expected the arena, an input or an "
-                    "output",
-                    bundle::EnumNameSpace(host->space()), host->index());
+      refuse(where, "host: found %s %u|the arena, an input or an output",
+             bundle::EnumNameSpace(host->space()), host->index());
     // Where the GPU works in the arena, addresses are aligned for it.
     uint64_t alignment = isMemory ? gpuAlignment : 1;
     if (isMemory &&
         program->memories()->Get(host->index())->alignment() % gpuAlignment)
-      return refuse(
-          fault, where,
-          "host: found an arena at multiples of %" PRIu64 ", expected %" PRIu64,
-          program->memories()->Get(host->index())->alignment(), gpuAlignment);
-    if (!expectInside(fault, where, host->offset(), host->size(), alignment,
-                      size, "its host") ||
-        !expectInside(fault, where, boundary->device(), host->size(),
-                      gpuAlignment, sizes[bundle::MemoryKind_Arena],
-                      "the GPU's arena"))
-      return false;
+      refuse(where, "host: found an arena at multiples of %" PRIu64 "|%" PRIu64,
+             program->memories()->Get(host->index())->alignment(),
+             gpuAlignment);
+    expectInside(where, host->offset(), host->size(), alignment, size,
+                 "its host");
+    expectInside(where, boundary->device(), host->size(), gpuAlignment,
+                 sizes[bundle::MemoryKind_Arena], "the GPU's arena");
   }
-  return true;
 }
 
-bool OverlayVerifier::verifyPreparations() {
+void OverlayVerifier::verifyPreparations() {
   uint32_t devices = 0;
   for (uint32_t i = 0; i < gpu->preparations()->size(); ++i) {
     const bundle::GpuPreparation *preparation = gpu->preparations()->Get(i);
@@ -181,27 +207,24 @@ bool OverlayVerifier::verifyPreparations() {
          isRecord = stage == bundle::GpuStage_Record;
     devices += stage == bundle::GpuStage_Device;
     Where where = {&overlay, "preparation", i};
-    if (!expect(fault, where,
-                {{"pipelines", sizeOf(preparation->pipelines()), isPipeline,
-                  isPipeline ? anyNumber : 1},
-                 {"uploads", sizeOf(preparation->uploads()), isUpload,
-                  isUpload ? anyNumber : 1},
-                 {"stretch", preparation->stretch(), 0,
-                  isRecord ? gpu->stretches()->size() : 1}}))
-      return false;
+    expect(where, "pipelines", sizeOf(preparation->pipelines()), isPipeline,
+           isPipeline ? anyNumber : 1);
+    expect(where, "uploads", sizeOf(preparation->uploads()), isUpload,
+           isUpload ? anyNumber : 1);
+    expect(where, "stretch", preparation->stretch(), 0,
+           isRecord ? gpu->stretches()->size() : 1);
+
     for (uint32_t k = 0; k < sizeOf(preparation->pipelines()); ++k)
-      if (!expect(fault, where,
-                  {{"pipeline", preparation->pipelines()->Get(k), 0,
-                    bundle->gpu()->pipelines()->size()}}))
-        return false;
+      expect(where, "pipeline", preparation->pipelines()->Get(k), 0,
+             bundle->gpu()->pipelines()->size());
+
     for (uint32_t k = 0; k < sizeOf(preparation->uploads()); ++k)
-      if (!verifyUpload({&where, "upload", k}, preparation->uploads()->Get(k)))
-        return false;
+      verifyUpload({&where, "upload", k}, preparation->uploads()->Get(k));
   }
-  return expect(fault, overlay, {{"Device preparations", devices, 1, 2}});
+  expect(overlay, "Device preparations", devices, 1, 2);
 }
 
-bool OverlayVerifier::verifyUpload(const Where &where,
+void OverlayVerifier::verifyUpload(const Where &where,
                                    const bundle::Upload *upload) {
   const bundle::Operand *source = upload->source();
   uint64_t available, size = upload->size();
@@ -209,172 +232,135 @@ bool OverlayVerifier::verifyUpload(const Where &where,
   if (!spaceSize(bundle, program, source, available) ||
       (!isPrepared && source->space() != bundle::Space_Weights) ||
       (isPrepared && !isIn(program, source, bundle::MemoryKind_Prepared)))
-    return refuse(fault, where,
-                  "source: found %s %u, expected weights or prepared ones",
-                  bundle::EnumNameSpace(source->space()), source->index());
+    refuse(where, "source: found %s %u|weights or prepared ones",
+           bundle::EnumNameSpace(source->space()), source->index());
   // What is stored as it is can be used where it lies, by devices that can.
   uint8_t planes = upload->planes();
   bool isStored = upload->codec() == bundle::Codec_Stored;
   bool isPlain = isStored && planes == 1;
-  if (!expectInside(fault, where, source->offset(), source->size(),
-                    isPlain && !isPrepared ? gpuAlignment : 1, available,
-                    "its source") ||
-      !expectInside(fault, where, upload->offset(), size, gpuAlignment,
-                    sizes[bundle::MemoryKind_Prepared],
-                    "the GPU's prepared memory"))
-    return false;
+  expectInside(where, source->offset(), source->size(),
+               isPlain && !isPrepared ? gpuAlignment : 1, available,
+               "its source");
+  expectInside(where, upload->offset(), size, gpuAlignment,
+               sizes[bundle::MemoryKind_Prepared], "the GPU's prepared memory");
   if ((planes != 1 && planes != 2 && planes != 4 && planes != 8) ||
       size % planes || (isStored && source->size() != size))
-    return refuse(fault, where,
-                  "found %" PRIu64 " bytes, in %u planes, of %" PRIu64
-                  ", expected 1, 2, 4 or 8 of whole elements, and stored ones "
-                  "to be as many",
-                  size, planes, source->size());
-  return true;
+    refuse(where,
+           "found %" PRIu64 " bytes, in %u planes, of %" PRIu64
+           "|1, 2, 4 or 8 of whole elements, and stored ones to be as many",
+           size, planes, source->size());
 }
 
-bool OverlayVerifier::verifyStretches() {
+void OverlayVerifier::verifyStretches() {
   const bundle::Stretch *last = nullptr;
   for (uint32_t i = 0; i < gpu->stretches()->size(); ++i) {
     const bundle::Stretch *stretch = gpu->stretches()->Get(i);
     Where where = {&overlay, "stretch", i};
-    if (!expect(fault, where, {{"first", stretch->first(), 0, executes}}) ||
-        !expect(fault, where,
-                {{"count", stretch->count(), 1,
-                  uint64_t(executes) - stretch->first() + 1}}))
-      return false;
+    expect(where, "first", stretch->first(), 0, executes);
+
+    expect(where, "count", stretch->count(), 1,
+           uint64_t(executes) - stretch->first() + 1);
+
     if (last && (stretch->first() < last->first() ||
                  (stretch->first() == last->first() &&
                   stretch->count() > last->count())))
-      return refuse(fault, where,
-                    "found it behind one that starts later, or is shorter, "
-                    "expected them by `first`, then longest first");
+      refuse(where, "found it behind one that starts later, or is shorter|them "
+                    "by `first`, then longest first");
     last = stretch;
     for (uint32_t k = 0; k < stretch->dispatches()->size(); ++k)
-      if (!verifyDispatch({&where, "dispatch", k}, stretch,
-                          stretch->dispatches()->Get(k)))
-        return false;
-    if (!verifyRows(where, "in", stretch->in(), false) ||
-        !verifyRows(where, "out", stretch->out(), true))
-      return false;
+      verifyDispatch({&where, "dispatch", k}, stretch,
+                     stretch->dispatches()->Get(k));
+    verifyRows(where, "in", stretch->in(), false);
+    verifyRows(where, "out", stretch->out(), true);
   }
-  return true;
 }
 
-bool OverlayVerifier::verifyDispatch(const Where &where,
+void OverlayVerifier::verifyDispatch(const Where &where,
                                      const bundle::Stretch *stretch,
                                      const bundle::Dispatch *dispatch) {
   uint64_t first = stretch->first();
   constexpr uint64_t mostGroups = maxGroups + 1;
   const bundle::GpuExtent *groups = dispatch->groups();
-  if (!expect(fault, where,
-              {{"operation", dispatch->operation(), first,
-                first + stretch->count()},
-               {"pipeline", dispatch->pipeline(), 0,
-                bundle->gpu()->pipelines()->size()},
-               {"groups x", groups->x(), 1, mostGroups},
-               {"groups y", groups->y(), 1, mostGroups},
-               {"groups z", groups->z(), 1, mostGroups}}))
-    return false;
+  expect(where, "operation", dispatch->operation(), first,
+         first + stretch->count());
+  expect(where, "pipeline", dispatch->pipeline(), 0,
+         bundle->gpu()->pipelines()->size());
+  expect(where, "groups x", groups->x(), 1, mostGroups);
+  expect(where, "groups y", groups->y(), 1, mostGroups);
+  expect(where, "groups z", groups->z(), 1, mostGroups);
+
   const bundle::GpuPipeline *pipeline =
       bundle->gpu()->pipelines()->Get(dispatch->pipeline());
   uint64_t bindings = pipeline->bindings(), push = pipeline->push_words();
-  if (!expect(
-          fault, where,
-          {{"operands", dispatch->operands()->size(), bindings, bindings + 1},
-           {"words of push", sizeOf(dispatch->push()), push, push + 1}}))
-    return false;
+  expect(where, "operands", dispatch->operands()->size(), bindings,
+         bindings + 1);
+  expect(where, "words of push", sizeOf(dispatch->push()), push, push + 1);
+
   for (uint32_t k = 0; k < bindings; ++k)
-    if (!verifyOperand({&where, "operand", k}, dispatch->operands()->Get(k),
-                       pipeline->written() >> k & 1))
-      return false;
-  return true;
+    verifyOperand({&where, "operand", k}, dispatch->operands()->Get(k),
+                  pipeline->written() >> k & 1);
 }
 
-bool OverlayVerifier::verifyOperand(const Where &where,
+void OverlayVerifier::verifyOperand(const Where &where,
                                     const bundle::GpuOperand *operand,
                                     bool isWritten) {
   bool isBoundary = operand->space() == bundle::GpuSpace_Boundary;
-  if (!expect(fault, where,
-              {{"index", operand->index(), 0,
-                isBoundary ? gpu->boundaries()->size() : 1},
-               {"size", operand->size(), 1, uint64_t(1) << 32}}))
-    return false;
+  expect(where, "index", operand->index(), 0,
+         isBoundary ? gpu->boundaries()->size() : 1);
+  expect(where, "size", operand->size(), 1, uint64_t(1) << 32);
+
   uint64_t available =
       isBoundary ? gpu->boundaries()->Get(operand->index())->host()->size()
                  : sizes[operand->space() == bundle::GpuSpace_Arena
                              ? bundle::MemoryKind_Arena
                              : bundle::MemoryKind_Prepared];
-  if (!expectInside(fault, where, operand->offset(), operand->size(),
-                    gpuAlignment, available,
-                    bundle::EnumNameGpuSpace(operand->space())))
-    return false;
+  expectInside(where, operand->offset(), operand->size(), gpuAlignment,
+               available, bundle::EnumNameGpuSpace(operand->space()));
   if (isWritten && (isBoundary ? !mayBeWritten(operand->index())
                                : operand->space() != bundle::GpuSpace_Arena))
-    return refuse(fault, where,
-                  "found a write to %s, expected the GPU's arena, or a "
-                  "boundary in the CPU's or an output",
-                  isBoundary ? "an input" : "weights");
-  return true;
+    refuse(where,
+           "found a write to %s|the GPU's arena, or a boundary in the CPU's or "
+           "an output",
+           isBoundary ? "an input" : "weights");
 }
 
-bool OverlayVerifier::verifyRows(
+void OverlayVerifier::verifyRows(
     const Where &stretch, const char *what,
     const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list,
     bool isWritten) {
   for (uint32_t i = 0; i < list->size(); ++i) {
     const bundle::Rows *rows = list->Get(i);
     Where where = {&stretch, what, i};
-    if (!expect(
-            fault, where,
-            {{"boundary", rows->boundary(), 0, gpu->boundaries()->size()}}) ||
-        !expectInside(fault, where, rows->offset(), rows->bytes(), 1,
-                      gpu->boundaries()->Get(rows->boundary())->host()->size(),
-                      "the boundary"))
-      return false;
+    expect(where, "boundary", rows->boundary(), 0, gpu->boundaries()->size());
+
+    expectInside(where, rows->offset(), rows->bytes(), 1,
+                 gpu->boundaries()->Get(rows->boundary())->host()->size(),
+                 "the boundary");
     if (isWritten && !mayBeWritten(rows->boundary()))
-      return refuse(fault, where,
-                    "found an input, expected the arena or an output");
+      refuse(where, "found an input|the arena or an output");
   }
-  return true;
 }
 
-bool OverlayVerifier::verifyWarm() {
+void OverlayVerifier::verifyWarm() {
   uint64_t end = 0;
   for (uint32_t i = 0; i < sizeOf(gpu->warm()); ++i) {
     Where where = {&overlay, "warm", i};
-    if (!expect(
-            fault, where,
-            {{"stretch", gpu->warm()->Get(i), 0, gpu->stretches()->size()}}))
-      return false;
+    expect(where, "stretch", gpu->warm()->Get(i), 0, gpu->stretches()->size());
+
     const bundle::Stretch *stretch = gpu->stretches()->Get(gpu->warm()->Get(i));
     if (stretch->first() < end)
-      return refuse(fault, where,
-                    "found a stretch from execute %u on, expected %" PRIu64
-                    " or later, where the one before ends",
-                    stretch->first(), end);
+      refuse(where,
+             "found a stretch from execute %u on|%" PRIu64
+             " or later, where the one before ends",
+             stretch->first(), end);
     end = uint64_t(stretch->first()) + stretch->count();
   }
-  return true;
 }
 
 } // namespace
 
 bool verifyGpu(const bundle::Bundle *bundle, Fault &fault) {
-  const bundle::Gpu *gpu = bundle->gpu();
-  if (!gpu)
-    return true;
-  Where where = {nullptr, "gpu"};
-  if (!expect(fault, where,
-              {{"api", gpu->api(), leastApi, uint64_t(1) << 32},
-               {"code", gpu->code(), 0, bundle->segments()->size()}}))
-    return false;
-  const bundle::Segment *code = bundle->segments()->Get(gpu->code());
-  if (code->kind() != bundle::SegmentKind_Spirv)
-    return refuse(fault, where,
-                  "code: found segment %u of kind %u, expected %u (Spirv)",
-                  gpu->code(), code->kind(), bundle::SegmentKind_Spirv);
-  return verifyModules(gpu, code->size(), fault) && verifyPipelines(gpu, fault);
+  return !bundle->gpu() || TablesVerifier(bundle, fault).verify();
 }
 
 bool verifyOverlay(const bundle::Bundle *bundle, const bundle::Program *program,

@@ -10,22 +10,21 @@
 #ifndef NNV12_ARTIFACT_SPIRVFUNCTIONS_H
 #define NNV12_ARTIFACT_SPIRVFUNCTIONS_H
 
-#include "artifact/SpirvModule.h"
+#include "artifact/SpirvDeclarations.h"
 
 #include <cstdint>
 #include <spirv/unified1/spirv.hpp11>
 
 namespace nnv12::artifact {
 
-class SpirvFunctions {
-public:
-  explicit SpirvFunctions(SpirvModule &module) : m(module), ids(module.ids) {}
-  SpirvFunctions(const SpirvFunctions &) = delete;
+class SpirvFunctions : public SpirvDeclarations {
+protected:
+  using SpirvDeclarations::SpirvDeclarations;
 
-  /// Checks the module's instruction under way.
-  bool verify();
+  /// Checks the instruction under way.
+  void compute();
   /// Checks that nothing is missing behind the last one.
-  bool finish();
+  void finishFunctions();
 
 private:
   enum class State { Outside, Parameters, Between, Inside };
@@ -43,41 +42,55 @@ private:
     uint32_t outerRegion;
   };
 
-  bool function();
-  bool parameter();
-  bool functionEnd();
-  bool label();
-  bool merge();
-  bool branch();
-  bool branchTo(uint32_t i);
-  bool branchBack(uint32_t i);
-  bool functionReturn();
-  bool phi();
-  bool phiParent(uint32_t i, uint32_t &unknown);
-  bool call();
-  bool variable();
-  bool load();
-  bool store();
-  bool accessChain();
-  bool memoryOperands(uint32_t i);
-  bool compositeConstruct();
-  bool compositeExtract();
-  bool compositeInsert();
-  bool vectorShuffle();
-  bool extendedInstruction();
-  bool controlBarrier();
-  bool withSignature(const char *signature, uint32_t firstOperand);
+  void function();
+  void parameter();
+  void functionEnd();
+  void label();
+  void merge();
+  void branch();
+  void branchTo(uint32_t i);
+  void branchBack(uint32_t i);
+  void functionReturn();
+  void phi();
+  void phiParent(uint32_t i, uint32_t &unknown);
+  void call();
+  void localVariable();
+  void load();
+  void store();
+  void accessChain();
+  void memoryOperands(uint32_t i);
+  void compositeConstruct();
+  void compositeExtract();
+  void compositeInsert();
+  void component(uint32_t i, uint32_t components);
+  void vectorShuffle();
+  void extendedInstruction();
+  void controlBarrier();
+  void withSignature(const char *signature, uint32_t firstOperand);
+  bool isResult(char letter, uint32_t type) const;
   bool isOperand(char letter, uint32_t type, uint32_t first) const;
 
-  /// Whether word `i` is a value that is known here.
-  bool value(uint32_t i);
-  bool valueOf(uint32_t i, uint32_t type);
-  bool vector(uint32_t i, uint32_t component);
-  bool pointer(uint32_t i);
-  bool resultType();
-  bool result(uint32_t decorations = 0);
-  uint32_t type(uint32_t i) const { return m.typeOf(m.word(i)); }
+  // What word `i` has to be. These return its type.
+  /// A value that is known here.
+  uint32_t value(uint32_t i);
+  void valueOf(uint32_t i, uint32_t type);
+  uint32_t vector(uint32_t i, uint32_t component);
+  uint32_t pointer(uint32_t i);
 
+  /// Checks that word 1 is that type.
+  void returns(uint32_t type);
+  /// Word 1, which has to be a type to compute with.
+  uint32_t resultType();
+  /// Defines word 2 as a value of the type in word 1.
+  SpirvId &result(uint32_t decorations = 0);
+
+  uint32_t parametersOf(uint32_t type) const {
+    return (part(type, 0) >> 16) - 3;
+  }
+  /// Whether a value is known at the end of the block.
+  bool isKnown(uint32_t id, uint32_t at) const {
+    return !ids[id].block || dominates(ids[id].block, at);
+  }
   bool dominates(uint32_t block, uint32_t other) const {
     return ids[block].first <= ids[other].first &&
            ids[other].first <= ids[block].last;
@@ -87,9 +100,6 @@ private:
 
   static constexpr uint32_t mostNesting = 64;
   static constexpr uint16_t nowhere = 0xffff;
-
-  SpirvModule &m;
-  SpirvId *ids;
 
   State state = State::Outside;
   uint32_t current = 0; ///< function
@@ -103,13 +113,14 @@ private:
   /// targets[0].
   uint16_t pendingPhis = 0, pendingBack = 0;
 
-  Construct constructs[mostNesting];
   uint32_t nesting = 0;
   uint32_t region = 0, lastRegion = 0; ///< see label()
   uint32_t numEntered = 0; ///< blocks branched to that did not come yet
 
   uint16_t depth = 0; ///< of the list of dominators, in ids[].dominator
   uint16_t numBlocks = 0;
+
+  Construct constructs[mostNesting]; ///< as many as `nesting`
 };
 
 } // namespace nnv12::artifact

@@ -10,7 +10,7 @@ namespace nnv12::artifact {
 namespace {
 using spv::Op;
 using Section = SpirvSection;
-constexpr uint16_t any = 0xffff;
+constexpr uint8_t any = SpirvInstruction::any;
 } // namespace
 
 /// By number. What the compiler's lowering makes, and its serializer writes:
@@ -138,45 +138,35 @@ const SpirvInstruction *findSpirvInstruction(uint32_t opcode) {
   const SpirvInstruction *found = std::lower_bound(
       std::begin(instructions), std::end(instructions), opcode,
       [](const SpirvInstruction &instruction, uint32_t number) {
-        return uint32_t(instruction.opcode) < number;
+        return instruction.opcode < number;
       });
-  bool isIn =
-      found != std::end(instructions) && uint32_t(found->opcode) == opcode;
+  bool isIn = found != std::end(instructions) && found->opcode == opcode;
   return isIn ? found : nullptr;
 }
 
+struct GlslInstruction {
+  uint8_t number;
+  char signature[5];
+};
 /// No Exp, Sin or Pow: their errors are the driver's to choose.
+static constexpr GlslInstruction glslInstructions[] = {
+    {GLSLstd450RoundEven, "F="}, {GLSLstd450Trunc, "F="},
+    {GLSLstd450FAbs, "F="},      {GLSLstd450SAbs, "I="},
+    {GLSLstd450FSign, "F="},     {GLSLstd450SSign, "I="},
+    {GLSLstd450Floor, "F="},     {GLSLstd450Ceil, "F="},
+    {GLSLstd450Sqrt, "F="},      {GLSLstd450InverseSqrt, "F="},
+    {GLSLstd450FMin, "F=="},     {GLSLstd450UMin, "I=="},
+    {GLSLstd450SMin, "I=="},     {GLSLstd450FMax, "F=="},
+    {GLSLstd450UMax, "I=="},     {GLSLstd450SMax, "I=="},
+    {GLSLstd450FClamp, "F==="},  {GLSLstd450UClamp, "I==="},
+    {GLSLstd450SClamp, "I==="},  {GLSLstd450Fma, "F==="},
+};
+
 const char *findGlslSignature(uint32_t number) {
-  switch (number) {
-  case GLSLstd450RoundEven:
-  case GLSLstd450Trunc:
-  case GLSLstd450FAbs:
-  case GLSLstd450FSign:
-  case GLSLstd450Floor:
-  case GLSLstd450Ceil:
-  case GLSLstd450Sqrt:
-  case GLSLstd450InverseSqrt:
-    return "F=";
-  case GLSLstd450SAbs:
-  case GLSLstd450SSign:
-    return "I=";
-  case GLSLstd450FMin:
-  case GLSLstd450FMax:
-    return "F==";
-  case GLSLstd450UMin:
-  case GLSLstd450SMin:
-  case GLSLstd450UMax:
-  case GLSLstd450SMax:
-    return "I==";
-  case GLSLstd450FClamp:
-  case GLSLstd450Fma:
-    return "F===";
-  case GLSLstd450UClamp:
-  case GLSLstd450SClamp:
-    return "I===";
-  default:
-    return nullptr;
-  }
+  for (const GlslInstruction &instruction : glslInstructions)
+    if (instruction.number == number)
+      return instruction.signature;
+  return nullptr;
 }
 
 } // namespace nnv12::artifact

@@ -38,11 +38,23 @@ enum class SpirvSection : uint8_t {
   Functions
 };
 
+/// There are many of them: all of it is bytes.
 struct SpirvInstruction {
-  spv::Op opcode;
+  static constexpr uint8_t any = 0xff; ///< as `mostWords`
+
+  uint8_t opcode;
   SpirvSection section;
-  uint16_t fewestWords, mostWords; ///< the first one included
-  char signature[5];               ///< or empty
+  uint8_t fewestWords, mostWords; ///< the first one included
+  char signature[5] = {};         ///< or empty
+
+  constexpr SpirvInstruction(spv::Op opcode, SpirvSection section,
+                             uint8_t fewestWords, uint8_t mostWords,
+                             const char *text)
+      : opcode(uint8_t(opcode)), section(section), fewestWords(fewestWords),
+        mostWords(mostWords) {
+    for (char *letter = signature; *text; ++text)
+      *letter++ = *text;
+  }
 };
 
 /// Null where kernels have no use for it. `opcode` has 16 bits.

@@ -9,56 +9,50 @@ namespace nnv12::artifact {
 
 using spv::Op;
 
-bool SpirvModule::fail(uint32_t i, const char *format, ...) {
+void SpirvModule::fail(uint32_t i, const char *format, ...) {
   char text[400];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return fault.set(Fault::BadBundle, "word %u: %s", at + i, text);
+  refuse({nullptr, "word", at() + i}, "found %s", text);
 }
 
-bool SpirvModule::isId(uint32_t i) {
+uint32_t SpirvModule::idAt(uint32_t i) {
   if (word(i) == 0 || word(i) >= bound)
-    return fail(i, "found id %u, expected 1 to %u", word(i), bound - 1);
-  return true;
+    fail(i, "id %u|1 to %u", word(i), bound - 1);
+  return word(i);
 }
 
-bool SpirvModule::define(uint32_t i, uint32_t type, uint32_t decorations) {
-  if (!isId(i))
-    return false;
-  SpirvId &id = ids[word(i)];
+SpirvId &SpirvModule::define(uint32_t i, uint32_t type, uint32_t decorations) {
+  SpirvId &id = ids[idAt(i)];
   if (id.at)
-    return fail(i, "found id %u again, expected it defined once, at word %u",
-                word(i), id.at);
+    fail(i, "id %u again|it defined once, at word %u", word(i), id.at);
   if (uint32_t wrong = id.marks & allDecorations & ~decorations)
-    return fail(i, "found id %u with decorations 0x%x, expected none of them",
-                word(i), wrong);
+    fail(i, "id %u with decorations 0x%x|none of them", word(i), wrong);
   constexpr uint32_t ofBlocks = MarkMerge | MarkContinue | MarkEntered;
   if ((id.marks & ofBlocks) && opcode() != Op::OpLabel)
-    return fail(i, "found id %u, which is branched to, expected a label",
-                word(i));
+    fail(i, "id %u, which is branched to|a label", word(i));
   if ((id.marks & MarkListed) && opcode() != Op::OpVariable)
-    return fail(i, "found id %u in the interface, expected a variable",
-                word(i));
+    fail(i, "id %u in the interface|a variable", word(i));
   if ((id.marks & MarkMember) && opcode() != Op::OpTypeStruct)
-    return fail(i, "found id %u, whose member has a name, expected a struct",
-                word(i));
+    fail(i, "id %u, whose member has a name|a struct", word(i));
   if (word(i) == entryPoint && opcode() != Op::OpFunction)
-    return fail(i, "found the entry point, id %u, expected a function",
-                word(i));
-  id.at = at;
+    fail(i, "the entry point, id %u|a function", word(i));
+  id.at = at();
   id.opcode = uint16_t(opcode());
   id.type = uint16_t(type);
-  return true;
+  return id;
 }
 
-bool SpirvModule::isDefined(uint32_t i, Op opcode, const char *what) {
-  if (!isId(i))
-    return false;
-  if (!is(word(i), opcode))
-    return fail(i, "found id %u, expected %s", word(i), what);
-  return true;
+uint32_t SpirvModule::idOf(uint32_t i, Op opcode, const char *what) {
+  if (!is(idAt(i), opcode))
+    fail(i, "id %u|%s", word(i), what);
+  return word(i);
+}
+
+uint32_t SpirvModule::resultPointer() {
+  return idOf(1, Op::OpTypePointer, "a type of pointers");
 }
 
 uint32_t SpirvModule::typeOf(uint32_t id) const {
@@ -106,7 +100,7 @@ bool SpirvModule::constantValue(uint32_t id, uint32_t &value) const {
 }
 
 const char *SpirvModule::string(uint32_t i) const {
-  const char *text = reinterpret_cast<const char *>(words + at + i);
+  const char *text = reinterpret_cast<const char *>(here + i);
   size_t size = size_t(count - i) * sizeof(uint32_t);
   const void *end = memchr(text, 0, size);
   size_t length = end ? size_t(static_cast<const char *>(end) - text) : size;

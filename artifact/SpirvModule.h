@@ -1,13 +1,14 @@
 //===- SpirvModule.h - A module of SPIR-V while it is checked ---*- C++ -*-===//
 //
-// What SpirvVerifier and SpirvFunctions share: the words, what is known of each
-// id, and questions about types.
+// The words, what is known of each id, and questions about types. What checks
+// them is built on top, a class on another: SpirvDeclarations, SpirvFunctions,
+// and SpirvVerifier, which begins with what comes first in a module.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_SPIRVMODULE_H
 #define NNV12_ARTIFACT_SPIRVMODULE_H
 
-#include "artifact/Fault.h"
+#include "artifact/Checks.h"
 #include "artifact/SpirvInstructions.h"
 #include "artifact/SpirvInterface.h"
 
@@ -72,26 +73,24 @@ constexpr uint64_t storage16 =
 
 constexpr uint32_t spirvVersion13 = 0x00010300;
 
-class SpirvModule {
-public:
-  SpirvModule(const SpirvInterface &facts, SpirvId *ids, uint32_t bound,
-              Fault &fault)
-      : facts(facts), words(facts.words), ids(ids), bound(bound), fault(fault),
-        version(facts.words[1]) {}
-  SpirvModule(const SpirvModule &) = delete;
+class SpirvModule : protected Checks {
+protected:
+  SpirvModule(const SpirvInterface &facts, SpirvId *ids, Fault &fault)
+      : Checks(fault), facts(facts), words(facts.words), ids(ids),
+        bound(words[3]), version(words[1]) {}
 
   const SpirvInterface &facts;
   const uint32_t *words;
   SpirvId *ids;
   uint32_t bound;
-  Fault &fault;
 
   // The instruction under way.
-  uint32_t at = 0; ///< its first word
+  const uint32_t *here = words; ///< its first word
   uint32_t count = 0;
   const SpirvInstruction *instruction = nullptr;
-  spv::Op opcode() const { return instruction->opcode; }
-  uint32_t word(uint32_t i) const { return words[at + i]; }
+  spv::Op opcode() const { return spv::Op(instruction->opcode); }
+  uint32_t word(uint32_t i) const { return here[i]; }
+  uint32_t at() const { return uint32_t(here - words); }
 
   uint32_t version;
   uint64_t declared = 0;   ///< by capabilities: SpirvFeature
@@ -99,18 +98,21 @@ public:
   uint16_t glsl = 0;       ///< the id of GLSL.std.450
   uint16_t entryPoint = 0; ///< the function
 
-  /// Always false: "word N: found WHAT, expected WHAT", of word `i` of the
-  /// instruction.
-  __attribute__((format(printf, 3, 4))) bool fail(uint32_t i,
-                                                  const char *format, ...);
+  /// Leaves. Of word `i` of the instruction "this|that" says
+  /// "word N: found this, expected that".
+  [[noreturn]] __attribute__((format(printf, 3, 4))) void
+  fail(uint32_t i, const char *format, ...);
 
-  /// Whether word `i` is an id below the bound.
-  bool isId(uint32_t i);
-  /// Defines the id in word `i` as `type` of this instruction; what decorates
-  /// it must be in `decorations`.
-  bool define(uint32_t i, uint32_t type, uint32_t decorations = 0);
-  /// Whether word `i` is an id that was defined by `opcode`.
-  bool isDefined(uint32_t i, spv::Op opcode, const char *what);
+  // What word `i` has to be, and is where these return.
+  /// An id below the bound.
+  uint32_t idAt(uint32_t i);
+  /// An id that was defined by `opcode`.
+  uint32_t idOf(uint32_t i, spv::Op opcode, const char *what);
+  /// A type of pointers, in word 1.
+  uint32_t resultPointer();
+  /// An id that was not defined, which is now, as `type` of this instruction;
+  /// what decorates it must be in `decorations`.
+  SpirvId &define(uint32_t i, uint32_t type, uint32_t decorations = 0);
 
   bool is(uint32_t id, spv::Op opcode) const {
     return ids[id].at && ids[id].opcode == uint16_t(opcode);
@@ -137,10 +139,13 @@ public:
   bool isNumber(uint32_t type) const {
     return isFloat(type) || isInteger(type);
   }
+  /// A scalar or vector.
+  bool isValueType(uint32_t type) const {
+    return isNumber(type) || isBool(type);
+  }
   /// A scalar or vector, and not for storage alone.
   bool isComputable(uint32_t type) const {
-    return (isNumber(type) || isBool(type)) &&
-           !(ids[scalarOf(type)].marks & MarkStorageOnly);
+    return isValueType(type) && !(ids[scalarOf(type)].marks & MarkStorageOnly);
   }
   bool isInt32(uint32_t type) const {
     return is(type, spv::Op::OpTypeInt) && part(type, 2) == 32;

@@ -12,193 +12,164 @@ namespace nnv12::artifact {
 using spv::Op;
 using spv::StorageClass;
 
-bool SpirvFunctions::value(uint32_t i) {
-  if (!m.isId(i))
-    return false;
-  const SpirvId &id = ids[m.word(i)];
-  if (!type(i))
-    return m.fail(i, "found id %u, expected a value", m.word(i));
-  if (id.block && !dominates(id.block, block))
-    return m.fail(i,
-                  "found id %u of block %u, expected one that is computed "
-                  "on every way to here",
-                  m.word(i), id.block);
-  return true;
+uint32_t SpirvFunctions::value(uint32_t i) {
+  uint32_t id = idAt(i), type = typeOf(id);
+  if (!type)
+    fail(i, "id %u|a value", id);
+  if (!isKnown(id, block))
+    fail(i, "id %u of block %u|one that is computed on every way to here", id,
+         ids[id].block);
+  return type;
 }
 
-bool SpirvFunctions::valueOf(uint32_t i, uint32_t expected) {
-  if (!value(i))
-    return false;
-  if (type(i) != expected)
-    return m.fail(i, "found a value of type %u, expected type %u", type(i),
-                  expected);
-  return true;
+void SpirvFunctions::valueOf(uint32_t i, uint32_t expected) {
+  uint32_t type = value(i);
+  if (type != expected)
+    fail(i, "a value of type %u|type %u", type, expected);
 }
 
-/// Whether word `i` is a vector of components of that type.
-bool SpirvFunctions::vector(uint32_t i, uint32_t component) {
-  if (!value(i))
-    return false;
-  if (!m.is(type(i), Op::OpTypeVector) || ids[type(i)].type != component)
-    return m.fail(i, "found a value of type %u, expected a vector of type %u",
-                  type(i), component);
-  return true;
+/// Of components of that type.
+uint32_t SpirvFunctions::vector(uint32_t i, uint32_t component) {
+  uint32_t type = value(i);
+  if (!is(type, Op::OpTypeVector) || ids[type].type != component)
+    fail(i, "a value of type %u|a vector of type %u", type, component);
+  return type;
 }
 
-bool SpirvFunctions::resultType() {
-  if (!m.isId(1))
-    return false;
-  if (!m.isComputable(m.word(1)))
-    return m.fail(1,
-                  "found id %u, expected the type of a scalar or vector "
-                  "that is not for storage alone",
-                  m.word(1));
-  return true;
+uint32_t SpirvFunctions::resultType() {
+  uint32_t type = idAt(1);
+  if (!isComputable(type))
+    fail(1,
+         "id %u|the type of a scalar or vector that is not for storage alone",
+         type);
+  return type;
 }
 
-bool SpirvFunctions::result(uint32_t decorations) {
-  if (!m.define(2, m.word(1), decorations))
-    return false;
-  ids[m.word(2)].block = uint16_t(block);
-  return true;
+SpirvId &SpirvFunctions::result(uint32_t decorations) {
+  SpirvId &id = define(2, word(1), decorations);
+  id.block = uint16_t(block);
+  return id;
 }
 
 bool SpirvFunctions::isOperand(char letter, uint32_t type,
                                uint32_t first) const {
-  uint32_t result = m.word(1);
-  bool isLike = m.componentsOf(type) == m.componentsOf(result);
+  uint32_t result = word(1);
+  bool isLike = componentsOf(type) == componentsOf(result);
   switch (letter) {
   case '=':
     return type == result;
   case '~':
     return type == first;
-  case 'f':
-    return isLike && m.isFloat(type) && m.isComputable(type);
-  case 'i':
-    return isLike && m.isInteger(type) && m.isComputable(type);
-  case 'b':
-    return isLike && m.isBool(type);
-  case 'g':
-    return isLike && m.isFloat(type) && m.widthOf(type) != m.widthOf(result);
-  case 'j':
-    return isLike && m.isInteger(type) && m.widthOf(type) != m.widthOf(result);
   case 'n':
-    return isLike && type != result && m.isNumber(type) &&
-           m.isComputable(type) && m.isNumber(result) &&
-           m.widthOf(type) == m.widthOf(result);
+    return isLike && type != result && isNumber(type) && isComputable(type) &&
+           isNumber(result) && widthOf(type) == widthOf(result);
   case 'c':
-    return m.is(result, Op::OpTypeVector) && type == m.scalarOf(result);
+    return is(result, Op::OpTypeVector) && type == scalarOf(result);
   case 'v':
-    return m.is(type, Op::OpTypeVector) && m.scalarOf(type) == result;
+    return is(type, Op::OpTypeVector) && scalarOf(type) == result;
   case 'x':
-    return m.is(type, Op::OpTypeInt) && m.isComputable(type);
+    return is(type, Op::OpTypeInt) && isComputable(type);
+  case 'g':
+  case 'j':
+    isLike = isLike && isNumber(type) && widthOf(type) != widthOf(result);
+    [[fallthrough]];
+  default: // As of results, whose letters are capitals.
+    return isLike && isResult(char(letter - 'a' + 'A'), type);
+  }
+}
+
+bool SpirvFunctions::isResult(char letter, uint32_t type) const {
+  switch (letter) {
+  case 'B':
+    return isBool(type);
+  case 'G':
+    return isFloat(type);
+  case 'J':
+    return isInteger(type);
+  case 'F':
+    return isFloat(type) && isComputable(type);
+  case 'I':
+    return isInteger(type) && isComputable(type);
   default:
-    return false;
+    return isComputable(type);
   }
 }
 
 /// See SpirvInstructions.h.
-bool SpirvFunctions::withSignature(const char *signature,
+void SpirvFunctions::withSignature(const char *signature,
                                    uint32_t firstOperand) {
-  if (m.count != firstOperand + strlen(signature) - 1)
-    return m.fail(0, "found %u words, expected %zu", m.count,
-                  firstOperand + strlen(signature) - 1);
-  if (!m.isId(1))
-    return false;
-  uint32_t result = m.word(1);
-  bool isFloat = m.isFloat(result), isInteger = m.isInteger(result);
-  bool isComputable = m.isComputable(result);
+  if (count != firstOperand + strlen(signature) - 1)
+    fail(0, "%u words|%zu", count, firstOperand + strlen(signature) - 1);
+  uint32_t type = idAt(1);
   char letter = signature[0];
-  if (!(letter == 'F'   ? isFloat && isComputable
-        : letter == 'I' ? isInteger && isComputable
-        : letter == 'B' ? m.isBool(result)
-        : letter == 'G' ? isFloat
-        : letter == 'J' ? isInteger
-                        : isComputable))
-    return m.fail(1,
-                  "found type %u for the result of opcode %u, expected one "
-                  "of class %c",
-                  result, unsigned(m.opcode()), letter);
-  for (uint32_t i = firstOperand; i < m.count; ++i)
-    if (!value(i))
-      return false;
-    else if (!isOperand(signature[1 + i - firstOperand], type(i),
-                        type(firstOperand)))
-      return m.fail(i,
-                    "found an operand of type %u, expected one that fits "
-                    "opcode %u and result type %u",
-                    type(i), unsigned(m.opcode()), result);
-  return this->result(letter == 'F' ? uint32_t(MarkNoContraction) : 0u);
-}
-
-bool SpirvFunctions::extendedInstruction() {
-  if (!m.glsl || m.word(3) != m.glsl)
-    return m.fail(3, "found id %u, expected GLSL.std.450", m.word(3));
-  const char *signature = findGlslSignature(m.word(4));
-  if (!signature)
-    return m.fail(4,
-                  "found instruction %u of GLSL.std.450, expected one of "
-                  "those that kernels use",
-                  m.word(4));
-  return withSignature(signature, 5);
-}
-
-bool SpirvFunctions::compositeConstruct() {
-  if (!resultType())
-    return false;
-  uint32_t result = m.word(1), components = 0;
-  for (uint32_t i = 3; i < m.count; ++i) {
-    if (!value(i))
-      return false;
-    if (!m.isComputable(type(i)) || m.scalarOf(type(i)) != m.scalarOf(result))
-      return m.fail(i,
-                    "found a part of type %u, expected components of type "
-                    "%u",
-                    type(i), result);
-    components += m.componentsOf(type(i));
+  if (!isResult(letter, type))
+    fail(1, "type %u for the result of opcode %u|one of class %c", type,
+         unsigned(opcode()), letter);
+  for (uint32_t i = firstOperand; i < count; ++i) {
+    uint32_t found = value(i);
+    if (!isOperand(*++signature, found, typeOf(word(firstOperand))))
+      fail(i,
+           "an operand of type %u|one that fits opcode %u and result type %u",
+           found, unsigned(opcode()), type);
   }
-  if (components != m.componentsOf(result))
-    return m.fail(1, "found type %u for %u components, expected their vector",
-                  result, components);
-  return this->result();
+  result(letter == 'F' ? uint32_t(MarkNoContraction) : 0u);
 }
 
-bool SpirvFunctions::compositeExtract() {
-  if (!resultType() || !vector(3, m.word(1)))
-    return false;
-  if (m.word(4) >= m.componentsOf(type(3)))
-    return m.fail(4, "found component %u, expected less than %u", m.word(4),
-                  m.componentsOf(type(3)));
-  return result();
+void SpirvFunctions::extendedInstruction() {
+  if (!glsl || word(3) != glsl)
+    fail(3, "id %u|GLSL.std.450", word(3));
+  const char *signature = findGlslSignature(word(4));
+  if (!signature)
+    fail(4, "instruction %u of GLSL.std.450|one of those that kernels use",
+         word(4));
+  withSignature(signature, 5);
 }
 
-bool SpirvFunctions::compositeInsert() {
-  if (!resultType() || !valueOf(4, m.word(1)))
-    return false;
-  if (!value(3) || !vector(4, type(3)))
-    return false;
-  if (m.word(5) >= m.componentsOf(m.word(1)))
-    return m.fail(5, "found component %u, expected less than %u", m.word(5),
-                  m.componentsOf(m.word(1)));
-  return result();
+void SpirvFunctions::compositeConstruct() {
+  uint32_t type = resultType(), components = 0;
+  for (uint32_t i = 3; i < count; ++i) {
+    uint32_t found = value(i);
+    if (!isComputable(found) || scalarOf(found) != scalarOf(type))
+      fail(i, "a part of type %u|components of type %u", found, type);
+    components += componentsOf(found);
+  }
+  if (components != componentsOf(type))
+    fail(1, "type %u for %u components|their vector", type, components);
+  result();
 }
 
-bool SpirvFunctions::vectorShuffle() {
-  if (!resultType() || !vector(3, m.scalarOf(m.word(1))) ||
-      !vector(4, m.scalarOf(m.word(1))))
-    return false;
-  uint32_t given = m.componentsOf(type(3)) + m.componentsOf(type(4));
-  if (m.count - 5 != m.componentsOf(m.word(1)))
-    return m.fail(0, "found %u components, expected those of type %u",
-                  m.count - 5, m.word(1));
-  for (uint32_t i = 5; i < m.count; ++i)
-    if (m.word(i) >= given && m.word(i) != 0xffffffff)
-      return m.fail(i, "found component %u, expected less than %u", m.word(i),
-                    given);
-  return result();
+/// Checks that word `i` is the number of one of so many.
+void SpirvFunctions::component(uint32_t i, uint32_t components) {
+  if (word(i) >= components)
+    fail(i, "component %u|less than %u", word(i), components);
 }
 
-bool SpirvFunctions::controlBarrier() {
+void SpirvFunctions::compositeExtract() {
+  component(4, componentsOf(vector(3, resultType())));
+  result();
+}
+
+void SpirvFunctions::compositeInsert() {
+  uint32_t type = resultType();
+  valueOf(4, type);
+  vector(4, value(3));
+  component(5, componentsOf(type));
+  result();
+}
+
+void SpirvFunctions::vectorShuffle() {
+  uint32_t type = resultType(), scalar = scalarOf(type);
+  uint32_t given = componentsOf(vector(3, scalar));
+  given += componentsOf(vector(4, scalar));
+  if (count - 5 != componentsOf(type))
+    fail(0, "%u components|those of type %u", count - 5, type);
+  for (uint32_t i = 5; i < count; ++i)
+    if (word(i) != 0xffffffff)
+      component(i, given);
+  result();
+}
+
+void SpirvFunctions::controlBarrier() {
   constexpr uint32_t workgroup = uint32_t(spv::Scope::Workgroup);
   constexpr uint32_t semantics =
       uint32_t(spv::MemorySemanticsMask::AcquireRelease) |
@@ -206,145 +177,110 @@ bool SpirvFunctions::controlBarrier() {
   constexpr uint32_t buffers =
       uint32_t(spv::MemorySemanticsMask::UniformMemory);
   for (uint32_t i = 1; i < 4; ++i) {
-    if (!m.isDefined(i, Op::OpConstant, "a constant"))
-      return false;
-    uint32_t found = 0;
-    bool isKnown = m.constantValue(m.word(i), found);
+    uint32_t constant = idOf(i, Op::OpConstant, "a constant"), found = 0;
+    bool hasValue = constantValue(constant, found);
     bool isGood = i < 3 ? found == workgroup : (found & ~buffers) == semantics;
-    if (!isKnown || !isGood)
-      return m.fail(i,
-                    "found a barrier with %u, expected the workgroup, and "
-                    "its memory acquired and released",
-                    found);
+    if (!hasValue || !isGood)
+      fail(i,
+           "a barrier with %u|the workgroup, and its memory acquired and "
+           "released",
+           found);
   }
-  return true;
 }
 
 // Memory.
 
-bool SpirvFunctions::variable() {
+void SpirvFunctions::localVariable() {
   if (!isAtVariables)
-    return m.fail(0, "found a variable, expected it at the begin of a "
-                     "function");
-  if (!m.isDefined(1, Op::OpTypePointer, "a type of pointers"))
-    return false;
-  if (m.storageOf(m.word(1)) != StorageClass::Function ||
-      m.word(3) != uint32_t(StorageClass::Function))
-    return m.fail(3, "found storage class %u, expected Function", m.word(3));
-  if (!result())
-    return false;
-  ids[m.word(2)].root = uint16_t(m.word(2));
-  return true;
+    fail(0, "a variable|it at the begin of a function");
+  uint32_t pointer = resultPointer();
+  if (storageOf(pointer) != StorageClass::Function ||
+      word(3) != uint32_t(StorageClass::Function))
+    fail(3, "storage class %u|Function", word(3));
+  result().root = uint16_t(word(2));
 }
 
-/// Whether word `i` is a pointer: a variable, or an access chain into one.
-bool SpirvFunctions::pointer(uint32_t i) {
-  if (!value(i))
-    return false;
-  if (!m.is(type(i), Op::OpTypePointer))
-    return m.fail(i, "found a value of type %u, expected a pointer", type(i));
-  uint32_t root = ids[m.word(i)].root;
-  if (m.storageOf(type(i)) == StorageClass::Input &&
-      !(ids[root].marks & MarkListed))
-    return m.fail(i, "found input %u, expected one that the entry point names",
-                  root);
-  return true;
+/// A variable, or an access chain into one.
+uint32_t SpirvFunctions::pointer(uint32_t i) {
+  uint32_t type = value(i), root = ids[word(i)].root;
+  if (!is(type, Op::OpTypePointer))
+    fail(i, "a value of type %u|a pointer", type);
+  if (storageOf(type) == StorageClass::Input && !(ids[root].marks & MarkListed))
+    fail(i, "input %u|one that the entry point names", root);
+  return type;
 }
 
-bool SpirvFunctions::memoryOperands(uint32_t i) {
+void SpirvFunctions::memoryOperands(uint32_t i) {
   constexpr uint32_t aligned = uint32_t(spv::MemoryAccessMask::Aligned);
-  if (m.count == i)
-    return true;
-  if (m.word(i) != (m.count == i + 1 ? 0 : aligned))
-    return m.fail(i, "found memory operands 0x%x, expected none or Aligned",
-                  m.word(i));
-  if (m.count == i + 2) {
-    uint32_t alignment = m.word(i + 1);
+  if (count == i)
+    return;
+  if (word(i) != (count == i + 1 ? 0 : aligned))
+    fail(i, "memory operands 0x%x|none or Aligned", word(i));
+  if (count == i + 2) {
+    uint32_t alignment = word(i + 1);
     if (alignment == 0 || alignment > 16 || (alignment & (alignment - 1)))
-      return m.fail(i + 1,
-                    "found an alignment of %u, expected 1, 2, 4, 8 or "
-                    "16",
-                    alignment);
+      fail(i + 1, "an alignment of %u|1, 2, 4, 8 or 16", alignment);
   }
-  return true;
 }
 
-bool SpirvFunctions::load() {
-  if (!m.isId(1) || !pointer(3) || !memoryOperands(4))
-    return false;
-  uint32_t pointee = ids[type(3)].type;
-  if (m.word(1) != pointee || !(m.isNumber(pointee) || m.isBool(pointee)))
-    return m.fail(1,
-                  "found a load of type %u, expected the scalar or vector "
-                  "that is pointed to, %u",
-                  m.word(1), pointee);
-  return result();
+void SpirvFunctions::load() {
+  uint32_t type = idAt(1), pointee = ids[pointer(3)].type;
+  memoryOperands(4);
+  if (type != pointee || !isValueType(pointee))
+    fail(1, "a load of type %u|the scalar or vector that is pointed to, %u",
+         type, pointee);
+  result();
 }
 
-bool SpirvFunctions::store() {
-  if (!pointer(1) || !memoryOperands(3))
-    return false;
-  uint32_t pointee = ids[type(1)].type;
-  if (!(m.isNumber(pointee) || m.isBool(pointee)))
-    return m.fail(1, "found a store of type %u, expected a scalar or vector",
-                  pointee);
-  StorageClass storage = m.storageOf(type(1));
-  uint32_t root = ids[m.word(1)].root;
+void SpirvFunctions::store() {
+  uint32_t type = pointer(1), pointee = ids[type].type;
+  memoryOperands(3);
+  if (!isValueType(pointee))
+    fail(1, "a store of type %u|a scalar or vector", pointee);
+  StorageClass storage = storageOf(type);
+  uint32_t root = ids[word(1)].root;
   if (storage == StorageClass::Input || storage == StorageClass::PushConstant ||
       ids[root].marks & MarkNonWritable)
-    return m.fail(1,
-                  "found a store to variable %u, expected one that is not "
-                  "for reading only",
-                  root);
-  return valueOf(2, pointee);
+    fail(1, "a store to variable %u|one that is not for reading only", root);
+  valueOf(2, pointee);
 }
 
-bool SpirvFunctions::accessChain() {
-  if (!m.isDefined(1, Op::OpTypePointer, "a type of pointers") ||
-      !m.isDefined(3, Op::OpVariable, "a variable") || !pointer(3))
-    return false;
-  StorageClass storage = m.storageOf(type(3));
+void SpirvFunctions::accessChain() {
+  uint32_t result = resultPointer();
+  uint32_t variable = idOf(3, Op::OpVariable, "a variable"), type = pointer(3);
+  StorageClass storage = storageOf(type);
   if (storage == StorageClass::Function)
-    return m.fail(3, "found an access chain into a variable of a function, "
-                     "expected loads and stores of all of it");
-  uint32_t reached = ids[type(3)].type;
-  for (uint32_t i = 4; i < m.count; ++i) {
-    if (!value(i))
-      return false;
-    if (!m.is(type(i), Op::OpTypeInt) || !m.isComputable(type(i)))
-      return m.fail(i, "found an index of type %u, expected an integer",
-                    type(i));
+    fail(3, "an access chain into a variable of a function|loads and stores of "
+            "all of it");
+  uint32_t reached = ids[type].type;
+  for (uint32_t i = 4; i < count; ++i) {
+    uint32_t found = value(i);
+    if (!is(found, Op::OpTypeInt) || !isComputable(found))
+      fail(i, "an index of type %u|an integer", found);
     uint32_t index = 0, length = 0;
-    bool isKnown = m.constantValue(m.word(i), index), mustBe = true;
-    if (m.is(reached, Op::OpTypeStruct)) {
+    bool hasValue = constantValue(word(i), index), mustHave = true;
+    if (is(reached, Op::OpTypeStruct)) {
       length = 1;
-      isKnown = isKnown && m.is(m.word(i), Op::OpConstant);
-    } else if (m.is(reached, Op::OpTypeVector)) {
-      length = m.componentsOf(reached);
-    } else if (m.is(reached, Op::OpTypeArray)) {
-      m.constantValue(m.part(reached, 3), length);
+      hasValue = hasValue && is(word(i), Op::OpConstant);
+    } else if (is(reached, Op::OpTypeVector)) {
+      length = componentsOf(reached);
+    } else if (is(reached, Op::OpTypeArray)) {
+      constantValue(part(reached, 3), length);
       // Access is robust in buffers only.
-      mustBe = storage == StorageClass::PushConstant;
-    } else if (m.is(reached, Op::OpTypeRuntimeArray)) {
-      isKnown = mustBe = false;
+      mustHave = storage == StorageClass::PushConstant;
+    } else if (is(reached, Op::OpTypeRuntimeArray)) {
+      hasValue = mustHave = false;
     } else {
-      return m.fail(i, "found an index into type %u, expected a composite",
-                    reached);
+      fail(i, "an index into type %u|a composite", reached);
     }
-    if (isKnown ? index >= length : mustBe)
-      return m.fail(i, "found an index of %u, expected a constant less than %u",
-                    index, length);
+    if (hasValue ? index >= length : mustHave)
+      fail(i, "an index of %u|a constant less than %u", index, length);
     reached = ids[reached].type;
   }
-  if (m.storageOf(m.word(1)) != storage || ids[m.word(1)].type != reached)
-    return m.fail(1,
-                  "found pointers of type %u, expected storage class %u and "
-                  "type %u",
-                  m.word(1), unsigned(storage), reached);
-  if (!result())
-    return false;
-  ids[m.word(2)].root = ids[m.word(3)].root;
-  return true;
+  if (storageOf(result) != storage || ids[result].type != reached)
+    fail(1, "pointers of type %u|storage class %u and type %u", result,
+         unsigned(storage), reached);
+  this->result().root = ids[variable].root;
 }
 
 } // namespace nnv12::artifact

@@ -1,10 +1,8 @@
 //===- SpirvVerifier.cpp - Checks SPIR-V before a driver sees it ----------===//
 #include "artifact/SpirvVerifier.h"
 
-#include "artifact/SpirvDeclarations.h"
 #include "artifact/SpirvFunctions.h"
 #include "artifact/SpirvInstructions.h"
-#include "artifact/SpirvModule.h"
 
 #include <cstring>
 #include <spirv/unified1/spirv.hpp11>
@@ -21,7 +19,7 @@ namespace {
 
 struct CapabilityRule {
   Capability capability;
-  uint64_t feature;
+  uint32_t feature;
 };
 constexpr CapabilityRule capabilityRules[] = {
     // Shader implies it, and MLIR's serializer writes what is implied, too.
@@ -40,7 +38,7 @@ constexpr CapabilityRule capabilityRules[] = {
      SpirvUniformAndStorageBuffer16}};
 
 struct ExtensionRule {
-  const char *name;
+  char name[40];
   SpirvExtension extension;
 };
 constexpr ExtensionRule extensionRules[] = {
@@ -67,87 +65,80 @@ constexpr DecorationRule decorationRules[] = {
 constexpr uint32_t numbered =
     MarkSpecId | MarkStride | MarkBuiltIn | MarkBinding;
 
-class SpirvVerifier {
+class SpirvVerifier : public SpirvFunctions {
 public:
   SpirvVerifier(const SpirvInterface &facts, SpirvId *ids, Fault &fault)
-      : facts(facts), m(facts, ids, facts.words[3], fault), declarations(m),
-        functions(m) {}
-  SpirvVerifier(const SpirvVerifier &) = delete;
+      : SpirvFunctions(facts, ids, fault) {}
 
-  bool verify();
+  bool verify() {
+    return hold([this] { verifyAll(); });
+  }
 
 private:
-  bool next(uint32_t numWords);
-  bool instruction();
-  bool capability();
-  bool extension();
-  bool extendedInstructions();
-  bool memoryModel();
-  bool entryPoint();
-  bool executionMode();
-  bool localSize();
-  bool name();
-  bool decorate();
-  bool decorateMember();
-  bool mark(uint32_t i, SpirvMark mark);
-  bool end();
-
-  const SpirvInterface &facts;
-  SpirvModule m;
-  SpirvDeclarations declarations;
-  SpirvFunctions functions;
+  void verifyAll();
+  void next();
+  void prepare();
+  void capability();
+  void extension();
+  void extendedInstructions();
+  void memoryModel();
+  void onlyEntryPoint();
+  void executionMode();
+  void localSize();
+  void name();
+  void decorate();
+  void decorateMember();
+  SpirvId &mark(uint32_t i, SpirvMark mark);
+  void end();
 
   bool hasShader = false, hasMemoryModel = false;
-  uint32_t localSizeAt = 0; ///< the instruction, or 0
+  const uint32_t *localSizeMode = nullptr; ///< the instruction
 };
 
 } // namespace
 
 // The module.
 
-bool SpirvVerifier::verify() {
-  uint32_t numWords = uint32_t(facts.numWords);
+void SpirvVerifier::verifyAll() {
   SpirvSection section = SpirvSection::Capabilities;
-  for (m.at = headerWords; m.at < numWords; m.at += m.count) {
-    if (!next(numWords))
-      return false;
-    SpirvSection found = m.instruction->section;
+  for (here += headerWords; here < words + facts.numWords; here += count) {
+    next();
+    SpirvSection found = instruction->section;
     // Both are in functions, too.
-    bool isAnywhere = m.opcode() == Op::OpVariable || m.opcode() == Op::OpUndef;
+    bool isAnywhere = opcode() == Op::OpVariable || opcode() == Op::OpUndef;
     if (section == SpirvSection::Functions && isAnywhere)
       found = section;
     if (found < section)
-      return m.fail(0, "found opcode %u, expected it in an earlier section",
-                    unsigned(m.opcode()));
+      fail(0, "opcode %u|it in an earlier section", unsigned(opcode()));
     section = found;
     if (section > SpirvSection::MemoryModel && !hasMemoryModel)
-      return m.fail(0, "found opcode %u, expected the memory model first",
-                    unsigned(m.opcode()));
-    if (section == SpirvSection::Functions ? !functions.verify()
-                                           : !instruction())
-      return false;
+      fail(0, "opcode %u|the memory model first", unsigned(opcode()));
+    if (section == SpirvSection::Functions)
+      compute();
+    else
+      prepare();
   }
-  return end();
+  end();
 }
 
-bool SpirvVerifier::next(uint32_t numWords) {
-  m.count = m.word(0) >> 16;
-  uint32_t opcode = m.word(0) & 0xffff;
-  if (m.count == 0 || m.count > numWords - m.at)
-    return m.fail(0, "found an instruction of %u words, expected 1 to %u",
-                  m.count, numWords - m.at);
-  m.instruction = findSpirvInstruction(opcode);
-  if (!m.instruction)
-    return m.fail(0, "found opcode %u, expected one that kernels use", opcode);
-  if (m.count < m.instruction->fewestWords ||
-      m.count > m.instruction->mostWords)
-    return m.fail(0, "found %u words for opcode %u, expected %u to %u", m.count,
-                  opcode, m.instruction->fewestWords, m.instruction->mostWords);
-  return true;
+void SpirvVerifier::next() {
+  count = word(0) >> 16;
+  uint32_t opcode = word(0) & 0xffff, left = uint32_t(facts.numWords) - at();
+  if (count == 0 || count > left)
+    fail(0, "an instruction of %u words|1 to %u", count, left);
+  instruction = findSpirvInstruction(opcode);
+  if (!instruction)
+    fail(0, "opcode %u|one that kernels use", opcode);
+  uint32_t most = instruction->mostWords;
+  if (most == SpirvInstruction::any)
+    most = 0xffff;
+  if (count < instruction->fewestWords || count > most)
+    fail(0, "%u words for opcode %u|%u to %u", count, opcode,
+         instruction->fewestWords, most);
 }
 
-bool SpirvVerifier::instruction() {
-  switch (m.opcode()) {
+void SpirvVerifier::prepare() {
+  switch (opcode()) {
   case Op::OpCapability:
     return capability();
   case Op::OpExtension:
@@ -157,7 +148,7 @@ bool SpirvVerifier::instruction() {
   case Op::OpMemoryModel:
     return memoryModel();
   case Op::OpEntryPoint:
-    return entryPoint();
+    return onlyEntryPoint();
   case Op::OpExecutionMode:
     return executionMode();
   case Op::OpName:
@@ -168,202 +159,169 @@ bool SpirvVerifier::instruction() {
   case Op::OpMemberDecorate:
     return decorateMember();
   default:
-    return declarations.verify();
+    return declare();
   }
 }
 
-bool SpirvVerifier::end() {
-  m.count = 0;
-  if (!hasMemoryModel || !m.entryPoint || !localSizeAt)
-    return m.fail(0, "found the end of the module, expected a memory model, an "
-                     "entry point and its LocalSize");
-  if (!functions.finish())
-    return false;
-  for (uint32_t id = 1; id < m.bound; ++id)
-    if (!m.ids[id].at && m.ids[id].marks)
-      return m.fail(0,
-                    "found no definition of id %u, expected one as it is "
-                    "mentioned",
-                    id);
-  return declarations.finish() &&
-         (declarations.hasWorkgroupSize() || localSize());
+void SpirvVerifier::end() {
+  count = 0;
+  if (!hasMemoryModel || !entryPoint || !localSizeMode)
+    fail(0, "the end of the module|a memory model, an entry point and its "
+            "LocalSize");
+  finishFunctions();
+  for (uint32_t id = 1; id < bound; ++id)
+    if (!ids[id].at && ids[id].marks)
+      fail(0, "no definition of id %u|one as it is mentioned", id);
+  finishDeclarations();
+  if (!hasWorkgroupSize)
+    localSize();
 }
 
 // What comes before types.
 
-bool SpirvVerifier::capability() {
+void SpirvVerifier::capability() {
   for (const CapabilityRule &rule : capabilityRules)
-    if (uint32_t(rule.capability) == m.word(1) &&
+    if (uint32_t(rule.capability) == word(1) &&
         (rule.feature & ~facts.features) == 0) {
-      m.declared |= rule.feature;
+      declared |= rule.feature;
       hasShader |= rule.capability == Capability::Shader;
-      return true;
+      return;
     }
-  return m.fail(1,
-                "found capability %u, expected Shader or one of the "
-                "features 0x%llx",
-                m.word(1), static_cast<unsigned long long>(facts.features));
+  fail(1, "capability %u|Shader or one of the features 0x%llx", word(1),
+       static_cast<unsigned long long>(facts.features));
 }
 
-bool SpirvVerifier::extension() {
-  const char *found = m.string(1);
+void SpirvVerifier::extension() {
+  const char *found = string(1);
   for (const ExtensionRule &rule : extensionRules)
     if (found && strcmp(rule.name, found) == 0) {
-      m.extensions |= rule.extension;
-      return true;
+      extensions |= rule.extension;
+      return;
     }
-  return m.fail(1, "found an extension other than those of storage classes");
+  fail(1, "an extension other than those of storage classes");
 }
 
-bool SpirvVerifier::extendedInstructions() {
-  const char *found = m.string(2);
-  if (!found || strcmp(found, "GLSL.std.450") != 0 || m.glsl)
-    return m.fail(2, "found another set of instructions than GLSL.std.450, or "
-                     "twice, expected that once");
-  if (!m.define(1, 0))
-    return false;
-  m.glsl = uint16_t(m.word(1));
-  return true;
+void SpirvVerifier::extendedInstructions() {
+  const char *found = string(2);
+  if (!found || strcmp(found, "GLSL.std.450") != 0 || glsl)
+    fail(2,
+         "another set of instructions than GLSL.std.450, or twice|that once");
+  define(1, 0);
+  glsl = uint16_t(word(1));
 }
 
 /// Behind all capabilities and extensions, so what they need of one another is
 /// checked here.
-bool SpirvVerifier::memoryModel() {
-  if (hasMemoryModel || m.word(1) != uint32_t(spv::AddressingModel::Logical) ||
-      m.word(2) != uint32_t(spv::MemoryModel::GLSL450))
-    return m.fail(0,
-                  "found addressing %u and memory model %u, expected "
-                  "Logical and GLSL450, once",
-                  m.word(1), m.word(2));
+void SpirvVerifier::memoryModel() {
+  if (hasMemoryModel || word(1) != uint32_t(spv::AddressingModel::Logical) ||
+      word(2) != uint32_t(spv::MemoryModel::GLSL450))
+    fail(0, "addressing %u and memory model %u|Logical and GLSL450, once",
+         word(1), word(2));
   hasMemoryModel = true;
   if (!hasShader)
-    return m.fail(0, "found no capability Shader, expected it");
-  bool is13 = m.version >= spirvVersion13;
-  uint32_t needed =
-      (m.declared & storage8 ? uint32_t(Storage8) : 0u) |
-      (m.declared & storage16 && !is13 ? uint32_t(Storage16) : 0u);
-  if (needed & ~m.extensions)
-    return m.fail(0, "found capabilities without their extensions 0x%x",
-                  needed & ~m.extensions);
-  return true;
+    fail(0, "no capability Shader|it");
+  bool is13 = version >= spirvVersion13;
+  uint32_t needed = (declared & storage8 ? uint32_t(Storage8) : 0u) |
+                    (declared & storage16 && !is13 ? uint32_t(Storage16) : 0u);
+  if (needed & ~extensions)
+    fail(0, "capabilities without their extensions 0x%x", needed & ~extensions);
 }
 
-bool SpirvVerifier::entryPoint() {
+void SpirvVerifier::onlyEntryPoint() {
   static constexpr char name[8] = "main";
-  if (m.entryPoint)
-    return m.fail(0, "found a second entry point, expected one");
-  if (m.word(1) != uint32_t(spv::ExecutionModel::GLCompute))
-    return m.fail(1, "found execution model %u, expected GLCompute", m.word(1));
-  if (!m.isId(2) || m.ids[m.word(2)].at)
-    return m.fail(2, "found id %u, expected a function", m.word(2));
-  if (memcmp(m.words + m.at + 3, name, sizeof name) != 0)
-    return m.fail(3, "found an entry point of another name, expected main");
-  for (uint32_t i = 5; i < m.count; ++i)
-    if (!mark(i, MarkListed))
-      return false;
-  m.entryPoint = uint16_t(m.word(2));
-  return true;
+  if (entryPoint)
+    fail(0, "a second entry point|one");
+  if (word(1) != uint32_t(spv::ExecutionModel::GLCompute))
+    fail(1, "execution model %u|GLCompute", word(1));
+  if (ids[idAt(2)].at)
+    fail(2, "id %u|a function", word(2));
+  if (memcmp(here + 3, name, sizeof name) != 0)
+    fail(3, "an entry point of another name|main");
+  for (uint32_t i = 5; i < count; ++i)
+    mark(i, MarkListed);
+  entryPoint = uint16_t(word(2));
 }
 
-bool SpirvVerifier::executionMode() {
-  if (localSizeAt || m.word(1) != m.entryPoint ||
-      m.word(2) != uint32_t(spv::ExecutionMode::LocalSize) || m.count != 6)
-    return m.fail(0,
-                  "found execution mode %u of id %u, expected LocalSize of "
-                  "the entry point, once",
-                  m.word(2), m.word(1));
-  localSizeAt = m.at;
+void SpirvVerifier::executionMode() {
+  if (localSizeMode || word(1) != entryPoint ||
+      word(2) != uint32_t(spv::ExecutionMode::LocalSize) || count != 6)
+    fail(0, "execution mode %u of id %u|LocalSize of the entry point, once",
+         word(2), word(1));
+  localSizeMode = here;
   for (uint32_t i = 3; i < 6; ++i)
-    if (m.word(i) == 0)
-      return m.fail(i, "found a local size of 0, expected 1 at least");
-  return true;
+    if (word(i) == 0)
+      fail(i, "a local size of 0|1 at least");
 }
 
 /// A constant WorkgroupSize would be in force instead.
-bool SpirvVerifier::localSize() {
-  m.at = localSizeAt;
+void SpirvVerifier::localSize() {
+  here = localSizeMode;
   uint32_t invocations = 1;
   for (uint32_t i = 3; i < 6; ++i) {
-    if (m.word(i) != facts.local[i - 3])
-      return m.fail(i, "found a local size of %u, expected %u", m.word(i),
-                    facts.local[i - 3]);
+    if (word(i) != facts.local[i - 3])
+      fail(i, "a local size of %u|%u", word(i), facts.local[i - 3]);
     // No overflow: the interface's are few.
-    invocations *= m.word(i);
+    invocations *= word(i);
   }
   if (invocations > mostSpirvInvocations)
-    return m.fail(3, "found %u invocations, expected %u at most", invocations,
-                  mostSpirvInvocations);
-  return true;
+    fail(3, "%u invocations|%u at most", invocations, mostSpirvInvocations);
 }
 
-bool SpirvVerifier::name() {
-  if (!m.isId(1))
-    return false;
-  bool isMember = m.opcode() == Op::OpMemberName;
-  m.ids[m.word(1)].marks |=
-      MarkMentioned | (isMember ? uint32_t(MarkMember) : 0u);
+void SpirvVerifier::name() {
+  SpirvId &id = ids[idAt(1)];
+  bool isMember = opcode() == Op::OpMemberName;
+  id.marks |= MarkMentioned | (isMember ? uint32_t(MarkMember) : 0u);
   uint32_t text = isMember ? 3 : 2;
   // Only GLSL.std.450 comes before names.
-  if (isMember && m.ids[m.word(1)].at)
-    return m.fail(1, "found id %u, whose member has a name, expected a struct",
-                  m.word(1));
-  if (isMember && m.word(2) != 0)
-    return m.fail(2, "found member %u, expected 0", m.word(2));
-  return m.string(text) ||
-         m.fail(text, "found a name that does not end, expected its end in "
-                      "the instruction's last word");
+  if (isMember && id.at)
+    fail(1, "id %u, whose member has a name|a struct", word(1));
+  if (isMember && word(2) != 0)
+    fail(2, "member %u|0", word(2));
+  if (!string(text))
+    fail(text,
+         "a name that does not end|its end in the instruction's last word");
 }
 
 /// Once, and before the definition.
-bool SpirvVerifier::mark(uint32_t i, SpirvMark mark) {
-  if (!m.isId(i))
-    return false;
-  SpirvId &id = m.ids[m.word(i)];
+SpirvId &SpirvVerifier::mark(uint32_t i, SpirvMark mark) {
+  SpirvId &id = ids[idAt(i)];
   if (id.at || (id.marks & mark))
-    return m.fail(i,
-                  "found id %u marked twice or late, expected once and "
-                  "before its definition",
-                  m.word(i));
+    fail(i, "id %u marked twice or late|once and before its definition",
+         word(i));
   id.marks |= mark | MarkMentioned;
-  return true;
+  return id;
 }
 
-bool SpirvVerifier::decorate() {
+void SpirvVerifier::decorate() {
   for (const DecorationRule &rule : decorationRules) {
-    if (uint32_t(rule.decoration) != m.word(2))
+    if (uint32_t(rule.decoration) != word(2))
       continue;
-    if (!mark(1, rule.mark))
-      return false;
-    if (m.count != (rule.hasNumber ? 4u : 3u))
-      return m.fail(0, "found %u words for decoration %u, expected %u", m.count,
-                    m.word(2), rule.hasNumber ? 4 : 3);
-    SpirvId &id = m.ids[m.word(1)];
-    if (rule.mark == MarkSet && m.word(3) != 0)
-      return m.fail(3, "found descriptor set %u, expected 0", m.word(3));
+    SpirvId &id = mark(1, rule.mark);
+    if (count != (rule.hasNumber ? 4u : 3u))
+      fail(0, "%u words for decoration %u|%u", count, word(2),
+           rule.hasNumber ? 4 : 3);
+    if (rule.mark == MarkSet && word(3) != 0)
+      fail(3, "descriptor set %u|0", word(3));
     if (rule.mark & numbered) {
       if (id.marks & numbered & ~rule.mark)
-        return m.fail(2, "found decoration %u beside others that exclude it",
-                      m.word(2));
-      id.number = m.word(3);
+        fail(2, "decoration %u beside others that exclude it", word(2));
+      id.number = word(3);
     }
-    return true;
+    return;
   }
-  return m.fail(2, "found decoration %u, expected one that kernels use",
-                m.word(2));
+  fail(2, "decoration %u|one that kernels use", word(2));
 }
 
-bool SpirvVerifier::decorateMember() {
-  if (m.word(2) != 0)
-    return m.fail(2, "found member %u, expected 0", m.word(2));
-  if (m.word(3) == uint32_t(Decoration::NonWritable) && m.count == 4)
-    return mark(1, MarkNonWritable);
-  if (m.word(3) != uint32_t(Decoration::Offset) || m.count != 5 ||
-      m.word(4) != 0)
-    return m.fail(3,
-                  "found decoration %u of a member, expected Offset 0 or "
-                  "NonWritable",
-                  m.word(3));
-  return mark(1, MarkOffset);
+void SpirvVerifier::decorateMember() {
+  if (word(2) != 0)
+    fail(2, "member %u|0", word(2));
+  bool isNonWritable =
+      word(3) == uint32_t(Decoration::NonWritable) && count == 4;
+  bool isOffset0 =
+      word(3) == uint32_t(Decoration::Offset) && count == 5 && word(4) == 0;
+  if (!isNonWritable && !isOffset0)
+    fail(3, "decoration %u of a member|Offset 0 or NonWritable", word(3));
+  mark(1, isOffset0 ? MarkOffset : MarkNonWritable);
 }
 
 // The interface.

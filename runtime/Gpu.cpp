@@ -450,15 +450,16 @@ void Gpu::tell(nnv12_session_info &info) const {
     info.gpu_reason = this->device->lossReason();
     return;
   }
-  static constexpr const char *reasons[] = {
-      "it is asked for after the first result", "it is being prepared",
-      "it is being prepared"};
-  static constexpr nnv12_gpu_state states[] = {
-      NNV12_GPU_WAITING, NNV12_GPU_STARTING, NNV12_GPU_STARTING,
-      NNV12_GPU_READY};
-  info.gpu_state = states[static_cast<uint32_t>(now)];
-  info.gpu_reason =
-      now == Phase::Settled ? reason : reasons[static_cast<uint32_t>(now)];
+  if (now == Phase::Settled) {
+    info.gpu_state = NNV12_GPU_READY;
+    info.gpu_reason = reason;
+  } else if (now == Phase::Idle) {
+    info.gpu_state = NNV12_GPU_WAITING;
+    info.gpu_reason = "it is asked for after the first result";
+  } else {
+    info.gpu_state = NNV12_GPU_STARTING;
+    info.gpu_reason = "it is being prepared";
+  }
   if (now < Phase::Prepared)
     return;
   const auto *all = program->gpu()->stretches();

@@ -107,31 +107,14 @@ private:
   Events *events = nullptr;
   Recorder *recorder = nullptr;
 
-  GpuWish wish;
+  GpuDevice *device = nullptr;
   nnv12_gpu_mode mode = NNV12_GPU_AUTO;
   /// Of files about devices, as CachePath::begin has it.
   const char *folder() const { return hasFolder ? folderText : nullptr; }
   bool hasFolder = false;
-  char folderText[400] = {};
   uint32_t mostThreads = 0;
 
-  GpuDevice *device = nullptr;
-  GpuMemory places;
-  GpuPipelines pipelines;
-  TryingMarker trying; ///< while these are made
-  GpuUploads uploads;
-  Stretches stretches;
-  GpuLanes lanes;
-  GpuWarmUp warmUp;                   ///< where the device is software
   std::atomic<uint32_t> burstLeft{0}; ///< preparations that make pipelines
-
-  struct Member {
-    Gpu *gpu;
-    uint32_t number;
-    pthread_t thread;
-  };
-  static constexpr uint32_t mostMembers = 8;
-  Member members[mostMembers] = {};
   uint32_t numMembers = 0; ///< of the first of them, once there is one
   bool isStarted = false;
   bool hasThread = false; ///< the first one
@@ -144,8 +127,7 @@ private:
   // In nanoseconds: when preparing began; how long it took, 0: not yet.
   std::atomic<uint64_t> began{0}, openTime{0}, readyTime{0};
   std::atomic<bool> isLacking{false};
-  Lack lacks;            ///< of the device, for a stretch, if for any
-  char reason[300] = {}; ///< once it has failed, or is settled
+  Lack lacks; ///< of the device, for a stretch, if for any
 
   // Of the thread that runs.
   artifact::Array<uint32_t> cold, warm;             ///< stretches, in order
@@ -154,8 +136,27 @@ private:
   bool ran = false;
   bool isWarm = false;
   bool hung = false;
-  char hangReason[300] = {};
   std::atomic<uint32_t> numTaken{0};
+
+  // What is large.
+  GpuMemory places;
+  GpuPipelines pipelines;
+  TryingMarker trying; ///< while these are made
+  GpuUploads uploads;
+  Stretches stretches;
+  GpuLanes lanes;
+  GpuWarmUp warmUp; ///< where the device is software
+  struct Member {
+    Gpu *gpu;
+    uint32_t number;
+    pthread_t thread;
+  };
+  static constexpr uint32_t mostMembers = 8;
+  Member members[mostMembers] = {};
+  GpuWish wish;
+  char folderText[400] = {};
+  char reason[300] = {}; ///< once it has failed, or is settled
+  char hangReason[300] = {};
 };
 
 } // namespace nnv12::runtime

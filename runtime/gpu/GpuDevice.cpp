@@ -329,15 +329,16 @@ bool GpuDevice::findQueue(Fault &fault) {
   return fault.set(Fault::Unsupported, "found no queue that computes");
 }
 
+/// In the order of their bits.
+static constexpr char extensionNames[][36] = {
+    VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME,
+    VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
+    VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME,
+    VK_KHR_8BIT_STORAGE_EXTENSION_NAME,
+    VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME,
+    VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME};
+
 void GpuDevice::findExtensions() {
-  // In the order of their bits.
-  static constexpr char names[][36] = {
-      VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME,
-      VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
-      VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME,
-      VK_KHR_8BIT_STORAGE_EXTENSION_NAME,
-      VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME,
-      VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME};
   uint32_t count = 0;
   functions.EnumerateDeviceExtensionProperties(physical, nullptr, &count,
                                                nullptr);
@@ -349,8 +350,8 @@ void GpuDevice::findExtensions() {
   if (result < 0)
     return;
   for (uint32_t i = 0; i < count && i < all.size(); ++i)
-    for (uint32_t k = 0; k < std::size(names); ++k)
-      if (strcmp(all[i].extensionName, names[k]) == 0)
+    for (uint32_t k = 0; k < std::size(extensionNames); ++k)
+      if (strcmp(all[i].extensionName, extensionNames[k]) == 0)
         extensions |= 1u << k;
 }
 
@@ -405,25 +406,25 @@ bool GpuDevice::makeDevice(const char *folder, Fault &fault) {
   auto all = makeStruct<VkPhysicalDeviceFeatures2>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
   all.pNext = &halves;
-  const char *names[5];
+  const char *names[std::size(extensionNames)];
   auto info =
       makeStruct<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   info.ppEnabledExtensionNames = names;
-  auto want = [&](Extension extension, const char *name, auto *features) {
+  auto want = [&](Extension extension, void *features, void **next) {
     if (!(extensions & extension))
       return;
-    names[info.enabledExtensionCount++] = name;
+    names[info.enabledExtensionCount++] =
+        extensionNames[__builtin_ctz(extension)];
     if (!features)
       return;
-    features->pNext = all.pNext;
+    *next = all.pNext;
     all.pNext = features;
   };
-  want(Storage8, VK_KHR_8BIT_STORAGE_EXTENSION_NAME, &bytes);
-  want(Float16Int8, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, &narrow);
-  want(Timeline, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, &waits);
-  decltype(&waits) none = nullptr;
-  want(HostMemory, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, none);
-  want(Feedback, VK_EXT_PIPELINE_CREATION_FEEDBACK_EXTENSION_NAME, none);
+  want(Storage8, &bytes, &bytes.pNext);
+  want(Float16Int8, &narrow, &narrow.pNext);
+  want(Timeline, &waits, &waits.pNext);
+  want(HostMemory, nullptr, nullptr);
+  want(Feedback, nullptr, nullptr);
   functions.GetPhysicalDeviceFeatures2(physical, &all);
 
   // All that kernels may ask for is switched on, nothing else.

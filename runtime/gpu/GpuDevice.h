@@ -151,8 +151,7 @@ private:
   static GpuDevice *&known();
   static void *openerMain(void *wish);
 
-  Vulkan functions = {};
-  GpuWish wish;
+  // What is small, first: it is near for who asks for it.
   VkInstance instance = nullptr;
   VkPhysicalDevice physical = nullptr;
   VkDevice handle = nullptr;
@@ -164,22 +163,25 @@ private:
   bool isShunned = false;  ///< by a marker in one folder; others may have none
   bool timeline = false;
   uint64_t importUnit = 0, largestAllocation = 0, featureBits = 0;
-  VkPhysicalDeviceProperties2 properties = {};
-  VkPhysicalDeviceMemoryProperties memories = {};
-  CacheKey key = {};
+  MadePipeline *pipelines = nullptr;
 
   GpuDevice *next = nullptr; ///< of those that the process knows
   GpuDevice *nextAbandoned = nullptr;
   uint32_t owners = 0; ///< under the lock of these
   enum class State { New, Open, Failed } state = State::New;
+  std::atomic<bool> lost{false}, losing{false};
   /// Of opening, of submitting, of pipelines and layouts.
   pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER,
                   submitting = PTHREAD_MUTEX_INITIALIZER,
                   making = PTHREAD_MUTEX_INITIALIZER;
-  std::atomic<bool> lost{false}, losing{false};
-  char reason[300] = {}; ///< why it is no use
   VkDescriptorSetLayout layouts[artifact::maxBindings + 1] = {};
-  MadePipeline *pipelines = nullptr;
+
+  Vulkan functions = {};
+  GpuWish wish;
+  char reason[300] = {}; ///< why it is no use
+  CacheKey key = {};
+  VkPhysicalDeviceProperties2 properties = {};
+  VkPhysicalDeviceMemoryProperties memories = {};
 };
 
 } // namespace nnv12::runtime

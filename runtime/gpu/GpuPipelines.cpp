@@ -37,22 +37,24 @@ Lack GpuPipelines::findLack(const bundle::GpuPipeline *pipeline) const {
   };
   static constexpr char buffers[] = "storage buffers for its kernels",
                         sizes[] = "invocations along an axis of a workgroup";
-  return firstLack(
-      {{"number formats that its kernels use",
-        count(pipeline->features() & device->features()),
-        count(pipeline->features())},
-       {buffers, limits.maxPerStageDescriptorStorageBuffers,
-        pipeline->bindings()},
-       {buffers, limits.maxDescriptorSetStorageBuffers, pipeline->bindings()},
-       {"bytes of push constants", limits.maxPushConstantsSize,
-        pipeline->push_words() * sizeof(uint32_t)},
-       {"bytes of shared memory", limits.maxComputeSharedMemorySize,
-        pipeline->shared()},
-       {sizes, limits.maxComputeWorkGroupSize[0], local->x()},
-       {sizes, limits.maxComputeWorkGroupSize[1], local->y()},
-       {sizes, limits.maxComputeWorkGroupSize[2], local->z()},
-       {"invocations of a workgroup", limits.maxComputeWorkGroupInvocations,
-        local->x() * local->y() * local->z()}});
+  Lack lack;
+  lack.need("number formats that its kernels use",
+            count(pipeline->features() & device->features()),
+            count(pipeline->features()));
+  lack.need(buffers, limits.maxPerStageDescriptorStorageBuffers,
+            pipeline->bindings());
+  lack.need(buffers, limits.maxDescriptorSetStorageBuffers,
+            pipeline->bindings());
+  lack.need("bytes of push constants", limits.maxPushConstantsSize,
+            pipeline->push_words() * sizeof(uint32_t));
+  lack.need("bytes of shared memory", limits.maxComputeSharedMemorySize,
+            pipeline->shared());
+  lack.need(sizes, limits.maxComputeWorkGroupSize[0], local->x());
+  lack.need(sizes, limits.maxComputeWorkGroupSize[1], local->y());
+  lack.need(sizes, limits.maxComputeWorkGroupSize[2], local->z());
+  lack.need("invocations of a workgroup", limits.maxComputeWorkGroupInvocations,
+            local->x() * local->y() * local->z());
+  return lack;
 }
 
 bool GpuPipelines::create(const bundle::Bundle *of, const uint8_t *ofFile,

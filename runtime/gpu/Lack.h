@@ -3,7 +3,6 @@
 #define NNV12_RUNTIME_GPU_LACK_H
 
 #include <cstdint>
-#include <initializer_list>
 
 namespace nnv12::runtime {
 
@@ -14,15 +13,13 @@ struct Lack {
   uint64_t found = 0, expected = 0;
 
   explicit operator bool() const { return found < expected; }
-};
 
-/// The first that is not enough, if there is one.
-inline Lack firstLack(std::initializer_list<Lack> needs) {
-  for (const Lack &need : needs)
-    if (need)
-      return need;
-  return {};
-}
+  /// Becomes that if it is not enough, and nothing before it was a lack.
+  void need(const char *thing, uint64_t has, uint64_t wants) {
+    if (!*this && has < wants)
+      *this = {thing, has, wants};
+  }
+};
 
 } // namespace nnv12::runtime
 

@@ -124,15 +124,13 @@ Lack Stretches::lack(uint32_t index) const {
        *gpu->stretches()->Get(index)->dispatches()) {
     static constexpr char axis[] = "workgroups along an axis of a dispatch";
     const bundle::GpuExtent *groups = dispatch->groups();
-    Lack lack =
-        firstLack({pipelines->lack(dispatch->pipeline()),
-                   {axis, limits.maxComputeWorkGroupCount[0], groups->x()},
-                   {axis, limits.maxComputeWorkGroupCount[1], groups->y()},
-                   {axis, limits.maxComputeWorkGroupCount[2], groups->z()}});
+    Lack lack = pipelines->lack(dispatch->pipeline());
+    lack.need(axis, limits.maxComputeWorkGroupCount[0], groups->x());
+    lack.need(axis, limits.maxComputeWorkGroupCount[1], groups->y());
+    lack.need(axis, limits.maxComputeWorkGroupCount[2], groups->z());
     for (const bundle::GpuOperand *operand : *dispatch->operands())
-      if (!lack)
-        lack = {"bytes of a storage buffer", limits.maxStorageBufferRange,
-                operand->size()};
+      lack.need("bytes of a storage buffer", limits.maxStorageBufferRange,
+                operand->size());
     if (lack)
       return lack;
   }

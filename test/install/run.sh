@@ -35,9 +35,9 @@ fi
 
 strip -o "$work/stripped.so" "$(find "$prefix" -name 'libnnv12.so.*.*')"
 size=$(stat -c %s "$work/stripped.so")
-# 110 KiB, and 90 for GPUs, where it knows of them: twice what these shall take.
+# 110 KiB, and 80 for GPUs, where it knows of them: these shall take 45.
 limit=112640
-! grep -q vkGetInstanceProcAddr "$work/stripped.so" || limit=204800
+! grep -q vkGetInstanceProcAddr "$work/stripped.so" || limit=194560
 [ "$size" -le "$limit" ] || {
   echo "stripped library: found $size bytes, expected at most $limit"
   exit 1
