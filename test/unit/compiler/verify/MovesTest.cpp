@@ -137,8 +137,7 @@ TEST_F(MovesTest, AChangeOfLayoutMayBeItsOperand) {
     std::string dense = std::string("tensor<") + dims + "xf32>";
     std::string blocked =
         std::string("tensor<") + dims + "xf32, #nn.layout<\"aBcd16b\">>";
-    parse(dense, "tensor<1xf32>",
-          "nn.adapt %a : " + dense + " -> " + blocked);
+    parse(dense, "tensor<1xf32>", "nn.adapt %a : " + dense + " -> " + blocked);
     EXPECT_FALSE(moves) << dims;
   }
 }
