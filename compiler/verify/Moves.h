@@ -19,11 +19,11 @@ struct Move {
 };
 
 /// A reshape, a change of layout, a slice or a concatenation as moves of bytes,
-/// in the order of the result's bytes, which they cover: read off the layer's definition and the
-/// layouts of its types. Where the result is padded to whole blocks, its
-/// padding is the operand's.
-/// Nothing for other layers, where the layouts are unlike or a cut goes through
-/// a block, and where there would be more than 2^16 moves.
+/// in the order of the result's bytes, which they cover: read off the layer's
+/// definition and the layouts of its types. Where the result is padded to whole
+/// blocks, its padding is the operand's. Nothing for other layers, where the
+/// layouts are unlike or a cut goes through a block, and where there would be
+/// more than 2^16 moves.
 std::optional<std::vector<Move>> movesOf(mlir::Operation *layer);
 
 } // namespace nnv12
