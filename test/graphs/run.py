@@ -229,17 +229,7 @@ def add_tool_arguments(parser):
         metavar="FLAG",
         help="passed on to nnv12-run",
     )
-    parser.add_argument(
-        "--gpu",
-        action="store_true",
-        help="compute on a GPU, or lavapipe, all layers that it can",
-    )
-    parser.add_argument(
-        "--gpu-precision",
-        choices=["f32", "f16"],
-        default="f32",
-        help="with --gpu: what tensors of f32 are there in memory (f32)",
-    )
+    nnv12tools.add_gpu_arguments(parser)
     parser.add_argument(
         "--no-answers", action="store_true", help="leave ONNX Runtime out"
     )

@@ -96,6 +96,20 @@ def why_no_gpu():
     return "no driver of Vulkan: install mesa-vulkan-drivers"
 
 
+def add_gpu_arguments(parser):
+    parser.add_argument(
+        "--gpu",
+        action="store_true",
+        help="compute on a GPU, or lavapipe, all layers that it can",
+    )
+    parser.add_argument(
+        "--gpu-precision",
+        choices=["f32", "f16"],
+        default="f32",
+        help="with --gpu: what tensors of f32 are there in memory (f32)",
+    )
+
+
 def all_on_gpu(precision):
     """Options of nnv12c: all that a GPU can compute is left to it."""
     return [
@@ -154,17 +168,7 @@ class Tools:
             choices=["bounds", "tiles"],
             help="check every access of the kernels, or what their tiles write",
         )
-        parser.add_argument(
-            "--gpu",
-            action="store_true",
-            help="compute on a GPU, or lavapipe, all layers that it can",
-        )
-        parser.add_argument(
-            "--gpu-precision",
-            choices=["f32", "f16"],
-            default="f32",
-            help="with --gpu: what tensors of f32 are there in memory (f32)",
-        )
+        add_gpu_arguments(parser)
 
     @classmethod
     def of(cls, args):
