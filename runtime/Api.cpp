@@ -30,6 +30,7 @@ static_assert(int(bundle::BundleKind_Tuning) == NNV12_BUNDLE_TUNING);
 static_assert(int(RecordLevel::Piece) == NNV12_RECORD_PIECE);
 static_assert(int(RecordKind::Transform) == NNV12_RECORD_TRANSFORM);
 static_assert(int(RecordKind::GpuKernel) == NNV12_RECORD_GPU_KERNEL);
+static_assert(int(RecordKind::GpuCommands) == NNV12_RECORD_GPU_COMMANDS);
 static_assert(sizeof(Record) == sizeof(nnv12_record) &&
               offsetof(Record, flags) == offsetof(nnv12_record, flags));
 static_assert(sizeof(size_t) == 8, "byte sizes go up to 2^46");
@@ -443,7 +444,8 @@ void nnv12_recording_get_info(const nnv12_recording *recording,
   result.level = static_cast<nnv12_record_level>(facts.level);
   result.sample_every = facts.sampleEvery;
   result.process = facts.process;
-  result.num_threads = facts.numRings;
+  result.num_threads = recording->numThreads();
+  result.has_gpu_threads = recording->hasGpu();
   result.num_preparing = facts.numPreparing;
   result.program = facts.program;
   result.digest = facts.bundle.bytes;

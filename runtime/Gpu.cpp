@@ -63,15 +63,16 @@ void Gpu::sessionBegins(bool hasSpareCpu) {
 
 void Gpu::start() {
   isStarted = true;
-  hasThread = startThread(0);
+  hasThread = startThread(0, /*bringsWeights=*/false);
   if (!hasThread)
     fail("the system refuses a thread for it");
 }
 
-bool Gpu::startThread(uint32_t number) {
+bool Gpu::startThread(uint32_t number, bool bringsWeights) {
   Member &member = members[number];
   member.gpu = this;
   member.number = number;
+  member.bringsWeights = bringsWeights;
   // Before it can start others itself.
   ++numMembers;
   ThreadStarter starter(ThreadStarter::Slices::Default, driverStack);
@@ -81,13 +82,19 @@ bool Gpu::startThread(uint32_t number) {
   return false;
 }
 
-/// How many there are depends on whether pipelines have to be compiled.
+/// How many there are depends on whether pipelines have to be compiled, and
+/// whether the CPUs have anything else to do. Weights and pipelines come side
+/// by side.
 void Gpu::startOthers() {
-  uint32_t wanted = mostThreads;
-  if (wanted == 0)
-    wanted = pipelines.isCached() ? 2 : std::max(availableCpus() / 2, 1u);
+  uint32_t wanted = mostThreads, cpus = availableCpus();
+  if (wanted == 0) {
+    wanted = isWaitedFor() ? cpus : std::max(cpus / 2, 1u);
+    if (pipelines.isCached())
+      wanted = isWaitedFor() ? 4 : 2;
+  }
   wanted = std::min({wanted, lanes.numLanes(), mostMembers});
-  while (numMembers < wanted && startThread(numMembers)) {
+  while (numMembers < wanted &&
+         startThread(numMembers, /*bringsWeights=*/numMembers + 1 == wanted)) {
   }
 }
 
@@ -121,7 +128,7 @@ Gpu::~Gpu() {
 
 void *Gpu::threadMain(void *argument) {
   auto *member = static_cast<Member *>(argument);
-  member->gpu->work(member->number);
+  member->gpu->work(*member);
   return nullptr;
 }
 
@@ -129,7 +136,7 @@ bool Gpu::mayGoOn() const {
   return !stop.load(std::memory_order_relaxed) && phase() != Phase::Failed;
 }
 
-void Gpu::work(uint32_t number) {
+void Gpu::work(const Member &member) {
 #ifndef NNV12_TEST_HOOKS
   // A driver's threads inherit that: of a software device, those that compute.
   if (!isWaitedFor() && !wish.allowSoftware) {
@@ -141,7 +148,7 @@ void Gpu::work(uint32_t number) {
   }
 #endif
   Fault fault;
-  if (number == 0) {
+  if (member.number == 0) {
     began.store(now(), std::memory_order_relaxed);
     phaseNow.store(Phase::Starting, std::memory_order_release);
     if (!begin(fault)) {
@@ -149,12 +156,24 @@ void Gpu::work(uint32_t number) {
       return;
     }
   }
-  workOnLanes(number);
+  workOnLanes(member);
+}
+
+/// A driver takes back what it has for a thread that ends, and has locked what
+/// the next run's first call needs meanwhile, 11 ms long on an H100. So they
+/// end with the session.
+void Gpu::stay() {
+  for (;;) {
+    uint32_t seen = events->seen();
+    if (stop.load(std::memory_order_relaxed))
+      return;
+    events->sleep(seen, Events::Preparation);
+  }
 }
 
 /// Until there is nothing left. All waits end with an event: of the session's
 /// own plan, of another of these threads, or of the end.
-void Gpu::workOnLanes(uint32_t number) {
+void Gpu::workOnLanes(const Member &member) {
   for (;;) {
     uint32_t seen = events->seen();
     if (!mayGoOn())
@@ -163,18 +182,22 @@ void Gpu::workOnLanes(uint32_t number) {
       fail("its weights are damaged");
       return;
     }
-    uint32_t index = lanes.take(number);
+    uint32_t index = lanes.take(member.number, member.bringsWeights);
     if (index != GpuLanes::none) {
       Fault fault;
       bool isDropped = false;
+      uint64_t start =
+          recorder->mayRecord(RecordLevel::Operation) ? recorder->ticks() : 0;
       if (!prepare(index, isDropped, fault)) {
         fail(fault.text);
         return;
       }
+      writeRecord(index, member.number, start);
       lanes.finish(index, !isDropped);
       events->happen(Events::Preparation);
     } else if (lanes.isOver()) {
       settle();
+      stay();
       return;
     } else {
       events->sleep(seen, Events::Preparation);
@@ -243,6 +266,24 @@ bool Gpu::prepare(uint32_t index, bool &isDropped, Fault &fault) {
     return stretches.record(preparation->stretch(), fault);
   }
   return false;
+}
+
+/// Of a preparation that began then; 0: nothing.
+void Gpu::writeRecord(uint32_t index, uint32_t thread, uint64_t start) {
+  if (!start)
+    return;
+  static_assert(int(RecordKind::GpuCommands) - int(RecordKind::GpuDevice) ==
+                bundle::GpuStage_Record - bundle::GpuStage_Device);
+  Record record = {};
+  record.start = start;
+  record.ticks = recorder->ticks() - start;
+  record.index = index;
+  record.kind = static_cast<RecordKind>(
+      uint8_t(RecordKind::GpuDevice) +
+      uint8_t(program->gpu()->preparations()->Get(index)->stage()));
+  record.lane = static_cast<uint8_t>(thread);
+  Lock lock(recording);
+  recorder->writeGpu(record);
 }
 
 bool Gpu::openDevice(Fault &fault) {

@@ -80,14 +80,24 @@ private:
   /// Behind one another, but for Failed, which may follow each.
   enum class Phase : uint32_t { Idle, Starting, Prepared, Settled, Failed };
 
+  struct Member {
+    Gpu *gpu;
+    uint32_t number;
+    /// Begins with the weights while others make pipelines.
+    bool bringsWeights;
+    pthread_t thread;
+  };
+
   static void *threadMain(void *member);
-  void work(uint32_t number);
-  void workOnLanes(uint32_t number);
+  void work(const Member &member);
+  void workOnLanes(const Member &member);
+  void stay();
   void start();
   void startOthers();
-  bool startThread(uint32_t number);
+  bool startThread(uint32_t number, bool bringsWeights);
   bool begin(artifact::Fault &fault);
   bool prepare(uint32_t index, bool &isDropped, artifact::Fault &fault);
+  void writeRecord(uint32_t index, uint32_t thread, uint64_t start);
   bool openDevice(artifact::Fault &fault);
   bool makePipelines(const bundle::GpuPreparation *preparation,
                      artifact::Fault &fault);
@@ -142,15 +152,11 @@ private:
   GpuMemory places;
   GpuPipelines pipelines;
   TryingMarker trying; ///< while these are made
+  pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; ///< what they record
   GpuUploads uploads;
   Stretches stretches;
   GpuLanes lanes;
   GpuWarmUp warmUp; ///< where the device is software
-  struct Member {
-    Gpu *gpu;
-    uint32_t number;
-    pthread_t thread;
-  };
   static constexpr uint32_t mostMembers = 8;
   Member members[mostMembers] = {};
   GpuWish wish;

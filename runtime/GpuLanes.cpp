@@ -40,7 +40,13 @@ bool GpuLanes::areDone(const After *after) const {
   return stateOf(after) == State::Done;
 }
 
-uint32_t GpuLanes::take(uint32_t own) {
+uint32_t GpuLanes::take(uint32_t own, bool prefersUploads) {
+  static constexpr bundle::GpuStage upload = bundle::GpuStage_Upload;
+  uint32_t index = prefersUploads ? take(own, &upload) : none;
+  return index == none ? take(own, nullptr) : index;
+}
+
+uint32_t GpuLanes::take(uint32_t own, const bundle::GpuStage *only) {
   // What is dropped may have others dropped that were looked at before.
   for (bool hasDropped = true; hasDropped;) {
     hasDropped = false;
@@ -48,10 +54,12 @@ uint32_t GpuLanes::take(uint32_t own) {
       for (uint32_t operation :
            *gpu->lanes()->Get((own + i) % numLanes())->queue()) {
         uint32_t index = operation - operations;
+        const bundle::GpuPreparation *of = gpu->preparations()->Get(index);
         State state = State::Waiting;
-        if (states[index].load(std::memory_order_relaxed) != state)
+        if (states[index].load(std::memory_order_relaxed) != state ||
+            (only && of->stage() != *only))
           continue;
-        State before = stateOf(gpu->preparations()->Get(index)->after());
+        State before = stateOf(of->after());
         if (before == State::Waiting ||
             !states[index].compare_exchange_strong(state, State::Taken))
           continue;

@@ -22,9 +22,9 @@ public:
 
   static constexpr uint32_t none = ~0u;
   /// A preparation that may begin, which is the caller's from now on: of lane
-  /// `own` first. `none`: there may be one after the next event, unless
-  /// isOver().
-  uint32_t take(uint32_t own);
+  /// `own` first, and one that brings weights before all others where such are
+  /// preferred. `none`: there may be one after the next event, unless isOver().
+  uint32_t take(uint32_t own, bool prefersUploads);
   /// What became of it.
   void finish(uint32_t index, bool good);
   /// Whether all are done or dropped.
@@ -37,6 +37,7 @@ public:
 private:
   enum class State : uint8_t { Waiting, Taken, Done, Dropped };
 
+  uint32_t take(uint32_t own, const bundle::GpuStage *only);
   State stateOf(uint32_t operation) const;
   State stateOf(const After *after) const;
 

@@ -53,8 +53,19 @@ Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
   return size;
 }
 
-bool nnv12_session::createRecorder(const nnv12_recorder *wanted,
+/// Whether threads of this session may prepare for a GPU.
+static bool hasGpuThreads([[maybe_unused]] const nnv12_bundle &bundle,
+                          [[maybe_unused]] const nnv12_session_options &of) {
+#if NNV12_GPU
+  return bundle.chosenProgram()->gpu() && of.gpu != NNV12_GPU_OFF;
+#else
+  return false;
+#endif
+}
+
+bool nnv12_session::createRecorder(const nnv12_session_options &of,
                                    Team::Size size, Fault &fault) {
+  const nnv12_recorder *wanted = of.recorder;
   if (!wanted)
     return true;
   nnv12_recorder known = NNV12_RECORDER_INIT(nullptr, 0);
@@ -74,7 +85,8 @@ bool nnv12_session::createRecorder(const nnv12_recorder *wanted,
                      "recorder: counters: found no functions, expected those "
                      "of nnv12_counter_source");
   Recorder::Subject subject = {bundle->digest(), bundle->programNumber(),
-                               size.computing + size.preparing, size.preparing};
+                               size.computing + size.preparing, size.preparing,
+                               hasGpuThreads(*bundle, of)};
   return recorder.create(options, subject, fault);
 }
 
@@ -101,6 +113,8 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
   if (const bundle::ProgramGpu *gpu = artifact::gpuOf(program);
       gpu && level >= RecordLevel::Operation) {
     const auto *all = gpu->stretches();
+    // Of a ring of their own, which is as large.
+    once = std::max<uint64_t>(once, gpu->preparations()->size());
     for (const bundle::Stretch *stretch : *all)
       once += stretch->cold() ? 1 + stretch->dispatches()->size() : 0;
     for (uint32_t i = 0; gpu->warm() && i < gpu->warm()->size(); ++i)
@@ -115,8 +129,9 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
     each += uint64_t(NNV12_NUM_COUNTERS) * (size.computing + size.preparing);
   // One less than there are: the oldest may be about to be overwritten.
   uint64_t records = std::min(each * runs + once + 1, maxRecords);
-  return Recorder::sizeFor(size.computing + size.preparing,
-                           static_cast<uint32_t>(records));
+  uint32_t rings =
+      size.computing + size.preparing + hasGpuThreads(bundle, options);
+  return Recorder::sizeFor(rings, static_cast<uint32_t>(records));
 }
 
 bool nnv12_session::create(nnv12_bundle &source,
@@ -150,7 +165,7 @@ bool nnv12_session::create(nnv12_bundle &source,
   laneOptions.onlyReads = size.onlyReads;
   laneOptions.continuous = continuous;
   laneOptions.steal = options.no_stealing == 0;
-  if (!createRecorder(options.recorder, size, fault) ||
+  if (!createRecorder(options, size, fault) ||
       !allocateMemory(threads + size.preparing, fault))
     return false;
   workers.create(threads, scratch, scratchStride, size.preparing, events,

@@ -63,7 +63,7 @@ private:
     uint64_t offset;
   };
 
-  bool createRecorder(const nnv12_recorder *wanted,
+  bool createRecorder(const nnv12_session_options &of,
                       nnv12::runtime::Team::Size size,
                       nnv12::artifact::Fault &fault);
   bool allocateMemory(uint32_t threads, nnv12::artifact::Fault &fault);

@@ -691,7 +691,15 @@ typedef enum nnv12_record_kind {
   NNV12_RECORD_GPU_SUBMIT = 10,
   /** A kernel of that work, by the GPU's clock. index: the operation that it
    *  computes, or a part of which. */
-  NNV12_RECORD_GPU_KERNEL = 11
+  NNV12_RECORD_GPU_KERNEL = 11,
+  /** What threads do that prepare for a GPU: see
+   *  nnv12_recording_info.has_gpu_threads. index: the preparation's number
+   *  among those of the part for GPUs, g0, g1... of nnv12-inspect; lane: which
+   *  of the threads. */
+  NNV12_RECORD_GPU_DEVICE = 12,   /**< the device is opened */
+  NNV12_RECORD_GPU_PIPELINE = 13, /**< pipelines are made */
+  NNV12_RECORD_GPU_UPLOAD = 14,   /**< weights are brought there */
+  NNV12_RECORD_GPU_COMMANDS = 15  /**< a stretch's commands are recorded */
 } nnv12_record_kind;
 
 #define NNV12_RECORD_STOLEN 1u   /**< `thread` took it from another lane */
@@ -711,7 +719,7 @@ typedef struct nnv12_record {
   uint8_t thread; /**< 0: the one that called run; then those that only prepare,
                        then the others that compute */
   uint8_t lane;   /**< of a preparation: whose queue it comes from; of a
-                       counter: whose */
+                       counter: whose; of one for a GPU: whose work it is */
   uint8_t flags;  /**< NNV12_RECORD_STOLEN... */
 } nnv12_record;
 
@@ -737,6 +745,8 @@ typedef struct nnv12_recording_info {
                                that has the names and the plan */
   uint64_t runs;          /**< that have ended, recorded or not */
   int is_closed;          /**< the session has ended, nothing more comes */
+  uint32_t has_gpu_threads; /**< 1: what threads do that prepare for a GPU is
+                                 read as that of thread number num_threads */
 } nnv12_recording_info;
 
 NNV12_API void nnv12_recording_get_info(const nnv12_recording *recording,

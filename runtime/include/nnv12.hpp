@@ -265,7 +265,9 @@ public:
   /// All that is new, one thread after another.
   std::vector<nnv12_record> readAll(uint64_t &lost) {
     std::vector<nnv12_record> records;
-    for (uint32_t thread = 0; thread < info().num_threads; ++thread)
+    nnv12_recording_info all = info();
+    uint32_t rings = all.num_threads + all.has_gpu_threads;
+    for (uint32_t thread = 0; thread < rings; ++thread)
       for (size_t size = records.size(), count = ~size_t(0); count != 0;
            size += count) {
         records.resize(size + 4096);

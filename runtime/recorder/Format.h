@@ -37,33 +37,39 @@ enum class RecordLevel : uint32_t {
 /// What a record tells of. Numbers never change; readers pass over those that
 /// they do not know.
 enum class RecordKind : uint8_t {
-  Execute = 0,     ///< an operation; the first four are nnv12_stage
-  Read = 1,        ///< of a preparation, or a part of it
-  Decode = 2,      ///< the same
-  Transform = 3,   ///< the same
-  ThreadStart = 4, ///< from when it was asked for until it runs
-  Run = 5,         ///< a whole one; index: nnv12_status
-  Tiles = 6,       ///< of an operation, by one thread
-  Wait = 7,        ///< for weights that `index` of the program needs
-  Join = 8,        ///< for other threads' tiles of the operation `index`
-  Counter = 9,     ///< of a run. index: nnv12_counter; ticks: how much it grew
-  GpuSubmit = 10,  ///< commands handed to the device
-  GpuKernel = 11   ///< a kernel on the device
+  Execute = 0,      ///< an operation; the first four are nnv12_stage
+  Read = 1,         ///< of a preparation, or a part of it
+  Decode = 2,       ///< the same
+  Transform = 3,    ///< the same
+  ThreadStart = 4,  ///< from when it was asked for until it runs
+  Run = 5,          ///< a whole one; index: nnv12_status
+  Tiles = 6,        ///< of an operation, by one thread
+  Wait = 7,         ///< for weights that `index` of the program needs
+  Join = 8,         ///< for other threads' tiles of the operation `index`
+  Counter = 9,      ///< of a run. index: nnv12_counter; ticks: how much it grew
+  GpuSubmit = 10,   ///< commands handed to the device
+  GpuKernel = 11,   ///< a kernel on the device
+  GpuDevice = 12,   ///< opened; this and what follows: of the ring for the GPU
+  GpuPipeline = 13, ///< made
+  GpuUpload = 14,   ///< of weights
+  GpuCommands = 15  ///< of a stretch, recorded
 };
 
 /// Two in a cache line.
 struct Record {
   uint64_t start; ///< ticks
   uint64_t ticks; ///< from then on
-  uint32_t index; ///< of the operation or preparation
+  uint32_t index; ///< of the operation or preparation, a GPU's among its own
   uint32_t run;   ///< of the session, from 0
   /// Kind Tiles: where its tiles begin, and how many they are, in parts of the
   /// operation's tiles, of which 65535 are all.
   uint16_t first, count;
   RecordKind kind;
   uint8_t thread; ///< 0: the one that called run
-  uint8_t lane;   ///< in whose queue it stood; kind Counter: whose it is
-  uint8_t flags;  ///< NNV12_RECORD_STOLEN...
+  /// In whose queue it stood; kind Counter: whose it is; from GpuDevice on:
+  /// which of the threads that prepare for a GPU.
+  uint8_t lane;
+  uint8_t flags; ///< NNV12_RECORD_STOLEN...
 };
 static_assert(sizeof(Record) == 32);
 
@@ -75,11 +81,12 @@ struct SharedRecord {
 };
 static_assert(sizeof(SharedRecord) == sizeof(Record));
 
-/// Of one thread.
+/// Of one thread, or of all that prepare for a GPU, which take turns.
 struct alignas(64) RingHeader {
   std::atomic<uint64_t> head; ///< records written since the beginning
   uint64_t offset;            ///< of its first record, from the header
   uint64_t capacity;          ///< records, a power of two
+  uint32_t isForGpu;          ///< 1: the last one, where there is such
 };
 static_assert(sizeof(RingHeader) == 64);
 

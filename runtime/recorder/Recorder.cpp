@@ -9,29 +9,29 @@ namespace nnv12::runtime {
 
 using artifact::Fault;
 
-static size_t headerSize(uint32_t threads) {
-  return sizeof(RecordingHeader) + threads * sizeof(RingHeader);
+static size_t headerSize(uint32_t rings) {
+  return sizeof(RecordingHeader) + rings * sizeof(RingHeader);
 }
 
-size_t Recorder::sizeFor(uint32_t threads, uint32_t records) {
-  if (threads == 0 || threads > maxRings || records > maxRecords)
+size_t Recorder::sizeFor(uint32_t rings, uint32_t records) {
+  if (rings == 0 || rings > maxRings || records > maxRecords)
     return 0;
   uint64_t capacity = 2;
   while (capacity < records)
     capacity *= 2;
-  return headerSize(threads) + capacity * threads * sizeof(Record);
+  return headerSize(rings) + capacity * rings * sizeof(Record);
 }
 
 bool Recorder::create(const Options &options, const Subject &subject,
                       Fault &fault) {
   if (options.level == RecordLevel::Off)
     return true;
-  uint32_t threads = subject.threads;
+  uint32_t threads = subject.threads, numRings = subject.rings();
   assert(threads > subject.preparing);
-  if (threads > maxRings)
+  if (numRings > maxRings)
     return fault.set(Fault::Unsupported,
                      "recorder: threads: found %u, expected at most %u",
-                     threads, maxRings);
+                     threads, maxRings - subject.hasGpu);
   if (options.level > RecordLevel::Piece)
     return fault.set(Fault::InvalidArgument,
                      "recorder: level: found %u, expected at most %u",
@@ -42,24 +42,24 @@ bool Recorder::create(const Options &options, const Subject &subject,
                      "recorder: memory: found address %p, expected a multiple "
                      "of %zu",
                      options.memory, alignof(RecordingHeader));
-  if (options.size < sizeFor(threads, 2))
+  if (options.size < sizeFor(numRings, 2))
     return fault.set(Fault::InvalidArgument,
                      "recorder: size: found %zu, expected %zu at least for %u "
                      "threads",
-                     options.size, sizeFor(threads, 2), threads);
-  if (!rings.allocate(threads) ||
+                     options.size, sizeFor(numRings, 2), numRings);
+  if (!rings.allocate(numRings) ||
       (options.counters.read && !counts.allocate(threads)))
     return fault.set(Fault::OutOfMemory, "no memory for the recorder");
   uint64_t capacity = 2;
   while (capacity < maxRecords &&
-         sizeFor(threads, uint32_t(capacity * 2)) <= options.size)
+         sizeFor(numRings, uint32_t(capacity * 2)) <= options.size)
     capacity *= 2;
 
   auto *bytes = static_cast<uint8_t *>(options.memory);
   header = new (bytes) RecordingHeader();
-  auto *ringHeaders = new (header + 1) RingHeader[threads]();
-  uint64_t offset = headerSize(threads);
-  for (uint32_t i = 0; i < threads; ++i) {
+  auto *ringHeaders = new (header + 1) RingHeader[numRings]();
+  uint64_t offset = headerSize(numRings);
+  for (uint32_t i = 0; i < numRings; ++i) {
     ringHeaders[i].offset = offset;
     ringHeaders[i].capacity = capacity;
     rings[i] =
@@ -67,17 +67,18 @@ bool Recorder::create(const Options &options, const Subject &subject,
                    reinterpret_cast<SharedRecord *>(bytes + offset), capacity);
     offset += capacity * sizeof(Record);
   }
+  ringHeaders[threads - 1 + subject.hasGpu].isForGpu = subject.hasGpu;
   wanted = options.level;
   sampleEvery = options.sampleEvery ? options.sampleEvery : 1;
   counters = options.counters;
   countersPerMille = options.countersPerMille;
   clock.change(Clock::best());
   header->facts.version = recordingVersion;
-  header->facts.headerSize = static_cast<uint32_t>(headerSize(threads));
+  header->facts.headerSize = static_cast<uint32_t>(headerSize(numRings));
   header->facts.size = offset;
   header->facts.level = wanted;
   header->facts.sampleEvery = sampleEvery;
-  header->facts.numRings = threads;
+  header->facts.numRings = numRings;
   header->facts.recordSize = sizeof(Record);
   header->facts.process = static_cast<uint32_t>(getpid());
   header->facts.clockSource = clock.source();

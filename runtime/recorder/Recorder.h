@@ -22,6 +22,9 @@ public:
     uint32_t program;        ///< which one of the bundle's
     uint32_t threads;        ///< all, a ring each
     uint32_t preparing;      ///< those that only prepare, from number 1 on
+    bool hasGpu;             ///< one ring more, for those of a GPU
+
+    uint32_t rings() const { return threads + hasGpu; }
   };
 
   struct Options {
@@ -34,9 +37,9 @@ public:
     uint32_t countersPerMille = 0; ///< of the time, for them; 0: all it takes
   };
 
-  /// Bytes for so many threads with `records` each, which is rounded up to a
+  /// Bytes for so many rings with `records` each, which is rounded up to a
   /// power of two. 0: there is no such size.
-  static size_t sizeFor(uint32_t threads, uint32_t records);
+  static size_t sizeFor(uint32_t rings, uint32_t records);
 
   Recorder() = default;
   Recorder(const Recorder &) = delete;
@@ -74,6 +77,11 @@ public:
 
   /// By the thread `record.thread` alone. Fills in the run.
   void write(Record &record);
+  /// The same of a thread that prepares for a GPU, one at a time.
+  void writeGpu(Record &record) {
+    record.thread = static_cast<uint8_t>(rings.size() - 1);
+    write(record);
+  }
 
   /// The same of what began at startTime() and ends now; nothing where that was
   /// 0.

@@ -60,9 +60,6 @@ bool Recording::open(const void *memory, size_t size, Fault &fault) {
       sizeof(RecordingHeader) + facts.numRings * sizeof(RingHeader);
   if (facts.headerSize != headerSize || headerSize > size)
     return bad("header size", facts.headerSize, "that of its rings");
-  if (facts.numPreparing >= facts.numRings)
-    return bad("threads that only prepare", facts.numPreparing,
-               "less than all");
   if (facts.size > size)
     return bad("size", facts.size, "no more than there is");
   if (facts.level == RecordLevel::Off || facts.level > RecordLevel::Piece)
@@ -74,6 +71,11 @@ bool Recording::open(const void *memory, size_t size, Fault &fault) {
   auto *bytes = static_cast<const uint8_t *>(memory);
   auto *ringHeaders =
       reinterpret_cast<const RingHeader *>(bytes + sizeof(RecordingHeader));
+  isLastForGpu = __atomic_load_n(&ringHeaders[facts.numRings - 1].isForGpu,
+                                 __ATOMIC_RELAXED) == 1;
+  if (facts.numPreparing >= numThreads())
+    return bad("threads that only prepare", facts.numPreparing,
+               "less than all");
   for (uint32_t i = 0; i < facts.numRings; ++i) {
     uint64_t offset = __atomic_load_n(&ringHeaders[i].offset, __ATOMIC_RELAXED),
              capacity =

@@ -36,6 +36,10 @@ public:
   bool open(const void *memory, size_t size, artifact::Fault &fault);
 
   const RecordingFacts &facts() const { return checked; }
+  /// Whether the last ring is of those threads that prepare for a GPU.
+  bool hasGpu() const { return isLastForGpu; }
+  /// Of the session, with a ring each.
+  uint32_t numThreads() const { return checked.numRings - isLastForGpu; }
 
   uint64_t runs() const { return header->runs.load(std::memory_order_relaxed); }
   bool isClosed() const {
@@ -57,6 +61,7 @@ private:
 
   const RecordingHeader *header = nullptr;
   RecordingFacts checked = {}; ///< as they were then
+  bool isLastForGpu = false;   ///< the same
   Array<Ring> rings;
 };
 

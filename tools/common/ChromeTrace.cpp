@@ -67,8 +67,8 @@ std::string chromeTrace(const Bundle &bundle, const Recorded &recorded) {
   Json json;
   json.beginObject().member("displayTimeUnit", "ms");
   json.key("traceEvents").beginArray();
-  for (uint32_t i = 0; i < recorded.info.num_threads; ++i)
-    nameThread(json, i, threadName(recorded.info, i));
+  for (uint32_t i = 0; i < numLines(recorded); ++i)
+    nameThread(json, i, lineName(recorded.info, i));
   for (const ToolStage &stage : recorded.stages) {
     beginEvent(json, stage.name, stage.name, 0, micros(origin, stage.start),
                micros(stage.start, stage.end));
@@ -79,7 +79,7 @@ std::string chromeTrace(const Bundle &bundle, const Recorded &recorded) {
     if (record.kind == NNV12_RECORD_COUNTER) {
       addCounter(json,
                  std::string(nnv12_counter_name(record.index)) + " of " +
-                     threadName(recorded.info, record.lane),
+                     lineName(recorded.info, record.lane),
                  start, record.duration_ns);
       continue;
     }
@@ -87,7 +87,7 @@ std::string chromeTrace(const Bundle &bundle, const Recorded &recorded) {
         record.index < bundle.info().num_operations)
       addCounter(json, "live bytes of the arena", start,
                  bundle.operation(record.index).live_bytes);
-    beginEvent(json, nameOf(bundle, record), kindName(record), record.thread,
+    beginEvent(json, nameOf(bundle, record), kindName(record), lineOf(record),
                start, micros(0, record.duration_ns));
     addArguments(json, bundle, record);
     json.endObject().endObject();

@@ -70,7 +70,7 @@ constexpr unsigned unsignedValue = 3, stringValue = 6, name = 10;
 }
 
 constexpr uint64_t processTrack = 1;
-constexpr uint64_t trackOf(uint32_t thread) { return 2 + thread; }
+constexpr uint64_t trackOf(uint32_t line) { return 2 + line; }
 // More than there are threads.
 constexpr uint64_t liveBytesTrack = 1000, firstCounterTrack = 1001;
 
@@ -90,7 +90,7 @@ private:
   void add(const Message &packet) { all.message(trace::packet, packet); }
   void addTrack(uint64_t uuid, uint32_t threadNumber, const std::string &name);
   void addCounterTrack(uint64_t uuid, const std::string &name);
-  void addThread(uint32_t number);
+  void addLine(uint32_t number);
   void addCounters();
   void addLiveBytes();
   void count(uint64_t time, uint64_t track, uint64_t value);
@@ -211,10 +211,10 @@ void Writer::end(uint64_t time, uint64_t trackNumber) {
 
 /// Slices must nest; where a clock's rounding makes them overlap by a
 /// nanosecond, the later one is cut.
-void Writer::addThread(uint32_t number) {
+void Writer::addLine(uint32_t number) {
   std::vector<Slice> slices;
   for (const nnv12_record &record : recorded.records)
-    if (record.thread == number && record.kind != NNV12_RECORD_COUNTER)
+    if (lineOf(record) == number && record.kind != NNV12_RECORD_COUNTER)
       slices.push_back({record.start_ns, endOf(record), &record, nullptr});
   if (number == 0)
     for (const ToolStage &stage : recorded.stages)
@@ -278,7 +278,7 @@ void Writer::addCounters() {
     if (isNew)
       addCounterTrack(place->second,
                       std::string(nnv12_counter_name(record.index)) + " of " +
-                          threadName(recorded.info, record.lane));
+                          lineName(recorded.info, record.lane));
     count(record.start_ns, place->second, record.duration_ns);
   }
 }
@@ -296,10 +296,10 @@ void Writer::addLiveBytes() {
 std::string Writer::write() {
   std::string model = bundle.info().model;
   addTrack(processTrack, 0, model.empty() ? "nnv12" : "nnv12 " + model);
-  for (uint32_t i = 0; i < recorded.info.num_threads; ++i)
-    addTrack(trackOf(i), i, threadName(recorded.info, i));
-  for (uint32_t i = 0; i < recorded.info.num_threads; ++i)
-    addThread(i);
+  for (uint32_t i = 0; i < numLines(recorded); ++i)
+    addTrack(trackOf(i), i, lineName(recorded.info, i));
+  for (uint32_t i = 0; i < numLines(recorded); ++i)
+    addLine(i);
   addCounters();
   if (!operations.empty())
     addLiveBytes();

@@ -18,8 +18,10 @@ void Recorded::read(Recording &recording) {
 
 const char *kindName(const nnv12_record &record) {
   static constexpr const char *names[] = {
-      "execute", "read", "decode", "transform", "thread start", "run",
-      "tiles",   "wait", "join",   "counter",   "gpu submit",   "gpu kernel"};
+      "execute",      "read",         "decode",     "transform",
+      "thread start", "run",          "tiles",      "wait",
+      "join",         "counter",      "gpu submit", "gpu kernel",
+      "gpu device",   "gpu pipeline", "gpu upload", "gpu commands"};
   return record.kind < std::size(names) ? names[record.kind] : "other";
 }
 
@@ -49,6 +51,11 @@ std::string nameOf(const Bundle &bundle, const nnv12_record &record) {
     return "wait for " + layerOf(bundle, record.index);
   case NNV12_RECORD_GPU_SUBMIT:
     return "GPU from " + layerOf(bundle, record.index) + " on";
+  case NNV12_RECORD_GPU_DEVICE:
+  case NNV12_RECORD_GPU_PIPELINE:
+  case NNV12_RECORD_GPU_UPLOAD:
+  case NNV12_RECORD_GPU_COMMANDS:
+    return std::string(kindName(record)) + ", g" + std::to_string(record.index);
   case NNV12_RECORD_WHOLE_RUN:
     return "run " + std::to_string(record.run);
   default:
@@ -72,12 +79,22 @@ const char *kernelOf(const Bundle &bundle, const nnv12_record &record) {
   return bundle.operation(record.index).kernel;
 }
 
-std::string threadName(const nnv12_recording_info &info, uint32_t thread) {
-  if (thread == 0)
+uint32_t numLines(const Recorded &recorded) {
+  uint32_t count = recorded.info.num_threads;
+  for (const nnv12_record &record : recorded.records)
+    if (isGpuPreparation(record))
+      count = std::max(count, lineOf(record) + 1);
+  return count;
+}
+
+std::string lineName(const nnv12_recording_info &info, uint32_t line) {
+  if (line == 0)
     return "execute lane";
-  return thread <= info.num_preparing
-             ? "preparation " + std::to_string(thread)
-             : "compute " + std::to_string(thread - info.num_preparing + 1);
+  if (line <= info.num_preparing)
+    return "preparation " + std::to_string(line);
+  return line < info.num_threads
+             ? "compute " + std::to_string(line - info.num_preparing + 1)
+             : "GPU preparation " + std::to_string(line - info.num_threads + 1);
 }
 
 std::vector<std::vector<uint64_t>>

@@ -62,8 +62,21 @@ std::string nameOf(const Bundle &bundle, const nnv12_record &record);
 /// The kernel that ran, or "".
 const char *kernelOf(const Bundle &bundle, const nnv12_record &record);
 
-/// "execute lane", "preparation 1", "compute 2"...
-std::string threadName(const nnv12_recording_info &info, uint32_t thread);
+/// Whether it is of a thread that prepares for a GPU.
+inline bool isGpuPreparation(const nnv12_record &record) {
+  return record.kind >= NNV12_RECORD_GPU_DEVICE &&
+         record.kind <= NNV12_RECORD_GPU_COMMANDS;
+}
+
+/// The line of a picture that a record stands on: a line a thread, those that
+/// prepare for a GPU below.
+inline uint32_t lineOf(const nnv12_record &record) {
+  return record.thread + (isGpuPreparation(record) ? record.lane : 0);
+}
+/// How many there are.
+uint32_t numLines(const Recorded &recorded);
+/// "execute lane", "preparation 1", "compute 2", "GPU preparation 1"...
+std::string lineName(const nnv12_recording_info &info, uint32_t line);
 
 /// Nanoseconds of each of so many operations, run by run, of those runs of
 /// which all operations are there.

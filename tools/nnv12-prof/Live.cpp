@@ -100,7 +100,7 @@ void Window::print(const LiveOptions &options, const nnv12_recording_info &info,
     printf("  ");
     printBar(busy[i] / inRuns);
     printf(" %3.0f %%  %s\n", 100 * busy[i] / inRuns,
-           tools::threadName(info, i).c_str());
+           tools::lineName(info, i).c_str());
   }
   std::vector<uint32_t> order(operations.size());
   std::iota(order.begin(), order.end(), 0);

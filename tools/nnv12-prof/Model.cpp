@@ -178,7 +178,7 @@ static void findThreads(const Runs &runs, uint32_t first, Profile &profile) {
   }
   for (uint32_t i = 0; i < count; ++i) {
     Thread thread;
-    thread.name = tools::threadName(profile.info, i);
+    thread.name = tools::lineName(profile.info, i);
     if (all > 0 && (hasPieces || i == 0))
       thread.busy = (hasPieces ? busy[i] : operations) / all;
     if (all > 0 && i == 0)
@@ -251,6 +251,7 @@ static void findCold(const Bundle &bundle, const tools::Recorded &recorded,
       continue;
     start = std::min(start, record.start_ns);
     if (record.kind == NNV12_RECORD_EXECUTE || isPreparation(record) ||
+        tools::isGpuPreparation(record) ||
         record.kind == NNV12_RECORD_THREAD_START)
       cold.stages[tools::kindName(record)] += double(record.duration_ns);
     if (record.kind == NNV12_RECORD_WAIT)

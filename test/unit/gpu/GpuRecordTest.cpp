@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <set>
 
 using namespace nnv12;
 using namespace nnv12::test;
@@ -19,8 +21,10 @@ protected:
     void operator()(void *memory) const { free(memory); }
   };
 
-  /// What a session records of so many runs, all of which must be right.
-  std::vector<nnv12_record> record(nnv12_record_level level, int runs) {
+  /// What the thread of that number records in so many runs of a session, all
+  /// of which must be right; none: those that prepare for the GPU.
+  std::vector<nnv12_record> record(nnv12_record_level level, int runs,
+                                   std::optional<uint32_t> thread = 0) {
     nnv12_session_options wish = options(NNV12_GPU_WAIT);
     size_t size =
         nnv12_recorder_size(bundle.get(), &wish, level, uint32_t(runs));
@@ -41,8 +45,13 @@ protected:
         << error.message;
     std::vector<nnv12_record> records(4096);
     uint64_t lost = 0;
-    records.resize(nnv12_recording_read(recording, 0, records.data(),
-                                        records.size(), &lost));
+    nnv12_recording_info about = {};
+    about.struct_size = sizeof about;
+    nnv12_recording_get_info(recording, &about);
+    EXPECT_EQ(about.has_gpu_threads, 1u);
+    records.resize(nnv12_recording_read(recording,
+                                        thread.value_or(about.num_threads),
+                                        records.data(), records.size(), &lost));
     EXPECT_EQ(lost, 0u);
     nnv12_recording_close(recording);
     // They come in the order in which they ended.
@@ -104,9 +113,35 @@ TEST_F(GpuRecordTest, KernelsLieInsideTheirSubmission) {
   expectClean();
 }
 
+/// Each preparation once, by one of the threads for it, the device first and
+/// commands when their pipelines are made; nothing overlaps on a thread.
+TEST_F(GpuRecordTest, PreparationsAreOfTheirThreads) {
+  std::vector<nnv12_record> records =
+      record(NNV12_RECORD_OPERATION, 2, std::nullopt);
+  std::map<uint8_t, unsigned> kinds;
+  std::map<uint8_t, uint64_t> lastOf;
+  std::set<uint32_t> indices;
+  ASSERT_FALSE(records.empty());
+  EXPECT_EQ(records.front().kind, NNV12_RECORD_GPU_DEVICE);
+  for (const nnv12_record &record : records) {
+    ++kinds[record.kind];
+    EXPECT_TRUE(indices.insert(record.index).second) << record.index;
+    EXPECT_GE(record.start_ns, lastOf[record.lane]);
+    lastOf[record.lane] = endOf(record);
+  }
+  EXPECT_EQ(*indices.rbegin() + 1, indices.size());
+  EXPECT_EQ(kinds[NNV12_RECORD_GPU_DEVICE], 1u);
+  EXPECT_GE(kinds[NNV12_RECORD_GPU_PIPELINE], 1u);
+  EXPECT_GE(kinds[NNV12_RECORD_GPU_UPLOAD], 1u);
+  EXPECT_EQ(kinds[NNV12_RECORD_GPU_COMMANDS], 3u);
+  EXPECT_EQ(kinds.size(), 4u);
+  expectClean();
+}
+
 TEST_F(GpuRecordTest, LevelRunHasNoneOfIt) {
   for (const nnv12_record &record : record(NNV12_RECORD_RUN, 4))
     EXPECT_EQ(record.kind, NNV12_RECORD_WHOLE_RUN);
+  EXPECT_TRUE(record(NNV12_RECORD_RUN, 4, std::nullopt).empty());
   EXPECT_EQ(mock.calls("vkCreateQueryPool"), 0u);
 }
 
