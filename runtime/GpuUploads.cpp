@@ -15,7 +15,37 @@ bool GpuUploads::create(const nnv12_bundle &of, Memory from, GpuDevice &on,
   host = from;
   device = &on;
   memory = &places;
-  return memory->isMapped() || commands.create(on, fault);
+  uint64_t begin = memory->ringBegin();
+  for (Pieces &pieces : all) {
+    pieces.begin = begin;
+    begin += 2 * GpuMemory::pieceBytes;
+    if (!memory->isMapped() && !pieces.commands.create(on, fault))
+      return false;
+  }
+  return true;
+}
+
+void GpuUploads::destroy() {
+  for (Pieces &pieces : all)
+    pieces.commands.destroy();
+}
+
+bool GpuUploads::isHung() const {
+  bool hung = false;
+  for (const Pieces &pieces : all)
+    hung |= pieces.commands.isHung();
+  return hung;
+}
+
+/// Those that nobody has, or else soon will not have.
+GpuUploads::Pieces &GpuUploads::lockPieces() {
+  for (Pieces &pieces : all)
+    if (pthread_mutex_trylock(&pieces.turn) == 0)
+      return pieces;
+  Pieces &pieces =
+      all[next.fetch_add(1, std::memory_order_relaxed) % GpuMemory::numFilling];
+  pthread_mutex_lock(&pieces.turn);
+  return pieces;
 }
 
 bool GpuUploads::decode(const bundle::Upload *upload, const uint8_t *source,
@@ -33,16 +63,16 @@ bool GpuUploads::decode(const bundle::Upload *upload, const uint8_t *source,
 }
 
 /// By way of two pieces: the device copies one while this fills the other.
-bool GpuUploads::stage(const uint8_t *source, uint64_t size, uint64_t offset,
-                       Fault &fault) {
+bool GpuUploads::stage(Pieces &pieces, const uint8_t *source, uint64_t size,
+                       uint64_t offset, Fault &fault) {
   const Vulkan &vk = device->vulkan();
   const GpuBlock &staging = memory->staging();
   while (size) {
     uint32_t piece;
     VkCommandBuffer to;
-    if (!commands.begin(piece, to, fault))
+    if (!pieces.commands.begin(piece, to, fault))
       return false;
-    uint64_t place = memory->ringBegin() + piece * GpuMemory::pieceBytes,
+    uint64_t place = pieces.begin + piece * GpuMemory::pieceBytes,
              bytes = std::min(size, GpuMemory::pieceBytes);
     memcpy(staging.mapped + place, source, bytes);
     VkBufferCopy copy = {place, offset, bytes};
@@ -53,13 +83,23 @@ bool GpuUploads::stage(const uint8_t *source, uint64_t size, uint64_t offset,
                   vk, to);
     if (!check(memory->flush(staging, place, bytes),
                "vkFlushMappedMemoryRanges", fault) ||
-        !commands.submit(fault))
+        !pieces.commands.submit(fault))
       return false;
     source += bytes;
     offset += bytes;
     size -= bytes;
   }
-  return true;
+  return pieces.commands.finish(fault);
+}
+
+bool GpuUploads::bring(Pieces &pieces, const uint8_t *source, uint64_t size,
+                       uint64_t offset, Fault &fault) {
+  if (!memory->isMapped())
+    return stage(pieces, source, size, offset, fault);
+  const GpuBlock &prepared = memory->prepared();
+  memcpy(prepared.mapped + offset, source, size);
+  return check(memory->flush(prepared, offset, size),
+               "vkFlushMappedMemoryRanges", fault);
 }
 
 bool GpuUploads::upload(const bundle::Upload *upload, Fault &fault) {
@@ -80,19 +120,12 @@ bool GpuUploads::upload(const bundle::Upload *upload, Fault &fault) {
       return false;
     source = decoded.data();
   }
-  Lock lock(turn);
-  if (memory->isMapped()) {
-    const GpuBlock &prepared = memory->prepared();
-    memcpy(prepared.mapped + upload->offset(), source, size);
-    if (!check(memory->flush(prepared, upload->offset(), size),
-               "vkFlushMappedMemoryRanges", fault))
-      return false;
-  } else if (!stage(source, size, upload->offset(), fault) ||
-             !commands.finish(fault)) {
-    return false;
-  }
-  count.fetch_add(size, std::memory_order_relaxed);
-  return true;
+  Pieces &pieces = lockPieces();
+  bool good = bring(pieces, source, size, upload->offset(), fault);
+  pthread_mutex_unlock(&pieces.turn);
+  if (good)
+    count.fetch_add(size, std::memory_order_relaxed);
+  return good;
 }
 
 } // namespace nnv12::runtime

@@ -60,8 +60,10 @@ public:
   VkResult invalidate(const GpuBlock &block, uint64_t offset,
                       uint64_t size) const;
 
-  /// Two pieces, of which one is filled while the other is copied.
-  static constexpr uint64_t pieceBytes = 1 << 20, ringBytes = 2 * pieceBytes;
+  /// For each of so many threads two pieces, of which one is filled while the
+  /// other is copied.
+  static constexpr uint64_t numFilling = 2, pieceBytes = 1 << 20,
+                            ringBytes = numFilling * 2 * pieceBytes;
 
 private:
   enum Place { Arena, Prepared, Staging, Host, numPlaces };
