@@ -79,6 +79,7 @@ bool nnv12_session::createRecorder(const nnv12_session_options &of,
   options.level = static_cast<RecordLevel>(known.level);
   options.sampleEvery = known.sample_every;
   options.countersPerMille = known.counters_per_mille;
+  options.gpuPerMille = known.gpu_per_mille;
   if (known.counters && (!readStruct(known.counters, options.counters) ||
                          !options.counters.attach || !options.counters.read))
     return fault.set(Fault::InvalidArgument,

@@ -5,8 +5,8 @@
 
 namespace nnv12::runtime {
 
-void StretchTimes::create(GpuDevice &on, uint32_t mostDispatches,
-                          Recorder &to) {
+void StretchTimes::create(GpuDevice &on, uint32_t stretches,
+                          uint32_t mostDispatches, Recorder &to) {
   device = &on;
   recorder = &to;
   if (!to.mayRecord(RecordLevel::Operation) || device->timestampBits() == 0)
@@ -15,7 +15,7 @@ void StretchTimes::create(GpuDevice &on, uint32_t mostDispatches,
       VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = mostDispatches + 1;
-  if (!stamps.allocate(info.queryCount) ||
+  if (!stamps.allocate(info.queryCount) || !least.allocate(stretches) ||
       device->vulkan().CreateQueryPool(device->device(), &info, nullptr,
                                        &pool)) {
     pool = nullptr;
@@ -66,10 +66,26 @@ void StretchTimes::writeKernels(const bundle::Stretch *stretch, uint64_t before,
   }
 }
 
-void StretchTimes::write(const bundle::Stretch *stretch, bool isStamped,
-                         uint64_t before, uint64_t after) {
+/// The first one does, and then one does not: what they cost is known by it.
+bool StretchTimes::areStamped(uint32_t stretch) const {
+  if (!isOn())
+    return false;
+  const uint64_t *ticks = least[stretch].ticks;
+  return recorder->stampsAll() || ticks[1] == 0 ||
+         (ticks[0] != 0 && recorder->mayStamp(spent));
+}
+
+void StretchTimes::write(uint32_t index, const bundle::Stretch *stretch,
+                         bool isStamped, uint64_t before, uint64_t after) {
   if (isStamped && readStamps(stretch->dispatches()->size() + 1))
     writeKernels(stretch, before, after);
+  if (isOn()) {
+    uint64_t *ticks = least[index].ticks, &own = ticks[isStamped];
+    own = std::min(own - 1, after - before - 1) + 1;
+    if (isStamped)
+      spent += recorder->ticks() - after +
+               (ticks[0] && ticks[1] > ticks[0] ? ticks[1] - ticks[0] : 0);
+  }
   Record submit = {};
   submit.start = before;
   submit.ticks = after - before;

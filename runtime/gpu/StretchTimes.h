@@ -2,7 +2,7 @@
 //
 // Where a session has a recorder, stretches have a second set of commands, with
 // a time stamp before and behind each dispatch. Runs that are recorded take
-// that one; the others pay nothing.
+// that one, as many of them as are little of the time; the others pay nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_STRETCHTIMES_H
@@ -21,9 +21,10 @@ public:
   StretchTimes(const StretchTimes &) = delete;
   StretchTimes &operator=(const StretchTimes &) = delete;
 
-  /// For stretches of at most so many dispatches. Where the device has no time
-  /// stamps, or refuses them, hand-overs are recorded without kernels.
-  void create(GpuDevice &device, uint32_t mostDispatches, Recorder &recorder);
+  /// For so many stretches of at most so many dispatches. Where the device has
+  /// no time stamps, or refuses them, hand-overs are recorded without kernels.
+  void create(GpuDevice &device, uint32_t stretches, uint32_t mostDispatches,
+              Recorder &recorder);
   void destroy();
 
   /// Whether commands with time stamps are wanted.
@@ -32,17 +33,19 @@ public:
   bool areRecorded() const {
     return recorder && recorder->records(RecordLevel::Operation);
   }
+  /// Whether the run that is recorded takes commands with time stamps.
+  bool areStamped(uint32_t stretch) const;
   uint64_t ticks() const { return recorder->ticks(); }
 
   // Into commands, in this order: before all dispatches, and after each.
   void begin(VkCommandBuffer commands, uint32_t dispatches) const;
   void stamp(VkCommandBuffer commands, uint32_t dispatch) const;
 
-  /// Writes down a stretch that the device has finished, which was handed over
-  /// and seen to be finished at these times of the recorder. `isStamped`: by
-  /// commands with time stamps. The thread that runs the session.
-  void write(const bundle::Stretch *stretch, bool isStamped, uint64_t before,
-             uint64_t after);
+  /// Writes down stretch `index` that the device has finished, which was handed
+  /// over and seen to be finished at these times of the recorder. `isStamped`:
+  /// by commands with time stamps. The thread that runs the session.
+  void write(uint32_t index, const bundle::Stretch *stretch, bool isStamped,
+             uint64_t before, uint64_t after);
 
 private:
   bool readStamps(uint32_t count);
@@ -53,6 +56,12 @@ private:
   Recorder *recorder = nullptr;
   VkQueryPool pool = nullptr;
   artifact::Array<uint64_t> stamps;
+  /// Least ticks of a stretch, without and with time stamps; 0: not known.
+  struct Least {
+    uint64_t ticks[2];
+  };
+  artifact::Array<Least> least;
+  uint64_t spent = 0; ///< ticks, for time stamps
   DeviceClock clock;
 };
 

@@ -49,7 +49,7 @@ bool Stretches::create(const bundle::ProgramGpu *of, uint8_t *hostArena,
       bindings += dispatch->operands()->size();
     }
   }
-  times.create(*device, mostDispatches, recorder);
+  times.create(*device, gpu->stretches()->size(), mostDispatches, recorder);
   // Commands with time stamps have sets of their own.
   if (times.isOn()) {
     sets *= 2;
@@ -381,7 +381,8 @@ Stretches::Result Stretches::run(uint32_t index, const CallersBuffers &buffers,
   const bundle::Stretch *stretch = gpu->stretches()->Get(index);
   const char *what = "handing over to the GPU";
   VkResult result = handOver(stretch, /*isIn=*/true, buffers);
-  bool isRecorded = times.areRecorded(), isStamped = isRecorded && times.isOn();
+  bool isRecorded = times.areRecorded(),
+       isStamped = isRecorded && times.areStamped(index);
   uint64_t before = isRecorded ? times.ticks() : 0, after = 0;
   if (!result) {
     what = "vkQueueSubmit";
@@ -402,7 +403,7 @@ Stretches::Result Stretches::run(uint32_t index, const CallersBuffers &buffers,
     }
   }
   if (!result && isRecorded)
-    times.write(stretch, isStamped, before, after);
+    times.write(index, stretch, isStamped, before, after);
   if (!result) {
     what = "taking over from the GPU";
     result = handOver(stretch, /*isIn=*/false, buffers);

@@ -399,10 +399,21 @@ typedef struct nnv12_recorder {
       reading counters: after the first recorded run, those that would take more
       are recorded without. 0: counted in each of them. */
   uint32_t counters_per_mille;
+  /** The same of time stamps behind each kernel of a GPU, which take a
+      microsecond of it and more: of other runs the hand-over is recorded
+      alone. 0: each run has them. */
+  uint32_t gpu_per_mille;
 } nnv12_recorder;
 
 #define NNV12_RECORDER_INIT(memory, size)                                      \
-  {sizeof(nnv12_recorder), (memory), (size), NNV12_RECORD_OPERATION, 0, NULL, 1}
+  {sizeof(nnv12_recorder),                                                     \
+   (memory),                                                                   \
+   (size),                                                                     \
+   NNV12_RECORD_OPERATION,                                                     \
+   0,                                                                          \
+   NULL,                                                                       \
+   1,                                                                          \
+   10}
 
 /** What a GPU may compute, of a bundle that has a part for GPUs. Results differ
  *  in the last bits between both processors. */

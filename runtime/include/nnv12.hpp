@@ -301,6 +301,9 @@ public:
     recorder.level = level;
   }
 
+  /// Before the session: nnv12_recorder.gpu_per_mille.
+  void setGpuPerMille(uint32_t most) { recorder.gpu_per_mille = most; }
+
   /// For SessionOptions.
   const nnv12_recorder *get() const { return &recorder; }
   /// Of a session that has been made with it.

@@ -72,6 +72,7 @@ bool Recorder::create(const Options &options, const Subject &subject,
   sampleEvery = options.sampleEvery ? options.sampleEvery : 1;
   counters = options.counters;
   countersPerMille = options.countersPerMille;
+  gpuPerMille = options.gpuPerMille;
   clock.change(Clock::best());
   header->facts.version = recordingVersion;
   header->facts.headerSize = static_cast<uint32_t>(headerSize(numRings));
@@ -105,7 +106,8 @@ void Recorder::beginRun() {
     return;
   levelNow.store(runs() % sampleEvery ? RecordLevel::Off : wanted,
                  std::memory_order_relaxed);
-  isCounted = counts.size() && records(RecordLevel::Run) && mayCount();
+  isCounted = counts.size() && records(RecordLevel::Run) &&
+              isLittle(counting, countersPerMille);
   if (isCounted) {
     bool isOther = counters.attach(counters.context, 0) != 0;
     // What was read a moment ago is still true.
@@ -137,11 +139,10 @@ void Recorder::endRun(uint32_t status) {
   header->runs.store(number, std::memory_order_relaxed);
 }
 
-/// Whether the counters may be read again: not where that took more of the time
-/// so far than it should.
-bool Recorder::mayCount() const {
-  return !countersPerMille || !firstStart ||
-         counting / countersPerMille <= (ticks() - firstStart) / 1000;
+/// Whether what has been spent is no more of the time so far than it may be.
+bool Recorder::isLittle(uint64_t spent, uint32_t perMille) const {
+  return !perMille || !firstStart ||
+         spent / perMille <= (ticks() - firstStart) / 1000;
 }
 
 /// Reads all threads and writes down how much grew, at the end of a run.

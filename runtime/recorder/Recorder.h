@@ -35,6 +35,7 @@ public:
     /// Who counts; its functions may be null.
     nnv12_counter_source counters = {};
     uint32_t countersPerMille = 0; ///< of the time, for them; 0: all it takes
+    uint32_t gpuPerMille = 0;      ///< the same for a GPU's time stamps
   };
 
   /// Bytes for so many rings with `records` each, which is rounded up to a
@@ -75,6 +76,11 @@ public:
   void beginRun();
   void endRun(uint32_t status);
 
+  /// Whether all runs that are recorded have a GPU's time stamps, and if not,
+  /// whether so many ticks for them are little enough.
+  bool stampsAll() const { return gpuPerMille == 0; }
+  bool mayStamp(uint64_t spent) const { return isLittle(spent, gpuPerMille); }
+
   /// By the thread `record.thread` alone. Fills in the run.
   void write(Record &record);
   /// The same of a thread that prepares for a GPU, one at a time.
@@ -96,7 +102,7 @@ private:
   /// That have ended.
   uint64_t runs() const { return header->runs.load(std::memory_order_relaxed); }
   void takePair();
-  bool mayCount() const;
+  bool isLittle(uint64_t spent, uint32_t perMille) const;
   void readCounters(bool isEnd);
 
   /// Of a thread, when the run began.
@@ -113,7 +119,7 @@ private:
   uint64_t start = 0; ///< of the run
   nnv12_counter_source counters = {};
   Array<Counts> counts; ///< by thread, where there are counters
-  uint32_t countersPerMille = 0;
+  uint32_t countersPerMille = 0, gpuPerMille = 0;
   bool isCounted = false;      ///< the run that goes on
   uint64_t firstStart = 0;     ///< of the first run
   uint64_t counting = 0;       ///< ticks spent on reading counters

@@ -19,8 +19,9 @@ struct RunRecords {
   bool isWhole = false; ///< its own record and all of its operations are there
   std::vector<double> times; ///< by operation
   std::vector<double> busy, join;
-  std::vector<const nnv12_record *> executes; ///< by operation, null: none
-  std::vector<bool> isOnGpu;                  ///< by operation
+  std::vector<const nnv12_record *> executes;  ///< by operation, null: none
+  std::vector<bool> isOnGpu;                   ///< by operation
+  bool hasSubmits = false, hasKernels = false; ///< of a GPU
   std::vector<std::vector<const nnv12_record *>> tiles; ///< by operation
   std::vector<const nnv12_record *> counters;
 };
@@ -59,6 +60,7 @@ static Runs collectRuns(const tools::Recorded &recorded,
       }
       break;
     case NNV12_RECORD_GPU_SUBMIT:
+      of.hasSubmits = true;
       // Where the device has no time stamps its kernels are not known.
       for (uint32_t i = record.index;
            i < numOperations && i - record.index < record.count; ++i)
@@ -68,6 +70,7 @@ static Runs collectRuns(const tools::Recorded &recorded,
       if (isKnown) {
         of.times[record.index] = std::max(of.times[record.index], 0.0) + time;
         of.isOnGpu[record.index] = true;
+        of.hasKernels = true;
       }
       break;
     case NNV12_RECORD_TILES:
@@ -85,7 +88,12 @@ static Runs collectRuns(const tools::Recorded &recorded,
       break;
     }
   }
+  bool hasKernels = false;
+  for (const auto &[number, of] : runs)
+    hasKernels |= of.hasKernels;
   for (auto &[number, of] : runs) {
+    // Recorders have time stamps in a part of the runs.
+    of.isWhole &= !hasKernels || !of.hasSubmits || of.hasKernels;
     for (double time : of.times) {
       of.isWhole &= time >= 0 || recorded.info.level < NNV12_RECORD_OPERATION;
       of.run.operations += std::max(time, 0.0);

@@ -171,7 +171,7 @@ static Recorded record(const std::string &path, const Bundle &bundle,
   }
   // What counters cost is outside of the times.
   nnv12_recorder each = *session.recorder;
-  each.counters_per_mille = 0;
+  each.counters_per_mille = each.gpu_per_mille = 0;
   session.recorder = &each;
   OtherPrograms others;
   double othersCpu = -1;

@@ -259,6 +259,7 @@ int main(int argc, char **argv) {
   if (!options.trace.empty()) {
     recorder = std::make_unique<Recorder>(bundle, sessionOptions,
                                           NNV12_RECORD_OPERATION, options.runs);
+    recorder->setGpuPerMille(0);
     sessionOptions.recorder = recorder->get();
   }
   uint64_t creating = nanoseconds();

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -24,7 +25,8 @@ protected:
   /// What the thread of that number records in so many runs of a session, all
   /// of which must be right; none: those that prepare for the GPU.
   std::vector<nnv12_record> record(nnv12_record_level level, int runs,
-                                   std::optional<uint32_t> thread = 0) {
+                                   std::optional<uint32_t> thread = 0,
+                                   uint32_t gpuPerMille = 0) {
     nnv12_session_options wish = options(NNV12_GPU_WAIT);
     size_t size =
         nnv12_recorder_size(bundle.get(), &wish, level, uint32_t(runs));
@@ -32,6 +34,7 @@ protected:
     memset(memory.get(), 0, size);
     nnv12_recorder recorder = NNV12_RECORDER_INIT(memory.get(), size);
     recorder.level = level;
+    recorder.gpu_per_mille = gpuPerMille;
     wish.recorder = &recorder;
     {
       SessionPointer session = create(wish);
@@ -143,6 +146,25 @@ TEST_F(GpuRecordTest, LevelRunHasNoneOfIt) {
     EXPECT_EQ(record.kind, NNV12_RECORD_WHOLE_RUN);
   EXPECT_TRUE(record(NNV12_RECORD_RUN, 4, std::nullopt).empty());
   EXPECT_EQ(mock.calls("vkCreateQueryPool"), 0u);
+}
+
+/// By default time stamps are for as many runs as take little: the first one
+/// has them, the second shows what they cost.
+TEST_F(GpuRecordTest, TimeStampsAreForAPartOfTheRuns) {
+  nnv12_recorder usual = NNV12_RECORDER_INIT(nullptr, 0);
+  EXPECT_EQ(usual.gpu_per_mille, 10u);
+  std::vector<unsigned> submits(100), kernels(100);
+  for (const nnv12_record &record : record(NNV12_RECORD_OPERATION, 100, 0, 1)) {
+    submits[record.run] += record.kind == NNV12_RECORD_GPU_SUBMIT;
+    kernels[record.run] += record.kind == NNV12_RECORD_GPU_KERNEL;
+  }
+  EXPECT_EQ(submits, std::vector<unsigned>(100, 2));
+  EXPECT_EQ(kernels[0], 5u);
+  EXPECT_EQ(kernels[1], 0u);
+  // A thousandth is less than writing down takes here.
+  unsigned all = std::accumulate(kernels.begin(), kernels.end(), 0u);
+  EXPECT_LT(all, 250u);
+  expectClean();
 }
 
 /// Without time stamps, or where the driver refuses them, hand-overs are known.

@@ -120,6 +120,25 @@ TEST_F(ModelTest, WhatAGpuComputes) {
   EXPECT_NE(result.operations[1].routine, "gpu");
 }
 
+/// A recorder has time stamps in a part of the runs: the others say nothing of
+/// kernels, and would be shorter.
+TEST_F(ModelTest, RunsWithoutTimeStampsDoNotCountBesideThoseWithThem) {
+  auto addGpuRun = [&](uint32_t run, uint8_t kind) {
+    addRun(run);
+    nnv12_record &execute = recorded.records[run * 7 + 3];
+    execute.kind = kind;
+    add(NNV12_RECORD_GPU_SUBMIT, run, 2, execute.start_ns, 300).count = 1;
+  };
+  for (uint32_t run = 0; run < 6; ++run)
+    addGpuRun(run, 99);
+  EXPECT_EQ(profile().runs.size(), 5u);
+  addGpuRun(6, NNV12_RECORD_GPU_KERNEL);
+  Profile result = profile();
+  ASSERT_EQ(result.runs.size(), 1u);
+  EXPECT_EQ(result.runs[0].number, 6u);
+  EXPECT_EQ(result.operations[2].time.median, 300);
+}
+
 /// Warm is what comes after the last preparation and the last change.
 TEST_F(ModelTest, WarmIsAfterAllChanges) {
   for (uint32_t run = 0; run < 8; ++run)
