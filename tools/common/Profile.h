@@ -8,9 +8,14 @@
 
 namespace nnv12::tools {
 
+/// What a profile shows of each operation.
+struct OperationProfile {
+  std::vector<uint64_t> nanoseconds;
+  std::vector<bool> isOnGpu; ///< no kernel of the bundle's CPUs then
+};
+
 /// Prints a table of operations in order, each with its time and share.
-void printProfile(const Bundle &bundle,
-                  const std::vector<uint64_t> &nanoseconds);
+void printProfile(const Bundle &bundle, const OperationProfile &profile);
 
 } // namespace nnv12::tools
 

@@ -2,6 +2,7 @@
 #include "tools/common/Recorded.h"
 
 #include <algorithm>
+#include <map>
 
 namespace nnv12::tools {
 
@@ -97,26 +98,57 @@ std::string lineName(const nnv12_recording_info &info, uint32_t line) {
              : "GPU preparation " + std::to_string(line - info.num_threads + 1);
 }
 
+namespace {
+/// What was recorded of a run's operations.
+struct RunTimes {
+  std::vector<uint64_t> times;
+  std::vector<bool> isKnown;
+  uint32_t numKnown = 0;
+
+  void know(uint32_t operation) {
+    numKnown += !isKnown[operation];
+    isKnown[operation] = true;
+  }
+};
+} // namespace
+
 std::vector<std::vector<uint64_t>>
 operationTimes(const std::vector<nnv12_record> &records,
                uint32_t numOperations) {
-  std::vector<std::vector<uint64_t>> result;
-  std::vector<uint64_t> times;
+  std::map<uint32_t, RunTimes> runs;
   for (const nnv12_record &record : records) {
     if (record.kind == NNV12_RECORD_WHOLE_RUN && numOperations == 0)
-      result.emplace_back();
-    if (record.kind != NNV12_RECORD_EXECUTE)
+      runs[record.run];
+    bool isKernel = record.kind == NNV12_RECORD_GPU_KERNEL,
+         isSubmit = record.kind == NNV12_RECORD_GPU_SUBMIT;
+    if (record.index >= numOperations ||
+        (record.kind != NNV12_RECORD_EXECUTE && !isKernel && !isSubmit))
       continue;
-    // Operations come in order; of a run that began before the first record
-    // some are missing.
-    if (record.index == 0)
-      times.clear();
-    if (record.index != times.size())
-      continue;
-    times.push_back(record.duration_ns);
-    if (times.size() == numOperations)
-      result.push_back(times);
+    RunTimes &of = runs[record.run];
+    of.times.resize(numOperations);
+    of.isKnown.resize(numOperations);
+    if (!isSubmit)
+      of.times[record.index] += record.duration_ns;
+    uint32_t last =
+        std::min(record.index + (isSubmit ? record.count : 1u), numOperations);
+    for (uint32_t i = record.index; i < last; ++i)
+      of.know(i);
   }
+  std::vector<std::vector<uint64_t>> result;
+  for (auto &[run, of] : runs)
+    if (of.numKnown == numOperations)
+      result.push_back(std::move(of.times));
+  return result;
+}
+
+std::vector<bool> operationsOnGpu(const std::vector<nnv12_record> &records,
+                                  uint32_t numOperations) {
+  std::vector<bool> result(numOperations);
+  for (const nnv12_record &record : records)
+    if (record.kind == NNV12_RECORD_GPU_SUBMIT)
+      for (uint32_t i = record.index;
+           i < numOperations && i - record.index < record.count; ++i)
+        result[i] = true;
   return result;
 }
 

@@ -79,10 +79,14 @@ uint32_t numLines(const Recorded &recorded);
 std::string lineName(const nnv12_recording_info &info, uint32_t line);
 
 /// Nanoseconds of each of so many operations, run by run, of those runs of
-/// which all operations are there.
+/// which all operations are there. What a GPU computed takes what its kernels
+/// did, 0 where there were no time stamps.
 std::vector<std::vector<uint64_t>>
 operationTimes(const std::vector<nnv12_record> &records,
                uint32_t numOperations);
+/// Which of so many a GPU computed in any of the runs.
+std::vector<bool> operationsOnGpu(const std::vector<nnv12_record> &records,
+                                  uint32_t numOperations);
 
 } // namespace nnv12::tools
 

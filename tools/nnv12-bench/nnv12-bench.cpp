@@ -65,7 +65,7 @@ struct Results {
   uint64_t coldPeak = 0, warmPeak = 0;
   /// Of the warm session: what it knows, what it took, and after how many runs.
   uint32_t switches = 0, switchesDone = 0, runsToSwitch = 0;
-  std::vector<uint64_t> profile; ///< by operation, empty if not asked for
+  OperationProfile profile; ///< empty if not asked for
 };
 } // namespace
 
@@ -203,12 +203,13 @@ static void runUntilSwitched(const BenchOptions &options, Session &session,
 }
 
 /// Medians of each operation's time in later runs, nanoseconds.
-static std::vector<uint64_t> profileOf(const BenchOptions &options,
-                                       const Bundle &bundle,
-                                       const std::vector<Input> &in,
-                                       const std::vector<Output> &out) {
+static OperationProfile profileOf(const BenchOptions &options,
+                                  const Bundle &bundle,
+                                  const std::vector<Input> &in,
+                                  const std::vector<Output> &out) {
   SessionOptions recorded = options.session.session();
   Recorder recorder(bundle, recorded, NNV12_RECORD_OPERATION, 1);
+  recorder.setGpuPerMille(0);
   recorded.recorder = recorder.get();
   Session session = openSession(options.bundle, bundle, recorded);
   Recording recording = recorder.recording();
@@ -219,17 +220,19 @@ static std::vector<uint64_t> profileOf(const BenchOptions &options,
   std::vector<std::vector<double>> samples(operations);
   uint64_t lost = 0;
   recording.readAll(lost);
+  OperationProfile profile;
   for (unsigned i = 0; i < options.warm; ++i) {
     runSession(options.bundle, session, in, out);
-    std::vector<uint64_t> times =
-        operationTimes(recording.readAll(lost), operations).back();
+    std::vector<nnv12_record> records = recording.readAll(lost);
+    std::vector<uint64_t> times = operationTimes(records, operations).back();
+    profile.isOnGpu = operationsOnGpu(records, operations);
     for (uint32_t k = 0; k < operations; ++k)
       samples[k].push_back(double(times[k]));
   }
-  std::vector<uint64_t> medians;
   for (const std::vector<double> &layer : samples)
-    medians.push_back(static_cast<uint64_t>(Statistics(layer).median));
-  return medians;
+    profile.nanoseconds.push_back(
+        static_cast<uint64_t>(Statistics(layer).median));
+  return profile;
 }
 
 static void measureWarm(const BenchOptions &options, const Bundle &bundle,
@@ -303,7 +306,7 @@ static void printTable(const BenchOptions &options, const Bundle &bundle,
              results.switches, results.runsToSwitch);
     printStages(results.warm);
   }
-  if (!results.profile.empty())
+  if (!results.profile.nanoseconds.empty())
     printProfile(bundle, results.profile);
 }
 

@@ -321,6 +321,7 @@ int main(int argc, char **argv) {
     // Of the second run, which does not wait for weights.
     sessionOptions = options.session.session();
     Recorder runs(bundle, sessionOptions, NNV12_RECORD_OPERATION, 2);
+    runs.setGpuPerMille(0);
     sessionOptions.recorder = runs.get();
     session = std::make_unique<Session>(
         openSession(options.bundle, bundle, sessionOptions));
@@ -328,9 +329,10 @@ int main(int argc, char **argv) {
     runSession(options.bundle, *session, in, out);
     session.reset();
     uint64_t lost = 0;
-    printProfile(bundle, operationTimes(runs.recording().readAll(lost),
-                                        bundle.info().num_operations)
-                             .back());
+    std::vector<nnv12_record> records = runs.recording().readAll(lost);
+    uint32_t operations = bundle.info().num_operations;
+    printProfile(bundle, {operationTimes(records, operations).back(),
+                          operationsOnGpu(records, operations)});
   }
   finishOutput();
   return good ? 0 : 1;
