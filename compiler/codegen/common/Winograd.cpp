@@ -325,6 +325,13 @@ void codegen::emitTransform2D(
   transform(arithmetic, matrix, Steps(matrix), load, store);
 }
 
+Values codegen::emitTransform1D(BuilderBase &k, const Matrix &matrix,
+                                ValueRange x) {
+  EmittedArithmetic arithmetic{k};
+  return Values(ArrayRef(multiply<EmittedArithmetic>(
+      arithmetic, Steps(matrix), SmallVector<Value, 8>(x))));
+}
+
 void codegen::transform2D(const Matrix &matrix, int64_t count, const float *x,
                           int64_t apart, int64_t distance, float *result,
                           int64_t resultApart, int64_t resultDistance) {

@@ -59,10 +59,15 @@ void emitTransform2D(
     llvm::function_ref<mlir::Value(int64_t row, int64_t col)> load,
     llvm::function_ref<void(int64_t row, int64_t col, mlir::Value)> store);
 
-/// How many additions and multiplications one such transform is, about.
+/// Emits matrix * x, which is what emitTransform2D() does with a column, and
+/// then with a row.
+Values emitTransform1D(BuilderBase &k, const Matrix &matrix,
+                       mlir::ValueRange x);
+
+/// How many additions and multiplications matrix * x * matrix^T is, about.
 double transformOperations(const Matrix &matrix);
 
-/// The same on this machine, with the same bits as such a kernel: `count`
+/// emitTransform2D() on this machine, with the same bits as a kernel: `count`
 /// times matrix * x * matrix^T for 16 square x at once, whose numbers lie side
 /// by side, `distance` to the next element of x, and `apart` to the next 16; so
 /// does the result.

@@ -5,12 +5,21 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cassert>
+
 using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::codegen;
 using llvm::divideCeil;
 
-ChannelMask::ChannelMask(GpuBuilder &k, Value first, Value channels) : k(k) {
+ChannelMask::ChannelMask(GpuBuilder &k, Value first, Value channels,
+                         int64_t lanes)
+    : k(k) {
+  if (lanes == 1) {
+    isChannel = k.lessUnsigned(first, channels);
+    return;
+  }
+  assert(lanes == 4 && "a quarter of a block");
   Type i32 = k.b.getI32Type();
   Value left = k.val(k.sub(channels, first)); // below zero behind the last one
   left = arith::IndexCastOp::create(k.b, i32, left);

@@ -15,12 +15,14 @@
 
 namespace nnv12::codegen {
 
-/// Which of four neighbouring channels a tensor has. Blocks are filled up with
-/// others, which are zero whatever a layer computes: their readers multiply
-/// them by weights of zero.
+/// Which of four neighbouring channels a tensor has, or whether it has one.
+/// Blocks are filled up with others, which are zero whatever a layer computes:
+/// their readers multiply them by weights of zero.
 class ChannelMask {
 public:
-  ChannelMask(GpuBuilder &k, mlir::Value first, mlir::Value channels);
+  /// `lanes`: four, or one of what is no vector.
+  ChannelMask(GpuBuilder &k, mlir::Value first, mlir::Value channels,
+              int64_t lanes = 4);
   /// x with zeros in what are no channels.
   mlir::Value apply(mlir::Value x) const;
 

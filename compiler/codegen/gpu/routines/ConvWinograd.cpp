@@ -12,17 +12,23 @@
 //      SharedProduct.h: the kernel is that of 1x1 convolutions
 //   3. result = epilogue(At M A)
 //
+// In 1 and 3 a work group has one window of one block of channels: an
+// invocation for each channel of a column, and then of a row. Were there one
+// for the window, it would be code and a register for each of its 36 numbers,
+// and drivers would take longer for that than for the rest of a network.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/common/Winograd.h"
 #include "compiler/codegen/gpu/routines/BlockedWindow.h"
-#include "compiler/codegen/gpu/routines/FlatGrid.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
 #include "compiler/codegen/gpu/routines/PushEpilogue.h"
 #include "compiler/codegen/gpu/routines/SharedProduct.h"
 #include "compiler/routines/Layouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cassert>
 
 using namespace mlir;
 using llvm::divideCeil;
@@ -77,11 +83,10 @@ struct Windows {
 /// Push words of both transforms; height and width are the input's or the
 /// result's.
 enum Word : unsigned {
-  Vectors, ///< four for each window; zero: nothing to do
-  Count,   ///< of windows
-  ImageWindows,
-  Columns, ///< of windows of an image
-  Blocks,  ///< of channels
+  Count, ///< of windows; zero: nothing to do
+  Rows,  ///< of windows of an image
+  Columns,
+  Blocks, ///< of channels
   Channels,
   Height,
   Width,
@@ -92,103 +97,137 @@ enum Word : unsigned {
 
 class Transform {
 public:
-  Transform(GpuBuilder &k, ValueRange memories)
-      : k(k), memories(memories), four(k.vec(4)) {}
+  Transform(GpuBuilder &k, ValueRange memories) : k(k), memories(memories) {}
   void input();
   void output(const Epilogue &epilogue);
+
+  static std::array<int32_t, 3> localSize() {
+    return {int32_t(matrices().t * block), 1, 1};
+  }
+  static std::array<uint32_t, 3> groups(const Windows &g, int64_t blocks) {
+    // V or M would be larger than a buffer.
+    assert(g.count() * blocks <= GpuTarget::maxGroups && "one dimension does");
+    return {uint32_t(g.cols), uint32_t(g.rows), uint32_t(g.w.batch * blocks)};
+  }
 
 private:
   Value word(unsigned w) { return k.pushWord(w); }
   Value add(Index x, Index y) { return k.val(k.add(x, y)); }
   Value mul(Index x, Index y) { return k.val(k.mul(x, y)); }
-  /// Finds the window of an invocation and emits `body` where there is one.
-  void forWindow(llvm::function_ref<void()> body);
-  /// The first vector of a tap's windows, in V or M, at this one.
-  Value tapPlace(int64_t tap) {
-    Value plane = add(mul(tap, word(Blocks)), channels);
-    return add(mul(add(mul(plane, word(Count)), window), quads), quad);
-  }
+  void findPlace();
+  /// Columns of the window, then rows: `load` is asked for the elements of
+  /// column `line`. Where `isStored`, `store` gets those of row `line`.
+  void transform(const Matrix &matrix, llvm::function_ref<Value(int64_t)> load,
+                 Value isStored,
+                 llvm::function_ref<void(const Values &)> store);
+  /// Where the number of a tap is, in V or M.
+  Value tapPlace(Index tap) { return add(firstTap, mul(tap, tapStep)); }
   Value pixelPlace(Value y, Value x) {
-    Value plane =
-        mul(mul(add(mul(image, word(Blocks)), channels), word(Height)),
-            word(Width));
-    Value pixel = add(mul(y, word(Width)), x);
-    return add(mul(add(plane, pixel), quads), quad);
-  }
-  Value isInside(Value y, Value x) {
-    return arith::AndIOp::create(k.b, k.lessUnsigned(y, word(Height)),
-                                 k.lessUnsigned(x, word(Width)));
+    Value pixel = add(mul(add(mul(plane, word(Height)), y), word(Width)), x);
+    return add(mul(pixel, block), channel);
   }
 
   GpuBuilder &k;
   ValueRange memories;
-  VectorType four;
-  Value quad, window, channels, image;
+  Value channel; ///< in the block
+  Value line;    ///< a column of the window, then a row
+  Value window, channels;
+  Value plane; ///< of the tensor: a block of channels of an image
+  Value firstTap, tapStep;
   Value row, col; ///< first pixel of the window
 };
 
-void Transform::forWindow(llvm::function_ref<void()> body) {
+void Transform::findPlace() {
   using Dim = GpuBuilder::Dim;
-  Value i =
-      add(mul(k.groupId(Dim::X), FlatGrid::invocations), k.localId(Dim::X));
-  channels = k.groupId(Dim::Y);
-  k.ifThen(k.lessUnsigned(i, word(Vectors)), [&] {
-    quad = k.val(k.rem(Index(i), quads));
-    window = k.val(k.div(Index(i), quads));
-    image = arith::DivUIOp::create(k.b, window, word(ImageWindows));
-    Value inImage = arith::RemUIOp::create(k.b, window, word(ImageWindows));
-    Value line = arith::DivUIOp::create(k.b, inImage, word(Columns)),
-          column = arith::RemUIOp::create(k.b, inImage, word(Columns));
-    row = k.val(k.sub(mul(line, side), word(Top)));
-    col = k.val(k.sub(mul(column, side), word(Left)));
-    body();
+  channel = k.val(k.rem(Index(k.localId(Dim::X)), block));
+  line = k.val(k.div(Index(k.localId(Dim::X)), block));
+  Value across = k.groupId(Dim::X), down = k.groupId(Dim::Y);
+  plane = k.groupId(Dim::Z);
+  // With all words zero nothing may divide by one of them.
+  Value blocks = arith::MaxUIOp::create(k.b, word(Blocks), k.constant(1));
+  Value image = arith::DivUIOp::create(k.b, plane, blocks);
+  channels = arith::RemUIOp::create(k.b, plane, blocks);
+  window = add(mul(add(mul(image, word(Rows)), down), word(Columns)), across);
+  firstTap = add(mul(add(mul(channels, word(Count)), window), block), channel);
+  tapStep = mul(mul(word(Blocks), word(Count)), block);
+  row = k.val(k.sub(mul(down, side), word(Top)));
+  col = k.val(k.sub(mul(across, side), word(Left)));
+}
+
+void Transform::transform(const Matrix &matrix,
+                          llvm::function_ref<Value(int64_t)> load,
+                          Value isStored,
+                          llvm::function_ref<void(const Values &)> store) {
+  // What two neighbouring rows read at once lies in other banks.
+  const int64_t rowStep = (matrix.cols + 1) * block;
+  Value half = k.shared(matrix.rows * rowStep, k.b.getF32Type());
+  auto place = [&](Index i, Index j) {
+    return k.add(k.add(k.mul(i, rowStep), k.mul(j, block)), channel);
+  };
+  Values column;
+  for (int64_t i = 0; i < matrix.cols; ++i)
+    column.push_back(load(i));
+  for (auto [i, x] : llvm::enumerate(emitTransform1D(k, matrix, column)))
+    k.store(x, half, place(int64_t(i), line));
+  k.barrier();
+  k.ifThen(isStored, [&] {
+    Values values;
+    for (int64_t j = 0; j < matrix.cols; ++j)
+      values.push_back(k.load(half, place(line, j)));
+    store(emitTransform1D(k, matrix, values));
   });
 }
 
 void Transform::input() {
-  forWindow([&] {
-    Value zero = k.constant(0);
-    emitTransform2D(
-        k, matrices().input,
-        [&](int64_t down, int64_t right) {
-          // In front of the image, numbers are large unsigned ones.
-          Value y = add(row, down), x = add(col, right);
-          Value inside = isInside(y, x);
-          auto orZero = [&](Value v) {
-            return Value(arith::SelectOp::create(k.b, inside, v, zero));
-          };
-          Value value = k.load(memories[1], pixelPlace(orZero(y), orZero(x)));
-          // SPIR-V 1.3 selects vectors by vectors.
-          return Value(arith::SelectOp::create(k.b, k.broadcast(inside, 4),
-                                               value, k.fconst(0, four)));
-        },
-        [&](int64_t down, int64_t right, Value x) {
-          k.store(x, memories[0], tapPlace(down * matrices().t + right));
-        });
-  });
+  findPlace();
+  const int64_t t = matrices().t;
+  // In front of the image, numbers are large unsigned ones.
+  Value x = add(col, line), isInRow = k.lessUnsigned(x, word(Width));
+  transform(
+      matrices().input,
+      [&](int64_t down) {
+        Value y = add(row, down);
+        Value isInside = arith::AndIOp::create(
+            k.b, k.lessUnsigned(y, word(Height)), isInRow);
+        Value place = arith::SelectOp::create(k.b, isInside, pixelPlace(y, x),
+                                              k.constant(0));
+        Value value = k.load(memories[1], place);
+        return Value(arith::SelectOp::create(k.b, isInside, value,
+                                             k.fconst(0, value.getType())));
+      },
+      k.lessUnsigned(window, word(Count)),
+      [&](const Values &values) {
+        for (auto [right, value] : llvm::enumerate(values))
+          k.store(value, memories[0],
+                  tapPlace(k.add(k.mul(line, t), int64_t(right))));
+      });
 }
 
 void Transform::output(const Epilogue &e) {
   PushEpilogue epilogue(k, e, WindowWords, memories[2], memories[3]);
-  forWindow([&] {
-    Value vector = add(mul(channels, quads), quad);
-    Value bias = epilogue.start(vector);
-    ChannelMask mask(k, mul(vector, 4), word(Channels));
-    emitTransform2D(
-        k, matrices().output,
-        [&](int64_t down, int64_t right) {
-          return k.load(memories[1], tapPlace(down * matrices().t + right));
-        },
-        [&](int64_t down, int64_t right, Value x) {
-          Value atRow = add(row, down), atCol = add(col, right);
-          k.ifThen(isInside(atRow, atCol), [&] {
-            Value place = pixelPlace(atRow, atCol);
-            Value sum = arith::AddFOp::create(k.b, x, bias);
+  findPlace();
+  Value y = add(row, line);
+  transform(
+      matrices().output,
+      [&](int64_t down) {
+        return k.load(memories[1], tapPlace(k.add(line, down * matrices().t)));
+      },
+      arith::AndIOp::create(k.b, k.lessUnsigned(line, k.constant(side)),
+                            k.lessUnsigned(y, word(Height))),
+      [&](const Values &values) {
+        Value number = add(mul(channels, block), channel);
+        Value bias = epilogue.start(number);
+        ChannelMask mask(k, number, word(Channels), /*lanes=*/1);
+        k.forEach(values, [&](Value right, Value value) {
+          Value x = add(col, right);
+          k.ifThen(k.lessUnsigned(x, word(Width)), [&] {
+            Value place = pixelPlace(y, x);
+            Value sum = arith::AddFOp::create(k.b, value, bias);
             k.store(mask.apply(epilogue.finish(sum, place)), memories[0],
                     place);
           });
         });
-  });
+      });
 }
 
 class WinogradRoutine : public GpuRoutine {
@@ -260,11 +299,11 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
     int64_t blocks = BlockedWindow::blocksOf(channels);
     GpuStep step;
     step.kernel = kernel;
-    step.groups = FlatGrid::of(g.count() * quads);
-    step.groups[1] = uint32_t(blocks);
-    for (int64_t word : {g.count() * quads, g.count(), g.rows * g.cols, g.cols,
-                         blocks, channels, height, width, top, left})
+    step.groups = Transform::groups(g, blocks);
+    for (int64_t word : {g.count(), g.rows, g.cols, blocks, channels, height,
+                         width, top, left})
       step.push.push_back(uint32_t(word));
+    step.grid.barriers = 1;
     step.grid.bytes = double(g.bytes(blocks)) +
                       double(g.w.batch * blocks * block * height * width * 4);
     return step;
@@ -301,11 +340,12 @@ void WinogradRoutine::emit(GpuBuilder &k, Operation *layer, unsigned which,
     return Windows(op).kernel().emit(k, symbol);
   bool isInput = which == 0;
   // What is written, what is read; bias and residual of the result.
-  SmallVector<GpuBuilder::Operand> operands(isInput ? 2 : 4, {k.vec(4)});
+  SmallVector<GpuBuilder::Operand> operands(isInput ? 2 : 4,
+                                            {k.b.getF32Type()});
   operands.front().isWritten = true;
   k.kernel(symbol, operands,
            isInput ? WindowWords : WindowWords + PushEpilogue::Words,
-           FlatGrid::localSize, [&](ValueRange memories) {
+           Transform::localSize(), [&](ValueRange memories) {
              Transform transform(k, memories);
              if (isInput)
                transform.input();

@@ -263,7 +263,7 @@ TEST_F(Pipelines, NothingIsDispatchedForNothing) {
 
 // Drivers take time for each instruction, and bundles have every module.
 TEST_F(Pipelines, ModulesAreSmall) {
-  constexpr size_t mostBytes = 32 * 1024;
+  constexpr size_t mostBytes = 22 * 1024;
   ConvCase conv;
   conv.c = conv.o = 64, conv.kh = conv.kw = 3, conv.top = conv.left = 1;
   conv.residual = conv.constant = true, conv.activation = "relu";

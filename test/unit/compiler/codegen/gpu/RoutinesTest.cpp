@@ -88,7 +88,7 @@ TEST_F(Routines, SumsInParts) {
 TEST_F(Routines, Winograd) {
   // Whole windows and not, few windows and many, padding on one side.
   for (auto [c, o, h, w, top] : std::vector<std::array<int64_t, 5>>{
-           {32, 32, 6, 6, 0}, {48, 40, 7, 9, 1}, {32, 80, 13, 27, 1}}) {
+           {32, 32, 6, 6, 0}, {48, 33, 7, 9, 1}, {32, 80, 13, 27, 1}}) {
     ConvCase x;
     x.n = 2, x.c = c, x.o = o, x.h = h, x.w = w, x.kh = x.kw = 3;
     x.top = x.left = x.right = top, x.constant = true;
@@ -97,6 +97,28 @@ TEST_F(Routines, Winograd) {
     x.residual = x.bias = false, x.activation = "clip [-20.0, 100.0]";
     x.residualActivation = "";
     checkHas(x.text(), {"gpu.conv.winograd4"});
+  }
+}
+
+// A work group for each window of each block of channels, of 6 x 16
+// invocations.
+TEST_F(Routines, GroupsOfWinograd) {
+  ConvCase x;
+  x.n = 3, x.c = 48, x.o = 70, x.h = 7, x.w = 13, x.kh = x.kw = 3;
+  x.top = x.left = x.bottom = x.right = 1, x.constant = true;
+  std::string error;
+  auto shader = LayerShader::compile(x.text(), error, "gpu.conv.winograd4");
+  ASSERT_TRUE(shader) << error;
+  const auto &steps = shader->steps().steps;
+  ASSERT_EQ(steps.size(), 3u);
+  using Three = std::array<uint32_t, 3>;
+  EXPECT_EQ(steps[0].groups, (Three{4, 2, 3 * 3}));
+  EXPECT_EQ(steps[2].groups, (Three{4, 2, 3 * 5}));
+  for (const auto &step : {steps[0], steps[2]}) {
+    const auto &module = shader->modules()[step.kernel];
+    EXPECT_EQ(Three(module.localSize), (Three{96, 1, 1}));
+    EXPECT_GT(module.sharedBytes, 0u);
+    EXPECT_EQ(step.grid.barriers, 1u);
   }
 }
 
