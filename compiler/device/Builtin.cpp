@@ -78,6 +78,7 @@ GpuProfile builtinGpuProfile() {
   p.pipelineThreads = 2;
   p.pipelineScaling = 0.7;
   p.uploadGBps = 4;
+  p.inputGBps = 4;
   p.downloadGBps = 4;
   p.submitUs = 30;
   p.syncUs = 50;

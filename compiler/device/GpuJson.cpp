@@ -114,7 +114,8 @@ GpuProfile readGpu(const Json &object, std::string &error) {
                 false);
   fields.boolean("lazyPipelines", gpu.lazyPipelines, false);
   fields.number("uploadGBps", gpu.uploadGBps, Fields::Rate);
-  gpu.downloadGBps = gpu.uploadGBps;
+  gpu.inputGBps = gpu.downloadGBps = gpu.uploadGBps;
+  fields.number("inputGBps", gpu.inputGBps, Fields::Rate, false);
   fields.number("downloadGBps", gpu.downloadGBps, Fields::Rate, false);
   fields.number("submitUs", gpu.submitUs, Fields::NotNegative);
   fields.number("syncUs", gpu.syncUs, Fields::NotNegative);
@@ -168,6 +169,7 @@ Json gpuJson(const GpuProfile &gpu) {
                {"pipelineScaling", gpu.pipelineScaling},
                {"lazyPipelines", gpu.lazyPipelines},
                {"uploadGBps", gpu.uploadGBps},
+               {"inputGBps", gpu.inputGBps},
                {"downloadGBps", gpu.downloadGBps},
                {"submitUs", gpu.submitUs},
                {"syncUs", gpu.syncUs},

@@ -76,6 +76,7 @@ struct GpuProfile {
   /// with that.
   bool lazyPipelines = false;
   double uploadGBps = 1;   ///< weights to where it reads them
+  double inputGBps = 1;    ///< inputs, which are in a CPU's cache more often
   double downloadGBps = 1; ///< results from there
   double submitUs = 0;     ///< of a stretch, of the thread that submits
   double syncUs = 0;       ///< from its end until that thread goes on

@@ -18,7 +18,7 @@ search::Gpu searchGpu(const GpuProfile &gpu) {
   // Where there is one memory nothing is copied, but caches are written back.
   bool copies = gpu.kind == GpuKind::Discrete;
   result.inPerByte =
-      copies ? 1 / (gpu.uploadGBps * 1e6) : gpu.flushUsPerMB * 1e-9;
+      copies ? 1 / (gpu.inputGBps * 1e6) : gpu.flushUsPerMB * 1e-9;
   result.outPerByte =
       copies ? 1 / (gpu.downloadGBps * 1e6) : gpu.flushUsPerMB * 1e-9;
   result.hostCores = gpu.kind == GpuKind::Software ? gpu.hostCores : 0;

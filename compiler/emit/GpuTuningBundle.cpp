@@ -47,6 +47,7 @@ namespace {
 /// What memory is divided into, the GPU's arena first.
 enum Region : unsigned {
   Fresh, ///< activations, written before they are read
+  In,
   Back,
   Sink,
   Temporaries,
@@ -93,7 +94,7 @@ private:
   bool place(Operation *layer, const GpuRoutine &routine,
              const codegen::GpuSteps &steps, std::vector<Pending> &dispatches);
   Place placeOf(Type type, uint64_t size, bool isConstant);
-  FailureOr<Pending> write(uint64_t bytes, Region to);
+  FailureOr<Pending> write(uint64_t bytes, Region to, Region from = Weights);
   Place take(Region region, uint64_t &offset, uint64_t size);
   void addPreparations(uint32_t weightsSegment, artifact::Program &program);
   artifact::GpuOperand operandOf(const Place &place) const;
@@ -143,8 +144,8 @@ Place GpuTuning::placeOf(Type type, uint64_t size, bool isConstant) {
   return take(Weights, weights, size);
 }
 
-/// A dispatch that writes so many bytes from the start of a region.
-FailureOr<Pending> GpuTuning::write(uint64_t bytes, Region to) {
+/// A dispatch that writes so many bytes at the start of a region, from another.
+FailureOr<Pending> GpuTuning::write(uint64_t bytes, Region to, Region from) {
   OpBuilder b(main.getContext());
   Location loc = main.getLoc();
   int64_t elements = llvm::alignTo(bytes, artifact::gpuAlignment) / 4;
@@ -165,9 +166,8 @@ FailureOr<Pending> GpuTuning::write(uint64_t bytes, Region to) {
   result.dispatch.pipeline = code.pipelineOf(step.kernel);
   result.dispatch.groups = {step.groups[0], step.groups[1], step.groups[2]};
   result.dispatch.push = step.push;
-  uint64_t size = elements * 4, ignored = 0;
-  sizes[Weights] = std::max(sizes[Weights], size);
-  result.places = {take(to, ignored, size), {Weights, 0, size}};
+  uint64_t size = elements * 4, ignored = 0, alsoIgnored = 0;
+  result.places = {take(to, ignored, size), take(from, alsoIgnored, size)};
   result.layer = "activations";
   return result;
 }
@@ -175,16 +175,20 @@ FailureOr<Pending> GpuTuning::write(uint64_t bytes, Region to) {
 /// Stretches that tell what is lost beside the kernels.
 LogicalResult GpuTuning::collectIdle() {
   FailureOr<Pending> idle = write(artifact::gpuAlignment, Fresh);
+  FailureOr<Pending> in = write(artifact::inBytes, Fresh, In);
   FailureOr<Pending> back = write(noiseBytes, Back);
-  if (failed(idle) || failed(back))
+  if (failed(idle) || failed(in) || failed(back))
     return failure();
   idle->layer = "nothing";
   idle->dispatch.groups = {1, 1, 1};
   for (uint32_t &word : idle->dispatch.push)
     word = 0;
+  in->layer = "handed in";
   back->layer = "handed back";
-  stretches = {
-      {*idle}, std::vector<Pending>(artifact::idleDispatches, *idle), {*back}};
+  stretches = {{*idle},
+               std::vector<Pending>(artifact::idleDispatches, *idle),
+               {*in},
+               {*back}};
   return success();
 }
 
@@ -466,7 +470,8 @@ void GpuTuning::emit(unsigned copyKernel, uint32_t weightsSegment,
     (region < Weights ? gpu.arenaSize : gpu.preparedSize) =
         begins[region] + llvm::alignTo(sizes[region], artifact::gpuAlignment);
   gpu.boundaries = {
-      {{artifact::Space::Output, 1, 0, noiseBytes}, begins[Back]}};
+      {{artifact::Space::Output, 1, 0, noiseBytes}, begins[Back]},
+      {{artifact::Space::Input, 0, 0, artifact::inBytes}, begins[In]}};
   gpu.start = artifact::GpuStart::AfterFirst;
   for (auto [i, dispatches] : llvm::enumerate(stretches)) {
     artifact::Stretch stretch{static_cast<uint32_t>(program.operations.size()),
@@ -491,6 +496,8 @@ void GpuTuning::emit(unsigned copyKernel, uint32_t weightsSegment,
     stretch.count = program.operations.size() - stretch.first;
     if (isBack)
       stretch.out = {{0, 0, noiseBytes}};
+    if (i == artifact::inStretch)
+      stretch.in = {{1, 0, artifact::inBytes}};
     gpu.warm.push_back(i);
     gpu.stretches.push_back(std::move(stretch));
   }

@@ -479,8 +479,9 @@ typedef struct nnv12_session_options {
   const char *gpu_cache_dir;
   /** NULL: libvulkan.so.1. */
   const char *vulkan_library;
-  /** How many threads prepare for the GPU; 0: one of two CPUs, as far as the
-   *  plan has lanes for it. They end when all is prepared. */
+  /** How many threads prepare for the GPU; 0: one of two CPUs, or of each where
+   *  the first run waits for them, as far as the plan has lanes for it. They end
+   *  with the session. */
   uint32_t gpu_threads;
   /** Not zero: take a device that is software (llvmpipe) where there is no
    *  other. For tests: the CPU itself is faster. */

@@ -345,7 +345,7 @@ void measureRuns(const GpuBundle &bundle, const GpuMeasureOptions &options,
   std::vector<std::vector<Samples>> times(stretches->size());
   for (uint32_t i = 0; i < stretches->size(); ++i)
     times[i].resize(stretches->Get(i)->dispatches()->size());
-  Samples submits, syncs, idles, backs, stamped, plain;
+  Samples submits, syncs, idles, ins, backs, stamped, plain;
   // What drivers do at first does not count.
   runs.run();
   runs.runPlain();
@@ -367,6 +367,12 @@ void measureRuns(const GpuBundle &bundle, const GpuMeasureOptions &options,
     idles.push_back(double(idle.back().start_ns + idle.back().duration_ns -
                            idle.front().start_ns - idle.front().duration_ns) *
                     1e-3 / double(idle.size() - 1));
+    // The caller's part, and the copy before the kernel.
+    const nnv12_record &last = run[artifact::inStretch - 1].submit;
+    const StretchRecord &in = run[artifact::inStretch];
+    ins.push_back(
+        in.beforeKernels() * 1e-3 +
+        double(in.submit.start_ns - last.start_ns - last.duration_ns) * 1e-3);
     // With the copy behind the kernel, and the caller's part.
     const nnv12_record &next = run[artifact::backStretch + 1].submit;
     const StretchRecord &back = run[artifact::backStretch];
@@ -386,6 +392,8 @@ void measureRuns(const GpuBundle &bundle, const GpuMeasureOptions &options,
   gpu.stampUs = std::max(0.0, (tools::median(stamped) - tools::median(plain)) *
                                   1e3 / double(dispatches));
   gpu.dispatchUs = std::max(0.0, tools::median(idles) - gpu.stampUs);
+  gpu.inputGBps = double(artifact::inBytes) * 1e-3 /
+                  std::max(1.0, tools::median(ins) - gpu.submitUs);
   double bytes = double(bundle.bundle().output(1).byte_size);
   gpu.downloadGBps =
       bytes * 1e-3 / std::max(1.0, tools::median(backs) - gpu.syncUs);

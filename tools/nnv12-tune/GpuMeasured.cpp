@@ -22,6 +22,7 @@ void forEachField(Gpu &gpu, Visit &&visit) {
   visit(gpu.pipelineScaling);
   visit(gpu.lazyPipelines);
   visit(gpu.uploadGBps);
+  visit(gpu.inputGBps);
   visit(gpu.downloadGBps);
   visit(gpu.submitUs);
   visit(gpu.syncUs);

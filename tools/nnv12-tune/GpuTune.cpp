@@ -96,7 +96,8 @@ static void report(const device::HeldOut &held, const GpuTuneOptions &options,
   printf("%s: %s, %s\n"
          "  start     %.0f ms, pipeline %.1f ms, cached %.2f ms, %u threads "
          "(scaling %.2f)\n"
-         "  memory    up %.2f GB/s, down %.2f GB/s, kernels %.1f GB/s\n"
+         "  memory    weights %.2f GB/s, inputs %.2f GB/s, results %.2f GB/s, "
+         "kernels %.1f GB/s\n"
          "  calls     submit %.1f us, wait %.1f us, dispatch %.2f us (a time "
          "stamp less, %.2f us)\n"
          "  compute   %.1f GFLOP/s, %u units, %.1f MB of weights stay in its "
@@ -106,9 +107,9 @@ static void report(const device::HeldOut &held, const GpuTuneOptions &options,
          "out of the fit (%.0f %%), median error %.1f %%\n",
          options.output.c_str(), gpu.name.c_str(), gpu.driver.c_str(),
          gpu.startMs, gpu.pipelineMs, gpu.pipelineCachedMs, gpu.pipelineThreads,
-         gpu.pipelineScaling, gpu.uploadGBps, gpu.downloadGBps, gpu.memoryGBps,
-         gpu.submitUs, gpu.syncUs, gpu.dispatchUs, gpu.stampUs, gpu.gflops,
-         gpu.units, gpu.cacheMB, gpu.kernels.size(), held.sum.good,
+         gpu.pipelineScaling, gpu.uploadGBps, gpu.inputGBps, gpu.downloadGBps,
+         gpu.memoryGBps, gpu.submitUs, gpu.syncUs, gpu.dispatchUs, gpu.stampUs,
+         gpu.gflops, gpu.units, gpu.cacheMB, gpu.kernels.size(), held.sum.good,
          held.sum.all, held.sum.all ? 100.0 * held.sum.good / held.sum.all : 0,
          100 * held.error);
   for (const auto &[routine, count] : held.byRoutine)
