@@ -96,16 +96,11 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
           2 * (17 + (program->operations()->Get(i)->operands()->Get(0)->size() /
                      readPiece));
   }
-  // What a GPU takes over: the submission, and its kernels. Nobody has checked
-  // that yet.
-  if (const bundle::ProgramGpu *gpu = artifact::gpuOf(program);
-      gpu && level >= RecordLevel::Operation) {
-    const auto *all = gpu->stretches();
-    for (const bundle::Stretch *stretch : *all)
-      once += stretch->cold() ? 1 + stretch->dispatches()->size() : 0;
-    for (uint32_t i = 0; gpu->warm() && i < gpu->warm()->size(); ++i)
-      if (uint32_t index = gpu->warm()->Get(i); index < all->size())
-        each += 1 + all->Get(index)->dispatches()->size();
+  // What a GPU takes over: the submission, and its kernels.
+  if (const bundle::OverlayHead *overlay = program->overlay();
+      overlay && level >= RecordLevel::Operation) {
+    once += overlay->cold_commands();
+    each += overlay->warm_commands();
   }
   if (level >= RecordLevel::Piece)
     each += uint64_t(executes) * (size.computing + 1);
