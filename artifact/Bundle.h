@@ -50,7 +50,8 @@ inline uint64_t elementSize(ElementType type) {
   return index < sizeof sizes ? sizes[index] : 1;
 }
 
-enum class SegmentKind : uint8_t { Code, Weights, Spirv };
+/// That of overlays is the writer's to add.
+enum class SegmentKind : uint8_t { Code, Weights, Spirv, Overlays };
 
 /// Bytes that go to a page-aligned place of the file. `data` is borrowed: it
 /// must live until the writer returns. A segment may be given in pieces so that

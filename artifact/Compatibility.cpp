@@ -2,6 +2,7 @@
 #include "artifact/Compatibility.h"
 
 #include "artifact/Limits.h"
+#include "artifact/ProgramView.h"
 
 #include <cinttypes>
 
@@ -139,11 +140,12 @@ private:
 
 class GpuReader : Reader {
 public:
-  GpuReader(const bundle::ProgramGpu *gpu, unsigned number, Fault &why)
-      : Reader(number, "gpu: ", why), gpu(gpu) {}
+  GpuReader(const bundle::OverlayHead *head, const bundle::ProgramGpu *gpu,
+            unsigned number, Fault &why)
+      : Reader(number, "gpu: ", why), head(head), gpu(gpu) {}
 
   bool understands() {
-    return known("start", 0, "kind", gpu->start(), bundle::GpuStart_MAX) &&
+    return known("start", 0, "kind", head->start(), bundle::GpuStart_MAX) &&
            memories(gpu->memories()) && boundaries() && preparations() &&
            lanes(gpu->lanes()) && stretches();
   }
@@ -191,6 +193,7 @@ private:
     return true;
   }
 
+  const bundle::OverlayHead *head;
   const bundle::ProgramGpu *gpu;
 };
 
@@ -200,14 +203,16 @@ bool isUnderstood(const bundle::Program *program, unsigned number, Fault &why) {
   return ProgramReader(program, number, why).understands();
 }
 
-bool isUnderstood(const bundle::ProgramGpu *gpu, unsigned number, Fault &why) {
-  return GpuReader(gpu, number, why).understands();
+bool isUnderstood(const bundle::OverlayHead *head,
+                  const bundle::ProgramGpu *gpu, unsigned number, Fault &why) {
+  return GpuReader(head, gpu, number, why).understands();
 }
 
-const bundle::ProgramGpu *gpuOf(const bundle::Program *program) {
+const bundle::ProgramGpu *gpuOf(const bundle::Overlays *overlays,
+                                const bundle::Program *program) {
   Fault why;
-  return program->gpu() && isUnderstood(program->gpu(), 0, why) ? program->gpu()
-                                                                : nullptr;
+  const bundle::ProgramGpu *gpu = overlayOf(overlays, program);
+  return gpu && isUnderstood(program->overlay(), gpu, 0, why) ? gpu : nullptr;
 }
 
 using TensorList = flatbuffers::Vector<flatbuffers::Offset<bundle::Tensor>>;

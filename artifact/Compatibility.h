@@ -22,10 +22,13 @@ bool isUnderstood(const bundle::Program *program, unsigned number, Fault &why);
 
 /// The same of what a GPU may take over of an understood program. Where not,
 /// the program is as good as one without.
-bool isUnderstood(const bundle::ProgramGpu *gpu, unsigned number, Fault &why);
+bool isUnderstood(const bundle::OverlayHead *head,
+                  const bundle::ProgramGpu *gpu, unsigned number, Fault &why);
 
-/// That of a program; null where it has none that this reader understands.
-const bundle::ProgramGpu *gpuOf(const bundle::Program *program);
+/// That of a program, of verified overlays; null where it has none that this
+/// reader understands.
+const bundle::ProgramGpu *gpuOf(const bundle::Overlays *overlays,
+                                const bundle::Program *program);
 
 /// Whether all is known that the bundle has besides programs.
 bool isUnderstood(const bundle::Bundle *bundle, Fault &why);

@@ -51,10 +51,11 @@ struct Pieces {
 
 class FlowVerifier : Checks {
 public:
-  FlowVerifier(const bundle::Bundle *bundle, const bundle::Program *program,
-               uint32_t number, Fault &fault)
-      : Checks(fault), bundle(bundle), program(program), gpu(program->gpu()),
-        executes(numExecutes(program)), firstGpu(program->operations()->size()),
+  FlowVerifier(const bundle::Bundle *bundle, const bundle::Overlays *overlays,
+               const bundle::Program *program, uint32_t number, Fault &fault)
+      : Checks(fault), bundle(bundle), code(overlays->gpu()), program(program),
+        gpu(overlayOf(overlays, program)), executes(numExecutes(program)),
+        firstGpu(program->operations()->size()),
         root{nullptr, "program", number}, overlay{&root, "gpu"} {}
 
   bool verify() {
@@ -184,6 +185,7 @@ private:
   bool isEntangled() const { return steps > maxSteps; }
 
   const bundle::Bundle *bundle;
+  const bundle::Gpu *code;
   const bundle::Program *program;
   const bundle::ProgramGpu *gpu;
   uint32_t executes, firstGpu;
@@ -210,7 +212,7 @@ void FlowVerifier::allocate() {
   uint32_t stretches = gpu->stretches()->size();
   allocate(recordOf, stretches);
   allocate(nextEnd, stretches);
-  allocate(makerOf, bundle->gpu()->pipelines()->size());
+  allocate(makerOf, code->pipelines()->size());
   allocate(marked, gpu->preparations()->size());
   allocate(switchOf, executes);
   allocate(firstEnd, size_t(executes) + 1);
@@ -526,8 +528,7 @@ void FlowVerifier::verifyIn(const Where &where,
 /// what holds must hold in both.
 void FlowVerifier::verifyDispatch(const Where &where,
                                   const bundle::Dispatch *dispatch) {
-  uint32_t outputs =
-      bundle->gpu()->pipelines()->Get(dispatch->pipeline())->written();
+  uint32_t outputs = code->pipelines()->Get(dispatch->pipeline())->written();
   if (dispatch->barrier()) {
     wipe(written);
     wipe(read);
@@ -580,9 +581,9 @@ void FlowVerifier::verifyOut(const Where &where,
 
 } // namespace
 
-bool verifyFlow(const bundle::Bundle *bundle, const bundle::Program *program,
-                uint32_t number, Fault &fault) {
-  return FlowVerifier(bundle, program, number, fault).verify();
+bool verifyFlow(const bundle::Bundle *bundle, const bundle::Overlays *overlays,
+                const bundle::Program *program, uint32_t number, Fault &fault) {
+  return FlowVerifier(bundle, overlays, program, number, fault).verify();
 }
 
 } // namespace nnv12::artifact

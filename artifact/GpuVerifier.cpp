@@ -28,9 +28,9 @@ template <typename Vector> uint32_t sizeOf(const Vector *vector) {
 /// Of all programs.
 class TablesVerifier : Checks {
 public:
-  TablesVerifier(const bundle::Bundle *bundle, Fault &fault)
-      : Checks(fault), bundle(bundle), gpu(bundle->gpu()),
-        overlay{nullptr, "gpu"} {}
+  TablesVerifier(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
+                 Fault &fault)
+      : Checks(fault), bundle(bundle), gpu(gpu), overlay{nullptr, "gpu"} {}
 
   bool verify() {
     return hold([this] {
@@ -101,11 +101,12 @@ void TablesVerifier::verifyPipelines() {
 /// Of one program.
 class OverlayVerifier : Checks {
 public:
-  OverlayVerifier(const bundle::Bundle *bundle, const bundle::Program *program,
-                  uint32_t number, Fault &fault)
-      : Checks(fault), bundle(bundle), program(program), gpu(program->gpu()),
-        executes(numExecutes(program)), root{nullptr, "program", number},
-        overlay{&root, "gpu"} {}
+  OverlayVerifier(const bundle::Bundle *bundle,
+                  const bundle::Overlays *overlays,
+                  const bundle::Program *program, uint32_t number, Fault &fault)
+      : Checks(fault), bundle(bundle), code(overlays->gpu()), program(program),
+        gpu(overlayOf(overlays, program)), executes(numExecutes(program)),
+        root{nullptr, "program", number}, overlay{&root, "gpu"} {}
 
   bool verify() {
     return hold([this] { verifyAll(); });
@@ -113,10 +114,8 @@ public:
 
 private:
   void verifyAll() {
-    if (!bundle->gpu() || !numLanes(program))
-      refuse(overlay, "found no %s, which it needs",
-             bundle->gpu() ? "lanes of the program"
-                           : "modules and pipelines of the bundle");
+    if (!numLanes(program))
+      refuse(overlay, "found no lanes of the program, which it needs");
     verifyMemories();
     verifyBoundaries();
     verifyPreparations();
@@ -146,6 +145,7 @@ private:
   }
 
   const bundle::Bundle *bundle;
+  const bundle::Gpu *code;
   const bundle::Program *program;
   const bundle::ProgramGpu *gpu;
   uint32_t executes;
@@ -216,7 +216,7 @@ void OverlayVerifier::verifyPreparations() {
 
     for (uint32_t k = 0; k < sizeOf(preparation->pipelines()); ++k)
       expect(where, "pipeline", preparation->pipelines()->Get(k), 0,
-             bundle->gpu()->pipelines()->size());
+             code->pipelines()->size());
 
     for (uint32_t k = 0; k < sizeOf(preparation->uploads()); ++k)
       verifyUpload({&where, "upload", k}, preparation->uploads()->Get(k));
@@ -283,14 +283,13 @@ void OverlayVerifier::verifyDispatch(const Where &where,
   const bundle::GpuExtent *groups = dispatch->groups();
   expect(where, "operation", dispatch->operation(), first,
          first + stretch->count());
-  expect(where, "pipeline", dispatch->pipeline(), 0,
-         bundle->gpu()->pipelines()->size());
+  expect(where, "pipeline", dispatch->pipeline(), 0, code->pipelines()->size());
   expect(where, "groups x", groups->x(), 1, mostGroups);
   expect(where, "groups y", groups->y(), 1, mostGroups);
   expect(where, "groups z", groups->z(), 1, mostGroups);
 
   const bundle::GpuPipeline *pipeline =
-      bundle->gpu()->pipelines()->Get(dispatch->pipeline());
+      code->pipelines()->Get(dispatch->pipeline());
   uint64_t bindings = pipeline->bindings(), push = pipeline->push_words();
   expect(where, "operands", dispatch->operands()->size(), bindings,
          bindings + 1);
@@ -359,18 +358,21 @@ void OverlayVerifier::verifyWarm() {
 
 } // namespace
 
-bool verifyGpu(const bundle::Bundle *bundle, Fault &fault) {
-  return !bundle->gpu() || TablesVerifier(bundle, fault).verify();
+bool verifyGpu(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
+               Fault &fault) {
+  return TablesVerifier(bundle, gpu, fault).verify();
 }
 
-bool verifyOverlay(const bundle::Bundle *bundle, const bundle::Program *program,
-                   uint32_t number, Fault &fault) {
-  return OverlayVerifier(bundle, program, number, fault).verify();
+bool verifyOverlay(const bundle::Bundle *bundle,
+                   const bundle::Overlays *overlays,
+                   const bundle::Program *program, uint32_t number,
+                   Fault &fault) {
+  return OverlayVerifier(bundle, overlays, program, number, fault).verify();
 }
 
-bool verifyModule(const bundle::Bundle *bundle, uint32_t index,
-                  const void *words, Fault &fault) {
-  const bundle::GpuModule *module = bundle->gpu()->modules()->Get(index);
+bool verifyModule(const bundle::Gpu *gpu, uint32_t index, const void *words,
+                  Fault &fault) {
+  const bundle::GpuModule *module = gpu->modules()->Get(index);
   Digest digest = digestOf(words, module->words() * sizeof(uint32_t));
   if (memcmp(digest.bytes, module->digest()->data(), sizeof digest) == 0)
     return true;

@@ -10,20 +10,26 @@ namespace fb = flatbuffers;
 /// A table that is used once takes as many bytes at least: the offset of who
 /// uses it, and that of its vtable.
 static constexpr size_t tableBytes = 8;
+/// An offset of the root, and an identifier.
+static constexpr size_t leastBuffer = 2 * sizeof(fb::uoffset_t);
 
 namespace {
 
 /// Visits all that there is. Each step returns false at the first fault.
 class Budget {
 public:
-  Budget(const uint8_t *metadata, size_t size, Fault &fault)
-      : metadata(metadata), size(size), left(maxSharing * size), fault(fault) {}
+  /// `what` names the buffer.
+  Budget(const char *what, const uint8_t *metadata, size_t size, Fault &fault)
+      : what(what), metadata(metadata), size(size), left(maxSharing * size),
+        fault(fault) {}
 
   bool visit(const bundle::Bundle *bundle) {
     return table() && string(bundle->model()) && string(bundle->producer()) &&
            tables(bundle->inputs()) && tables(bundle->outputs()) &&
-           tables(bundle->segments()) && tables(bundle->programs()) &&
-           (!bundle->gpu() || visit(bundle->gpu()));
+           tables(bundle->segments()) && tables(bundle->programs());
+  }
+  bool visit(const bundle::Overlays *overlays) {
+    return table() && visit(overlays->gpu()) && tables(overlays->programs());
   }
   bool visit(const bundle::Tensor *tensor) {
     return table() && string(tensor->name()) && vector(tensor->shape());
@@ -36,8 +42,7 @@ public:
            string(program->revision()) && tables(program->processors()) &&
            tables(program->memories()) && tables(program->kernels()) &&
            tables(program->operations()) && tables(program->lanes()) &&
-           tables(program->switches()) &&
-           (!program->gpu() || visit(program->gpu()));
+           tables(program->switches()) && (!program->overlay() || table());
   }
   bool visit(const bundle::Processor *processor) {
     return table() && string(processor->architecture()) &&
@@ -105,9 +110,9 @@ private:
   bool take(uint64_t bytes) {
     if (bytes > left)
       return fault.set(Fault::BadBundle,
-                       "metadata: found parts of it used so often that they "
-                       "come to more than %u times its %zu bytes",
-                       unsigned(maxSharing), size);
+                       "%s: found parts of it used so often that they come "
+                       "to more than %u times its %zu bytes",
+                       what, unsigned(maxSharing), size);
     left -= bytes;
     return true;
   }
@@ -132,9 +137,9 @@ private:
       return true;
     if (reinterpret_cast<uintptr_t>(vector->Data()) % alignment)
       return fault.set(Fault::BadBundle,
-                       "metadata: vector at byte %zu: found its elements "
+                       "%s: vector at byte %zu: found its elements "
                        "misaligned, expected a multiple of %zu",
-                       static_cast<size_t>(vector->Data() - metadata),
+                       what, static_cast<size_t>(vector->Data() - metadata),
                        alignment);
     return take(uint64_t(vector->size()) * bytes);
   }
@@ -153,6 +158,7 @@ private:
     return true;
   }
 
+  const char *what;
   const uint8_t *metadata;
   size_t size;
   uint64_t left;
@@ -174,29 +180,48 @@ static uint32_t countPrograms(const uint8_t *metadata, size_t size) {
   return programs && verifier.VerifyVector(programs) ? programs->size() : 0;
 }
 
-bool verifyFlatBuffer(const uint8_t *metadata, size_t size, Fault &fault) {
-  // FlatBuffers asserts, in debug builds, on more than 2 GiB.
-  if (size >= FLATBUFFERS_MAX_BUFFER_SIZE)
+/// A buffer with this root. `Root` is a template argument so that a library
+/// that reads no overlays is without their code.
+template <typename Root>
+static bool verifyBuffer(const char *what, const char *identifier,
+                         const uint8_t *buffer, size_t size, Fault &fault) {
+  // The verifier of FlatBuffers stops after so many tables.
+  fb::Verifier verifier(
+      buffer, size, /*max_depth=*/16,
+      static_cast<fb::uoffset_t>(maxSharing * size / tableBytes));
+  if (size < leastBuffer || !verifier.VerifyBuffer<Root>(identifier))
     return fault.set(Fault::BadBundle,
-                     "metadata: found %zu bytes, expected less than 2^31",
-                     size);
-  // Its verifier stops after so many tables. Strings it visits without
-  // counting: those of one program at most once, so programs are counted first.
-  constexpr size_t least = 2 * sizeof(fb::uoffset_t);
-  uint32_t programs = size < least ? 0 : countPrograms(metadata, size);
+                     "%s: not a well-formed FlatBuffer of bundle.fbs, or one "
+                     "whose tables are used too often",
+                     what);
+  return Budget(what, buffer, size, fault).visit(fb::GetRoot<Root>(buffer));
+}
+
+/// FlatBuffers asserts, in debug builds, on more than 2 GiB.
+static bool isSmall(const char *what, size_t size, Fault &fault) {
+  return size < FLATBUFFERS_MAX_BUFFER_SIZE ||
+         fault.set(Fault::BadBundle,
+                   "%s: found %zu bytes, expected less than 2^31", what, size);
+}
+
+bool verifyFlatBuffer(const uint8_t *metadata, size_t size, Fault &fault) {
+  if (!isSmall("metadata", size, fault))
+    return false;
+  // Strings are visited without counting: those of one program at most once, so
+  // programs are counted first.
+  uint32_t programs = size < leastBuffer ? 0 : countPrograms(metadata, size);
   if (programs > maxPrograms)
     return fault.set(Fault::BadBundle,
                      "programs: found %u, expected at most %u", programs,
                      maxPrograms);
-  fb::Verifier verifier(
-      metadata, size, /*max_depth=*/16,
-      static_cast<fb::uoffset_t>(maxSharing * size / tableBytes));
-  if (size < least || !bundle::BundleBufferHasIdentifier(metadata) ||
-      !bundle::VerifyBundleBuffer(verifier))
-    return fault.set(Fault::BadBundle,
-                     "metadata: not a well-formed FlatBuffer of bundle.fbs, or "
-                     "one whose tables are used too often");
-  return Budget(metadata, size, fault).visit(bundle::GetBundle(metadata));
+  return verifyBuffer<bundle::Bundle>("metadata", bundle::BundleIdentifier(),
+                                      metadata, size, fault);
+}
+
+bool verifyOverlaysBuffer(const uint8_t *overlays, size_t size, Fault &fault) {
+  return isSmall("overlays", size, fault) &&
+         verifyBuffer<bundle::Overlays>("overlays", overlaysIdentifier,
+                                        overlays, size, fault);
 }
 
 } // namespace nnv12::artifact

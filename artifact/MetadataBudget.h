@@ -26,6 +26,12 @@ constexpr uint64_t maxSharing = 4;
 /// its numbers mean is not looked at.
 bool verifyFlatBuffer(const uint8_t *metadata, size_t size, Fault &fault);
 
+/// Of the FlatBuffer of overlays.
+constexpr const char *overlaysIdentifier = "NNVG";
+
+/// The same of overlays.
+bool verifyOverlaysBuffer(const uint8_t *overlays, size_t size, Fault &fault);
+
 } // namespace nnv12::artifact
 
 #endif // NNV12_ARTIFACT_METADATABUDGET_H

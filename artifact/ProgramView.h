@@ -60,6 +60,25 @@ inline const bundle::Processor *cpuOf(const bundle::Program *program) {
   return program->processors()->Get(0);
 }
 
+/// The overlays of a bundle whose file is at `image`; null where it has none.
+/// Nothing of them has been checked.
+inline const bundle::Overlays *overlaysIn(const bundle::Bundle *bundle,
+                                          const void *image) {
+  if (bundle->overlays() >= bundle->segments()->size())
+    return nullptr;
+  const bundle::Segment *segment = bundle->segments()->Get(bundle->overlays());
+  return flatbuffers::GetRoot<bundle::Overlays>(
+      static_cast<const uint8_t *>(image) + segment->offset());
+}
+
+/// What a GPU may take over of a program; null where that is nothing.
+inline const bundle::ProgramGpu *overlayOf(const bundle::Overlays *overlays,
+                                           const bundle::Program *program) {
+  return overlays && program->overlay()
+             ? overlays->programs()->Get(program->overlay()->index())
+             : nullptr;
+}
+
 inline uint64_t numTiles(const bundle::Operation *operation) {
   return operation->tile_end() - operation->tile_begin();
 }

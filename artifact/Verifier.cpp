@@ -14,8 +14,6 @@
 
 namespace nnv12::artifact {
 
-const OverlayRules gpuRules = {verifyGpu, gpuOf, verifyOverlay, verifyFlow};
-
 namespace {
 
 /// Walks the metadata. Each check returns false and sets the fault at the first
@@ -23,14 +21,14 @@ namespace {
 class MetadataVerifier {
 public:
   MetadataVerifier(const bundle::Bundle *bundle, uint64_t fileSize,
-                   const OverlayRules *overlay, Fault &fault)
-      : bundle(bundle), fileSize(fileSize), overlay(overlay), fault(fault) {}
+                   Fault &fault)
+      : bundle(bundle), fileSize(fileSize), fault(fault) {}
 
   bool verify() {
     return isUnderstood(bundle, fault) &&
            verifyTensors(bundle->inputs(), "input") &&
            verifyTensors(bundle->outputs(), "output") && verifySegments() &&
-           (!overlay || overlay->shared(bundle, fault)) && verifyPrograms();
+           verifyPrograms();
   }
 
 private:
@@ -56,7 +54,6 @@ private:
 
   const bundle::Bundle *bundle;
   uint64_t fileSize;
-  const OverlayRules *overlay; ///< or null
   Fault &fault;
 };
 
@@ -216,10 +213,7 @@ bool MetadataVerifier::verifyProgram(const bundle::Program *program,
   for (unsigned i = 0; i < numSwitches(program); ++i)
     if (!verifySwitch(program, number, i))
       return false;
-  const bundle::ProgramGpu *gpu = overlay ? overlay->of(program) : nullptr;
-  return (!gpu || overlay->tables(bundle, program, number, fault)) &&
-         verifyPlan(program, gpu, number, fault) &&
-         (!gpu || overlay->flow(bundle, program, number, fault));
+  return verifyPlan(program, /*gpu=*/nullptr, number, fault);
 }
 
 /// Whether the pieces of a cut share out `length` positions, none of them
@@ -510,16 +504,14 @@ bool MetadataVerifier::verifySwitch(const bundle::Program *program,
 }
 
 const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
-                                     uint64_t fileSize,
-                                     const OverlayRules *overlay,
-                                     Fault &fault) {
+                                     uint64_t fileSize, Fault &fault) {
   assert(reinterpret_cast<uintptr_t>(metadata) % 8 == 0 &&
          "FlatBuffers are aligned");
   auto *bytes = static_cast<const uint8_t *>(metadata);
   if (!verifyFlatBuffer(bytes, size, fault))
     return nullptr;
   const bundle::Bundle *bundle = bundle::GetBundle(bytes);
-  if (!MetadataVerifier(bundle, fileSize, overlay, fault).verify())
+  if (!MetadataVerifier(bundle, fileSize, fault).verify())
     return nullptr;
   return bundle;
 }
@@ -591,14 +583,83 @@ bool verifyHeader(const void *data, size_t size, const uint8_t *publicKey,
 }
 
 const bundle::Bundle *verifyMetadata(const Header &header, const void *metadata,
-                                     const OverlayRules *overlay,
                                      Fault &fault) {
   if (digestOf(metadata, header.metadataSize) != header.metadataDigest) {
     fault.set(Fault::BadBundle, "metadata: digest does not match (damaged)");
     return nullptr;
   }
-  return verifyMetadata(metadata, header.metadataSize, header.fileSize, overlay,
-                        fault);
+  return verifyMetadata(metadata, header.metadataSize, header.fileSize, fault);
+}
+
+bool findOverlays(const bundle::Bundle *bundle, uint32_t &segment,
+                  Fault &fault) {
+  segment = bundle->overlays();
+  if (segment < bundle->segments()->size() &&
+      bundle->segments()->Get(segment)->kind() == bundle::SegmentKind_Overlays)
+    return true;
+  return fault.set(Fault::BadBundle,
+                   "overlays: found segment %u, expected one of kind %u "
+                   "(Overlays)",
+                   segment, bundle::SegmentKind_Overlays);
+}
+
+const bundle::Overlays *verifyOverlays(const bundle::Bundle *bundle,
+                                       const void *bytes, Fault &fault) {
+  assert(reinterpret_cast<uintptr_t>(bytes) % 8 == 0 &&
+         "FlatBuffers are aligned");
+  auto *buffer = static_cast<const uint8_t *>(bytes);
+  const bundle::Segment *segment = bundle->segments()->Get(bundle->overlays());
+  if (!verifyOverlaysBuffer(buffer, segment->size(), fault))
+    return nullptr;
+  auto *overlays = flatbuffers::GetRoot<bundle::Overlays>(buffer);
+  if (!verifyGpu(bundle, overlays->gpu(), fault))
+    return nullptr;
+  // Each is one program's, so that none is checked for many.
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < bundle->programs()->size(); ++i) {
+    const bundle::Program *program = bundle->programs()->Get(i);
+    Fault why;
+    if (!isUnderstood(program, i, why) || !program->overlay())
+      continue;
+    uint32_t index = program->overlay()->index();
+    if (index < next || index >= overlays->programs()->size()) {
+      fault.set(Fault::BadBundle,
+                "program %u: overlay: index: found %u, expected at least %u, "
+                "less than %u",
+                i, index, next, overlays->programs()->size());
+      return nullptr;
+    }
+    next = index + 1;
+    const bundle::ProgramGpu *gpu = gpuOf(overlays, program);
+    if (gpu && !(verifyOverlay(bundle, overlays, program, i, fault) &&
+                 verifyPlan(program, gpu, i, fault) &&
+                 verifyFlow(bundle, overlays, program, i, fault)))
+      return nullptr;
+  }
+  return overlays;
+}
+
+/// Whether there shall be some.
+static bool hasOverlays(const bundle::Bundle *bundle) {
+  if (bundle->overlays() != ~0u)
+    return true;
+  for (const bundle::Program *program : *bundle->programs())
+    if (program->overlay())
+      return true;
+  return false;
+}
+
+bool verifyOverlaysIn(const bundle::Bundle *bundle, const void *image,
+                      Fault &fault) {
+  if (!hasOverlays(bundle))
+    return true;
+  uint32_t index;
+  if (!findOverlays(bundle, index, fault))
+    return false;
+  const uint8_t *bytes = static_cast<const uint8_t *>(image) +
+                         bundle->segments()->Get(index)->offset();
+  return verifySegment(bundle, index, bytes, fault) &&
+         verifyOverlays(bundle, bytes, fault);
 }
 
 const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
@@ -606,9 +667,10 @@ const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
   Header header;
   if (!verifyHeader(data, size, publicKey, header, fault))
     return nullptr;
-  return verifyMetadata(
-      header, static_cast<const uint8_t *>(data) + header.metadataOffset,
-      &gpuRules, fault);
+  auto *image = static_cast<const uint8_t *>(data);
+  const bundle::Bundle *bundle =
+      verifyMetadata(header, image + header.metadataOffset, fault);
+  return bundle && verifyOverlaysIn(bundle, data, fault) ? bundle : nullptr;
 }
 
 bool verifySegment(const bundle::Bundle *bundle, uint32_t index,

@@ -1,7 +1,7 @@
 //===- Verifier.h - Checks a bundle before anyone uses it -------*- C++ -*-===//
 //
-// After verifyBundle(), every index, offset and size in the metadata may be
-// used without further checks. What is *not* promised:
+// After verifyBundle(), every index, offset and size in the metadata and in
+// overlays may be used without further checks. What is *not* promised:
 //   - that the weights are the ones that were written (verifySegment tells);
 //   - that the code does what the metadata says: it is trusted as far as its
 //     digest, and the signature when there is one, can be;
@@ -30,40 +30,36 @@ namespace nnv12::artifact {
 bool verifyHeader(const void *data, size_t size, const uint8_t *publicKey,
                   Header &header, Fault &fault);
 
-/// Checks what programs have besides their complete part for CPUs. Who never
-/// looks at that need not check it, nor carry the code that does: the linker
-/// drops what is behind these functions where nobody names the rules.
-struct OverlayRules {
-  /// What all programs share.
-  bool (*shared)(const bundle::Bundle *bundle, Fault &fault);
-  /// Null where a program has none that this reader understands.
-  const bundle::ProgramGpu *(*of)(const bundle::Program *program);
-  /// The tables of one, before its plan is checked, and what they come to,
-  /// afterwards.
-  bool (*tables)(const bundle::Bundle *bundle, const bundle::Program *program,
-                 uint32_t number, Fault &fault);
-  bool (*flow)(const bundle::Bundle *bundle, const bundle::Program *program,
-               uint32_t number, Fault &fault);
-};
-extern const OverlayRules gpuRules;
-
 /// Checks the metadata that a verified header tells of, by its digest and then
 /// what it says. `metadata`, 64-byte aligned, is where its bytes are: in the
-/// file image, or a copy. Without `overlay` nothing of that may be looked at.
-/// Returns it, or null.
+/// file image, or a copy. Returns it, or null.
 const bundle::Bundle *verifyMetadata(const Header &header, const void *metadata,
-                                     const OverlayRules *overlay, Fault &fault);
-
-/// Both, in place and with all that there are rules for: the file image at
-/// `data` must be 64-byte aligned. Reads no segment.
-const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
-                                   const uint8_t *publicKey = nullptr);
+                                     Fault &fault);
 
 /// Checks what the metadata says alone, against a file of `fileSize` bytes.
 /// Takes time and memory in proportion to `size`.
 const bundle::Bundle *verifyMetadata(const void *metadata, size_t size,
-                                     uint64_t fileSize,
-                                     const OverlayRules *overlay, Fault &fault);
+                                     uint64_t fileSize, Fault &fault);
+
+/// Finds the segment of a verified bundle that holds what programs have besides
+/// their complete part for CPUs. Who never looks at that need not check it.
+bool findOverlays(const bundle::Bundle *bundle, uint32_t &segment,
+                  Fault &fault);
+
+/// Checks what that segment says. `bytes`, 64-byte aligned and of its size, is
+/// where its bytes are, whose digest was found good. Returns it, or null.
+const bundle::Overlays *verifyOverlays(const bundle::Bundle *bundle,
+                                       const void *bytes, Fault &fault);
+
+/// Both, and the digest, in the file image of a verified bundle. True where
+/// there is no such segment.
+bool verifyOverlaysIn(const bundle::Bundle *bundle, const void *image,
+                      Fault &fault);
+
+/// All of it, in place: the file image at `data` must be 64-byte aligned. Reads
+/// no segment but that of overlays, where there is one.
+const bundle::Bundle *verifyBundle(const void *data, size_t size, Fault &fault,
+                                   const uint8_t *publicKey = nullptr);
 
 /// Checks the digest of segment `index`; `bytes` is where its bytes are, which
 /// may be another place than the file image (a mapping, a copy).

@@ -3,6 +3,7 @@
 
 #include "artifact/AtomicFile.h"
 #include "artifact/KeyFile.h"
+#include "artifact/MetadataBudget.h"
 #include "artifact/Sodium.h"
 #include "artifact/Verifier.h"
 
@@ -181,8 +182,8 @@ public:
       stretches.push_back(add(stretch));
     return bundle::CreateProgramGpuDirect(
         builder, &memories, &boundaries, &preparations, &lanes, &stretches,
-        &source.warm, static_cast<bundle::GpuStart>(source.start),
-        source.profile.c_str(), source.predictedCold, source.predictedWarm);
+        &source.warm, source.profile.c_str(), source.predictedCold,
+        source.predictedWarm);
   }
 
 private:
@@ -257,8 +258,27 @@ private:
 };
 } // namespace
 
+static uint32_t numCommands(const Stretch &stretch) {
+  return static_cast<uint32_t>(1 + stretch.dispatches.size());
+}
+
+/// `index`: of the overlay among all.
+static fb::Offset<bundle::OverlayHead>
+addHead(fb::FlatBufferBuilder &builder, uint32_t index, const ProgramGpu &gpu) {
+  uint32_t cold = 0, warm = 0;
+  for (const Stretch &stretch : gpu.stretches)
+    cold += stretch.cold ? numCommands(stretch) : 0;
+  for (uint32_t stretch : gpu.warm)
+    if (stretch < gpu.stretches.size())
+      warm += numCommands(gpu.stretches[stretch]);
+  return bundle::CreateOverlayHead(
+      builder, index, static_cast<bundle::GpuStart>(gpu.start), cold, warm);
+}
+
+/// `overlays`: how many there are of the programs before it.
 static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
-                                              const Program &program) {
+                                              const Program &program,
+                                              uint32_t &overlays) {
   std::vector<fb::Offset<bundle::Kernel>> kernels;
   for (const Kernel &kernel : program.kernels)
     kernels.push_back(addKernel(builder, kernel));
@@ -288,13 +308,13 @@ static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
                 program.gpu ? gpuAlignment : memoryAlignment),
       addMemory(builder, bundle::MemoryKind_Prepared, program.preparedSize,
                 memoryAlignment)};
-  fb::Offset<bundle::ProgramGpu> gpu;
+  fb::Offset<bundle::OverlayHead> overlay;
   if (program.gpu)
-    gpu = OverlayWriter(builder, writer, *program.gpu).add();
+    overlay = addHead(builder, overlays++, *program.gpu);
   return bundle::CreateProgramDirect(
       builder, program.target.c_str(), program.revision.c_str(), &processors,
       &memories, &kernels, &operations, &lanes, &switches,
-      program.predictedCold, program.predictedWarm, gpu);
+      program.predictedCold, program.predictedWarm, overlay);
 }
 
 /// Whose modules are pieces of its segment.
@@ -338,7 +358,26 @@ addTensors(fb::FlatBufferBuilder &builder, const std::vector<Tensor> &tensors) {
   return result;
 }
 
+/// What GPUs may take over of all programs.
+static void buildOverlays(fb::FlatBufferBuilder &builder,
+                          const Bundle &source) {
+  // As in the metadata: all numbers are stored.
+  builder.ForceDefaults(true);
+  std::vector<fb::Offset<bundle::ProgramGpu>> programs;
+  for (const Program &program : source.programs)
+    if (program.gpu)
+      programs.push_back(OverlayWriter(builder,
+                                       OperationWriter(builder, program),
+                                       *program.gpu)
+                             .add());
+  auto gpu = addGpu(builder, *source.gpu, source.segments[source.gpu->code]);
+  builder.Finish(bundle::CreateOverlaysDirect(builder, gpu, &programs),
+                 overlaysIdentifier);
+}
+
+/// `all`: segments of the file, those of the source first.
 static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
+                          const std::vector<Segment> &all,
                           const std::vector<Place> &places) {
   builder.Clear();
   // Fields equal to their default are stored too, so that the size does not
@@ -350,20 +389,21 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
   for (size_t i = 0; i < places.size(); ++i) {
     auto digest = builder.CreateVector(places[i].digest.bytes, sizeof(Digest));
     segments.push_back(bundle::CreateSegment(
-        builder, static_cast<bundle::SegmentKind>(source.segments[i].kind),
+        builder, static_cast<bundle::SegmentKind>(all[i].kind),
         places[i].offset, places[i].size, digest));
   }
   std::vector<fb::Offset<bundle::Program>> programs;
+  uint32_t overlays = 0;
   for (const Program &program : source.programs)
-    programs.push_back(addProgram(builder, program));
-  fb::Offset<bundle::Gpu> gpu;
-  if (source.gpu)
-    gpu = addGpu(builder, *source.gpu, source.segments[source.gpu->code]);
+    programs.push_back(addProgram(builder, program, overlays));
+  uint32_t overlaysSegment =
+      source.gpu ? static_cast<uint32_t>(places.size() - 1) : ~0u;
   bundle::FinishBundleBuffer(
-      builder, bundle::CreateBundleDirect(
-                   builder, static_cast<bundle::BundleKind>(source.kind),
-                   source.model.c_str(), source.producer.c_str(), &inputs,
-                   &outputs, &segments, &programs, source.threads, gpu));
+      builder,
+      bundle::CreateBundleDirect(
+          builder, static_cast<bundle::BundleKind>(source.kind),
+          source.model.c_str(), source.producer.c_str(), &inputs, &outputs,
+          &segments, &programs, source.threads, overlaysSegment));
 }
 
 /// Of segment `index`, which is the code of whatever programs name it.
@@ -389,8 +429,8 @@ static uint64_t place(const Bundle &source, uint64_t metadataSize,
 
 static bool writeAll(AtomicFile &file, const Header &header,
                      const fb::FlatBufferBuilder &metadata,
-                     const Bundle &source, const std::vector<Place> &places,
-                     Fault &fault) {
+                     const std::vector<Segment> &segments,
+                     const std::vector<Place> &places, Fault &fault) {
   uint64_t position = 0;
   auto put = [&](const void *data, uint64_t size) {
     position += size;
@@ -401,15 +441,22 @@ static bool writeAll(AtomicFile &file, const Header &header,
     return false;
   for (size_t i = 0; i < places.size(); ++i)
     if (!put(zeros, places[i].offset - position) ||
-        !forEachChunk(source.segments[i], put))
+        !forEachChunk(segments[i], put))
       return false;
   return true;
 }
 
 /// Whether the modules of a GPU are pieces of a segment, each of whole words.
 static bool verifyModules(const Bundle &source, Fault &fault) {
-  if (!source.gpu)
+  if (!source.gpu) {
+    for (size_t i = 0; i < source.programs.size(); ++i)
+      if (source.programs[i].gpu)
+        return fault.set(Fault::InvalidArgument,
+                         "program %zu: gpu: found no modules and pipelines of "
+                         "the bundle, which it needs",
+                         i);
     return true;
+  }
   if (source.gpu->code >= source.segments.size())
     return fault.set(Fault::InvalidArgument,
                      "gpu: code: found %u, expected a segment, less than %zu",
@@ -428,23 +475,34 @@ static bool verifyModules(const Bundle &source, Fault &fault) {
 static bool write(const Bundle &source, const char *path,
                   const std::string &signingKeyPath, std::string &culprit,
                   Fault &fault) {
-  std::vector<Place> places;
-  for (const Segment &segment : source.segments) {
-    if (segment.pieceAlignment == 0)
+  for (size_t i = 0; i < source.segments.size(); ++i)
+    if (source.segments[i].pieceAlignment == 0)
       return fault.set(Fault::InvalidArgument,
                        "segment %zu: piece alignment: found 0, expected at "
                        "least 1",
-                       places.size());
-    places.push_back(measure(segment));
-  }
+                       i);
   if (!verifyModules(source, fault))
     return false;
+  std::vector<Segment> segments = source.segments;
+  fb::FlatBufferBuilder overlays;
+  if (source.gpu) {
+    buildOverlays(overlays, source);
+    segments.push_back({SegmentKind::Overlays,
+                        {{overlays.GetBufferPointer(), overlays.GetSize()}},
+                        /*pieceAlignment=*/1});
+  }
+  std::vector<Place> places;
+  for (const Segment &segment : segments)
+    places.push_back(measure(segment));
   fb::FlatBufferBuilder metadata;
-  buildMetadata(metadata, source, places);
+  buildMetadata(metadata, source, segments, places);
   uint64_t fileSize = place(source, metadata.GetSize(), places);
-  buildMetadata(metadata, source, places);
-  if (!verifyMetadata(metadata.GetBufferPointer(), metadata.GetSize(), fileSize,
-                      &gpuRules, fault))
+  buildMetadata(metadata, source, segments, places);
+  const bundle::Bundle *written = verifyMetadata(
+      metadata.GetBufferPointer(), metadata.GetSize(), fileSize, fault);
+  if (!written ||
+      (source.gpu &&
+       !verifyOverlays(written, overlays.GetBufferPointer(), fault)))
     return false;
 
   Header header = {};
@@ -472,7 +530,7 @@ static bool write(const Bundle &source, const char *path,
 
   AtomicFile file;
   return file.open(path, fault) &&
-         writeAll(file, header, metadata, source, places, fault) &&
+         writeAll(file, header, metadata, segments, places, fault) &&
          file.commit(fault);
 }
 

@@ -56,7 +56,7 @@ void Gpu::sessionBegins(bool hasSpareCpu) {
   hasSpareCpu |= forcedStretch != none;
 #endif
   bool isPlanned = mode == NNV12_GPU_AUTO && hasSpareCpu &&
-                   program->gpu()->start() == bundle::GpuStart_AtOpen;
+                   program->overlay()->start() == bundle::GpuStart_AtOpen;
   if (isPlanned || isWaitedFor())
     start();
 }
@@ -208,16 +208,17 @@ void Gpu::workOnLanes(const Member &member) {
 /// Before anything of the overlay is used.
 bool Gpu::begin(Fault &fault) {
   Fault why;
-  if (!artifact::gpuOf(program))
-    return fault.set(Fault::Unsupported,
-                     "the bundle's part for GPUs is for newer readers");
-  if (!bundle->verifyOverlay(why))
+  overlays = bundle->loadOverlays(overlaysCopy, why);
+  if (!overlays)
     return fault.set(Fault::BadBundle,
                      "the bundle's part for GPUs is damaged: %.400s", why.text);
-  if (!lanes.create(program, *prepared) || !collect())
+  gpu = artifact::gpuOf(overlays, program);
+  if (!gpu)
+    return fault.set(Fault::Unsupported,
+                     "the bundle's part for GPUs is for newer readers");
+  if (!lanes.create(program, gpu, *prepared) || !collect())
     return fault.set(Fault::OutOfMemory, "no memory to prepare it");
-  for (const bundle::GpuPreparation *preparation :
-       *program->gpu()->preparations())
+  for (const bundle::GpuPreparation *preparation : *gpu->preparations())
     burstLeft += preparation->stage() == bundle::GpuStage_Pipeline;
   phaseNow.store(Phase::Prepared, std::memory_order_release);
   return true;
@@ -225,7 +226,6 @@ bool Gpu::begin(Fault &fault) {
 
 /// Fills the lists of stretches.
 bool Gpu::collect() {
-  const bundle::ProgramGpu *gpu = program->gpu();
   uint32_t count = gpu->stretches()->size(), numCold = 0,
            numWarm = gpu->warm() ? gpu->warm()->size() : 0;
   for (const bundle::Stretch *stretch : *gpu->stretches())
@@ -243,8 +243,7 @@ bool Gpu::collect() {
 
 /// `isDropped`: the device cannot do it, which is no failure.
 bool Gpu::prepare(uint32_t index, bool &isDropped, Fault &fault) {
-  const bundle::GpuPreparation *preparation =
-      program->gpu()->preparations()->Get(index);
+  const bundle::GpuPreparation *preparation = gpu->preparations()->Get(index);
   switch (preparation->stage()) {
   case bundle::GpuStage_Device:
     return openDevice(fault);
@@ -280,7 +279,7 @@ void Gpu::writeRecord(uint32_t index, uint32_t thread, uint64_t start) {
   record.index = index;
   record.kind = static_cast<RecordKind>(
       uint8_t(RecordKind::GpuDevice) +
-      uint8_t(program->gpu()->preparations()->Get(index)->stage()));
+      uint8_t(gpu->preparations()->Get(index)->stage()));
   record.lane = static_cast<uint8_t>(thread);
   Lock lock(recording);
   recorder->writeGpu(record);
@@ -292,21 +291,19 @@ bool Gpu::openDevice(Fault &fault) {
     return false;
   openTime.store(now() - began.load(std::memory_order_relaxed),
                  std::memory_order_relaxed);
-  const bundle::ProgramGpu *gpu = program->gpu();
   GpuMemory::Sizes sizes = {};
   for (const bundle::Memory *of : *gpu->memories())
     (of->kind() == bundle::MemoryKind_Arena ? sizes.arena : sizes.prepared) =
         of->size();
   sizes.handedOver = Stretches::handedOver(gpu);
   if (!places.create(*device, sizes, memory.arena, arenaSize, fault) ||
-      !pipelines.create(bundle->metadata(), bundle->image(), *device, folder(),
-                        fault) ||
+      !pipelines.create(bundle->metadata(), overlays->gpu(), bundle->image(),
+                        *device, folder(), fault) ||
       !uploads.create(*bundle, memory, *device, places, fault) ||
       !stretches.create(gpu, memory.arena, *device, places, pipelines,
                         *recorder, fault) ||
       (device->isSoftware() &&
-       !warmUp.create(bundle->metadata()->gpu(), *device, places, pipelines,
-                      fault)))
+       !warmUp.create(overlays->gpu(), *device, places, pipelines, fault)))
     return false;
   name.store(device->name(), std::memory_order_release);
   imported.store(places.host().size, std::memory_order_relaxed);
@@ -338,7 +335,6 @@ bool Gpu::makePipelines(const bundle::GpuPreparation *preparation,
 }
 
 void Gpu::settle() {
-  const bundle::ProgramGpu *gpu = program->gpu();
   bool isUsed = false;
   for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
     isUsed |= isReady(i);
@@ -384,13 +380,17 @@ bool Gpu::isSettled() const {
 }
 
 bool Gpu::isReady(uint32_t stretch) const {
-  return lanes.areDone(program->gpu()->stretches()->Get(stretch)->after());
+  return lanes.areDone(gpu->stretches()->Get(stretch)->after());
 }
 
 #ifdef NNV12_TEST_HOOKS
 bool Gpu::isAwaitedAt(uint32_t index) const {
-  return forcedStretch != none && isStarted && !isSettled() &&
-         program->gpu()->stretches()->Get(forcedStretch)->first() == index;
+  if (forcedStretch == none || !isStarted)
+    return false;
+  // Until it is known where that is.
+  while (phase() < Phase::Prepared)
+    sched_yield();
+  return !isSettled() && gpu->stretches()->Get(forcedStretch)->first() == index;
 }
 #endif
 
@@ -422,16 +422,15 @@ void Gpu::runBegins() {
 uint32_t Gpu::at(uint32_t index) {
 #ifdef NNV12_TEST_HOOKS
   if (forcedStretch != none) {
-    bool isNext =
-        phase() == Phase::Settled && !lost() &&
-        program->gpu()->stretches()->Get(forcedStretch)->first() == index &&
-        isReady(forcedStretch);
+    bool isNext = phase() == Phase::Settled && !lost() &&
+                  gpu->stretches()->Get(forcedStretch)->first() == index &&
+                  isReady(forcedStretch);
     return isNext ? forcedStretch : none;
   }
 #endif
   if (!taken || lost())
     return none;
-  const auto *all = program->gpu()->stretches();
+  const auto *all = gpu->stretches();
   while (next < taken->size() && all->Get((*taken)[next])->first() < index)
     ++next;
   for (uint32_t i = next;
@@ -448,8 +447,8 @@ Gpu::Result Gpu::run(uint32_t stretch, const CallersBuffers &buffers,
     numTaken.fetch_add(1, std::memory_order_relaxed);
   if (result == Result::Hung) {
     hung = true;
-    const bundle::Operation *operation = program->operations()->Get(
-        program->gpu()->stretches()->Get(stretch)->first());
+    const bundle::Operation *operation =
+        program->operations()->Get(gpu->stretches()->Get(stretch)->first());
     snprintf(hangReason, sizeof hangReason,
              "layer '%.100s': the GPU was asked for it and the following ones, "
              "and gave no answer: %.100s",
@@ -503,7 +502,7 @@ void Gpu::tell(nnv12_session_info &info) const {
   }
   if (now < Phase::Prepared)
     return;
-  const auto *all = program->gpu()->stretches();
+  const auto *all = gpu->stretches();
   info.gpu_stretches = all->size();
   for (uint32_t i = 0; i < all->size(); ++i)
     info.gpu_stretches_ready += isReady(i);

@@ -62,7 +62,7 @@ public:
 #endif
   /// How many executes it has.
   uint32_t countOf(uint32_t stretch) const {
-    return program->gpu()->stretches()->Get(stretch)->count();
+    return gpu->stretches()->Get(stretch)->count();
   }
   using Result = Stretches::Result;
   Result run(uint32_t stretch, const CallersBuffers &buffers,
@@ -111,6 +111,10 @@ private:
 
   const nnv12_bundle *bundle = nullptr;
   const bundle::Program *program = nullptr;
+  /// Once they have been verified: all, and the program's.
+  const bundle::Overlays *overlays = nullptr;
+  const bundle::ProgramGpu *gpu = nullptr;
+  Pages overlaysCopy; ///< empty where they are used in place
   Memory memory = {};
   uint64_t arenaSize = 0;
   const Preparations *prepared = nullptr;

@@ -6,8 +6,9 @@
 namespace nnv12::runtime {
 
 bool GpuLanes::create(const bundle::Program *program,
+                      const bundle::ProgramGpu *overlay,
                       const Preparations &ofCpu) {
-  gpu = program->gpu();
+  gpu = overlay;
   host = &ofCpu;
   executes = artifact::numExecutes(program);
   operations = program->operations()->size();

@@ -18,7 +18,8 @@ class GpuLanes {
 public:
   /// For the verified overlay of a program, whose own preparations are `host`.
   /// False when memory ran out.
-  bool create(const bundle::Program *program, const Preparations &host);
+  bool create(const bundle::Program *program, const bundle::ProgramGpu *overlay,
+              const Preparations &host);
 
   static constexpr uint32_t none = ~0u;
   /// A preparation that may begin, which is the caller's from now on: of lane

@@ -134,18 +134,29 @@ bool nnv12_bundle::loadMetadata(bool copies, Fault &fault) {
       memcpy(metadataCopy.data(), metadata, header.metadataSize);
     metadata = metadataCopy.data();
   }
-  // What a GPU may take over is left alone: it need not be right.
-  bundle =
-      artifact::verifyMetadata(header, metadata, /*overlay=*/nullptr, fault);
+  bundle = artifact::verifyMetadata(header, metadata, fault);
   return bundle != nullptr;
 }
 
 #if NNV12_GPU
-bool nnv12_bundle::verifyOverlay(Fault &fault) const {
-  const void *metadata =
-      metadataCopy.data() ? metadataCopy.data() : bytes + header.metadataOffset;
-  return artifact::verifyMetadata(metadata, header.metadataSize, length,
-                                  &artifact::gpuRules, fault) != nullptr;
+const bundle::Overlays *nnv12_bundle::loadOverlays(Pages &copy,
+                                                   Fault &fault) const {
+  uint32_t index;
+  if (!artifact::findOverlays(bundle, index, fault))
+    return nullptr;
+  const bundle::Segment *segment = bundle->segments()->Get(index);
+  const uint8_t *overlays = bytes + segment->offset();
+  if (metadataCopy.data()) {
+    if (!copy.allocate(segment->size(), 64)) {
+      fault.set(Fault::OutOfMemory, "no memory to copy it");
+      return nullptr;
+    }
+    memcpy(copy.data(), overlays, segment->size());
+    overlays = copy.data();
+  }
+  return artifact::verifySegment(bundle, index, overlays, fault)
+             ? artifact::verifyOverlays(bundle, overlays, fault)
+             : nullptr;
 }
 #endif
 

@@ -40,8 +40,12 @@ public:
   bool isSigned() const { return header.isSigned != 0; }
   /// Whether it was opened with a public key.
   bool requiresSignature() const { return isTrusted; }
-  /// Checks what a GPU may take over, which opening leaves alone.
-  bool verifyOverlay(nnv12::artifact::Fault &fault) const;
+  /// What GPUs may take over of a bundle whose program has that: checked here,
+  /// since opening leaves it alone. Where the metadata was copied so is this,
+  /// to `copy`. Null where it is wrong.
+  const nnv12::bundle::Overlays *
+  loadOverlays(nnv12::runtime::Pages &copy,
+               nnv12::artifact::Fault &fault) const;
   /// To a session's arena of at least a huge page, once: memory that has been
   /// supplied already, for its beginning. False where there is none.
   bool giveEarlyMemory(nnv12::runtime::Pages &arena);

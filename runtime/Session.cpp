@@ -57,7 +57,7 @@ Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
 static bool hasGpuThreads([[maybe_unused]] const nnv12_bundle &bundle,
                           [[maybe_unused]] const nnv12_session_options &of) {
 #if NNV12_GPU
-  return bundle.chosenProgram()->gpu() && of.gpu != NNV12_GPU_OFF;
+  return bundle.chosenProgram()->overlay() && of.gpu != NNV12_GPU_OFF;
 #else
   return false;
 #endif
@@ -109,18 +109,15 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
           2 * (17 + (program->operations()->Get(i)->operands()->Get(0)->size() /
                      readPiece));
   }
-  // What a GPU takes over: the submission, and its kernels. Nobody has checked
-  // that yet.
-  if (const bundle::ProgramGpu *gpu = artifact::gpuOf(program);
-      gpu && level >= RecordLevel::Operation) {
-    const auto *all = gpu->stretches();
-    // Of a ring of their own, which is as large.
-    once = std::max<uint64_t>(once, gpu->preparations()->size());
-    for (const bundle::Stretch *stretch : *all)
-      once += stretch->cold() ? 1 + stretch->dispatches()->size() : 0;
-    for (uint32_t i = 0; gpu->warm() && i < gpu->warm()->size(); ++i)
-      if (uint32_t index = gpu->warm()->Get(i); index < all->size())
-        each += 1 + all->Get(index)->dispatches()->size();
+  // What a GPU takes over: the submission, and its kernels.
+  if (const bundle::OverlayHead *overlay = program->overlay();
+      overlay && level >= RecordLevel::Operation) {
+    uint64_t cold = overlay->cold_commands(), warm = overlay->warm_commands();
+    once += cold;
+    each += warm;
+    // What is prepared is in a ring of its own: a pipeline and weights for a
+    // dispatch at most, the commands of a stretch, and the device.
+    once = std::max(once, 2 * (cold + warm) + 1);
   }
   if (level >= RecordLevel::Piece)
     each += uint64_t(executes) * (size.computing + 1);

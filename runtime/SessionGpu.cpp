@@ -10,9 +10,9 @@ using artifact::Fault;
 bool nnv12_session::openGpu(const nnv12_session_options &options,
                             Team::Size size, Fault &fault) {
   const bundle::Program *program = bundle->chosenProgram();
-  if (!program->gpu() || options.gpu == NNV12_GPU_OFF) {
-    whyNoGpu = program->gpu() ? "the session was told to do without"
-                              : "the bundle has no part for GPUs";
+  if (!program->overlay() || options.gpu == NNV12_GPU_OFF) {
+    whyNoGpu = program->overlay() ? "the session was told to do without"
+                                  : "the bundle has no part for GPUs";
     return true;
   }
   gpu = ::create<Gpu>();

@@ -90,6 +90,12 @@ struct GpuPreparationBuilder;
 struct ProgramGpu;
 struct ProgramGpuBuilder;
 
+struct Overlays;
+struct OverlaysBuilder;
+
+struct OverlayHead;
+struct OverlayHeadBuilder;
+
 struct Program;
 struct ProgramBuilder;
 
@@ -197,31 +203,34 @@ enum SegmentKind : uint8_t {
   SegmentKind_Code = 0,
   SegmentKind_Weights = 1,
   SegmentKind_Spirv = 2,
+  SegmentKind_Overlays = 3,
   SegmentKind_MIN = SegmentKind_Code,
-  SegmentKind_MAX = SegmentKind_Spirv
+  SegmentKind_MAX = SegmentKind_Overlays
 };
 
-inline const SegmentKind (&EnumValuesSegmentKind())[3] {
+inline const SegmentKind (&EnumValuesSegmentKind())[4] {
   static const SegmentKind values[] = {
     SegmentKind_Code,
     SegmentKind_Weights,
-    SegmentKind_Spirv
+    SegmentKind_Spirv,
+    SegmentKind_Overlays
   };
   return values;
 }
 
 inline const char * const *EnumNamesSegmentKind() {
-  static const char * const names[4] = {
+  static const char * const names[5] = {
     "Code",
     "Weights",
     "Spirv",
+    "Overlays",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameSegmentKind(SegmentKind e) {
-  if (flatbuffers::IsOutRange(e, SegmentKind_Code, SegmentKind_Spirv)) return "";
+  if (flatbuffers::IsOutRange(e, SegmentKind_Code, SegmentKind_Overlays)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesSegmentKind()[index];
 }
@@ -2213,7 +2222,7 @@ inline flatbuffers::Offset<GpuPipeline> CreateGpuPipelineDirect(
       features);
 }
 
-/// What the GPU runs: shared by all programs.
+/// What GPUs run: shared by all programs.
 struct Gpu FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef GpuBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -3104,10 +3113,9 @@ struct ProgramGpu FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_LANES = 10,
     VT_STRETCHES = 12,
     VT_WARM = 14,
-    VT_START = 16,
-    VT_PROFILE = 18,
-    VT_PREDICTED_COLD = 20,
-    VT_PREDICTED_WARM = 22
+    VT_PROFILE = 16,
+    VT_PREDICTED_COLD = 18,
+    VT_PREDICTED_WARM = 20
   };
   /// The GPU's own: an Arena, Prepared.
   const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Memory>> *memories() const {
@@ -3131,9 +3139,6 @@ struct ProgramGpu FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   /// Those that later runs take once all are ready, in order.
   const flatbuffers::Vector<uint32_t> *warm() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_WARM);
-  }
-  nnv12::bundle::GpuStart start() const {
-    return static_cast<nnv12::bundle::GpuStart>(GetField<uint8_t>(VT_START, 0));
   }
   /// The device profile that the predictions are by; with them in nanoseconds,
   /// 0: unknown, what the compiler expects of a first and of a later inference.
@@ -3165,7 +3170,6 @@ struct ProgramGpu FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(stretches()) &&
            VerifyOffset(verifier, VT_WARM) &&
            verifier.VerifyVector(warm()) &&
-           VerifyField<uint8_t>(verifier, VT_START, 1) &&
            VerifyOffset(verifier, VT_PROFILE) &&
            verifier.VerifyString(profile()) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED_COLD, 8) &&
@@ -3195,9 +3199,6 @@ struct ProgramGpuBuilder {
   }
   void add_warm(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> warm) {
     fbb_.AddOffset(ProgramGpu::VT_WARM, warm);
-  }
-  void add_start(nnv12::bundle::GpuStart start) {
-    fbb_.AddElement<uint8_t>(ProgramGpu::VT_START, static_cast<uint8_t>(start), 0);
   }
   void add_profile(flatbuffers::Offset<flatbuffers::String> profile) {
     fbb_.AddOffset(ProgramGpu::VT_PROFILE, profile);
@@ -3232,7 +3233,6 @@ inline flatbuffers::Offset<ProgramGpu> CreateProgramGpu(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Lane>>> lanes = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Stretch>>> stretches = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> warm = 0,
-    nnv12::bundle::GpuStart start = nnv12::bundle::GpuStart_AtOpen,
     flatbuffers::Offset<flatbuffers::String> profile = 0,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0) {
@@ -3246,7 +3246,6 @@ inline flatbuffers::Offset<ProgramGpu> CreateProgramGpu(
   builder_.add_preparations(preparations);
   builder_.add_boundaries(boundaries);
   builder_.add_memories(memories);
-  builder_.add_start(start);
   return builder_.Finish();
 }
 
@@ -3258,7 +3257,6 @@ inline flatbuffers::Offset<ProgramGpu> CreateProgramGpuDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::Lane>> *lanes = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Stretch>> *stretches = nullptr,
     const std::vector<uint32_t> *warm = nullptr,
-    nnv12::bundle::GpuStart start = nnv12::bundle::GpuStart_AtOpen,
     const char *profile = nullptr,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0) {
@@ -3277,10 +3275,153 @@ inline flatbuffers::Offset<ProgramGpu> CreateProgramGpuDirect(
       lanes__,
       stretches__,
       warm__,
-      start,
       profile__,
       predicted_cold,
       predicted_warm);
+}
+
+/// The root of segment Bundle.overlays.
+struct Overlays FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef OverlaysBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_GPU = 4,
+    VT_PROGRAMS = 6
+  };
+  const nnv12::bundle::Gpu *gpu() const {
+    return GetPointer<const nnv12::bundle::Gpu *>(VT_GPU);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::ProgramGpu>> *programs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::ProgramGpu>> *>(VT_PROGRAMS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_GPU) &&
+           verifier.VerifyTable(gpu()) &&
+           VerifyOffsetRequired(verifier, VT_PROGRAMS) &&
+           verifier.VerifyVector(programs()) &&
+           verifier.VerifyVectorOfTables(programs()) &&
+           verifier.EndTable();
+  }
+};
+
+struct OverlaysBuilder {
+  typedef Overlays Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_gpu(flatbuffers::Offset<nnv12::bundle::Gpu> gpu) {
+    fbb_.AddOffset(Overlays::VT_GPU, gpu);
+  }
+  void add_programs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::ProgramGpu>>> programs) {
+    fbb_.AddOffset(Overlays::VT_PROGRAMS, programs);
+  }
+  explicit OverlaysBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Overlays> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Overlays>(end);
+    fbb_.Required(o, Overlays::VT_GPU);
+    fbb_.Required(o, Overlays::VT_PROGRAMS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Overlays> CreateOverlays(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<nnv12::bundle::Gpu> gpu = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::ProgramGpu>>> programs = 0) {
+  OverlaysBuilder builder_(_fbb);
+  builder_.add_programs(programs);
+  builder_.add_gpu(gpu);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Overlays> CreateOverlaysDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<nnv12::bundle::Gpu> gpu = 0,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::ProgramGpu>> *programs = nullptr) {
+  auto programs__ = programs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::ProgramGpu>>(*programs) : 0;
+  return nnv12::bundle::CreateOverlays(
+      _fbb,
+      gpu,
+      programs__);
+}
+
+/// What is to be known of a program's overlay before it is read.
+struct OverlayHead FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef OverlayHeadBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_INDEX = 4,
+    VT_START = 6,
+    VT_COLD_COMMANDS = 8,
+    VT_WARM_COMMANDS = 10
+  };
+  /// Index into Overlays.programs.
+  uint32_t index() const {
+    return GetField<uint32_t>(VT_INDEX, 0);
+  }
+  nnv12::bundle::GpuStart start() const {
+    return static_cast<nnv12::bundle::GpuStart>(GetField<uint8_t>(VT_START, 0));
+  }
+  /// Submissions and dispatches, all together: of the stretches that first runs
+  /// may take, and of those that each later one takes. So much a recorder has
+  /// to have room for.
+  uint32_t cold_commands() const {
+    return GetField<uint32_t>(VT_COLD_COMMANDS, 0);
+  }
+  uint32_t warm_commands() const {
+    return GetField<uint32_t>(VT_WARM_COMMANDS, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_INDEX, 4) &&
+           VerifyField<uint8_t>(verifier, VT_START, 1) &&
+           VerifyField<uint32_t>(verifier, VT_COLD_COMMANDS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_WARM_COMMANDS, 4) &&
+           verifier.EndTable();
+  }
+};
+
+struct OverlayHeadBuilder {
+  typedef OverlayHead Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_index(uint32_t index) {
+    fbb_.AddElement<uint32_t>(OverlayHead::VT_INDEX, index, 0);
+  }
+  void add_start(nnv12::bundle::GpuStart start) {
+    fbb_.AddElement<uint8_t>(OverlayHead::VT_START, static_cast<uint8_t>(start), 0);
+  }
+  void add_cold_commands(uint32_t cold_commands) {
+    fbb_.AddElement<uint32_t>(OverlayHead::VT_COLD_COMMANDS, cold_commands, 0);
+  }
+  void add_warm_commands(uint32_t warm_commands) {
+    fbb_.AddElement<uint32_t>(OverlayHead::VT_WARM_COMMANDS, warm_commands, 0);
+  }
+  explicit OverlayHeadBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<OverlayHead> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<OverlayHead>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<OverlayHead> CreateOverlayHead(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t index = 0,
+    nnv12::bundle::GpuStart start = nnv12::bundle::GpuStart_AtOpen,
+    uint32_t cold_commands = 0,
+    uint32_t warm_commands = 0) {
+  OverlayHeadBuilder builder_(_fbb);
+  builder_.add_warm_commands(warm_commands);
+  builder_.add_cold_commands(cold_commands);
+  builder_.add_index(index);
+  builder_.add_start(start);
+  return builder_.Finish();
 }
 
 /// The model compiled for one target. All programs of a bundle share its
@@ -3298,7 +3439,7 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SWITCHES = 18,
     VT_PREDICTED_COLD = 20,
     VT_PREDICTED_WARM = 22,
-    VT_GPU = 24
+    VT_OVERLAY = 26
   };
   /// As given to --target, e.g. "x86-64-v4". Programs are ordered best first.
   const flatbuffers::String *target() const {
@@ -3341,9 +3482,9 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t predicted_warm() const {
     return GetField<uint64_t>(VT_PREDICTED_WARM, 0);
   }
-  /// What a GPU may take over; Bundle.gpu has its code.
-  const nnv12::bundle::ProgramGpu *gpu() const {
-    return GetPointer<const nnv12::bundle::ProgramGpu *>(VT_GPU);
+  /// What a GPU may take over.
+  const nnv12::bundle::OverlayHead *overlay() const {
+    return GetPointer<const nnv12::bundle::OverlayHead *>(VT_OVERLAY);
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
@@ -3371,8 +3512,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(switches()) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED_COLD, 8) &&
            VerifyField<uint64_t>(verifier, VT_PREDICTED_WARM, 8) &&
-           VerifyOffset(verifier, VT_GPU) &&
-           verifier.VerifyTable(gpu()) &&
+           VerifyOffset(verifier, VT_OVERLAY) &&
+           verifier.VerifyTable(overlay()) &&
            verifier.EndTable();
   }
 };
@@ -3411,8 +3552,8 @@ struct ProgramBuilder {
   void add_predicted_warm(uint64_t predicted_warm) {
     fbb_.AddElement<uint64_t>(Program::VT_PREDICTED_WARM, predicted_warm, 0);
   }
-  void add_gpu(flatbuffers::Offset<nnv12::bundle::ProgramGpu> gpu) {
-    fbb_.AddOffset(Program::VT_GPU, gpu);
+  void add_overlay(flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay) {
+    fbb_.AddOffset(Program::VT_OVERLAY, overlay);
   }
   explicit ProgramBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -3442,11 +3583,11 @@ inline flatbuffers::Offset<Program> CreateProgram(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>>> switches = 0,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0,
-    flatbuffers::Offset<nnv12::bundle::ProgramGpu> gpu = 0) {
+    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0) {
   ProgramBuilder builder_(_fbb);
   builder_.add_predicted_warm(predicted_warm);
   builder_.add_predicted_cold(predicted_cold);
-  builder_.add_gpu(gpu);
+  builder_.add_overlay(overlay);
   builder_.add_switches(switches);
   builder_.add_lanes(lanes);
   builder_.add_operations(operations);
@@ -3470,7 +3611,7 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::Switch>> *switches = nullptr,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0,
-    flatbuffers::Offset<nnv12::bundle::ProgramGpu> gpu = 0) {
+    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0) {
   auto target__ = target ? _fbb.CreateString(target) : 0;
   auto revision__ = revision ? _fbb.CreateString(revision) : 0;
   auto processors__ = processors ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Processor>>(*processors) : 0;
@@ -3491,7 +3632,7 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
       switches__,
       predicted_cold,
       predicted_warm,
-      gpu);
+      overlay);
 }
 
 struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -3505,7 +3646,7 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SEGMENTS = 14,
     VT_PROGRAMS = 16,
     VT_THREADS = 18,
-    VT_GPU = 20
+    VT_OVERLAYS = 22
   };
   nnv12::bundle::BundleKind kind() const {
     return static_cast<nnv12::bundle::BundleKind>(GetField<uint8_t>(VT_KIND, 0));
@@ -3533,8 +3674,9 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t threads() const {
     return GetField<uint32_t>(VT_THREADS, 0);
   }
-  const nnv12::bundle::Gpu *gpu() const {
-    return GetPointer<const nnv12::bundle::Gpu *>(VT_GPU);
+  /// The segment of the overlays; 2^32 - 1: there are none.
+  uint32_t overlays() const {
+    return GetField<uint32_t>(VT_OVERLAYS, 4294967295);
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
@@ -3556,8 +3698,7 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(programs()) &&
            verifier.VerifyVectorOfTables(programs()) &&
            VerifyField<uint32_t>(verifier, VT_THREADS, 4) &&
-           VerifyOffset(verifier, VT_GPU) &&
-           verifier.VerifyTable(gpu()) &&
+           VerifyField<uint32_t>(verifier, VT_OVERLAYS, 4) &&
            verifier.EndTable();
   }
 };
@@ -3590,8 +3731,8 @@ struct BundleBuilder {
   void add_threads(uint32_t threads) {
     fbb_.AddElement<uint32_t>(Bundle::VT_THREADS, threads, 0);
   }
-  void add_gpu(flatbuffers::Offset<nnv12::bundle::Gpu> gpu) {
-    fbb_.AddOffset(Bundle::VT_GPU, gpu);
+  void add_overlays(uint32_t overlays) {
+    fbb_.AddElement<uint32_t>(Bundle::VT_OVERLAYS, overlays, 4294967295);
   }
   explicit BundleBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -3618,9 +3759,9 @@ inline flatbuffers::Offset<Bundle> CreateBundle(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Segment>>> segments = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>>> programs = 0,
     uint32_t threads = 0,
-    flatbuffers::Offset<nnv12::bundle::Gpu> gpu = 0) {
+    uint32_t overlays = 4294967295) {
   BundleBuilder builder_(_fbb);
-  builder_.add_gpu(gpu);
+  builder_.add_overlays(overlays);
   builder_.add_threads(threads);
   builder_.add_programs(programs);
   builder_.add_segments(segments);
@@ -3642,7 +3783,7 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::Segment>> *segments = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Program>> *programs = nullptr,
     uint32_t threads = 0,
-    flatbuffers::Offset<nnv12::bundle::Gpu> gpu = 0) {
+    uint32_t overlays = 4294967295) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Tensor>>(*inputs) : 0;
@@ -3659,7 +3800,7 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
       segments__,
       programs__,
       threads,
-      gpu);
+      overlays);
 }
 
 inline const nnv12::bundle::Bundle *GetBundle(const void *buf) {

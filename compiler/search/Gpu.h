@@ -91,6 +91,11 @@ std::vector<WarmGpuPlan> planWarmSuffixes(const Problem &problem,
                                           const Choice &cpu,
                                           const GpuChoice &gpu);
 
+/// Takes their GPU candidates from layers for whose sake alone there would be a
+/// pipeline that is not worth it, one after another: a copy at the end of a
+/// model, say, is the CPUs' then.
+void leaveToCpus(Problem &problem, const Choice &cpu);
+
 /// An operation of a GPU-host lane.
 struct GpuPreparation {
   Stage stage = Stage::Device;

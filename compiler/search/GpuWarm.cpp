@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace nnv12::search {
 
@@ -215,6 +217,38 @@ std::vector<WarmGpuPlan> planWarmSuffixes(const Problem &problem,
 WarmGpuPlan planWarmGpu(const Problem &problem, const Choice &cpu,
                         const GpuChoice &gpu) {
   return planWarmSuffixes(problem, cpu, gpu).front();
+}
+
+void leaveToCpus(Problem &problem, const Choice &cpu) {
+  using Candidates = std::vector<GpuCandidate>;
+  for (;;) {
+    GpuChoice choice = withFewPipelines(problem, fastestGpuChoice(problem));
+    WarmGpuPlan plan = planWarmGpu(problem, cpu, choice);
+    // Of each pipeline the layers that the GPU computes with it.
+    std::map<uint32_t, std::vector<uint32_t>> layersOf;
+    for (const Stretch &stretch : plan.stretches)
+      for (uint32_t i = stretch.first; i < stretch.end(); ++i)
+        for (uint32_t p : candidateOf(problem, choice, i).pipelines)
+          layersOf[p].push_back(i);
+    double least = worthPipeline * plan.time;
+    const std::vector<uint32_t> *left = nullptr;
+    for (const auto &[pipeline, layers] : layersOf) {
+      std::vector<Candidates> taken;
+      for (uint32_t i : layers)
+        taken.push_back(std::exchange(problem.layers[i].gpu, {}));
+      double loss = planWarmGpu(problem, cpu, choice).time - plan.time;
+      for (size_t n = 0; n < layers.size(); ++n)
+        problem.layers[layers[n]].gpu = std::move(taken[n]);
+      if (loss >= least)
+        continue;
+      least = loss;
+      left = &layers;
+    }
+    if (!left)
+      return;
+    for (uint32_t i : *left)
+      problem.layers[i].gpu.clear();
+  }
 }
 
 } // namespace nnv12::search

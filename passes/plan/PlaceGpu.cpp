@@ -324,6 +324,8 @@ private:
     search::GpuOptions how;
     how.pipelineCache = pipelineCache;
     how.warmCpu = chosen->warm;
+    if (!force)
+      search::leaveToCpus(problem, chosen->warm);
     search::Plan cpu;
     cpu.choice = chosen->cold;
     cpu.schedule = chosen->schedule;

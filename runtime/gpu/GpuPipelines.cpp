@@ -57,12 +57,13 @@ Lack GpuPipelines::findLack(const bundle::GpuPipeline *pipeline) const {
   return lack;
 }
 
-bool GpuPipelines::create(const bundle::Bundle *of, const uint8_t *ofFile,
-                          GpuDevice &on, const char *folder, Fault &fault) {
+bool GpuPipelines::create(const bundle::Bundle *of, const bundle::Gpu *tables,
+                          const uint8_t *ofFile, GpuDevice &on,
+                          const char *folder, Fault &fault) {
   bundle = of;
   image = ofFile;
   device = &on;
-  const bundle::Gpu *gpu = bundle->gpu();
+  gpu = tables;
   uint32_t count = gpu->pipelines()->size();
   if (!lacks.allocate(count) || !made.allocate(count))
     return fault.set(Fault::OutOfMemory, "no memory for pipelines");
@@ -102,7 +103,6 @@ void GpuPipelines::makeCache() {
 
 bool GpuPipelines::makeModule(const bundle::GpuPipeline *pipeline, Job &job,
                               Fault &fault) {
-  const bundle::Gpu *gpu = bundle->gpu();
   const bundle::GpuModule *module = gpu->modules()->Get(pipeline->module_());
   const bundle::Segment *segment = bundle->segments()->Get(gpu->code());
   artifact::SpirvInterface facts = {};
@@ -123,7 +123,7 @@ bool GpuPipelines::makeModule(const bundle::GpuPipeline *pipeline, Job &job,
   facts.words = words.data();
   memcpy(words.data(), image + segment->offset() + module->offset(),
          facts.numWords * sizeof(uint32_t));
-  if (!artifact::verifyModule(bundle, pipeline->module_(), words.data(), fault))
+  if (!artifact::verifyModule(gpu, pipeline->module_(), words.data(), fault))
     return false;
   artifact::Array<uint64_t> scratch;
   if (!scratch.allocate(artifact::spirvScratchSize(facts) / sizeof(uint64_t) +
@@ -147,7 +147,6 @@ bool GpuPipelines::makeModule(const bundle::GpuPipeline *pipeline, Job &job,
 }
 
 bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
-  const bundle::Gpu *gpu = bundle->gpu();
   const bundle::GpuPipeline *pipeline = gpu->pipelines()->Get(index);
   job = {};
   memcpy(job.key.module.bytes,

@@ -21,11 +21,12 @@ public:
   GpuPipelines(const GpuPipelines &) = delete;
   GpuPipelines &operator=(const GpuPipelines &) = delete;
 
-  /// Looks which pipelines of the verified bundle, whose file is at `image`,
-  /// the device can run, and whether a file has what was made of them before
-  /// (PipelineCacheFile.h has what `folder` is).
-  bool create(const bundle::Bundle *bundle, const uint8_t *image,
-              GpuDevice &device, const char *folder, artifact::Fault &fault);
+  /// Looks which pipelines of `gpu`, of the verified bundle whose file is at
+  /// `image`, the device can run, and whether a file has what was made of them
+  /// before (PipelineCacheFile.h has what `folder` is).
+  bool create(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
+              const uint8_t *image, GpuDevice &device, const char *folder,
+              artifact::Fault &fault);
   void destroy();
 
   /// What the device lacks for it, if anything.
@@ -61,6 +62,7 @@ private:
   void makeCache();
 
   const bundle::Bundle *bundle = nullptr;
+  const bundle::Gpu *gpu = nullptr;
   const uint8_t *image = nullptr;
   GpuDevice *device = nullptr;
   artifact::Array<Lack> lacks;

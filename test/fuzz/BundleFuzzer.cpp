@@ -2,15 +2,18 @@
 //
 // An input that starts with a bundle's magic is opened as it is. Digests stop
 // nearly all of those, so any other input is taken for metadata and put into an
-// otherwise good bundle with digests that fit: what an attacker can make. Code
+// otherwise good bundle with digests that fit: what an attacker can make; or,
+// where it has their identifier, for the overlays of a good bundle. Code
 // is loaded and sessions are created, but nothing runs: a bundle's code can do
 // anything by design. (PlanFuzzer.cpp runs plans whose code does nothing.)
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Header.h"
+#include "artifact/MetadataBudget.h"
 #include "artifact/Verifier.h"
+#include "artifact/Writer.h"
 #include "test/fuzz/DescribeAll.h"
-#include "test/unit/sample/SampleBundle.h"
+#include "test/unit/sample/GpuSample.h"
 
 #include <cstdlib>
 
@@ -61,6 +64,35 @@ static void openTwice(const void *image, size_t size) {
     use(copied);
 }
 
+/// Metadata of a bundle whose overlays have so many bytes.
+static const nnv12::bundle::Bundle *metadataFor(size_t size) {
+  static AlignedCopy *const image = [] {
+    nnv12::test::TemporaryFolder folder;
+    if (!writeBundle(nnv12::test::GpuSample().bundle, folder.file("a.nnv"))
+             .empty())
+      abort();
+    return new AlignedCopy(nnv12::test::readFile(folder.file("a.nnv")));
+  }();
+  Header header;
+  memcpy(&header, image->data, sizeof header);
+  const auto *bundle =
+      nnv12::bundle::GetBundle(image->data + header.metadataOffset);
+  const nnv12::bundle::Segment *segment =
+      bundle->segments()->Get(bundle->overlays());
+  auto *table = const_cast<flatbuffers::Table *>(
+      reinterpret_cast<const flatbuffers::Table *>(segment));
+  table->SetField<uint64_t>(nnv12::bundle::Segment::VT_SIZE, size, 0);
+  return bundle;
+}
+
+static void verifyAsOverlays(const uint8_t *data, size_t size) {
+  AlignedCopy overlays(data, size);
+  Fault fault;
+  if (!verifyOverlays(metadataFor(size), overlays.data, fault) !=
+      (fault.code != Fault::None))
+    abort();
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Room for the segments of the corpus, whose bytes are all zero.
   static constexpr size_t imageSize = 3 * largestPage;
@@ -70,12 +102,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     openTwice(image.data, image.size);
     return 0;
   }
+  if (size >= 2 * sizeof(flatbuffers::uoffset_t) &&
+      flatbuffers::BufferHasIdentifier(data, overlaysIdentifier)) {
+    verifyAsOverlays(data, size);
+    return 0;
+  }
   if (size > largest)
     return 0;
   // By itself first, where reads behind its end are seen.
   AlignedCopy metadata(data, size);
   Fault fault;
-  verifyMetadata(metadata.data, size, imageSize, &gpuRules, fault);
+  verifyMetadata(metadata.data, size, imageSize, fault);
 
   void *memory;
   if (posix_memalign(&memory, 64, imageSize))

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Header.h"
+#include "artifact/ProgramView.h"
 #include "artifact/Writer.h"
 #include "bundle_generated.h"
 #include "runtime/include/nnv12.h"
@@ -58,9 +59,13 @@ public:
     memcpy(&header, bytes.data(), sizeof header);
     const auto *bundle =
         bundle::GetBundle(bytes.data() + header.metadataOffset);
-    addGpu(bundle->gpu());
+    const bundle::Overlays *overlays =
+        artifact::overlaysIn(bundle, bytes.data());
+    addGpu(overlays->gpu());
+    for (const bundle::ProgramGpu *overlay : *overlays->programs())
+      addProgram(overlay);
     for (const bundle::Program *program : *bundle->programs())
-      addProgram(program->gpu());
+      addTable(program->overlay());
   }
 
   /// A copy with some numbers changed, and digests that fit.
@@ -89,13 +94,7 @@ public:
       }
       memcpy(&result[at], &value, width);
     }
-    artifact::Header header;
-    memcpy(&header, result.data(), sizeof header);
-    header.metadataDigest = artifact::digestOf(
-        result.data() + header.metadataOffset, header.metadataSize);
-    header.headerDigest =
-        artifact::digestOf(&header, offsetof(artifact::Header, headerDigest));
-    memcpy(result.data(), &header, sizeof header);
+    fitDigests(result.data());
     return result;
   }
 

@@ -4,6 +4,7 @@
 #include "artifact/Compatibility.h"
 #include "artifact/Fault.h"
 #include "artifact/Hexadecimal.h"
+#include "artifact/ProgramView.h"
 #include "tools/nnv12-inspect/PlanText.h"
 #include "tools/page/GpuPlan.h"
 #include "tools/page/Plan.h"
@@ -85,9 +86,10 @@ static std::string listText(const flatbuffers::Vector<uint32_t> *list) {
 
 /// Why this version does not understand the overlay of the program; empty: it
 /// does.
-static std::string findNewer(const bundle::Program *program) {
+static std::string findNewer(const bundle::Program *program,
+                             const bundle::ProgramGpu *gpu) {
   artifact::Fault why;
-  if (artifact::isUnderstood(program->gpu(), 0, why))
+  if (artifact::isUnderstood(program->overlay(), gpu, 0, why))
     return {};
   std::string text = why.text;
   text = text.substr(text.find("gpu: ") + 5);
@@ -116,10 +118,10 @@ static void printPipeline(const bundle::Gpu *gpu, uint32_t index) {
          extentText(pipeline->local()).c_str(), more.c_str());
 }
 
-void printGpu(const bundle::Bundle *bundle, bool summary) {
-  const bundle::Gpu *gpu = bundle->gpu();
-  if (!gpu)
+void printGpu(const bundle::Overlays *overlays, bool summary) {
+  if (!overlays)
     return;
+  const bundle::Gpu *gpu = overlays->gpu();
   printf("\ngpu: Vulkan %s, code in segment %u, %u modules, %u pipelines\n",
          versionText(gpu->api()).c_str(), gpu->code(), gpu->modules()->size(),
          gpu->pipelines()->size());
@@ -140,11 +142,12 @@ void printGpu(const bundle::Bundle *bundle, bool summary) {
     printPipeline(gpu, i);
 }
 
-static void printPreparation(const bundle::Bundle *bundle,
+static void printPreparation(const bundle::Overlays *overlays,
                              const bundle::Program *program, uint32_t number) {
   const bundle::GpuPreparation *preparation =
-      program->gpu()->preparations()->Get(number -
-                                          program->operations()->size());
+      artifact::overlayOf(overlays, program)
+          ->preparations()
+          ->Get(number - program->operations()->size());
   if (preparation->predicted_end())
     printf("      %9.3f %9.3f", double(preparation->predicted_start()) * 1e-6,
            double(preparation->predicted_end()) * 1e-6);
@@ -156,7 +159,7 @@ static void printPreparation(const bundle::Bundle *bundle,
   for (uint32_t i = 0;
        preparation->pipelines() && i < preparation->pipelines()->size(); ++i) {
     uint32_t index = preparation->pipelines()->Get(i);
-    const bundle::Gpu *gpu = bundle->gpu();
+    const bundle::Gpu *gpu = overlays->gpu();
     uint32_t module = gpu->pipelines()->Get(index)->module_();
     printf("%s%u %s", separator, index,
            gpu->modules()->Get(module)->name()->c_str());
@@ -178,21 +181,21 @@ static void printPreparation(const bundle::Bundle *bundle,
 }
 
 static void
-printRows(const bundle::Program *program, const char *what,
+printRows(const bundle::Program *program, const bundle::ProgramGpu *gpu,
+          const char *what,
           const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list) {
   for (const bundle::Rows *rows : *list) {
-    const bundle::Boundary *boundary =
-        program->gpu()->boundaries()->Get(rows->boundary());
+    const bundle::Boundary *boundary = gpu->boundaries()->Get(rows->boundary());
     printf("      %-4s boundary%u%s, of %s\n", what, rows->boundary(),
            rangeText(rows->offset(), rows->bytes()).c_str(),
            rangeText(program, boundary->host()).c_str());
   }
 }
 
-static void printDispatch(const bundle::Bundle *bundle,
+static void printDispatch(const bundle::Overlays *overlays,
                           const bundle::Program *program,
                           const bundle::Dispatch *dispatch) {
-  const bundle::Gpu *gpu = bundle->gpu();
+  const bundle::Gpu *gpu = overlays->gpu();
   const bundle::GpuPipeline *pipeline =
       gpu->pipelines()->Get(dispatch->pipeline());
   std::string writes, reads;
@@ -210,10 +213,11 @@ static void printDispatch(const bundle::Bundle *bundle,
          dispatch->barrier() ? ", barrier" : "", writes.c_str(), reads.c_str());
 }
 
-static void printStretch(const bundle::Bundle *bundle,
+static void printStretch(const bundle::Overlays *overlays,
                          const bundle::Program *program, uint32_t index,
                          bool summary) {
-  const bundle::Stretch *stretch = program->gpu()->stretches()->Get(index);
+  const bundle::ProgramGpu *gpu = artifact::overlayOf(overlays, program);
+  const bundle::Stretch *stretch = gpu->stretches()->Get(index);
   printf(
       "    stretch %u: %s to %s, %u dispatches, %s, %s%s\n", index,
       operationName(program, stretch->first()).c_str(),
@@ -223,18 +227,18 @@ static void printStretch(const bundle::Bundle *bundle,
       afterText(program, stretch->after()).c_str());
   if (summary)
     return;
-  printRows(program, "in", stretch->in());
+  printRows(program, gpu, "in", stretch->in());
   for (const bundle::Dispatch *dispatch : *stretch->dispatches())
-    printDispatch(bundle, program, dispatch);
-  printRows(program, "out", stretch->out());
+    printDispatch(overlays, program, dispatch);
+  printRows(program, gpu, "out", stretch->out());
 }
 
-void printOverlay(const bundle::Bundle *bundle, const bundle::Program *program,
-                  bool summary) {
-  const bundle::ProgramGpu *gpu = program->gpu();
+void printOverlay(const bundle::Overlays *overlays,
+                  const bundle::Program *program, bool summary) {
+  const bundle::ProgramGpu *gpu = artifact::overlayOf(overlays, program);
   if (!gpu)
     return;
-  std::string newer = findNewer(program);
+  std::string newer = findNewer(program, gpu);
   if (!newer.empty()) {
     printf("  gpu: for newer readers: %s\n", newer.c_str());
     return;
@@ -243,8 +247,9 @@ void printOverlay(const bundle::Bundle *bundle, const bundle::Program *program,
          " bytes, prepared %" PRIu64 " bytes, %u stretches, warm: %s\n",
          predictionText(gpu->predicted_cold()).c_str(),
          predictionText(gpu->predicted_warm()).c_str(),
-         gpu->start() == bundle::GpuStart_AtOpen ? "at once"
-                                                 : "after the first result",
+         program->overlay()->start() == bundle::GpuStart_AtOpen
+             ? "at once"
+             : "after the first result",
          sizeOf(gpu, bundle::MemoryKind_Arena),
          sizeOf(gpu, bundle::MemoryKind_Prepared), gpu->stretches()->size(),
          gpu->warm() && gpu->warm()->size() ? listText(gpu->warm()).c_str()
@@ -261,10 +266,10 @@ void printOverlay(const bundle::Bundle *bundle, const bundle::Program *program,
            laneName(lane->kind()), coreName(lane->core()),
            lane->queue()->size());
     for (uint32_t k = 0; !summary && k < lane->queue()->size(); ++k)
-      printPreparation(bundle, program, lane->queue()->Get(k));
+      printPreparation(overlays, program, lane->queue()->Get(k));
   }
   for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
-    printStretch(bundle, program, i, summary);
+    printStretch(overlays, program, i, summary);
 }
 
 //===----------------------------------------------------------------------===//
@@ -292,10 +297,10 @@ static void addOperand(Json &json, const bundle::Program *program,
   json.member("size", operand->size()).endObject();
 }
 
-void addGpu(Json &json, const bundle::Bundle *bundle) {
-  const bundle::Gpu *gpu = bundle->gpu();
-  if (!gpu)
+void addGpu(Json &json, const bundle::Overlays *overlays) {
+  if (!overlays)
     return;
+  const bundle::Gpu *gpu = overlays->gpu();
   json.key("gpu").beginObject().member("api", versionText(gpu->api()));
   json.member("code_segment", gpu->code()).key("modules").beginArray();
   for (const bundle::GpuModule *module : *gpu->modules()) {
@@ -322,9 +327,8 @@ void addGpu(Json &json, const bundle::Bundle *bundle) {
 }
 
 static void addPreparation(Json &json, const bundle::Program *program,
-                           uint32_t index) {
-  const bundle::GpuPreparation *preparation =
-      program->gpu()->preparations()->Get(index);
+                           const bundle::ProgramGpu *gpu, uint32_t index) {
+  const bundle::GpuPreparation *preparation = gpu->preparations()->Get(index);
   json.beginObject().member(
       "id", operationName(program, program->operations()->size() + index));
   json.member("stage", stageName(preparation->stage()));
@@ -392,16 +396,18 @@ static void addStretch(Json &json, const bundle::Program *program,
   json.endObject();
 }
 
-void addOverlay(Json &json, const bundle::Program *program, bool summary) {
-  const bundle::ProgramGpu *gpu = program->gpu();
+void addOverlay(Json &json, const bundle::Overlays *overlays,
+                const bundle::Program *program, bool summary) {
+  const bundle::ProgramGpu *gpu = artifact::overlayOf(overlays, program);
   if (!gpu)
     return;
-  std::string newer = findNewer(program);
+  std::string newer = findNewer(program, gpu);
   if (!newer.empty()) {
     json.member("newer_gpu", newer);
     return;
   }
-  json.key("gpu").beginObject().member("start", startName(gpu->start()));
+  json.key("gpu").beginObject().member("start",
+                                       startName(program->overlay()->start()));
   json.member("profile", textOf(gpu->profile()));
   json.member("predicted_cold", gpu->predicted_cold());
   json.member("predicted_warm", gpu->predicted_warm());
@@ -421,7 +427,7 @@ void addOverlay(Json &json, const bundle::Program *program, bool summary) {
   }
   json.endArray().key("preparations").beginArray();
   for (uint32_t i = 0; i < gpu->preparations()->size(); ++i)
-    addPreparation(json, program, i);
+    addPreparation(json, program, gpu, i);
   json.endArray().key("lanes").beginArray();
   for (const bundle::Lane *lane : *gpu->lanes()) {
     json.beginObject().member("kind", laneName(lane->kind()));

@@ -58,6 +58,7 @@ struct InspectOptions {
 struct Image {
   artifact::MappedFile file;
   const bundle::Bundle *bundle = nullptr;
+  const bundle::Overlays *overlays = nullptr; ///< null: none
   artifact::Header header = {};
 };
 
@@ -121,9 +122,10 @@ static void load(const InspectOptions &options, Image &image) {
   check(artifact::verifyHeader(image.file.data(), image.file.size(),
                                isTrusted ? key : nullptr, image.header, fault));
   image.bundle = artifact::verifyMetadata(
-      image.header, image.file.data() + image.header.metadataOffset,
-      &artifact::gpuRules, fault);
+      image.header, image.file.data() + image.header.metadataOffset, fault);
   check(image.bundle != nullptr);
+  check(artifact::verifyOverlaysIn(image.bundle, image.file.data(), fault));
+  image.overlays = artifact::overlaysIn(image.bundle, image.file.data());
   // The signature covers all segments by way of their digests.
   if (options.verify || isTrusted)
     for (uint32_t i = 0; i < image.bundle->segments()->size(); ++i)
@@ -131,15 +133,16 @@ static void load(const InspectOptions &options, Image &image) {
           image.bundle, i,
           image.file.data() + image.bundle->segments()->Get(i)->offset(),
           fault));
-  const bundle::Gpu *gpu = image.bundle->gpu();
-  if (gpu && (options.verify || isTrusted))
+  if (image.overlays && (options.verify || isTrusted)) {
+    const bundle::Gpu *gpu = image.overlays->gpu();
     for (uint32_t i = 0; i < gpu->modules()->size(); ++i)
       check(artifact::verifyModule(
-          image.bundle, i,
+          gpu, i,
           image.file.data() +
               image.bundle->segments()->Get(gpu->code())->offset() +
               gpu->modules()->Get(i)->offset(),
           fault));
+  }
 }
 
 static bool runsHere(const bundle::Program *program) {
@@ -185,7 +188,8 @@ static const char *kindName(bundle::ProcessorKind kind) {
 
 /// Segments of kinds that this version does not know are no fault.
 static std::string kindName(bundle::SegmentKind kind) {
-  static constexpr const char *names[] = {"code", "weights", "spirv"};
+  static constexpr const char *names[] = {"code", "weights", "spirv",
+                                          "overlays"};
   static_assert(std::size(names) == bundle::SegmentKind_MAX + 1);
   return kind <= bundle::SegmentKind_MAX
              ? names[kind]
@@ -257,6 +261,7 @@ static std::vector<uint32_t> countUses(const bundle::Program *program) {
 }
 
 static void printProgram(const bundle::Bundle *bundle,
+                         const bundle::Overlays *overlays,
                          const bundle::Program *program, bool summary) {
   std::string features;
   const bundle::Processor *processor = artifact::cpuOf(program);
@@ -273,7 +278,7 @@ static void printProgram(const bundle::Bundle *bundle,
          scratchOf(program), program->kernels()->size(),
          artifact::numExecutes(program));
   printPlan(program, summary);
-  printOverlay(bundle, program, summary);
+  printOverlay(overlays, program, summary);
   if (summary)
     return;
   std::vector<uint32_t> uses = countUses(program);
@@ -326,10 +331,10 @@ static void printText(const InspectOptions &options, const Image &image) {
            kindName(segment->kind()).c_str(), segment->offset(),
            segment->size(), hex(segment->digest()->data(), 32).c_str());
   }
-  printGpu(bundle, options.summary);
+  printGpu(image.overlays, options.summary);
   for (const auto &[program, newer] : selectPrograms(options, bundle))
     if (newer.empty())
-      printProgram(bundle, program, options.summary);
+      printProgram(bundle, image.overlays, program, options.summary);
     else
       printf("\nprogram %s: for newer readers: %s\n",
              program->target()->c_str(), newer.c_str());
@@ -451,6 +456,7 @@ static void addExecute(Json &json, const bundle::Program *program,
 }
 
 static void addProgram(Json &json, const bundle::Bundle *bundle,
+                       const bundle::Overlays *overlays,
                        const bundle::Program *program, bool summary) {
   json.beginObject().member("target", program->target()->str());
   json.member("revision", textOf(program->revision()));
@@ -468,7 +474,7 @@ static void addProgram(Json &json, const bundle::Bundle *bundle,
   json.member("num_kernels", program->kernels()->size());
   json.member("num_operations", artifact::numExecutes(program));
   addPlan(json, program, summary);
-  addOverlay(json, program, summary);
+  addOverlay(json, overlays, program, summary);
   if (!summary) {
     json.key("kernels").beginArray();
     for (const bundle::Kernel *kernel : *program->kernels())
@@ -504,12 +510,12 @@ static void printJson(const InspectOptions &options, const Image &image) {
     json.member("digest", hex(segment->digest()->data(), 32)).endObject();
   }
   json.endArray();
-  addGpu(json, bundle);
+  addGpu(json, image.overlays);
   std::vector<Selected> selected = selectPrograms(options, bundle);
   json.key("programs").beginArray();
   for (const auto &[program, newer] : selected)
     if (newer.empty())
-      addProgram(json, bundle, program, options.summary);
+      addProgram(json, bundle, image.overlays, program, options.summary);
   json.endArray().key("newer_programs").beginArray();
   for (const auto &[program, newer] : selected)
     if (!newer.empty())
@@ -537,7 +543,7 @@ static void writePage(const InspectOptions &options, const Image &image) {
   PlanPage page = {options.bundle,
                    image.file.size(),
                    textOf(image.bundle->model()),
-                   image.bundle,
+                   image.overlays,
                    program,
                    plan,
                    options.trace,

@@ -2,6 +2,7 @@
 #include "tools/nnv12-prof/Profile.h"
 
 #include "artifact/MappedFile.h"
+#include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
 #include "tools/common/Report.h"
 #include "tools/page/PlanPage.h"
@@ -102,7 +103,7 @@ std::string profilePage(const std::string &path, const Bundle &bundle,
   tools::PlanPage page = {path,
                           bundle.info().file_size,
                           bundle.info().model,
-                          stored,
+                          artifact::overlaysIn(stored, file.data()),
                           program,
                           plan,
                           /*tracePath=*/"",

@@ -2,6 +2,7 @@
 #ifndef NNV12_TOOLS_NNV12_TUNE_GPUBUNDLE_H
 #define NNV12_TOOLS_NNV12_TUNE_GPUBUNDLE_H
 
+#include "artifact/ProgramView.h"
 #include "runtime/LoadedBundle.h"
 #include "runtime/include/nnv12.hpp"
 
@@ -20,13 +21,15 @@ public:
   const Bundle &bundle() const { return bundle_; }
   const nnv12_bundle &loaded() const { return *bundle_.get(); }
   const bundle::ProgramGpu &overlay() const {
-    return *loaded().chosenProgram()->gpu();
+    return *artifact::overlayOf(overlays_, loaded().chosenProgram());
   }
+  const bundle::Gpu &gpu() const { return *overlays_->gpu(); }
   std::string target() const { return bundle_.info().target; }
 
 private:
   std::string path_;
   Bundle bundle_;
+  const bundle::Overlays *overlays_ = nullptr;
 };
 
 } // namespace nnv12::tune

@@ -58,14 +58,14 @@ public:
           memory->size();
     const bundle::Bundle *metadata = of.loaded().metadata();
     if (!memory.create(*device_, sizes, nullptr, 0, fault) ||
-        !pipelines.create(metadata, of.loaded().image(), *device_, cacheFolder,
-                          fault) ||
+        !pipelines.create(metadata, &of.gpu(), of.loaded().image(), *device_,
+                          cacheFolder, fault) ||
         !uploads.create(of.loaded(), {nullptr, nullptr}, *device_, memory,
                         fault) ||
         (device_->isSoftware() &&
-         !warmUp.create(metadata->gpu(), *device_, memory, pipelines, fault)))
+         !warmUp.create(&of.gpu(), *device_, memory, pipelines, fault)))
       refuse(of, fault);
-    for (uint32_t i = 0; i < metadata->gpu()->pipelines()->size(); ++i)
+    for (uint32_t i = 0; i < of.gpu().pipelines()->size(); ++i)
       if (!pipelines.lack(i))
         usable.push_back(i);
     if (usable.empty()) {

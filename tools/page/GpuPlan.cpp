@@ -2,6 +2,7 @@
 #include "tools/page/GpuPlan.h"
 
 #include "artifact/Compatibility.h"
+#include "artifact/ProgramView.h"
 #include "tools/page/Plan.h"
 
 #include <algorithm>
@@ -25,10 +26,10 @@ namespace {
 /// Writes the overlay of one program.
 class GpuPage {
 public:
-  GpuPage(Json &json, const bundle::Bundle *bundle,
+  GpuPage(Json &json, const bundle::Overlays *overlays,
           const bundle::Program *program)
-      : json(json), code(bundle->gpu()), program(program), gpu(program->gpu()) {
-  }
+      : json(json), code(overlays->gpu()), program(program),
+        gpu(artifact::overlayOf(overlays, program)) {}
 
   void add();
 
@@ -168,7 +169,7 @@ void GpuPage::addPipeline(uint32_t index) {
 
 void GpuPage::add() {
   json.key("gpu").beginObject();
-  json.member("start", gpu->start() == bundle::GpuStart_AtOpen
+  json.member("start", program->overlay()->start() == bundle::GpuStart_AtOpen
                            ? "when the bundle is opened"
                            : "after the first result");
   json.member("predicted_cold", microseconds(gpu->predicted_cold()));
@@ -187,10 +188,10 @@ void GpuPage::add() {
   json.endArray().endObject();
 }
 
-void addGpuPlan(Json &json, const bundle::Bundle *bundle,
+void addGpuPlan(Json &json, const bundle::Overlays *overlays,
                 const bundle::Program *program) {
-  if (bundle->gpu() && artifact::gpuOf(program))
-    GpuPage(json, bundle, program).add();
+  if (artifact::gpuOf(overlays, program))
+    GpuPage(json, overlays, program).add();
 }
 
 } // namespace nnv12::tools

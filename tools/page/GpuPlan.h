@@ -13,7 +13,7 @@ const char *stageName(bundle::GpuStage stage);
 /// Adds the member "gpu" to the object that is open: what threads prepare for
 /// the GPU, lane by lane, and what it takes over. Nothing where `program` has
 /// no part for GPUs, or one for newer readers. Times are microseconds.
-void addGpuPlan(Json &json, const bundle::Bundle *bundle,
+void addGpuPlan(Json &json, const bundle::Overlays *overlays,
                 const bundle::Program *program);
 
 } // namespace nnv12::tools

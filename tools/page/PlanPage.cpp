@@ -139,7 +139,7 @@ static std::string makeData(const PlanPage &page) {
   for (const PlannedOperation &entry : page.plan.operations)
     addOperation(json, page, entry);
   json.endArray();
-  addGpuPlan(json, page.bundle, page.program);
+  addGpuPlan(json, page.overlays, page.program);
   if (!page.tracePath.empty()) {
     json.member("trace_file", page.tracePath).key("trace");
     addEvents(json, page.trace);

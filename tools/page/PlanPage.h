@@ -26,7 +26,7 @@ struct PlanPage {
   std::string bundlePath;
   uint64_t bundleSize;
   std::string model;
-  const bundle::Bundle *bundle; ///< verified, its part for GPUs as well
+  const bundle::Overlays *overlays; ///< verified; null: none
   const bundle::Program *program;
   const Plan &plan;
   std::string tracePath; ///< empty: none

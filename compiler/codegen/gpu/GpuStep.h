@@ -67,6 +67,10 @@ struct GpuSteps {
   std::vector<int64_t> temporaries;
   /// None where there is nothing to compute.
   std::vector<GpuStep> steps;
+  /// What device profiles know the steps by, where several routines have
+  /// kernels in common, which take the same time in each. Empty: the routine's
+  /// name.
+  std::string family = {};
 };
 
 /// What device profiles know a step by: of several kernels, which one it is
@@ -76,7 +80,7 @@ struct GpuSteps {
 inline std::string timedName(const std::string &routine, const GpuSteps &steps,
                              size_t step) {
   const GpuStep &of = steps.steps[step];
-  std::string name = routine;
+  std::string name = steps.family.empty() ? routine : steps.family;
   if (steps.kernels.size() > 1)
     name += "." + std::to_string(of.kernel);
   if (!of.variant.empty())

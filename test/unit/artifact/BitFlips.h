@@ -25,7 +25,8 @@ void withFlips(AlignedCopy &copy, size_t size, std::initializer_list<int> bits,
 }
 
 /// The digest catches accidents. Behind it, whoever makes a digest that fits
-/// must not crash us either, whichever bit of the metadata is another one.
+/// must not crash us either, whichever bit of the metadata or of overlays is
+/// another one.
 inline void
 expectFlipsBehindTheDigestAreHarmless(const std::vector<unsigned char> &image) {
   artifact::Header header;
@@ -35,7 +36,18 @@ expectFlipsBehindTheDigestAreHarmless(const std::vector<unsigned char> &image) {
   withFlips(metadata, metadata.size, {0, 1, 2, 3, 4, 5, 6, 7}, [&](size_t) {
     artifact::Fault fault;
     const bundle::Bundle *read = artifact::verifyMetadata(
-        metadata.data, metadata.size, image.size(), &artifact::gpuRules, fault);
+        metadata.data, metadata.size, image.size(), fault);
+    EXPECT_EQ(read == nullptr, fault.code != artifact::Fault::None);
+  });
+  const bundle::Bundle *bundle = bundle::GetBundle(metadata.data);
+  if (bundle->overlays() >= bundle->segments()->size())
+    return;
+  const bundle::Segment *segment = bundle->segments()->Get(bundle->overlays());
+  AlignedCopy overlays(image.data() + segment->offset(), segment->size());
+  withFlips(overlays, overlays.size, {0, 1, 2, 3, 4, 5, 6, 7}, [&](size_t) {
+    artifact::Fault fault;
+    const bundle::Overlays *read =
+        artifact::verifyOverlays(bundle, overlays.data, fault);
     EXPECT_EQ(read == nullptr, fault.code != artifact::Fault::None);
   });
 }

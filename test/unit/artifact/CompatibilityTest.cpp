@@ -257,8 +257,7 @@ TEST(Compatibility, OneProcessor) {
     AlignedCopy metadata(builder.GetBufferPointer(), builder.GetSize());
     Fault fault;
     EXPECT_EQ(verifyMetadata(metadata.data, metadata.size,
-                             segmentAlignment + 64, &gpuRules,
-                             fault) != nullptr,
+                             segmentAlignment + 64, fault) != nullptr,
               count == 1);
     EXPECT_STREQ(
         fault.text,

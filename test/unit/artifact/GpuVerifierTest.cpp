@@ -233,7 +233,7 @@ std::string errorOfPatched(
         &change) {
   GpuSample sample;
   PatchedMetadata metadata(sample.bundle);
-  change(metadata, metadata.program()->gpu());
+  change(metadata, metadata.overlay());
   Fault fault;
   bool good = metadata.verify(fault);
   EXPECT_EQ(good, fault.code == Fault::None);
@@ -294,7 +294,12 @@ TEST(GpuVerifier, RefusesModulesAndPipelines) {
        "needs",
        [](Bundle &b) { b.gpu.reset(); }},
       {"program 1: gpu: found no lanes of the program, which it needs",
-       [](Bundle &b) { b.programs[1].lanes.clear(); }},
+       [](Bundle &b) {
+         b.programs[1].lanes.clear();
+         b.programs[1].operations.clear();
+         b.programs[1].preparations.clear();
+         b.programs[1].switches.clear();
+       }},
       // What the writer needs itself.
       {"gpu: code: found 4, expected a segment, less than 4",
        [](Bundle &b) { b.gpu->code = 4; }},
@@ -315,22 +320,34 @@ TEST(GpuVerifier, RefusesModulesAndPipelines) {
 TEST(GpuVerifier, RefusesWhatNoWriterMakes) {
   using Metadata = PatchedMetadata;
   EXPECT_EQ(errorOfPatched([](Metadata &m, const bundle::ProgramGpu *) {
-              Metadata::patch<uint32_t>(m.bundle()->gpu(), bundle::Gpu::VT_CODE,
-                                        9);
+              Metadata::patch<uint32_t>(m.overlays()->gpu(),
+                                        bundle::Gpu::VT_CODE, 9);
             }),
-            "gpu: code: found 9, expected less than 4");
+            "gpu: code: found 9, expected less than 5");
   EXPECT_EQ(errorOfPatched([](Metadata &m, const bundle::ProgramGpu *) {
-              Metadata::patch<uint32_t>(m.bundle()->gpu(), bundle::Gpu::VT_CODE,
-                                        0);
+              Metadata::patch<uint32_t>(m.bundle(), bundle::Bundle::VT_OVERLAYS,
+                                        3);
+            }),
+            "overlays: found segment 3, expected one of kind 3 (Overlays)");
+  for (uint32_t index : {0, 3})
+    EXPECT_EQ(errorOfPatched([&](Metadata &m, const bundle::ProgramGpu *) {
+                Metadata::patch<uint32_t>(m.program(1)->overlay(),
+                                          bundle::OverlayHead::VT_INDEX, index);
+              }),
+              "program 1: overlay: index: found " + std::to_string(index) +
+                  ", expected at least 1, less than 3");
+  EXPECT_EQ(errorOfPatched([](Metadata &m, const bundle::ProgramGpu *) {
+              Metadata::patch<uint32_t>(m.overlays()->gpu(),
+                                        bundle::Gpu::VT_CODE, 0);
             }),
             "gpu: code: found segment 0 of kind 0, expected 2 (Spirv)");
   EXPECT_EQ(errorOfPatched([](Metadata &m, const bundle::ProgramGpu *) {
-              Metadata::shorten(m.bundle()->gpu()->modules()->Get(1)->digest(),
-                                31);
+              Metadata::shorten(
+                  m.overlays()->gpu()->modules()->Get(1)->digest(), 31);
             }),
             "gpu: module 1: bytes of its digest: found 31, expected 32 to 32");
   EXPECT_EQ(errorOfPatched([](Metadata &m, const bundle::ProgramGpu *) {
-              Metadata::patch<uint64_t>(m.bundle()->gpu()->modules()->Get(1),
+              Metadata::patch<uint64_t>(m.overlays()->gpu()->modules()->Get(1),
                                         bundle::GpuModule::VT_OFFSET,
                                         ~uint64_t(3));
             }).find("gpu: module 1: found "),
@@ -365,55 +382,56 @@ TEST(GpuVerifier, RefusesWhatNoWriterMakes) {
 
 /// What a later version adds: the program stays as it is, without a GPU.
 TEST(GpuVerifier, OverlaysForNewerReadersAreLeftAlone) {
-  using Change = std::function<void(const bundle::ProgramGpu *)>;
+  using Change = std::function<void(const bundle::ProgramGpu *,
+                                    const bundle::OverlayHead *)>;
   constexpr auto patch8 = [](auto *table, fb::voffset_t field, uint8_t value) {
     PatchedMetadata::patch<uint8_t>(table, field, value);
   };
   const std::pair<const char *, Change> cases[] = {
       {"start 0: kind: found 2, expected at most 1",
-       [&](const bundle::ProgramGpu *g) {
-         patch8(g, bundle::ProgramGpu::VT_START, 2);
+       [&](const bundle::ProgramGpu *, const bundle::OverlayHead *head) {
+         patch8(head, bundle::OverlayHead::VT_START, 2);
        }},
       {"memory 1: kind: found 2, expected at most 1",
-       [&](const bundle::ProgramGpu *g) {
+       [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->memories()->Get(1), bundle::Memory::VT_KIND, 2);
        }},
       {"memory 1: found a second Arena, expected one",
-       [&](const bundle::ProgramGpu *g) {
+       [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->memories()->Get(1), bundle::Memory::VT_KIND, 0);
        }},
       {"boundary 0: space: found 4, expected at most 3",
-       [&](const bundle::ProgramGpu *g) {
+       [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->boundaries()->Get(0)->host(), bundle::Operand::VT_SPACE, 4);
        }},
       {"preparation 2: stage: found 4, expected at most 3",
-       [&](const bundle::ProgramGpu *g) {
+       [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->preparations()->Get(2), bundle::GpuPreparation::VT_STAGE, 4);
        }},
       {"preparation 4: codec: found 2, expected at most 1",
-       [&](const bundle::ProgramGpu *g) {
+       [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->preparations()->Get(4)->uploads()->Get(0),
                 bundle::Upload::VT_CODEC, 2);
        }},
       {"preparation 4: space: found 9, expected at most 3",
-       [&](const bundle::ProgramGpu *g) {
+       [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->preparations()->Get(4)->uploads()->Get(0)->source(),
                 bundle::Operand::VT_SPACE, 9);
        }},
       {"lane 1: kind: found 2, expected at most 1",
-       [&](const bundle::ProgramGpu *g) {
+       [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->lanes()->Get(1), bundle::Lane::VT_KIND, 2);
        }},
       {"lane 1: core: found 3, expected at most 2",
-       [&](const bundle::ProgramGpu *g) {
+       [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->lanes()->Get(1), bundle::Lane::VT_CORE, 3);
        }},
       {"stretch 2: kind: found 1, expected at most 0",
-       [&](const bundle::ProgramGpu *g) {
+       [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          patch8(g->stretches()->Get(2), bundle::Stretch::VT_KIND, 1);
        }},
       {"stretch 1: space of an operand: found 3, expected at most 2",
-       [&](const bundle::ProgramGpu *g) {
+       [&](const bundle::ProgramGpu *g, const bundle::OverlayHead *) {
          auto *operand =
              g->stretches()->Get(1)->dispatches()->Get(0)->operands()->Get(2);
          *reinterpret_cast<uint8_t *>(
@@ -423,17 +441,17 @@ TEST(GpuVerifier, OverlaysForNewerReadersAreLeftAlone) {
   for (const auto &[message, change] : cases) {
     GpuSample sample;
     PatchedMetadata metadata(sample.bundle);
-    const bundle::ProgramGpu *gpu = metadata.program()->gpu();
-    change(gpu);
+    const bundle::ProgramGpu *gpu = metadata.overlay();
+    change(gpu, metadata.program()->overlay());
     // What else is wrong with it does not matter then.
     PatchedMetadata::patch<uint32_t>(gpu->stretches()->Get(0),
                                      bundle::Stretch::VT_FIRST, 99);
     Fault fault, why;
     EXPECT_TRUE(metadata.verify(fault)) << message << ": " << fault.text;
-    EXPECT_EQ(gpuOf(metadata.program()), nullptr);
-    EXPECT_NE(gpuOf(metadata.program(1)), nullptr);
+    EXPECT_EQ(gpuOf(metadata.overlays(), metadata.program()), nullptr);
+    EXPECT_NE(gpuOf(metadata.overlays(), metadata.program(1)), nullptr);
     EXPECT_TRUE(isUnderstood(metadata.program(), 0, why)) << why.text;
-    EXPECT_FALSE(isUnderstood(gpu, 0, why));
+    EXPECT_FALSE(isUnderstood(metadata.program()->overlay(), gpu, 0, why));
     EXPECT_EQ(
         std::string(why.text).find("program 0: gpu: " + std::string(message)),
         0u)
@@ -449,12 +467,13 @@ TEST(GpuVerifier, ModulesHaveDigests) {
   Fault fault;
   const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
   ASSERT_TRUE(read) << fault.text;
+  const bundle::Gpu *gpu = overlaysIn(read, image.data)->gpu();
   unsigned char *words = image.data +
-                         read->segments()->Get(read->gpu()->code())->offset() +
-                         read->gpu()->modules()->Get(1)->offset();
-  EXPECT_TRUE(verifyModule(read, 1, words, fault)) << fault.text;
+                         read->segments()->Get(gpu->code())->offset() +
+                         gpu->modules()->Get(1)->offset();
+  EXPECT_TRUE(verifyModule(gpu, 1, words, fault)) << fault.text;
   words[5] ^= 1;
-  EXPECT_FALSE(verifyModule(read, 1, words, fault));
+  EXPECT_FALSE(verifyModule(gpu, 1, words, fault));
   EXPECT_STREQ(fault.text, "gpu: module 1: digest does not match (damaged)");
   EXPECT_EQ(fault.code, Fault::Untrusted);
 }

@@ -94,7 +94,7 @@ struct Shared {
     AlignedCopy metadata(build());
     Fault fault;
     bool good = verifyMetadata(metadata.data, metadata.size,
-                               segmentAlignment + 64, &gpuRules, fault);
+                               segmentAlignment + 64, fault);
     EXPECT_EQ(good, fault.code == Fault::None);
     return fault.text;
   }
@@ -188,8 +188,8 @@ TEST(MetadataBudget, TheWorstIsRefusedAtOnce) {
   AlignedCopy metadata(worst.build());
   clock_t start = clock();
   Fault fault;
-  EXPECT_FALSE(verifyMetadata(metadata.data, metadata.size, segmentAlignment,
-                              &gpuRules, fault));
+  EXPECT_FALSE(
+      verifyMetadata(metadata.data, metadata.size, segmentAlignment, fault));
   // Not a timing: unbounded, this takes days.
   EXPECT_LT(clock() - start, 60 * CLOCKS_PER_SEC);
 }

@@ -2,6 +2,7 @@
 #ifndef NNV12_TEST_UNIT_ARTIFACT_PATCHEDMETADATA_H
 #define NNV12_TEST_UNIT_ARTIFACT_PATCHEDMETADATA_H
 
+#include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
 #include "artifact/Writer.h"
 #include "test/unit/sample/SampleBundle.h"
@@ -11,8 +12,8 @@
 
 namespace nnv12::test {
 
-/// The metadata of a bundle in memory, where every scalar can be made another
-/// one: the writer stores all of them.
+/// The metadata of a bundle in memory, and its overlays, where every scalar can
+/// be made another one: the writer stores all of them.
 class PatchedMetadata {
 public:
   explicit PatchedMetadata(const artifact::Bundle &source) {
@@ -25,6 +26,12 @@ public:
     fileSize = image.size();
     bytes = std::make_unique<AlignedCopy>(image.data() + header.metadataOffset,
                                           header.metadataSize);
+    if (bundle()->overlays() >= bundle()->segments()->size())
+      return;
+    const bundle::Segment *segment =
+        bundle()->segments()->Get(bundle()->overlays());
+    overlayBytes = std::make_unique<AlignedCopy>(
+        image.data() + segment->offset(), segment->size());
   }
 
   const bundle::Bundle *bundle() const {
@@ -34,9 +41,21 @@ public:
     return bundle()->programs()->Get(index);
   }
 
+  /// Of a bundle that has some.
+  const bundle::Overlays *overlays() const {
+    return flatbuffers::GetRoot<bundle::Overlays>(overlayBytes->data);
+  }
+  const bundle::ProgramGpu *overlay(uint32_t program = 0) const {
+    return artifact::overlayOf(overlays(), this->program(program));
+  }
+
   bool verify(artifact::Fault &fault) const {
+    uint32_t segment;
     return artifact::verifyMetadata(bytes->data, bytes->size, fileSize,
-                                    &artifact::gpuRules, fault) != nullptr;
+                                    fault) &&
+           (!overlayBytes ||
+            (artifact::findOverlays(bundle(), segment, fault) &&
+             artifact::verifyOverlays(bundle(), overlayBytes->data, fault)));
   }
 
   /// patch<uint32_t>(lane, bundle::Lane::VT_PROCESSOR, 1)
@@ -59,7 +78,7 @@ public:
 
 private:
   uint64_t fileSize;
-  std::unique_ptr<AlignedCopy> bytes;
+  std::unique_ptr<AlignedCopy> bytes, overlayBytes;
 };
 
 } // namespace nnv12::test

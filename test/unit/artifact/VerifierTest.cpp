@@ -47,8 +47,7 @@ TEST(Verifier, CodeLiesAtItsArchitecturesPages) {
   *const_cast<char *>(name) = 'y'; // of the copy, which is ours
   Header header = headerOf(image);
   EXPECT_FALSE(verifyMetadata(copy.data + header.metadataOffset,
-                              header.metadataSize, copy.size, &gpuRules,
-                              fault));
+                              header.metadataSize, copy.size, fault));
   EXPECT_NE(std::string(fault.text).find("program 0: code: found segment 0 at"),
             std::string::npos)
       << fault.text;
@@ -86,7 +85,7 @@ TEST(Verifier, MetadataCutAtEveryLength) {
   for (size_t size = 0; size < header.metadataSize; ++size) {
     AlignedCopy cut(image.data() + header.metadataOffset, size);
     Fault fault;
-    verifyMetadata(cut.data, cut.size, image.size(), &gpuRules, fault);
+    verifyMetadata(cut.data, cut.size, image.size(), fault);
   }
 }
 

@@ -147,20 +147,22 @@ TEST(Writer, Overlay) {
   Fault fault;
   const bundle::Bundle *read = verifyBundle(image.data, image.size, fault);
   ASSERT_TRUE(read) << fault.text;
-  const bundle::GpuModule *module = read->gpu()->modules()->Get(1);
+  const bundle::Overlays *overlays = overlaysIn(read, image.data);
+  const bundle::Gpu *tables = overlays->gpu();
+  const bundle::GpuModule *module = tables->modules()->Get(1);
   EXPECT_EQ(module->name()->str(), "sample_multiply");
   const Segment::Piece &piece = sample.bundle.segments[3].pieces[1];
-  const bundle::Segment *code = read->segments()->Get(read->gpu()->code());
+  const bundle::Segment *code = read->segments()->Get(tables->code());
   EXPECT_EQ(code->kind(), bundle::SegmentKind_Spirv);
   EXPECT_EQ(module->words() * sizeof(uint32_t), piece.size);
   EXPECT_EQ(memcmp(image.data + code->offset() + module->offset(), piece.data,
                    piece.size),
             0);
-  EXPECT_EQ(read->gpu()->pipelines()->Get(1)->local()->x(), tileSize);
+  EXPECT_EQ(tables->pipelines()->Get(1)->local()->x(), tileSize);
   const bundle::Program *program = read->programs()->Get(1);
   EXPECT_EQ(program->memories()->Get(0)->alignment(), gpuAlignment);
   EXPECT_EQ(program->memories()->Get(1)->alignment(), memoryAlignment);
-  const bundle::ProgramGpu *gpu = program->gpu();
+  const bundle::ProgramGpu *gpu = overlayOf(overlays, program);
   EXPECT_EQ(gpu->memories()->Get(0)->processor(), 1u);
   EXPECT_EQ(gpu->memories()->Get(0)->size(), 1280u);
   EXPECT_EQ(gpu->memories()->Get(1)->kind(), bundle::MemoryKind_Prepared);
@@ -180,7 +182,19 @@ TEST(Writer, Overlay) {
       stretch->dispatches()->Get(1)->operands()->Get(0);
   EXPECT_EQ(operand->space(), bundle::GpuSpace_Boundary);
   EXPECT_EQ(operand->index(), 1u);
-  EXPECT_EQ(gpu->start(), bundle::GpuStart_AfterFirst);
+  // All that is known without them.
+  EXPECT_EQ(read->overlays(), read->segments()->size() - 1);
+  const bundle::OverlayHead *head = program->overlay();
+  EXPECT_EQ(head->index(), 1u);
+  EXPECT_EQ(head->start(), bundle::GpuStart_AfterFirst);
+  uint32_t cold = 0, warm = 0;
+  for (const bundle::Stretch *each : *gpu->stretches())
+    cold += each->cold() ? 1 + each->dispatches()->size() : 0;
+  for (uint32_t each : *gpu->warm())
+    warm += 1 + gpu->stretches()->Get(each)->dispatches()->size();
+  EXPECT_GT(warm, 0u);
+  EXPECT_EQ(head->cold_commands(), cold);
+  EXPECT_EQ(head->warm_commands(), warm);
 }
 
 /// What the writer wrote, read and written again, is the same; with another

@@ -38,6 +38,35 @@ protected:
     return result;
   }
 
+  /// Why a session of this file has no GPU, which computes as the CPU does all
+  /// the same; empty: it has one.
+  std::string reasonOf(const std::vector<unsigned char> &image,
+                       nnv12_copying copying) {
+    makeDevice(0);
+    AlignedCopy copy(image);
+    nnv12_open_options how = NNV12_OPEN_OPTIONS_INIT;
+    how.copying = copying;
+    nnv12_bundle *raw = nullptr;
+    EXPECT_EQ(
+        nnv12_bundle_open_memory(copy.data, copy.size, &how, &raw, &error),
+        NNV12_OK)
+        << error.message;
+    BundlePointer other(raw);
+    std::string reason;
+    std::swap(other, bundle);
+    {
+      SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
+      EXPECT_EQ(run(session), expected());
+      nnv12_session_info found = info(session);
+      reason = found.gpu_reason;
+      EXPECT_EQ(found.gpu_state,
+                reason.empty() ? NNV12_GPU_READY : NNV12_GPU_FAILED);
+    }
+    std::swap(other, bundle);
+    expectClean();
+    return reason;
+  }
+
   TemporaryFolder cache;
 };
 
@@ -250,7 +279,7 @@ TEST_F(GpuFaultTest, SessionsMayBeClosedAtAnyTime) {
 
 /// Overlays that are damaged are left alone, and said to be.
 TEST_F(GpuFaultTest, DamagedModules) {
-  // The last segment is that of the modules: its words, one after another.
+  // Their words lie one after another.
   std::vector<unsigned char> image = readFile(path);
   GpuSample sample;
   size_t words = 0;
@@ -266,26 +295,22 @@ TEST_F(GpuFaultTest, DamagedModules) {
   ASSERT_NE(at, image.end());
   size_t begin = size_t(at - image.begin());
   for (size_t i = 0; i < segment.pieces[0].size; i += 37) {
-    makeDevice(0);
     std::vector<unsigned char> damaged = image;
     damaged[begin + i] ^= 0x10;
-    AlignedCopy copy(damaged);
-    nnv12_bundle *raw = nullptr;
-    ASSERT_EQ(
-        nnv12_bundle_open_memory(copy.data, copy.size, nullptr, &raw, &error),
-        NNV12_OK)
-        << error.message;
-    {
-      BundlePointer other(raw);
-      std::swap(other, bundle);
-      SessionPointer session = create(allOptions(NNV12_GPU_WAIT));
-      EXPECT_EQ(run(session).size(), expected().size());
-      EXPECT_EQ(info(session).gpu_state, NNV12_GPU_FAILED);
-      EXPECT_STREQ(info(session).gpu_reason,
-                   "gpu: module 0: digest does not match (damaged)");
-      session.reset();
-      std::swap(other, bundle);
-    }
-    expectClean();
+    EXPECT_EQ(reasonOf(damaged, NNV12_COPY_NEVER),
+              "gpu: module 0: digest does not match (damaged)");
+  }
+}
+
+TEST_F(GpuFaultTest, DamagedOverlays) {
+  // They are the last segment, to the end of the file.
+  std::vector<unsigned char> image = readFile(path);
+  for (nnv12_copying copying : {NNV12_COPY_NEVER, NNV12_COPY_ALWAYS}) {
+    EXPECT_EQ(reasonOf(image, copying), "");
+    std::vector<unsigned char> damaged = image;
+    damaged.back() ^= 0x10;
+    EXPECT_EQ(reasonOf(damaged, copying),
+              "the bundle's part for GPUs is damaged: segment 4 (Overlays): "
+              "digest does not match (damaged)");
   }
 }

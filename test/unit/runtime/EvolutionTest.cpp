@@ -7,6 +7,7 @@
 #include "artifact/Digest.h"
 #include "artifact/Fault.h"
 #include "artifact/Header.h"
+#include "artifact/ProgramView.h"
 #include "artifact/Verifier.h"
 #include "bundle_generated.h"
 #include "runtime/Decoder.h"
@@ -120,6 +121,16 @@ protected:
     flatbuffers::WriteScalar<flatbuffers::voffset_t>(vtable + field, 0);
   }
 
+  static const bundle::Bundle *metadataOf(const AlignedCopy &image) {
+    artifact::Header header;
+    memcpy(&header, image.data, sizeof header);
+    return bundle::GetBundle(image.data + header.metadataOffset);
+  }
+  static bool hasOverlays(const char *name) {
+    AlignedCopy image(readFile(fileNamed(name)));
+    return artifact::overlaysIn(metadataOf(image), image.data);
+  }
+
   PlannedSample sample{2, 3, 2};
 };
 
@@ -127,57 +138,54 @@ protected:
 
 TEST_F(EvolutionTest, BundlesStayReadable) { expectRuns("format-4.nnv"); }
 
-/// And those with an overlay for a GPU, which the CPU can do without.
+/// And those with overlays for a GPU, which the CPU can do without; also of
+/// before these had a segment of their own, which are not looked at any more.
 TEST_F(EvolutionTest, OverlaysStayReadable) {
-  expectRuns(Bundle(fileNamed("format-4-gpu.nnv"), wholeBundle()), GpuSample());
+  for (const char *name : {"format-4-gpu.nnv", "format-4-overlays.nnv"})
+    expectRuns(Bundle(fileNamed(name), wholeBundle()), GpuSample());
+  EXPECT_TRUE(hasOverlays("format-4-overlays.nnv"));
+  EXPECT_FALSE(hasOverlays("format-4-gpu.nnv"));
 }
 
 /// To readers of before there was an overlay it looks like this.
 TEST_F(EvolutionTest, WithoutItsOverlayABundleIsTheSame) {
-  AlignedCopy image(readFile(fileNamed("format-4-gpu.nnv")));
-  artifact::Header header;
-  memcpy(&header, image.data, sizeof header);
-  unsigned char *metadata = image.data + header.metadataOffset;
-  hide(bundle::GetBundle(metadata), bundle::Bundle::VT_GPU);
-  for (const bundle::Program *program :
-       *bundle::GetBundle(metadata)->programs())
-    hide(program, bundle::Program::VT_GPU);
-  EXPECT_EQ(bundle::GetBundle(metadata)->gpu(), nullptr);
-  header.metadataDigest = artifact::digestOf(metadata, header.metadataSize);
-  header.headerDigest =
-      artifact::digestOf(&header, offsetof(artifact::Header, headerDigest));
-  memcpy(image.data, &header, sizeof header);
+  AlignedCopy image(readFile(fileNamed("format-4-overlays.nnv")));
+  const bundle::Bundle *bundle = metadataOf(image);
+  hide(bundle, bundle::Bundle::VT_OVERLAYS);
+  for (const bundle::Program *program : *bundle->programs()) {
+    hide(program, bundle::Program::VT_OVERLAY);
+    EXPECT_EQ(program->overlay(), nullptr);
+  }
+  fitDigests(image.data);
   expectRuns(Bundle(image.data, image.size, wholeBundle()), GpuSample());
 }
 
-/// One whose overlay is wrong is refused, though nothing of it would run.
-/// The runtime looks at nothing of them, damaged or not.
+/// Who opens a bundle looks at nothing of overlays, damaged or not: others
+/// refuse one whose overlay is wrong, though nothing of it would run.
 TEST_F(EvolutionTest, DamagedOverlaysAreLeftAlone) {
-  AlignedCopy image(readFile(fileNamed("format-4-gpu.nnv")));
-  artifact::Header header;
-  memcpy(&header, image.data, sizeof header);
-  unsigned char *metadata = image.data + header.metadataOffset;
+  AlignedCopy image(readFile(fileNamed("format-4-overlays.nnv")));
+  const bundle::Bundle *metadata = metadataOf(image);
+  const bundle::Overlays *overlays = artifact::overlaysIn(metadata, image.data);
   auto *warm = const_cast<flatbuffers::Vector<uint32_t> *>(
-      bundle::GetBundle(metadata)->programs()->Get(0)->gpu()->warm());
+      overlays->programs()->Get(0)->warm());
   warm->Mutate(0, 99);
-  header.metadataDigest = artifact::digestOf(metadata, header.metadataSize);
-  header.headerDigest =
-      artifact::digestOf(&header, offsetof(artifact::Header, headerDigest));
-  memcpy(image.data, &header, sizeof header);
-  nnv12_bundle *bundle = nullptr;
-  nnv12_error error = {};
-  EXPECT_EQ(nnv12_bundle_open_memory(image.data, image.size, nullptr, &bundle,
-                                     &error),
-            NNV12_OK)
-      << error.message;
-  nnv12_bundle_close(bundle);
-  artifact::Fault fault;
-  EXPECT_EQ(artifact::verifyBundle(image.data, image.size, fault), nullptr);
-  EXPECT_NE(std::string(fault.text)
-                .find("program 0: gpu: warm 0: stretch: "
-                      "found 99, expected less than 3"),
-            std::string::npos)
-      << fault.text;
+  auto refusal = [&] {
+    nnv12_bundle *bundle = nullptr;
+    nnv12_error error = {};
+    EXPECT_EQ(nnv12_bundle_open_memory(image.data, image.size, nullptr, &bundle,
+                                       &error),
+              NNV12_OK)
+        << error.message;
+    nnv12_bundle_close(bundle);
+    artifact::Fault fault;
+    EXPECT_EQ(artifact::verifyBundle(image.data, image.size, fault), nullptr);
+    return std::string(fault.text);
+  };
+  EXPECT_EQ(refusal(), "segment 4 (Overlays): digest does not match (damaged)");
+  fitDigests(image.data);
+  EXPECT_NE(refusal().find("program 0: gpu: warm 0: stretch: found 99, "
+                           "expected less than 3"),
+            std::string::npos);
 }
 
 TEST_F(EvolutionTest, FormatsOfThePastAreRefused) {

@@ -2,7 +2,9 @@
 #include "test/unit/sample/SampleBundle.h"
 
 #include "artifact/Digest.h"
+#include "artifact/Header.h"
 #include "artifact/Hexadecimal.h"
+#include "bundle_generated.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -170,5 +172,24 @@ AlignedCopy::AlignedCopy(const void *source, size_t size) : size(size) {
 }
 
 AlignedCopy::~AlignedCopy() { free(data); }
+
+void fitDigests(unsigned char *image) {
+  artifact::Header header;
+  memcpy(&header, image, sizeof header);
+  unsigned char *metadata = image + header.metadataOffset;
+  const bundle::Bundle *bundle = bundle::GetBundle(metadata);
+  if (bundle->overlays() < bundle->segments()->size()) {
+    const bundle::Segment *segment =
+        bundle->segments()->Get(bundle->overlays());
+    artifact::Digest digest =
+        artifact::digestOf(image + segment->offset(), segment->size());
+    memcpy(const_cast<uint8_t *>(segment->digest()->data()), digest.bytes,
+           sizeof digest);
+  }
+  header.metadataDigest = artifact::digestOf(metadata, header.metadataSize);
+  header.headerDigest =
+      artifact::digestOf(&header, offsetof(artifact::Header, headerDigest));
+  memcpy(image, &header, sizeof header);
+}
 
 } // namespace nnv12::test

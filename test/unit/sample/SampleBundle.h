@@ -65,6 +65,10 @@ public:
   size_t size;
 };
 
+/// Gives a file image whose bytes were changed digests that fit: of overlays,
+/// metadata and header.
+void fitDigests(unsigned char *image);
+
 } // namespace nnv12::test
 
 #endif // NNV12_TEST_UNIT_SAMPLE_SAMPLEBUNDLE_H

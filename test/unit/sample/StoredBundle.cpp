@@ -24,8 +24,8 @@ namespace {
 /// Reads what belongs to a program, whose operations have one numbering.
 class ProgramReader {
 public:
-  explicit ProgramReader(const bundle::Program *program)
-      : program(program), executes(numExecutes(program)) {}
+  ProgramReader(const bundle::Program *program, const bundle::ProgramGpu *gpu)
+      : program(program), gpu(gpu), executes(numExecutes(program)) {}
 
   Program read() const;
 
@@ -40,6 +40,7 @@ private:
   idsOf(const flatbuffers::Vector<uint32_t> *numbers) const;
 
   const bundle::Program *program;
+  const bundle::ProgramGpu *gpu; ///< or null
   uint32_t executes;
 };
 } // namespace
@@ -157,7 +158,7 @@ ProgramGpu ProgramReader::read(const bundle::ProgramGpu *gpu) const {
   for (const bundle::Stretch *stretch : *gpu->stretches())
     result.stretches.push_back(read(stretch));
   result.warm = listOf<uint32_t>(gpu->warm());
-  result.start = GpuStart(gpu->start());
+  result.start = GpuStart(program->overlay()->start());
   result.profile = textOf(gpu->profile());
   result.predictedCold = gpu->predicted_cold();
   result.predictedWarm = gpu->predicted_warm();
@@ -221,8 +222,8 @@ Program ProgramReader::read() const {
   }
   result.predictedCold = program->predicted_cold();
   result.predictedWarm = program->predicted_warm();
-  if (program->gpu())
-    result.gpu = read(program->gpu());
+  if (gpu)
+    result.gpu = read(gpu);
   return result;
 }
 
@@ -282,16 +283,20 @@ std::string StoredBundle::read(const std::string &path) {
   bundle.inputs = readTensors(stored->inputs());
   bundle.outputs = readTensors(stored->outputs());
   bundle.threads = stored->threads();
+  // The writer makes that of overlays.
   for (const bundle::Segment *segment : *stored->segments())
-    bundle.segments.push_back(
-        {SegmentKind(segment->kind()),
-         {{image->data + segment->offset(), segment->size()}},
-         /*pieceAlignment=*/1});
+    if (segment->kind() != bundle::SegmentKind_Overlays)
+      bundle.segments.push_back(
+          {SegmentKind(segment->kind()),
+           {{image->data + segment->offset(), segment->size()}},
+           /*pieceAlignment=*/1});
+  const bundle::Overlays *overlays = overlaysIn(stored, image->data);
   for (const bundle::Program *program : *stored->programs())
-    bundle.programs.push_back(ProgramReader(program).read());
-  if (stored->gpu())
+    bundle.programs.push_back(
+        ProgramReader(program, overlayOf(overlays, program)).read());
+  if (overlays)
     bundle.gpu =
-        test::read(stored->gpu(), bundle.segments[stored->gpu()->code()]);
+        test::read(overlays->gpu(), bundle.segments[overlays->gpu()->code()]);
   return {};
 }
 

@@ -17,6 +17,10 @@
 // for the window, it would be code and a register for each of its 36 numbers,
 // and drivers would take longer for that than for the rest of a network.
 //
+// There is a routine for each size of the product's squares: whichever kernels
+// a model's other convolutions have, those that weights in form "winograd4" are
+// left to need not bring one of their own.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/common/Winograd.h"
@@ -70,13 +74,6 @@ struct Windows {
     p.weightBatch = inBlocks * block * quads;
     p.weightBlock = p.batch * p.weightBatch;
     return p;
-  }
-  /// The smaller where a large square would be half empty.
-  SharedProduct::Kernel kernel() const {
-    SharedProduct::Kernel kernel;
-    kernel.square = count() <= SharedProduct::small.side ? SharedProduct::small
-                                                         : SharedProduct::large;
-    return kernel;
   }
 };
 
@@ -230,9 +227,16 @@ void Transform::output(const Epilogue &e) {
       });
 }
 
+constexpr llvm::StringLiteral family = "gpu.conv.winograd4";
+
 class WinogradRoutine : public GpuRoutine {
 public:
-  llvm::StringRef name() const override { return "gpu.conv.winograd4"; }
+  explicit WinogradRoutine(SharedProduct::Square square)
+      : name_((family + "." + square.name()).str()) {
+    product.square = square;
+  }
+
+  llvm::StringRef name() const override { return name_; }
   llvm::StringRef summary() const override {
     return "3x3 of stride 1 by F(4x4, 3x3)";
   }
@@ -249,6 +253,10 @@ public:
   GpuSteps steps(Operation *layer) const override;
   void emit(GpuBuilder &k, Operation *layer, unsigned which,
             llvm::StringRef symbol) const override;
+
+private:
+  std::string name_;
+  SharedProduct::Kernel product;
 };
 
 Work WinogradRoutine::work(Operation *layer) const {
@@ -282,6 +290,9 @@ std::string WinogradRoutine::refusal(Operation *layer,
        {g.bytes(g.inBlocks), g.bytes(g.outBlocks), g.formBytes()})
     if (bytes > GpuTarget::maxBufferBytes)
       return "a tensor is larger than the buffers of every device (128 MiB)";
+  if (product.square.side > SharedProduct::small.side &&
+      g.count() <= SharedProduct::small.side)
+    return "large squares would be half empty";
   std::string reason = BlockedWindow::refusal(w);
   return reason.empty() ? refusalOfKernels(layer, target) : reason;
 }
@@ -291,8 +302,10 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
   Windows g(cast<nn::ConvOp>(layer));
   Epilogue epilogue = Epilogue::of(cast<nn::ConvOp>(layer));
   GpuSteps result;
-  result.kernels = {name().str() + "_input", g.kernel().key(),
-                    name().str() + "_output" + PushEpilogue::suffix(epilogue)};
+  result.family = family.str();
+  result.kernels = {(family + "_input").str(), product.key(),
+                    (family + "_output").str() +
+                        PushEpilogue::suffix(epilogue)};
   result.temporaries = {g.bytes(g.inBlocks), g.bytes(g.outBlocks)};
   auto transform = [&](unsigned kernel, int64_t channels, int64_t height,
                        int64_t width, int64_t top, int64_t left) {
@@ -314,13 +327,13 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
   input.grid.multiplyAdds = double(g.count() * block * g.inBlocks) *
                             transformOperations(matrices().input);
 
-  GpuStep product = g.product().step(g.kernel());
-  product.kernel = 1;
-  product.variant = g.kernel().square.name();
-  product.operands = {
+  GpuStep middle = g.product().step(product);
+  middle.kernel = 1;
+  middle.variant = product.square.name();
+  middle.operands = {
       {Kind::Temporary, 1}, {Kind::Temporary, 0}, {Kind::Operand, 1}};
-  PushEpilogue::append(product.operands, Epilogue());
-  product.grid.bytes =
+  PushEpilogue::append(middle.operands, Epilogue());
+  middle.grid.bytes =
       double(g.bytes(g.inBlocks) + g.bytes(g.outBlocks) + g.formBytes());
 
   GpuStep output = transform(2, w.outChannels, w.outHeight, w.outWidth, 0, 0);
@@ -329,7 +342,7 @@ GpuSteps WinogradRoutine::steps(Operation *layer) const {
   PushEpilogue::append(output.operands, epilogue);
   output.grid.multiplyAdds = double(g.count() * block * g.outBlocks) *
                              transformOperations(matrices().output);
-  result.steps = {input, product, output};
+  result.steps = {input, middle, output};
   return result;
 }
 
@@ -337,7 +350,7 @@ void WinogradRoutine::emit(GpuBuilder &k, Operation *layer, unsigned which,
                            llvm::StringRef symbol) const {
   auto op = cast<nn::ConvOp>(layer);
   if (which == 1)
-    return Windows(op).kernel().emit(k, symbol);
+    return product.emit(k, symbol);
   bool isInput = which == 0;
   // What is written, what is read; bias and residual of the result.
   SmallVector<GpuBuilder::Operand> operands(isInput ? 2 : 4,
@@ -356,9 +369,11 @@ void WinogradRoutine::emit(GpuBuilder &k, Operation *layer, unsigned which,
 
 } // namespace
 
-const Routine *gpuConvWinogradRoutine() {
-  static const WinogradRoutine routine;
-  return &routine;
+const Routine *gpuConvWinogradRoutine(bool isLarge) {
+  static const WinogradRoutine routines[] = {
+      WinogradRoutine(SharedProduct::small),
+      WinogradRoutine(SharedProduct::large)};
+  return &routines[isLarge];
 }
 
 } // namespace nnv12::codegen

@@ -18,7 +18,7 @@ const Routine *gpuConvGemmRoutine();
 const Routine *gpuConvSharedRoutine(bool isLarge, bool isSplit);
 const Routine *gpuConvTransposeFewRoutine();
 const Routine *gpuConvTransposeRoutine();
-const Routine *gpuConvWinogradRoutine();
+const Routine *gpuConvWinogradRoutine(bool isLarge);
 const Routine *gpuElementRoutine();
 const Routine *gpuMapRoutine();
 const Routine *gpuMatMulRoutine(bool isTile, bool hasPanels);

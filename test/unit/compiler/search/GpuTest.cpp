@@ -158,6 +158,42 @@ TEST(GpuWarm, sparesPipelinesThatGainLittle) {
   EXPECT_GT(spared, 5u);
 }
 
+TEST(GpuWarm, leavesToCpusWhatAloneNeedsAPipeline) {
+  Random random(7);
+  Problem p = randomGpuProblem(random, 4, 1);
+  p.tensors.clear();
+  p.device.cpus = p.device.executeThreads;
+  p.device.gpu->submit = p.device.gpu->sync = 1;
+  p.pipelines.resize(2);
+  // The GPU is faster at all of them. Only the last one can be left out without
+  // another hand-over.
+  double cpu[] = {60, 1.5, 60, 1.5};
+  uint32_t pipeline[] = {0, 1, 0, 1};
+  for (size_t i = 0; i < 4; ++i) {
+    p.layers[i].candidates.resize(1);
+    p.layers[i].candidates[0].execute = cpu[i];
+    p.layers[i].gpu.assign(1, {});
+    p.layers[i].gpu[0].pipelines = {pipeline[i]};
+    p.layers[i].gpu[0].execute = i % 2 ? 1 : 40;
+  }
+  auto warm = [](Problem &problem) {
+    Choice first(problem.layers.size(), 0);
+    leaveToCpus(problem, first);
+    return planWarmGpu(problem, first, fastestGpuChoice(problem)).stretches;
+  };
+  using Stretches = std::vector<Stretch>;
+  Problem both = p;
+  EXPECT_EQ(warm(both), (Stretches{{0, 4}}));
+  // 0.5 of 82.5 gained by a pipeline of its own.
+  p.layers[1].gpu[0].pipelines = {0};
+  EXPECT_EQ(warm(p), (Stretches{{0, 3}}));
+  EXPECT_TRUE(p.layers[3].gpu.empty());
+  // 3.5 are worth it.
+  both.layers[1].gpu[0].pipelines = {0};
+  both.layers[3].candidates[0].execute = 4.5;
+  EXPECT_EQ(warm(both), (Stretches{{0, 4}}));
+}
+
 /// Jobs once more, as plainly as possible: time moves in small steps. Asserts
 /// that no more threads run than there are CPUs, and that none of them idles
 /// while something could run.

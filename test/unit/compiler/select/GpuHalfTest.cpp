@@ -307,7 +307,7 @@ TEST_F(GpuHalfTest, WeightsOfWinogradStay) {
         ", %w strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1] : " + type +
         ", " + weights + " -> " + type + "\n";
   parse(network(text, type));
-  EXPECT_EQ(halves(0, 2, "gpu.conv.winograd4"), Names({"r0", "o0"}));
+  EXPECT_EQ(halves(0, 2, "gpu.conv.winograd4.32x32"), Names({"r0", "o0"}));
   EXPECT_EQ(halves(0, 2, "gpu.conv.direct.16x4"), Names({"r0 o1", "o0 o1"}));
 }
 

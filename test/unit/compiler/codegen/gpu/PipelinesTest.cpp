@@ -138,6 +138,31 @@ TEST_F(Pipelines, BiasResidualAndRangesAreData) {
   EXPECT_EQ(table.kernels().size(), 3u);
 }
 
+// Weights that are there in form "winograd4" alone need no product of their
+// own, whichever one 1x1 convolutions have.
+TEST_F(Pipelines, WinogradHasTheProductsOfConvolutions) {
+  auto productOf = [&](const ConvCase &x, const std::string &name,
+                       size_t kernel) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(x.text(), &context);
+    mlir::Operation *layer = module ? findLayer(*module) : nullptr;
+    const Routine *routine = gpuRoutines().named(name);
+    EXPECT_TRUE(layer && routine) << name;
+    if (!layer || !routine)
+      return std::string();
+    setLayouts(*routine, layer);
+    const GpuRoutine &own = GpuRoutine::of(*routine);
+    EXPECT_EQ(own.refusal(layer, target), "");
+    return own.steps(layer).kernels[kernel];
+  };
+  ConvCase window;
+  window.c = window.o = 32, window.h = window.w = 30, window.constant = true;
+  ConvCase pixel = window;
+  window.kh = window.kw = 3;
+  for (std::string square : {"32x32", "64x64"})
+    EXPECT_EQ(productOf(window, "gpu.conv.winograd4." + square, 1),
+              productOf(pixel, "gpu.conv.shared." + square, 0));
+}
+
 // Which extreme of a row is searched, and which one of equal ones, is data.
 TEST_F(Pipelines, ExtremesShareKernels) {
   for (std::string kind : {"max", "min"})

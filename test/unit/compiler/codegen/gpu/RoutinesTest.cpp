@@ -93,10 +93,13 @@ TEST_F(Routines, Winograd) {
     x.n = 2, x.c = c, x.o = o, x.h = h, x.w = w, x.kh = x.kw = 3;
     x.top = x.left = x.right = top, x.constant = true;
     x.residual = true, x.residualActivation = "relu";
-    checkHas(x.text(), {"gpu.conv.winograd4"});
+    checkHas(x.text(), {"gpu.conv.winograd4.32x32"});
     x.residual = x.bias = false, x.activation = "clip [-20.0, 100.0]";
     x.residualActivation = "";
-    checkHas(x.text(), {"gpu.conv.winograd4"});
+    checkHas(x.text(), {"gpu.conv.winograd4.32x32"});
+    // Squares that would not be half empty.
+    if (h * w > 16 * 32 / x.n)
+      checkHas(x.text(), {"gpu.conv.winograd4.64x64"});
   }
 }
 

@@ -163,7 +163,7 @@ TEST_F(StepsInHalf, OfWinograd) {
   x.constant = x.residual = true;
   x.c = x.o = 32, x.kh = x.kw = 3;
   x.top = x.left = x.bottom = x.right = 1;
-  parse(x.text(), "gpu.conv.winograd4");
+  parse(x.text(), "gpu.conv.winograd4.32x32");
   // Input transform, product, output transform.
   EXPECT_EQ(bindings({"r0", "o0", "o3"}), Names({"01", "00000", "1001"}));
   EXPECT_EQ(bindings({"r0"}), Names({"00", "00000", "1000"}));
