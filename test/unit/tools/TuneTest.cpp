@@ -192,6 +192,7 @@ TEST(GpuMeasured, roundTrip) {
   kernel.median = 2.5;
   kernel.p90 = 3;
   measured.kernels = {kernel, kernel};
+  measured.leftOut = 3;
   std::string text = print(measured);
   GpuMeasured read;
   ASSERT_TRUE(parse(text, read));
@@ -200,6 +201,7 @@ TEST(GpuMeasured, roundTrip) {
   EXPECT_EQ(read.gpu.startMs, measured.gpu.startMs);
   EXPECT_EQ(read.gpu.stampUs, 0.75);
   EXPECT_EQ(read.kernels[1].features.key, "k.1");
+  EXPECT_EQ(read.leftOut, 3u);
   // What has been cut off is nothing.
   for (size_t size = 0; size + 1 < text.size(); ++size) {
     GpuMeasured cut;
