@@ -33,6 +33,7 @@ std::vector<GpuKernel> kernelsOf(const GpuBundle &bundle) {
         f.barriers = work->barriers();
         f.multiplyAdds = double(work->multiply_adds());
         f.fromMemory = work->from_memory();
+        f.stepsInTurn = work->steps_in_turn();
       }
       kernels[it->second].places.push_back({s, k});
     }

@@ -52,8 +52,9 @@ std::string print(const GpuMeasured &measured) {
     const device::GpuKernelFeatures &f = kernel.features;
     out << std::quoted(f.routine) << " " << std::quoted(f.key) << " "
         << f.groups << " " << f.steps << " " << f.bytes << " " << f.barriers
-        << " " << f.multiplyAdds << " " << f.fromMemory << " " << kernel.median
-        << " " << kernel.p10 << " " << kernel.p90 << "\n";
+        << " " << f.multiplyAdds << " " << f.fromMemory << " " << f.stepsInTurn
+        << " " << kernel.median << " " << kernel.p10 << " " << kernel.p90
+        << "\n";
   }
   out << last << "\n";
   return out.str();
@@ -82,7 +83,7 @@ bool parse(const std::string &text, GpuMeasured &measured) {
     device::GpuKernelFeatures &f = kernel.features;
     in >> std::quoted(f.routine) >> std::quoted(f.key) >> f.groups >> f.steps >>
         f.bytes >> f.barriers >> f.multiplyAdds >> f.fromMemory >>
-        kernel.median >> kernel.p10 >> kernel.p90;
+        f.stepsInTurn >> kernel.median >> kernel.p10 >> kernel.p90;
     measured.kernels.push_back(std::move(kernel));
   }
   std::string end;
