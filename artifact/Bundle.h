@@ -211,6 +211,8 @@ struct DispatchWork {
   uint32_t barriers = 0; ///< before it, and that an invocation meets
   uint64_t multiplyAdds = 0;
   bool fromMemory = false; ///< its weights are, not from a cache of the GPU
+  /// Of all groups, where a CPU computes them; 0: groups * steps.
+  double stepsInTurn = 0;
 };
 
 struct Dispatch {

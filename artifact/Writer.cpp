@@ -214,7 +214,7 @@ private:
   fb::Offset<bundle::DispatchWork> add(const DispatchWork &work) {
     return bundle::CreateDispatchWorkDirect(
         builder, work.routine.c_str(), work.key.c_str(), work.steps, work.bytes,
-        work.barriers, work.multiplyAdds, work.fromMemory);
+        work.barriers, work.multiplyAdds, work.fromMemory, work.stepsInTurn);
   }
 
   /// Equal layers have equal words: one vector serves them.

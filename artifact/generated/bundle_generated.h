@@ -2448,7 +2448,8 @@ struct DispatchWork FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BYTES = 10,
     VT_BARRIERS = 12,
     VT_MULTIPLY_ADDS = 14,
-    VT_FROM_MEMORY = 16
+    VT_FROM_MEMORY = 16,
+    VT_STEPS_IN_TURN = 18
   };
   /// The routine, and what names its times.
   const flatbuffers::String *routine() const {
@@ -2476,6 +2477,10 @@ struct DispatchWork FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool from_memory() const {
     return GetField<uint8_t>(VT_FROM_MEMORY, 0) != 0;
   }
+  /// Of all groups, where a CPU computes them; 0: groups * steps.
+  double steps_in_turn() const {
+    return GetField<double>(VT_STEPS_IN_TURN, 0.0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_ROUTINE) &&
@@ -2487,6 +2492,7 @@ struct DispatchWork FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint32_t>(verifier, VT_BARRIERS, 4) &&
            VerifyField<uint64_t>(verifier, VT_MULTIPLY_ADDS, 8) &&
            VerifyField<uint8_t>(verifier, VT_FROM_MEMORY, 1) &&
+           VerifyField<double>(verifier, VT_STEPS_IN_TURN, 8) &&
            verifier.EndTable();
   }
 };
@@ -2516,6 +2522,9 @@ struct DispatchWorkBuilder {
   void add_from_memory(bool from_memory) {
     fbb_.AddElement<uint8_t>(DispatchWork::VT_FROM_MEMORY, static_cast<uint8_t>(from_memory), 0);
   }
+  void add_steps_in_turn(double steps_in_turn) {
+    fbb_.AddElement<double>(DispatchWork::VT_STEPS_IN_TURN, steps_in_turn, 0.0);
+  }
   explicit DispatchWorkBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2537,8 +2546,10 @@ inline flatbuffers::Offset<DispatchWork> CreateDispatchWork(
     uint64_t bytes = 0,
     uint32_t barriers = 0,
     uint64_t multiply_adds = 0,
-    bool from_memory = false) {
+    bool from_memory = false,
+    double steps_in_turn = 0.0) {
   DispatchWorkBuilder builder_(_fbb);
+  builder_.add_steps_in_turn(steps_in_turn);
   builder_.add_multiply_adds(multiply_adds);
   builder_.add_bytes(bytes);
   builder_.add_steps(steps);
@@ -2557,7 +2568,8 @@ inline flatbuffers::Offset<DispatchWork> CreateDispatchWorkDirect(
     uint64_t bytes = 0,
     uint32_t barriers = 0,
     uint64_t multiply_adds = 0,
-    bool from_memory = false) {
+    bool from_memory = false,
+    double steps_in_turn = 0.0) {
   auto routine__ = routine ? _fbb.CreateString(routine) : 0;
   auto key__ = key ? _fbb.CreateString(key) : 0;
   return nnv12::bundle::CreateDispatchWork(
@@ -2568,7 +2580,8 @@ inline flatbuffers::Offset<DispatchWork> CreateDispatchWorkDirect(
       bytes,
       barriers,
       multiply_adds,
-      from_memory);
+      from_memory,
+      steps_in_turn);
 }
 
 /// One dispatch of a pipeline.

@@ -41,11 +41,18 @@ static bool readsMemory(const GpuProfile &gpu, const GpuKernelFeatures &k) {
 /// Microseconds.
 static double predict(const GpuProfile &gpu, const GpuEfficiency &e,
                       const GpuKernelFeatures &k) {
-  double load = std::ceil(std::max(1.0, k.groups) / std::max(1u, gpu.units));
+  double groups = std::max(1.0, k.groups), units = std::max(1u, gpu.units);
+  double load = std::ceil(groups / units);
+  double bytes = microsecondsOf(k.bytes, e.memory * gpu.memoryGBps);
+  if (gpu.kind == GpuKind::Software) {
+    double steps = k.stepsInTurn > 0 ? k.stepsInTurn / groups : k.steps;
+    return e.start + load * (e.group + e.step * steps) +
+           e.work * k.multiplyAdds * 1e-6 / units + bytes;
+  }
   double latency = readsMemory(gpu, k) ? e.latencyFromMemory : e.latency;
   return e.start +
          std::max(latency * k.steps, load * (e.group + e.step * k.steps)) +
-         microsecondsOf(k.bytes, e.memory * gpu.memoryGBps);
+         bytes;
 }
 
 /// Of a routine of which nothing is known.
@@ -128,12 +135,34 @@ std::set<std::string> families(const std::string &routine) {
   return {"", routine.substr(0, dot), routine};
 }
 
-constexpr size_t numCoefficients = 6;
+constexpr size_t numCoefficients = 7;
 using C = Coefficients<numCoefficients>;
+using M = Move<numCoefficients>;
 
 GpuEfficiency efficiencyOf(const C &c) {
-  return {float(c[0]), float(c[1]), float(c[2]),
-          float(c[3]), float(c[4]), float(c[5])};
+  return {float(c[0]), float(c[1]), float(c[2]), float(c[3]),
+          float(c[4]), float(c[5]), float(c[6])};
+}
+
+/// Which coefficients change together: what one gains another may have to lose,
+/// alone neither would move.
+std::vector<M> movesOf(const GpuProfile &gpu, size_t samples) {
+  // Few samples do not tell so many numbers apart.
+  if (samples < 5)
+    return {{1, 1, 1, 1, -1, 1, 1}};
+  if (gpu.kind == GpuKind::Software)
+    return {
+        {1, 0, 0, 0, 0, 0, 0}, {0, 0, 1, 0, 0, 0, 0},  {0, 0, 0, 1, 0, 0, 0},
+        {0, 0, 0, 0, 1, 0, 0}, {0, 0, 0, 0, 0, 0, 1},  {1, 0, -1, 0, 0, 0, 0},
+        {1, 0, 0, 0, 1, 0, 0}, {0, 0, 1, -1, 0, 0, 0}, {0, 0, 1, 0, 1, 0, 0},
+        {0, 0, 0, 1, 1, 0, 0}, {0, 0, 0, 1, 0, 0, -1}, {0, 0, 1, 0, 0, 0, -1},
+        {0, 0, 1, 1, 0, 0, 1}, {0, 0, 1, 1, -1, 0, 1}, {1, 0, 1, 1, -1, 0, 1}};
+  return {{1, 0, 0, 0, 0, 0},  {0, 1, 0, 0, 0, 0},   {0, 0, 1, 0, 0, 0},
+          {0, 0, 0, 1, 0, 0},  {0, 0, 0, 0, 1, 0},   {0, 0, 0, 0, 0, 1},
+          {1, -1, 0, 0, 0, 0}, {1, -1, 0, 0, 0, -1}, {1, 0, -1, 0, 0, 0},
+          {1, 0, 0, 0, 1, 0},  {0, 0, 1, -1, 0, 0},  {0, 1, 0, -1, 0, 1},
+          {0, 1, 0, 0, 0, 1},  {0, 0, 1, 0, 1, 0},   {0, 0, 0, 1, 1, 0},
+          {0, 1, 1, 1, 0, 1},  {0, 1, 1, 1, -1, 1},  {1, 1, 1, 1, -1, 1}};
 }
 
 GpuEfficiency fit(const GpuProfile &gpu, const GpuEfficiency &from,
@@ -146,29 +175,21 @@ GpuEfficiency fit(const GpuProfile &gpu, const GpuEfficiency &from,
           std::abs(std::log(predict(gpu, efficiencyOf(c), *s.kernel) / s.time));
     return sum / double(samples.size());
   };
-  using M = Move<numCoefficients>;
-  const Range<numCoefficients> range = {{1e-3, 1e-5, 1e-5, 1e-6, 1e-3, 1e-5},
-                                        {1e6, 1e5, 1e5, 1e5, 1e3, 1e5}};
-  // Few samples do not tell so many numbers apart. What one coefficient gains
-  // another may have to lose: alone neither would move.
-  std::vector<M> moves = {{1, 1, 1, 1, -1, 1}};
-  if (samples.size() >= 5)
-    moves = {{1, 0, 0, 0, 0, 0},  {0, 1, 0, 0, 0, 0},   {0, 0, 1, 0, 0, 0},
-             {0, 0, 0, 1, 0, 0},  {0, 0, 0, 0, 1, 0},   {0, 0, 0, 0, 0, 1},
-             {1, -1, 0, 0, 0, 0}, {1, -1, 0, 0, 0, -1}, {1, 0, -1, 0, 0, 0},
-             {1, 0, 0, 0, 1, 0},  {0, 0, 1, -1, 0, 0},  {0, 1, 0, -1, 0, 1},
-             {0, 1, 0, 0, 0, 1},  {0, 0, 1, 0, 1, 0},   {0, 0, 0, 1, 1, 0},
-             {0, 1, 1, 1, 0, 1},  {0, 1, 1, 1, -1, 1},  {1, 1, 1, 1, -1, 1}};
+  const Range<numCoefficients> range = {
+      {1e-3, 1e-5, 1e-5, 1e-6, 1e-3, 1e-5, 1e-3},
+      {1e6, 1e5, 1e5, 1e5, 1e3, 1e5, 1e6}};
+  bool isSoftware = gpu.kind == GpuKind::Software;
+  std::vector<M> moves = movesOf(gpu, samples.size());
   // A kernel is bound by one thing at a time, so that where the descent begins
   // decides what it takes for the cause: it begins at several places.
-  C first = {from.start, from.latency, from.group,
-             from.step,  from.memory,  from.latencyFromMemory},
+  C first = {from.start,  from.latency,           from.group, from.step,
+             from.memory, from.latencyFromMemory, from.work},
     best = descend(first, range, moves, loss);
-  for (const M &start : std::vector<M>{{0, -1, 1, -1, 1, -1},
-                                       {0, 1, -1, -1, 1, 1},
-                                       {0, -1, -1, 1, 1, -1},
-                                       {0, -1, -1, -1, -1, -1},
-                                       {0, 1, 1, 1, 0, 1}}) {
+  for (const M &start : std::vector<M>{{0, -1, 1, -1, 1, -1, -1},
+                                       {0, 1, -1, -1, 1, 1, 1},
+                                       {0, -1, -1, 1, 1, -1, -1},
+                                       {0, -1, -1, -1, -1, -1, -1},
+                                       {0, 1, 1, 1, 0, 1, 1}}) {
     C at = first;
     for (size_t i = 0; i < at.size(); ++i)
       at[i] = std::min(range.most[i], std::max(range.smallest[i], at[i]) *
@@ -178,6 +199,11 @@ GpuEfficiency fit(const GpuProfile &gpu, const GpuEfficiency &from,
       best = at;
   }
   GpuEfficiency result = efficiencyOf(best);
+  // What such a GPU has not.
+  if (isSoftware)
+    result.latency = result.latencyFromMemory = 0;
+  else
+    result.work = 0;
   // Those without weights.
   auto isFromMemory = [&](const Sample &s) {
     return readsMemory(gpu, *s.kernel);
@@ -234,9 +260,9 @@ size_t coefficientBytes(const GpuProfile &gpu, const std::string &family) {
   size_t sum = 0;
   for (const auto &[name, e] : gpu.efficiency)
     if (name == family || name.rfind(family + ".", 0) == 0)
-      sum += sizeof(float) * (e.latencyFromMemory == e.latency
-                                  ? numCoefficients - 1
-                                  : numCoefficients);
+      sum +=
+          sizeof(float) * (4u + (e.latency > 0) +
+                           (e.latencyFromMemory != e.latency) + (e.work > 0));
   return sum;
 }
 

@@ -16,6 +16,9 @@ struct GpuKernelFeatures {
   unsigned barriers = 0;   ///< before it, and inside of a group
   double multiplyAdds = 0; ///< where nothing is known of the routine
   bool fromMemory = false; ///< its weights are, not from a cache of the GPU
+  /// Steps of all groups that a CPU computes one after another, without what
+  /// has nothing to compute; 0: groups * steps.
+  double stepsInTurn = 0;
 };
 
 /// A dispatch in a stretch that runs already, after CoDL, section 5.2, without
@@ -26,7 +29,12 @@ struct GpuKernelFeatures {
 /// with load = ceil(groups / units): a unit with few groups waits for their
 /// steps, one with many is busy, and the GPU is as busy while only one unit
 /// still is. Where weights come from memory, as those of a kernel that touches
-/// more bytes than the cache has, steps wait for longer. Of a
+/// more bytes than the cache has, steps wait for longer. A GPU that is software
+/// waits for nothing, but its CPUs leave out invocations that have nothing to
+/// compute, and each multiply-add counts:
+///   start + load * (group + step * steps in turn / groups)
+///         + work * multiply-adds / units + bytes / (memory * bandwidth)
+/// Of a
 /// routine without coefficients groups run in waves of units * groupsPerUnit,
 /// each of which takes what `compute` of the peak makes of its multiply-adds,
 /// or all of them what the memory takes for the bytes.
@@ -46,7 +54,8 @@ Fit fitGpuEfficiency(GpuProfile &gpu,
                      const std::vector<GpuKernelFeatures> &features);
 
 /// Bytes that the coefficients of a family take: five numbers, and with weights
-/// six, for each kind of kernel of its routines. Names are not counted.
+/// six, for each kind of kernel of its routines; of software up to five. Names
+/// are not counted.
 size_t coefficientBytes(const GpuProfile &gpu, const std::string &family);
 
 } // namespace nnv12::device

@@ -60,6 +60,8 @@ static void readEfficiency(const Json &section, GpuProfile &gpu,
     e.latencyFromMemory = e.latency;
     if (value.contains("latencyFromMemoryUs"))
       number("latencyFromMemoryUs", e.latencyFromMemory, Fields::NotNegative);
+    if (value.contains("workUs"))
+      number("workUs", e.work, Fields::NotNegative);
     if (!error.empty())
       return;
     gpu.efficiency[routine] = e;
@@ -191,6 +193,8 @@ Json gpuJson(const GpuProfile &gpu) {
           {"memory", rounded(e.memory)}};
     if (e.latencyFromMemory != e.latency)
       of["latencyFromMemoryUs"] = rounded(e.latencyFromMemory);
+    if (e.work > 0)
+      of["workUs"] = rounded(e.work);
   }
   json["kernels"] = Json::object();
   for (const auto &[key, time] : gpu.kernels) {

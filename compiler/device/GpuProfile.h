@@ -25,6 +25,8 @@ struct GpuEfficiency {
   float memory = 1; ///< part of the memory bandwidth that it reaches
   /// `latency` where weights come from memory.
   float latencyFromMemory = 0.3;
+  /// Microseconds of a million multiply-adds, beside its steps, of software.
+  float work = 0;
 };
 
 /// Median time of one GPU kernel.

@@ -256,7 +256,9 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
         step.grid.steps,
         static_cast<uint64_t>(std::llround(step.grid.bytes)),
         step.grid.barriers + 1,
-        static_cast<uint64_t>(std::llround(step.grid.multiplyAdds))};
+        static_cast<uint64_t>(std::llround(step.grid.multiplyAdds)),
+        /*fromMemory=*/false,
+        step.grid.stepsInTurn};
     auto add = [&](bool isMeasured) {
       placeResults();
       Pending &dispatch = dispatches.emplace_back(pending);

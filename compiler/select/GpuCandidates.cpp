@@ -139,6 +139,7 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
     features.barriers = step.grid.barriers + 1;
     features.multiplyAdds = step.grid.multiplyAdds;
     features.fromMemory = fromMemory;
+    features.stepsInTurn = step.grid.stepsInTurn;
     device::Cost cost = device::gpuCost(profile, features);
     result.stepTimes.push_back(cost.milliseconds);
     result.measured &= cost.measured;

@@ -7,12 +7,12 @@
 
 #include "artifact/GpuTuning.h"
 #include "artifact/SpirvInterface.h"
-#include "runtime/GpuUploads.h"
-#include "runtime/gpu/GpuWarmUp.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Statistics.h"
 #include "tools/nnv12-tune/Cores.h"
+#include "tools/nnv12-tune/GpuOneByOne.h"
+#include "tools/nnv12-tune/GpuPreparer.h"
 
 #include <cstdlib>
 #include <dirent.h>
@@ -20,7 +20,6 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <thread>
 
 namespace nnv12::tune {
 
@@ -34,111 +33,6 @@ namespace {
 /// Milliseconds that the kernels are run for, and the most runs.
 constexpr double leastTime = 3000, mostTime = 60000;
 constexpr unsigned mostRuns = 200;
-
-[[noreturn]] void refuse(const GpuBundle &bundle, const Fault &fault) {
-  fail(bundle.path() + ": " + fault.text);
-}
-
-/// What sessions have of a device, without a session.
-class Preparer {
-public:
-  Preparer(const GpuBundle &of, const runtime::GpuWish &wish,
-           const char *cacheFolder)
-      : of(of) {
-    Fault fault;
-    double start = milliseconds();
-    device_ = GpuDevice::acquire(wish, /*folder=*/"", fault);
-    if (!device_)
-      fail(std::string("no GPU to measure: ") + fault.text);
-    startMs_ = milliseconds() - start;
-    runtime::GpuMemory::Sizes sizes = {};
-    for (const bundle::Memory *memory : *of.overlay().memories())
-      (memory->kind() == bundle::MemoryKind_Arena ? sizes.arena
-                                                  : sizes.prepared) =
-          memory->size();
-    const bundle::Bundle *metadata = of.loaded().metadata();
-    if (!memory.create(*device_, sizes, nullptr, 0, fault) ||
-        !pipelines.create(metadata, &of.gpu(), of.loaded().image(), *device_,
-                          cacheFolder, fault) ||
-        !uploads.create(of.loaded(), {nullptr, nullptr}, *device_, memory,
-                        fault) ||
-        (device_->isSoftware() &&
-         !warmUp.create(&of.gpu(), *device_, memory, pipelines, fault)))
-      refuse(of, fault);
-    for (uint32_t i = 0; i < of.gpu().pipelines()->size(); ++i)
-      if (!pipelines.lack(i))
-        usable.push_back(i);
-    if (usable.empty()) {
-      runtime::Lack lack = pipelines.lack(0);
-      fail(of.path() + ": " + device_->name() + " lacks " + lack.what +
-           " for all kernels: found " + std::to_string(lack.found) +
-           ", expected " + std::to_string(lack.expected));
-    }
-  }
-  ~Preparer() {
-    warmUp.destroy();
-    uploads.destroy();
-    pipelines.destroy();
-    memory.destroy();
-    device_->release();
-  }
-
-  GpuDevice &device() { return *device_; }
-  double startMs() const { return startMs_; }
-
-  /// One after another: milliseconds of each, on average.
-  double makePipelines() { return makeSome(0, 1) / double(usable.size()); }
-  /// The same on so many threads.
-  double makePipelines(unsigned threads) {
-    double start = milliseconds();
-    std::vector<std::thread> others;
-    for (unsigned i = 0; i < threads; ++i)
-      others.emplace_back([this, i, threads] { makeSome(i, threads); });
-    for (std::thread &other : others)
-      other.join();
-    return (milliseconds() - start) / double(usable.size());
-  }
-  size_t numPipelines() const { return usable.size(); }
-  void save() { pipelines.save(); }
-
-  /// Bytes a millisecond, of all weights.
-  double upload() {
-    Fault fault;
-    uint64_t bytes = 0;
-    double start = milliseconds();
-    for (const bundle::GpuPreparation *preparation :
-         *of.overlay().preparations())
-      for (uint32_t i = 0;
-           preparation->uploads() && i < preparation->uploads()->size(); ++i) {
-        const bundle::Upload *upload = preparation->uploads()->Get(i);
-        if (!uploads.upload(upload, fault))
-          refuse(of, fault);
-        bytes += upload->size();
-      }
-    return double(bytes) / (milliseconds() - start);
-  }
-
-private:
-  /// Each `stride`th pipeline.
-  double makeSome(size_t first, size_t stride) {
-    Fault fault;
-    double start = milliseconds();
-    for (size_t i = first; i < usable.size(); i += stride)
-      if (!pipelines.make(&usable[i], 1, fault) ||
-          (device_->isSoftware() && !warmUp.run(&usable[i], 1, fault)))
-        refuse(of, fault);
-    return milliseconds() - start;
-  }
-
-  const GpuBundle &of;
-  GpuDevice *device_ = nullptr;
-  double startMs_ = 0;
-  runtime::GpuMemory memory;
-  runtime::GpuPipelines pipelines;
-  runtime::GpuUploads uploads;
-  runtime::GpuWarmUp warmUp;
-  std::vector<uint32_t> usable;
-};
 
 /// An empty folder that is gone with this.
 class CacheFolder {
@@ -186,39 +80,78 @@ void describe(const GpuDevice &device, device::GpuProfile &gpu) {
     gpu.hostCores = static_cast<unsigned>(usableCpus().size());
 }
 
-/// What comes before the first dispatch. Leaves the device open.
-void measurePreparations(const GpuBundle &bundle, const runtime::GpuWish &wish,
-                         device::GpuProfile &gpu) {
+/// When measuring must have ended, in milliseconds of the clock.
+class Deadline {
+public:
+  explicit Deadline(double seconds)
+      : begin(milliseconds()), all(seconds * 1e3) {}
+
+  /// Whether a device that takes so long for all kernels of the bundle once has
+  /// the time for sessions of it: they make pipelines again, with time stamps
+  /// and without, and compute all at least four times.
+  bool allowsSessions(double pipelinesMs, double kernelsMs) const {
+    return all >= leastForSessions &&
+           milliseconds() - begin + 2 * pipelinesMs + 4 * kernelsMs < all / 2;
+  }
+  /// What follows kernels that are measured one by one takes so long.
+  double ofKernels(double nextMs) const {
+    return std::max(milliseconds(), begin + 0.8 * all - nextMs);
+  }
+
+private:
+  /// Fast GPUs take half as long.
+  static constexpr double leastForSessions = 30000;
+  double begin, all;
+};
+
+/// What comes before the first dispatch, and of a slow device all else. Leaves
+/// the device open. Whether kernels have been measured.
+bool measurePreparations(const GpuBundle &bundle, const runtime::GpuWish &wish,
+                         const Deadline &deadline, GpuMeasured &measured) {
+  device::GpuProfile &gpu = measured.gpu;
   unsigned threads =
       std::min(8u, std::max(1u, unsigned(usableCpus().size() / 2)));
   CacheFolder folder;
-  bool isSoftware;
+  bool isSoftware, isSlow;
   {
-    Preparer first(bundle, wish, "");
+    GpuPreparer first(bundle, wish, "");
     describe(first.device(), gpu);
     isSoftware = first.device().isSoftware();
     gpu.startMs = first.startMs();
     gpu.pipelineMs = gpu.pipelineCachedMs = first.makePipelines();
     gpu.lazyPipelines = isSoftware;
     gpu.uploadGBps = first.upload() * 1e-6;
+    double pipelines = gpu.pipelineMs * double(first.numPipelines());
+    GpuOneByOne kernels(bundle, first);
+    isSlow = !deadline.allowsSessions(pipelines, kernels.estimate());
+    if (isSlow) {
+      kernels.measureCalls(gpu);
+      kernels.measureKernels(
+          deadline.ofKernels(threads > 1 || !isSoftware ? 2 * pipelines : 0),
+          measured);
+    }
   }
+  gpu.pipelineThreads = threads;
+  // Those that are software keep nothing.
+  bool hasCache = !isSoftware && *folder.path();
+  if (threads == 1 && !hasCache)
+    return isSlow;
   // Pipelines stay as long as their device.
   GpuDevice::forgetAll();
-  gpu.pipelineThreads = threads;
   {
-    Preparer second(bundle, wish, folder.path());
+    GpuPreparer second(bundle, wish, folder.path());
     double each = second.makePipelines(threads);
     if (threads > 1)
       gpu.pipelineScaling = std::clamp(
           (gpu.pipelineMs / each - 1) / double(threads - 1), 0.0, 1.0);
     second.save();
   }
-  // Those that are software keep nothing.
-  if (isSoftware || !*folder.path())
-    return;
-  GpuDevice::forgetAll();
-  Preparer third(bundle, wish, folder.path());
-  gpu.pipelineCachedMs = std::min(gpu.pipelineMs, third.makePipelines());
+  if (hasCache) {
+    GpuDevice::forgetAll();
+    GpuPreparer third(bundle, wish, folder.path());
+    gpu.pipelineCachedMs = std::min(gpu.pipelineMs, third.makePipelines());
+  }
+  return isSlow;
 }
 
 /// A stretch of a run; nanoseconds.
@@ -397,44 +330,12 @@ void measureRuns(const GpuBundle &bundle, const GpuMeasureOptions &options,
   double bytes = double(bundle.bundle().output(1).byte_size);
   gpu.downloadGBps =
       bytes * 1e-3 / std::max(1.0, tools::median(backs) - gpu.syncUs);
-  // A kernel is measured in several places.
-  std::map<std::pair<std::string, bool>, size_t> numbers;
-  std::vector<Samples> ofKernels;
-  for (uint32_t s = artifact::firstKernelStretch; s < stretches->size(); ++s)
-    for (uint32_t k = 0; k < stretches->Get(s)->dispatches()->size(); ++k) {
-      const bundle::Dispatch *dispatch =
-          stretches->Get(s)->dispatches()->Get(k);
-      const bundle::DispatchWork *work = dispatch->work();
-      if (!work)
-        continue;
-      auto [it, isNew] = numbers.try_emplace(
-          {work->key()->str(), work->from_memory()}, ofKernels.size());
-      if (!isNew) {
-        Samples &all = ofKernels[it->second];
-        all.insert(all.end(), times[s][k].begin(), times[s][k].end());
-        continue;
-      }
-      ofKernels.push_back(std::move(times[s][k]));
-      GpuKernelSample sample;
-      sample.features.routine = work->routine()->str();
-      sample.features.key = work->key()->str();
-      sample.features.groups = double(dispatch->groups()->x()) *
-                               dispatch->groups()->y() *
-                               dispatch->groups()->z();
-      sample.features.steps = work->steps();
-      sample.features.bytes = double(work->bytes());
-      sample.features.barriers = work->barriers();
-      sample.features.multiplyAdds = double(work->multiply_adds());
-      sample.features.fromMemory = work->from_memory();
-      measured.kernels.push_back(std::move(sample));
-    }
-  for (size_t i = 0; i < ofKernels.size(); ++i) {
-    GpuKernelSample &sample = measured.kernels[i];
-    tools::Statistics of(ofKernels[i]);
-    // A clock that stands still makes no kernel free.
-    sample.median = std::max(of.median, 1e-3);
-    sample.p10 = of.p10;
-    sample.p90 = of.p90;
+  for (const GpuKernel &kernel : kernelsOf(bundle)) {
+    Samples all;
+    for (auto [stretch, dispatch] : kernel.places)
+      all.insert(all.end(), times[stretch][dispatch].begin(),
+                 times[stretch][dispatch].end());
+    measured.kernels.push_back(sampleOf(kernel, std::move(all)));
   }
 }
 
@@ -453,8 +354,8 @@ GpuMeasured measureGpu(const GpuBundle &bundle,
                 options.allowSoftware, fault))
     fail(fault.text);
   GpuMeasured result;
-  measurePreparations(bundle, wish, result.gpu);
-  measureRuns(bundle, options, result);
+  if (!measurePreparations(bundle, wish, Deadline(options.seconds), result))
+    measureRuns(bundle, options, result);
   return result;
 }
 

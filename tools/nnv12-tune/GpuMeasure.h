@@ -10,7 +10,8 @@ namespace nnv12::tune {
 struct GpuMeasureOptions {
   std::string vulkanLibrary; ///< "": the system's
   bool allowSoftware = false;
-  unsigned repeat = 9; ///< runs at least
+  unsigned repeat = 9;    ///< runs at least
+  unsigned seconds = 150; ///< until it has ended
 };
 
 /// Opens the device as sessions do, makes the bundle's pipelines several times,

@@ -48,13 +48,14 @@ std::string print(const GpuMeasured &measured) {
   out << int(measured.gpu.kind) << "\n" << measured.gpu.features.size() << "\n";
   for (const std::string &feature : measured.gpu.features)
     write(feature);
-  out << measured.kernels.size() << "\n";
+  out << measured.leftOut << "\n" << measured.kernels.size() << "\n";
   for (const GpuKernelSample &kernel : measured.kernels) {
     const device::GpuKernelFeatures &f = kernel.features;
     out << std::quoted(f.routine) << " " << std::quoted(f.key) << " "
         << f.groups << " " << f.steps << " " << f.bytes << " " << f.barriers
-        << " " << f.multiplyAdds << " " << f.fromMemory << " " << kernel.median
-        << " " << kernel.p10 << " " << kernel.p90 << "\n";
+        << " " << f.multiplyAdds << " " << f.fromMemory << " " << f.stepsInTurn
+        << " " << kernel.median << " " << kernel.p10 << " " << kernel.p90
+        << "\n";
   }
   out << last << "\n";
   return out.str();
@@ -77,13 +78,13 @@ bool parse(const std::string &text, GpuMeasured &measured) {
   measured.gpu.kind = device::GpuKind(kind);
   for (size_t i = 0; in && i < features; ++i)
     read(measured.gpu.features.emplace_back());
-  in >> kernels;
+  in >> measured.leftOut >> kernels;
   for (size_t i = 0; in && i < kernels; ++i) {
     GpuKernelSample kernel;
     device::GpuKernelFeatures &f = kernel.features;
     in >> std::quoted(f.routine) >> std::quoted(f.key) >> f.groups >> f.steps >>
         f.bytes >> f.barriers >> f.multiplyAdds >> f.fromMemory >>
-        kernel.median >> kernel.p10 >> kernel.p90;
+        f.stepsInTurn >> kernel.median >> kernel.p10 >> kernel.p90;
     measured.kernels.push_back(std::move(kernel));
   }
   std::string end;

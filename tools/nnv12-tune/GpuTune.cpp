@@ -92,7 +92,7 @@ static device::DeviceProfile readBase(const GpuTuneOptions &options,
 }
 
 static void report(const device::HeldOut &held, const GpuTuneOptions &options,
-                   const device::GpuProfile &gpu) {
+                   const device::GpuProfile &gpu, unsigned leftOut) {
   printf("%s: %s, %s\n"
          "  start     %.0f ms, pipeline %.1f ms, cached %.2f ms, %u threads "
          "(scaling %.2f)\n"
@@ -112,6 +112,8 @@ static void report(const device::HeldOut &held, const GpuTuneOptions &options,
          gpu.gflops, gpu.units, gpu.cacheMB, gpu.kernels.size(), held.sum.good,
          held.sum.all, held.sum.all ? 100.0 * held.sum.good / held.sum.all : 0,
          100 * held.error);
+  if (leftOut)
+    printf("    %u more take too long for the time there is\n", leftOut);
   for (const auto &[routine, count] : held.byRoutine)
     printf("    %-22s %u of %u\n", routine.c_str(), count.good, count.all);
 }
@@ -128,7 +130,7 @@ static std::string measure(const GpuBundle &bundle,
         measured.gpu.date = today();
         return print(measured);
       },
-      options.seconds);
+      options.measure.seconds);
   // It has said why itself.
   if (child.end == ChildResult::End::Refused)
     exit(1);
@@ -185,7 +187,7 @@ void tuneGpu(const std::string &path, const GpuTuneOptions &options) {
   std::string error = device::writeProfile(profile, options.output);
   if (!error.empty())
     fail(error);
-  report(held, options, gpu);
+  report(held, options, gpu, measured.leftOut);
 }
 
 } // namespace nnv12::tune

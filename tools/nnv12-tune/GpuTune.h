@@ -13,7 +13,6 @@ struct GpuTuneOptions {
   std::string samples; ///< where to write what was measured; "": nowhere
   std::string refit;   ///< such a file, instead of measuring; "": measure
   unsigned units = 0;  ///< compute units; 0: not known
-  unsigned seconds = 150;
 };
 
 /// `nnv12-tune --gpu`: measures the GPU by a bundle in a process of its own,

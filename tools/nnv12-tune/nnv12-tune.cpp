@@ -92,9 +92,12 @@ static TuneOptions parseOptions(int argc, char **argv) {
                  "With --gpu: compute units that it has, where data sheets say "
                  "so. Default: as in --base, else they are counted with the "
                  "groups that each runs.");
-  options.number("gpu-seconds", "N", result.ofGpu.seconds, 1, 3600,
-                 "With --gpu: after so many seconds the driver is taken to "
-                 "hang. Default 150.");
+  options.number(
+      "gpu-seconds", "N", result.ofGpu.measure.seconds, 1, 3600,
+      "With --gpu: the time there is. Of a GPU that is too slow for "
+      "all kernels, as software is, those that take longest are left "
+      "out; a driver that gives no answer is taken to hang. Default "
+      "150.");
   options.text("gpu-samples", "FILE", result.ofGpu.samples,
                "With --gpu: also write what was measured of each kernel, for "
                "--gpu-refit.");

@@ -21,6 +21,10 @@ struct GpuGrid {
   double bytes = 0;        ///< read and written, each once
   unsigned barriers = 0;   ///< that an invocation meets
   double multiplyAdds = 0; ///< of all groups
+  /// Steps of all groups together, as far as their invocations have something
+  /// to compute, and one more for each inner loop that begins: what counts
+  /// where a CPU computes them one after another. 0: groups * steps.
+  double stepsInTurn = 0;
 };
 
 /// The memory that a binding is.

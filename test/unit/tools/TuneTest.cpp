@@ -189,9 +189,11 @@ TEST(GpuMeasured, roundTrip) {
   kernel.features.key = "k.1";
   kernel.features.groups = 7;
   kernel.features.fromMemory = true;
+  kernel.features.stepsInTurn = 12.5;
   kernel.median = 2.5;
   kernel.p90 = 3;
   measured.kernels = {kernel, kernel};
+  measured.leftOut = 3;
   std::string text = print(measured);
   GpuMeasured read;
   ASSERT_TRUE(parse(text, read));
@@ -200,6 +202,8 @@ TEST(GpuMeasured, roundTrip) {
   EXPECT_EQ(read.gpu.startMs, measured.gpu.startMs);
   EXPECT_EQ(read.gpu.stampUs, 0.75);
   EXPECT_EQ(read.kernels[1].features.key, "k.1");
+  EXPECT_EQ(read.kernels[1].features.stepsInTurn, 12.5);
+  EXPECT_EQ(read.leftOut, 3u);
   // What has been cut off is nothing.
   for (size_t size = 0; size + 1 < text.size(); ++size) {
     GpuMeasured cut;

@@ -80,6 +80,19 @@ std::string BlockedWindow::refusal(const WindowShape &w) {
   return "";
 }
 
+double BlockedWindow::groupsInTurn(int64_t count, Part part) {
+  constexpr int64_t atOnce = 8;
+  // An invocation's pixels are a part of the group's apart: few of them are of
+  // as many invocations.
+  int64_t left = count % groupPixels,
+          invocations = part == Part::Pixel
+                            ? left
+                            : std::min(left, groupPixels / pixels) * quads;
+  return double(count / groupPixels) +
+         double(divideCeil(invocations, atOnce)) /
+             double(divideCeil(localSize[0], atOnce));
+}
+
 void BlockedWindow::forPlace(llvm::function_ref<void()> body, Part part) {
   batch = k.groupId(GpuBuilder::Dim::Z);
   forPixels(word(OutPixels), body, part);

@@ -64,6 +64,12 @@ public:
     WindowWords
   };
 
+  /// What an invocation computes.
+  enum class Part {
+    Quad, ///< four channels of four pixels
+    Pixel ///< all channels of one pixel, the only one of `pixel`; no `quad`
+  };
+
   static int64_t blocksOf(int64_t channels) {
     return (channels + block - 1) / block;
   }
@@ -72,6 +78,13 @@ public:
                               unsigned words);
   /// Why its tensors or its grid are too large, the weights aside; or empty.
   static std::string refusal(const WindowShape &w);
+  /// Work groups for so many pixels, as long as they take where a CPU computes
+  /// eight invocations at once: the last one may have few.
+  static double groupsInTurn(int64_t pixels, Part part = Part::Quad);
+  /// Steps of a group that loops over the taps of so many blocks.
+  static double stepsInTurn(double blocks, double taps) {
+    return blocks * (taps + 1);
+  }
 
   explicit BlockedWindow(GpuBuilder &k) : k(k), four(k.vec(4)) {}
 
@@ -80,11 +93,6 @@ protected:
   using Four = llvm::SmallVector<mlir::Value, pixels>;
   using Value = mlir::Value;
 
-  /// What an invocation computes.
-  enum class Part {
-    Quad, ///< four channels of four pixels
-    Pixel ///< all channels of one pixel, the only one of `pixel`; no `quad`
-  };
   /// Finds the invocation's place, and emits `body` for those that have one.
   void forPlace(llvm::function_ref<void()> body, Part part = Part::Quad);
   /// The same where the invocations number `count` pixels, and the caller finds

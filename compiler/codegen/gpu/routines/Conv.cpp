@@ -194,10 +194,13 @@ public:
                 std::move(dispatch), inner(op));
     for (GpuStep &step : steps.steps) {
       PushEpilogue::bind(step, epilogue);
+      WindowShape w = sizes(op);
+      step.grid.stepsInTurn =
+          BlockedWindow::groupsInTurn(w.outHeight * w.outWidth) *
+          double(step.groups[1]) * double(step.groups[2]) * stepsInTurn(op);
       if (kind != Kind::Window)
         continue;
       // Taps cost beside the channels.
-      WindowShape w = sizes(op);
       step.variant = w.kernelRows * w.kernelCols > 1 ? "window" : "flat";
     }
     return steps;
@@ -207,14 +210,22 @@ private:
   static WindowShape sizes(nn::ConvOp op) {
     return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
   }
-  /// Products of blocks that a sum has.
-  double inner(nn::ConvOp op) const {
+  static double taps(nn::ConvOp op) {
     WindowShape w = sizes(op);
-    double taps = double(w.kernelRows * w.kernelCols);
-    int64_t channels = w.channels / op.getGroups();
-    return taps * double(kind == Kind::First
-                             ? channels
-                             : BlockedWindow::blocksOf(channels));
+    return double(w.kernelRows * w.kernelCols);
+  }
+  /// That a sum goes over.
+  double blocks(nn::ConvOp op) const {
+    int64_t channels = sizes(op).channels / op.getGroups();
+    return double(kind == Kind::First ? channels
+                                      : BlockedWindow::blocksOf(channels));
+  }
+  /// Products of blocks that a sum has.
+  double inner(nn::ConvOp op) const { return taps(op) * blocks(op); }
+  double stepsInTurn(nn::ConvOp op) const {
+    return kind == Kind::Flat
+               ? blocks(op)
+               : BlockedWindow::stepsInTurn(blocks(op), taps(op));
   }
   Kind kind;
 };

@@ -168,8 +168,17 @@ GpuSteps ConvFewRoutine<Op>::steps(Operation *layer) const {
                     PushEpilogue::suffix(epilogue);
   GpuSteps steps = oneStep(layer, std::move(key), std::move(dispatch),
                            taps * double(BlockedWindow::blocksOf(w.channels)));
+  double blocks = double(BlockedWindow::blocksOf(w.channels));
   for (GpuStep &step : steps.steps) {
     PushEpilogue::bind(step, epilogue);
+    if constexpr (isTransposed<Op>)
+      step.grid.stepsInTurn =
+          TransposedWindow::stepsInTurn(w, blocks, BlockedWindow::Part::Pixel);
+    else
+      step.grid.stepsInTurn =
+          BlockedWindow::groupsInTurn(w.outHeight * w.outWidth,
+                                      BlockedWindow::Part::Pixel) *
+          double(w.batch) * BlockedWindow::stepsInTurn(blocks, taps);
   }
   return steps;
 }

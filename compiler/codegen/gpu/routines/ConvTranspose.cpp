@@ -105,6 +105,8 @@ GpuSteps ConvTransposeRoutine::steps(Operation *layer) const {
               std::move(dispatch), TransposedWindow::taps(w) * double(blocks));
   for (GpuStep &step : steps.steps) {
     PushEpilogue::bind(step, epilogue);
+    step.grid.stepsInTurn = TransposedWindow::stepsInTurn(w, double(blocks)) *
+                            double(BlockedWindow::blocksOf(w.outChannels));
   }
   return steps;
 }

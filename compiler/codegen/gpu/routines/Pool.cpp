@@ -154,9 +154,14 @@ GpuSteps PoolRoutine::steps(Operation *layer) const {
   GpuSteps steps =
       oneStep(layer, name().str() + (isMax ? "_max" : "_average"),
               std::move(dispatch), double(w.kernelRows * w.kernelCols));
-  for (GpuStep &step : steps.steps)
+  for (GpuStep &step : steps.steps) {
     step.variant =
         std::string(isMax ? "max" : "average") + (isStrided ? ".strided" : "");
+    step.grid.stepsInTurn =
+        BlockedWindow::groupsInTurn(w.outHeight * w.outWidth) *
+        double(step.groups[1]) * double(step.groups[2]) *
+        BlockedWindow::stepsInTurn(1, double(w.kernelRows * w.kernelCols));
+  }
   return steps;
 }
 

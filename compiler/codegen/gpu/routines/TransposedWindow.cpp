@@ -29,6 +29,11 @@ struct Extents {
   int64_t phases() const { return std::min(stride, outputs); }
   int64_t common() const { return std::gcd(stride, dilation); }
   int64_t inverse() const;
+  /// Of a phase.
+  int64_t outputsOf(int64_t phase) const {
+    return (outputs - phase + stride - 1) / stride;
+  }
+  int64_t tapsOf(int64_t phase, int64_t kernel) const;
 };
 
 int64_t Extents::inverse() const {
@@ -41,6 +46,14 @@ int64_t Extents::inverse() const {
     std::tie(x, y) = std::pair(y - quotient * x, x);
   }
   return a == 0 ? 0 : (x % modulus + modulus) % modulus;
+}
+
+int64_t Extents::tapsOf(int64_t phase, int64_t kernel) const {
+  int64_t place = phase + pad, step = stride / common();
+  if (place % common())
+    return 0;
+  int64_t first = place / common() % step * inverse() % step;
+  return std::max<int64_t>(0, (kernel - first + step - 1) / step);
 }
 
 int64_t phaseCount(const WindowShape &w) {
@@ -94,6 +107,19 @@ double TransposedWindow::taps(const WindowShape &w) {
   };
   return double(along(w.kernelRows, Extents::rows(w)) *
                 along(w.kernelCols, Extents::cols(w)));
+}
+
+double TransposedWindow::stepsInTurn(const WindowShape &w, double blocks,
+                                     Part part) {
+  Extents rows = Extents::rows(w), cols = Extents::cols(w);
+  double sum = 0;
+  for (int64_t row = 0; row < rows.phases(); ++row)
+    for (int64_t col = 0; col < cols.phases(); ++col)
+      sum += groupsInTurn(rows.outputsOf(row) * cols.outputsOf(col), part) *
+             BlockedWindow::stepsInTurn(blocks,
+                                        double(rows.tapsOf(row, w.kernelRows) *
+                                               cols.tapsOf(col, w.kernelCols)));
+  return double(w.batch) * sum;
 }
 
 Value TransposedWindow::divisor(unsigned w) { return k.val(k.max(word(w), 1)); }

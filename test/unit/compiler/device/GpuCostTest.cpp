@@ -89,6 +89,28 @@ TEST(GpuCost, ofWeightsFromMemory) {
   EXPECT_EQ(gpuCost(gpu, k).milliseconds, 0.5);
 }
 
+TEST(GpuCost, ofSoftware) {
+  GpuProfile gpu = sample();
+  gpu.kind = GpuKind::Software;
+  gpu.efficiency[""].work = 10;
+  GpuKernelFeatures k;
+  k.groups = 9;
+  k.steps = 10;
+  auto microseconds = [&] { return gpuCost(gpu, k).milliseconds * 1e3; };
+  // Three groups of a CPU; no step is waited for.
+  EXPECT_DOUBLE_EQ(microseconds(), 2 + 3 * (1 + 2.5));
+  k.groups = 1;
+  EXPECT_DOUBLE_EQ(microseconds(), 2 + 1 + 2.5);
+  // A sixth of them has nothing to compute.
+  k.groups = 12;
+  k.stepsInTurn = 100;
+  EXPECT_DOUBLE_EQ(microseconds(), 2 + 3 * 1 + 100 * 0.25 / 4);
+  k.multiplyAdds = 8e6;
+  k.bytes = 1e6;
+  EXPECT_DOUBLE_EQ(microseconds(),
+                   2 + 3 * 1 + 100 * 0.25 / 4 + 8 * 10.0 / 4 + 20);
+}
+
 TEST(GpuCost, withoutTimeStamps) {
   GpuProfile gpu = sample();
   gpu.stampUs = 3;
@@ -300,6 +322,47 @@ TEST(GpuFit, isSmall) {
     gpu.efficiency["gpu.conv." + std::to_string(gpu.efficiency.size())] = {};
   EXPECT_LT(coefficientBytes(gpu, "gpu.conv"), 500u);
   EXPECT_GT(coefficientBytes(gpu, "gpu.conv"), 200u);
+}
+
+TEST(GpuFit, ofSoftware) {
+  GpuProfile truth = sample();
+  truth.kind = GpuKind::Software;
+  truth.units = 1;
+  truth.efficiency = {{"gpu.conv.few", {3, 0, 2, 0.5, 0.5, 0, 400}},
+                      {"gpu.pool.max", {1, 0, 0.5, 1.5, 0.8, 0, 0}}};
+  std::mt19937 random(9);
+  auto between = [&](double low, double high) {
+    return low + (high - low) * double(random() % 10007) / 10006;
+  };
+  std::vector<GpuSample> samples;
+  for (unsigned i = 0; i < 120; ++i) {
+    GpuSample s;
+    GpuKernelFeatures &f = s.kernel;
+    f.routine = i % 2 ? "gpu.pool.max" : "gpu.conv.few";
+    f.groups = std::floor(std::pow(10, between(0, 3)));
+    f.steps = std::floor(std::pow(2, between(0, 7)));
+    f.stepsInTurn = f.groups * f.steps * between(0.2, 1);
+    f.bytes = std::pow(10, between(3, 6));
+    f.multiplyAdds = f.stepsInTurn * double(64 + random() % 3 * 64);
+    s.median = gpuStampedCost(truth, f).milliseconds * 1e3;
+    f.key = "k" + std::to_string(i);
+    s.p10 = s.p90 = s.median;
+    samples.push_back(s);
+  }
+  GpuProfile gpu = sample();
+  gpu.kind = GpuKind::Software;
+  gpu.units = 1;
+  HeldOut held = fitAndHoldOut(gpu, samples);
+  EXPECT_GE(held.sum.good, held.sum.all * 9 / 10);
+  EXPECT_LT(held.error, 0.03);
+  // It is said in fewer numbers: nothing is waited for.
+  EXPECT_EQ(gpu.efficiency.at("gpu.conv.few").latency, 0);
+  EXPECT_EQ(gpu.efficiency.at("gpu.conv.few").latencyFromMemory, 0);
+  EXPECT_LE(coefficientBytes(gpu, "gpu.conv"), 2 * 5 * sizeof(float));
+  // Others have no such number.
+  gpu.kind = GpuKind::Discrete;
+  fitAndHoldOut(gpu, samples);
+  EXPECT_EQ(gpu.efficiency.at("gpu.conv.few").work, 0);
 }
 
 TEST(GpuFit, nothingMeasured) {

@@ -3,6 +3,8 @@
 #include "GpuTables.h"
 #include "PhoneTables.h"
 
+#include "compiler/device/GpuCost.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +16,7 @@ using namespace nnv12;
 using namespace nnv12::device;
 
 TEST(Phone, shippedProfilesAreValid) {
-  EXPECT_EQ(shippedProfiles().size(), 8u);
+  EXPECT_EQ(shippedProfiles().size(), 9u);
   unsigned phones = 0;
   for (const auto &[name, text] : shippedProfiles()) {
     std::string error;
@@ -26,6 +28,7 @@ TEST(Phone, shippedProfilesAreValid) {
     phones += isPhone;
     EXPECT_EQ(p->little.count > 0, isPhone);
     EXPECT_TRUE(isPhone || p->gpu);
+    EXPECT_LT(p->gpu ? coefficientBytes(*p->gpu, "gpu.conv") : 0, 500u) << name;
     EXPECT_EQ(foreignDevice(*p), "");
   }
   EXPECT_EQ(phones, 5u);

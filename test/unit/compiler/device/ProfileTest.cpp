@@ -66,7 +66,7 @@ static DeviceProfile sampleWithGpu() {
   gpu.flushUsPerMB = 2;
   gpu.efficiency = {{"", {1, 0.5, 0.2, 0.1, 0.6}},
                     {"gpu.conv", {3, 0.75, 0.5, 0.25, 0.7, 1.5}},
-                    {"gpu.map", {3, 0.75, 0.5, 0.25, 0.7, 0.75}}};
+                    {"gpu.map", {3, 0.75, 0.5, 0.25, 0.7, 0.75, 125.5}}};
   gpu.kernels["k"] = {0.75, 1.25, "00ff"};
   p.gpu = gpu;
   return p;
@@ -164,6 +164,8 @@ TEST(Profile, gpuRoundTrip) {
   EXPECT_EQ(gpu.efficiency.at("gpu.conv").latencyFromMemory, 1.5);
   // What has no weights has no such latency.
   EXPECT_EQ(gpu.efficiency.at("gpu.map").latencyFromMemory, 0.75);
+  EXPECT_EQ(gpu.efficiency.at("gpu.map").work, 125.5);
+  EXPECT_EQ(gpu.efficiency.at("gpu.conv").work, 0);
   EXPECT_EQ(gpu.kernels.at("k").millisecondsFromMemory, 1.25);
   EXPECT_EQ(gpu.kernels.at("k").milliseconds, 0.75);
   EXPECT_EQ(gpu.kernels.at("k").code, "00ff");

@@ -287,6 +287,25 @@ TEST_F(Pipelines, NothingIsDispatchedForNothing) {
 }
 
 // Drivers take time for each instruction, and bundles have every module.
+// What CPUs that are a GPU compute of a grid: invocations without a pixel take
+// no step.
+TEST_F(Pipelines, StepsInTurn) {
+  ConvCase x;
+  x.c = 32, x.o = 48, x.h = x.w = 14, x.constant = true;
+  GpuSteps steps = add(x.text());
+  ASSERT_EQ(steps.steps.size(), 1u);
+  EXPECT_EQ(steps.steps[0].groups, (std::array<uint32_t, 3>{4, 3, 1}));
+  // Of 196 pixels four are left for the last group, 16 of 64 invocations.
+  EXPECT_DOUBLE_EQ(steps.steps[0].grid.stepsInTurn, 3.25 * 3 * 2);
+  x = ConvCase();
+  x.transpose = true, x.c = x.o = 16, x.h = x.w = 4, x.kh = x.kw = 3;
+  x.strideH = x.strideW = 2, x.constant = true;
+  steps = add(x.text());
+  ASSERT_EQ(steps.steps.size(), 1u);
+  // Phases of 4, 2, 2 and 1 taps and a loop over these, 16 pixels or more each.
+  EXPECT_DOUBLE_EQ(steps.steps[0].grid.stepsInTurn, 5 + 3 + 3 + 2);
+}
+
 TEST_F(Pipelines, ModulesAreSmall) {
   constexpr size_t mostBytes = 22 * 1024;
   ConvCase conv;

@@ -1,0 +1,66 @@
+//===- GpuOneByOne.h - Measures kernels of a slow GPU -----------*- C++ -*-===//
+//
+// A session computes all of a tuning bundle at once, which takes fast GPUs
+// milliseconds and software hours. Here each kernel is handed over by itself,
+// so that what takes too long can be left out, and all of it ends in time.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TOOLS_NNV12_TUNE_GPUONEBYONE_H
+#define NNV12_TOOLS_NNV12_TUNE_GPUONEBYONE_H
+
+#include "tools/nnv12-tune/GpuKernels.h"
+#include "tools/nnv12-tune/GpuPreparer.h"
+
+namespace nnv12::tune {
+
+class GpuOneByOne {
+public:
+  /// Of a bundle whose pipelines `with` has made, and whose weights are there.
+  GpuOneByOne(const GpuBundle &bundle, GpuPreparer &with);
+  ~GpuOneByOne();
+  GpuOneByOne(const GpuOneByOne &) = delete;
+  GpuOneByOne &operator=(const GpuOneByOne &) = delete;
+
+  /// Milliseconds of a run of all of the bundle, roughly, as some kernels say;
+  /// infinity for much too long.
+  double estimate();
+
+  /// What submitting, waiting, a dispatch and a time stamp take, and how fast
+  /// results come back.
+  void measureCalls(device::GpuProfile &gpu);
+
+  /// Kernels of all routines: those that take the least time, as many as can be
+  /// measured several times until `end`, in milliseconds of the clock.
+  void measureKernels(double end, GpuMeasured &measured);
+
+private:
+  using Dispatches = std::vector<const bundle::Dispatch *>;
+  /// Microseconds.
+  struct Run {
+    double submit, wait;
+    double computed;                ///< by all threads of this process
+    bool isInterrupted;             ///< one of them, by another program
+    std::vector<double> dispatches; ///< by time stamps; without these none
+  };
+  Run run(const Dispatches &dispatches, bool isStamped);
+  /// Microseconds of a kernel in one of its places.
+  double time(const GpuKernel &kernel, size_t place, bool warms);
+  const bundle::Dispatch *at(uint32_t stretch, uint32_t dispatch) const {
+    return of.overlay().stretches()->Get(stretch)->dispatches()->Get(dispatch);
+  }
+
+  bool canRun(const GpuKernel &kernel) const;
+
+  const GpuBundle &of;
+  GpuPreparer &with;
+  runtime::GpuDevice &device;
+  bool hasOneCpu; ///< which the device's work is done on
+  runtime::GpuCommands commands;
+  VkQueryPool queries = nullptr;
+  /// Those that the device can run, by their work.
+  std::vector<GpuKernel> kernels;
+};
+
+} // namespace nnv12::tune
+
+#endif // NNV12_TOOLS_NNV12_TUNE_GPUONEBYONE_H
