@@ -196,13 +196,6 @@ void GpuMemory::destroy() {
       destroy(block);
 }
 
-uint64_t GpuMemory::bytes() const {
-  uint64_t sum = 0;
-  for (const GpuBlock &block : blocks)
-    sum += block.allocated;
-  return sum;
-}
-
 /// False where there is nothing to be done.
 bool GpuMemory::rangeOf(const GpuBlock &block, uint64_t offset, uint64_t size,
                         VkMappedMemoryRange &range) const {

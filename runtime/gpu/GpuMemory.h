@@ -52,8 +52,6 @@ public:
   /// Whether the arena and prepared memory are mapped.
   bool isMapped() const { return mapped; }
   bool isImported() const { return host().buffer != nullptr; }
-  /// That the device was asked for.
-  uint64_t bytes() const;
 
   /// After the CPU has written to a mapped block, and before it reads.
   VkResult flush(const GpuBlock &block, uint64_t offset, uint64_t size) const;

@@ -11,8 +11,14 @@ here.
 With --gpu-precision f16 it is not ONNX Runtime that says how far outputs may be
 off, but what nnv12c printed: with random inputs, a GPU must differ from the
 same bundle on the CPU by as much, no more and no less.
+
+With --validation Vulkan's validation layer looks on, with its check of
+synchronisation, and may say nothing: all on the GPU from the first run on and
+in five later ones, and half of the layers, which it takes over when it is
+ready.
 """
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -35,6 +41,14 @@ MEAN_FACTOR, LARGEST_FACTOR = 2, 4
 NOISE = 1e-5
 
 GROUPS = ("own", "shared", "zoo")
+
+LAYER_SETTINGS = """\
+khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG
+khronos_validation.report_flags = error,warn,perf,info
+khronos_validation.log_filename = {log}
+khronos_validation.enables = \
+VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT
+"""
 
 
 def gather(args):
@@ -90,51 +104,62 @@ def run_each_boundary(tools, case, work, threads, options):
     return layers
 
 
+def run_expecting(tools, bundle, case, threads, gpu="wait"):
+    """Runs a bundle, whose outputs must be those that are known, and returns
+    their files' bytes by name."""
+    with tempfile.TemporaryDirectory(dir=bundle.parent) as outputs:
+        options = [
+            f"--expect={case.folder}",
+            f"--threads={threads}",
+            "--oversubscribe",
+            f"--output-dir={outputs}",
+        ]
+        # No call(): what the tool prints on failure is the report.
+        done = subprocess.run(
+            [
+                str(a)
+                for a in tools.run_command(bundle, case.inputs, options, gpu)
+            ],
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise ToolError(
+                f"{threads} threads: exit {done.returncode}\n"
+                f"{done.stdout}{done.stderr}"
+            )
+        return {f.name: f.read_bytes() for f in Path(outputs).iterdir()}
+
+
 def run_case(tools, case, work, threads, options):
     bundle = work / f"{case.name}.nnv"
     start = time.monotonic()
     tools.compile(case.model, bundle, case.shapes, options=options)
     took = time.monotonic() - start
-    # No call(): what the tool prints on failure is the report.
     first = None
     for count in threads:
-        with tempfile.TemporaryDirectory(dir=work) as outputs:
-            done = subprocess.run(
-                [
-                    str(a)
-                    for a in tools.run_command(
-                        bundle,
-                        case.inputs,
-                        [
-                            f"--expect={case.folder}",
-                            f"--threads={count}",
-                            "--oversubscribe",
-                            f"--output-dir={outputs}",
-                        ],
-                    )
-                ],
-                capture_output=True,
-                text=True,
-            )
-            if done.returncode:
-                raise ToolError(
-                    f"{count} threads: exit {done.returncode}\n"
-                    f"{done.stdout}{done.stderr}"
-                )
-            found = {f.name: f.read_bytes() for f in Path(outputs).iterdir()}
+        found = run_expecting(tools, bundle, case, count)
         first = first or found
         if found != first:
             raise ToolError(
                 f"{count} threads: other bits than with {threads[0]}"
             )
+    # Asked to leave the first run alone, a GPU does.
+    if tools.gpu:
+        left, alone = (
+            run_expecting(tools, bundle, case, threads[0], gpu)
+            for gpu in ("after-first", "off")
+        )
+        if left != alone:
+            raise ToolError("a first run before the GPU's: not the CPU's bits")
     bundle.unlink()
     return took
 
 
-def outputs_of(tools, bundle, folder, on_cpu):
+def outputs_of(tools, bundle, folder, gpu):
     """Outputs of f32 for random inputs, in one array, and what was said."""
     options = ["--random", f"--output-dir={folder}"]
-    said = call(tools.run_command(bundle, (), options, on_cpu))
+    said = call(tools.run_command(bundle, (), options, gpu))
     files = sorted(folder.iterdir(), key=lambda f: int(f.stem.split("_")[1]))
     arrays = [np.load(f) for f in files]
     floats = [a.ravel() for a in arrays if a.dtype == np.float32]
@@ -181,8 +206,8 @@ def run_in_f16(tools, case, work, options):
     if not found or (not kernels and layers_on_gpu(said)[0] > 1):
         raise ToolError(f"found no tensor in f16:\n{said}")
     with tempfile.TemporaryDirectory(dir=work) as folder:
-        on_cpu, _ = outputs_of(tools, bundle, Path(folder) / "cpu", True)
-        on_gpu, said = outputs_of(tools, bundle, Path(folder) / "gpu", False)
+        on_cpu, _ = outputs_of(tools, bundle, Path(folder) / "cpu", "off")
+        on_gpu, said = outputs_of(tools, bundle, Path(folder) / "gpu", "wait")
     if "\ngpu " not in "\n" + said:
         raise ToolError("a GPU computed nothing of it")
     good, text = check_error([float(x) for x in found.groups()], on_gpu, on_cpu)
@@ -190,6 +215,59 @@ def run_in_f16(tools, case, work, options):
         raise ToolError(f"outputs {text}")
     bundle.unlink()
     return f"{kernels} kernels with tensors in f16; outputs {text}"
+
+
+def run_validated(tools, case, bundle, gpu, options):
+    """In how many stretches a GPU computed the last run, while the validation
+    layer said nothing."""
+    # With tensors in f16 there is no answer to compare with.
+    options = [*options] + [f"--expect={case.folder}"] * (not tools.halves)
+    with tempfile.TemporaryDirectory(dir=bundle.parent) as folder:
+        log, settings = Path(folder) / "log", Path(folder) / "settings"
+        log.touch()
+        settings.write_text(LAYER_SETTINGS.format(log=log))
+        said = call(
+            tools.run_command(bundle, case.inputs, options, gpu),
+            env={
+                **os.environ,
+                "VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation",
+                "VK_LAYER_SETTINGS_PATH": str(settings),
+            },
+        )
+        messages = log.read_text().split(" msgNum: ")[1:]
+    # It says that it is there, and nothing else.
+    if not messages or "SYNCHRONIZATION_VALIDATION" not in messages.pop(0):
+        raise ToolError("the validation layer is not there")
+    if messages:
+        raise ToolError(
+            f"{len(messages)} messages of the validation layer, the first: "
+            + messages[0].splitlines()[0]
+        )
+    found = re.search(r"^gpu .* (\d+) stretches in the last run$", said, re.M)
+    if not found:
+        raise ToolError(f"a GPU computed nothing of the last run:\n{said}")
+    return int(found.group(1))
+
+
+def validate(tools, case, work, compiler_options, options):
+    """What a GPU did under the validation layer, in words."""
+    bundle = work / f"{case.name}.nnv"
+
+    def compile(*more):
+        return tools.compile(
+            case.model, bundle, case.shapes, options=[*compiler_options, *more]
+        )
+
+    taken, layers = layers_on_gpu(compile())
+    waiting = run_validated(tools, case, bundle, "wait", [*options, "--runs=6"])
+    if taken == layers:
+        compile(f"--gpu-force-from={layers // 2}")
+    handed = run_validated(tools, case, bundle, "auto", [*options, "--settle"])
+    bundle.unlink()
+    return (
+        f"{taken} of {layers} layers in {waiting} stretches, "
+        f"and {handed} that took over"
+    )
 
 
 def main():
@@ -218,6 +296,18 @@ def main():
         help="passed on to nnv12c, e.g. --option=--plan=none; may be repeated",
     )
     parser.add_argument(
+        "--run-option",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="with --validation: passed on to nnv12-run; may be repeated",
+    )
+    parser.add_argument(
+        "--validation",
+        action="store_true",
+        help="with --gpu: run under Vulkan's validation layer",
+    )
+    parser.add_argument(
         "--each-boundary",
         action="store_true",
         help="with --gpu: hand over in front of each layer, one after another",
@@ -236,6 +326,9 @@ def main():
     if tools.gpu and nnv12tools.why_no_gpu():
         print(f"skipped: {nnv12tools.why_no_gpu()}")
         return 77
+    if args.validation and nnv12tools.why_no_validation():
+        print(f"SKIPPED: {nnv12tools.why_no_validation()}")
+        return 77
     cases, skipped = gather(args)
     bundles = args.work / "model-tests"
     bundles.mkdir(parents=True, exist_ok=True)
@@ -243,6 +336,12 @@ def main():
     for case in cases:
         threads = args.threads or [1, 2, 3]
         try:
+            if args.validation:
+                text = validate(
+                    tools, case, bundles, args.option, args.run_option
+                )
+                print(f"pass {case.name} ({text})", flush=True)
+                continue
             if args.each_boundary:
                 count = run_each_boundary(
                     tools, case, bundles, threads, args.option

@@ -85,7 +85,8 @@ def call(command, timeout=600, stderr=subprocess.PIPE, **options):
 # Of GPUs: all that kernels may ask for.
 ALL_FEATURES = "vulkan1.1+int64+float64+int8+int16+storage8+storage16"
 # nnv12-run with whatever there is, from the first run on.
-ON_GPU = ["--gpu=wait", "--allow-software-gpu", "--gpu-cache=none"]
+ANY_GPU = ["--allow-software-gpu", "--gpu-cache=none"]
+ON_GPU = ["--gpu=wait", *ANY_GPU]
 
 
 def why_no_gpu():
@@ -94,6 +95,14 @@ def why_no_gpu():
     if any(list(Path(f).glob("*.json")) for f in folders):
         return None
     return "no driver of Vulkan: install mesa-vulkan-drivers"
+
+
+def why_no_validation():
+    """None where Vulkan's validation layer is installed."""
+    layers = Path("/usr/share/vulkan/explicit_layer.d")
+    if (layers / "VkLayer_khronos_validation.json").is_file():
+        return None
+    return "no validation layer: install vulkan-validationlayers"
 
 
 def add_gpu_arguments(parser):
@@ -202,17 +211,15 @@ class Tools:
             command += all_on_gpu(self.gpu_precision)
         return call(command + list(options), timeout=timeout)
 
-    def run_command(self, bundle, inputs=(), options=(), on_cpu=False):
+    def run_command(self, bundle, inputs=(), options=(), gpu="wait"):
         command = [
             *self.emulator,
             (self.run_dir or self.compiler_dir) / "nnv12-run",
             bundle,
         ]
         command += [f"--input={n}={f}" for n, f in inputs]
-        if on_cpu:
-            command.append("--gpu=off")
-        elif self.gpu:
-            command += [*ON_GPU, "--time"]
+        if self.gpu:
+            command += [f"--gpu={gpu}", *ANY_GPU, "--time"]
         return command + list(options)
 
     def run(self, bundle, inputs=(), options=(), timeout=600):

@@ -3,8 +3,10 @@
 #include "test/unit/gpu/RangesSample.h"
 
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <thread>
+#include <unistd.h>
 
 using namespace nnv12;
 using namespace nnv12::test;
@@ -77,6 +79,20 @@ protected:
     return result;
   }
 };
+
+/// Sanitizers keep books of their own in this process's memory.
+#ifdef NNV12_SANITIZED
+constexpr bool isSanitized = true;
+#else
+constexpr bool isSanitized = false;
+#endif
+
+/// Of this process, in memory.
+uint64_t residentBytes() {
+  unsigned long all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return uint64_t(resident) * uint64_t(sysconf(_SC_PAGESIZE));
+}
 
 std::string nameOf(const testing::TestParamInfo<Kind> &info) {
   return info.param.name;
@@ -153,6 +169,25 @@ TEST_P(GpuRunTest, CallsLittle) {
     else
       EXPECT_EQ(more, 0u) << name;
   }
+}
+
+/// Beside what the plan asks for, little of the device and of the process: here
+/// the mock's memory is the process's, too.
+TEST_P(GpuRunTest, TakesLittleMemory) {
+  (void)expected(1);
+  constexpr uint64_t megabyte = 1 << 20;
+  uint64_t before = residentBytes();
+  SessionPointer session = create(withMode(NNV12_GPU_WAIT));
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(run(session, i), expected(i));
+  EXPECT_EQ(info(session).gpu_stretches_taken, 2u);
+  if (!isSanitized) {
+    EXPECT_LE(residentBytes(), before + mock.bytesAllocated() + 12 * megabyte);
+  }
+  const artifact::ProgramGpu &gpu = *GpuSample().bundle.programs[0].gpu;
+  EXPECT_GE(mock.bytesAllocated(), gpu.arenaSize + gpu.preparedSize);
+  EXPECT_LE(mock.bytesAllocated(),
+            gpu.arenaSize + gpu.preparedSize + 16 * megabyte);
 }
 
 /// The thread asks a GPU only when what was predicted is about over.
@@ -283,6 +318,34 @@ TEST_F(HandOverTest, AtEachExecuteOfTheFirstRun) {
   open(sample);
   (void)expected(2);
   handOverEachRange(NNV12_GPU_AUTO, 1, {0u, 1u, NNV12_NO_PREPARATION_THREADS});
+}
+
+/// Not so where the first run is to be left alone, whatever the plan says:
+/// without a call of Vulkan its bytes are the CPU's.
+TEST_F(HandOverTest, AfterTheFirstResult) {
+  RangesSample sample;
+  for (artifact::Program &program : sample.bundle.programs)
+    program.gpu->start = artifact::GpuStart::AtOpen;
+  open(sample);
+  for (const Kind &kind : kinds) {
+    mock.reset();
+    kind.change(mock.devices[0]);
+    nnv12_session_options options = this->options(NNV12_GPU_AFTER_FIRST);
+    options.allow_software_gpu = kind.isSoftware;
+    options.threads = 1;
+    options.preparation_threads = NNV12_NO_PREPARATION_THREADS;
+    SessionPointer session = create(options);
+    EXPECT_EQ(run(session, 0), expected(0)) << kind.name;
+    EXPECT_EQ(info(session).gpu_stretches_taken, 0u) << kind.name;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_TRUE(mock.calls().empty()) << kind.name;
+    EXPECT_EQ(run(session, 1), expected(1)) << kind.name;
+    EXPECT_EQ(settle(session).gpu_state, NNV12_GPU_READY) << kind.name;
+    EXPECT_EQ(run(session, 2), expected(2)) << kind.name;
+    EXPECT_EQ(info(session).gpu_stretches_taken, 1u) << kind.name;
+    session.reset();
+    expectClean();
+  }
 }
 
 /// In the first run, wherever preparing has got to.

@@ -4,6 +4,7 @@
 #include "runtime/gpu/Vulkan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -95,6 +96,7 @@ public:
     hangs = lost = false;
     busyFor = 0;
     pending = {};
+    allocated = 0;
     counts.clear();
     faults.clear();
   }
@@ -102,6 +104,7 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     return counts;
   }
+  uint64_t bytesAllocated() override { return allocated; }
   std::string objectsLeft() override {
     std::lock_guard<std::mutex> lock(mutex);
     std::string result;
@@ -167,6 +170,7 @@ public:
     faults.push_back(what);
   }
 
+  std::atomic<uint64_t> allocated{0};
   std::mutex mutex, running;
   bool lost = false;
   /// What tells that a submission is done, while it is not; under `mutex`.
@@ -383,6 +387,7 @@ VkResult AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
       mock.accuse("imported a part of a page");
     return VK_SUCCESS;
   }
+  mock.allocated += info->allocationSize;
   object->own.assign(info->allocationSize, 0xff);
   if (!object->isCoherent)
     object->mapped.assign(info->allocationSize, 0xff);

@@ -75,6 +75,8 @@ public:
   /// How often each function was called.
   virtual std::map<std::string, uint32_t> calls() = 0;
   uint32_t calls(const std::string &function) { return calls()[function]; }
+  /// How many bytes of its own memory it was asked for.
+  virtual uint64_t bytesAllocated() = 0;
   /// Objects that were not destroyed, and what was done wrong.
   virtual std::string objectsLeft() = 0;
   /// Those that are left now are meant to be.
