@@ -16,14 +16,15 @@ constexpr uint32_t idleStretch = 0;
 /// `idleDispatches` of them.
 constexpr uint32_t idlesStretch = 1;
 constexpr uint32_t idleDispatches = 257;
-/// What is handed in, so many bytes of the input: as large as pictures are, and
-/// as likely to be in a CPU's cache.
-constexpr uint32_t inStretch = 2;
-constexpr uint64_t inBytes = 1 << 20;
+/// So many bytes of the input, as much as a picture, are handed in, and again
+/// in the next one, which is the one that counts: programs have just made their
+/// input, so that it is in a CPU's cache.
+constexpr uint32_t firstInStretch = 2, inStretch = 3;
+constexpr uint64_t inBytes = 1 << 19;
 /// What is handed back.
-constexpr uint32_t backStretch = 3;
+constexpr uint32_t backStretch = 4;
 /// From here on kernels.
-constexpr uint32_t firstKernelStretch = 4;
+constexpr uint32_t firstKernelStretch = 5;
 
 } // namespace nnv12::artifact
 

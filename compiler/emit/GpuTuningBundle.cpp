@@ -188,6 +188,7 @@ LogicalResult GpuTuning::collectIdle() {
   stretches = {{*idle},
                std::vector<Pending>(artifact::idleDispatches, *idle),
                {*in},
+               {*in},
                {*back}};
   return success();
 }
@@ -498,7 +499,7 @@ void GpuTuning::emit(unsigned copyKernel, uint32_t weightsSegment,
     stretch.count = program.operations.size() - stretch.first;
     if (isBack)
       stretch.out = {{0, 0, noiseBytes}};
-    if (i == artifact::inStretch)
+    if (i == artifact::firstInStretch || i == artifact::inStretch)
       stretch.in = {{1, 0, artifact::inBytes}};
     gpu.warm.push_back(i);
     gpu.stretches.push_back(std::move(stretch));
