@@ -22,7 +22,7 @@ public:
     uint32_t program;        ///< which one of the bundle's
     uint32_t threads;        ///< all, a ring each
     uint32_t preparing;      ///< those that only prepare, from number 1 on
-    bool hasGpu;             ///< one ring more, for those of a GPU
+    bool hasGpu = false;     ///< one ring more, for those of a GPU
 
     uint32_t rings() const { return threads + hasGpu; }
   };
