@@ -392,6 +392,7 @@ TEST(SearchGpu, fromProfile) {
   gpu.pipelineThreads = 8;
   gpu.pipelineBatch = 2;
   gpu.uploadGBps = 10;
+  gpu.inputGBps = 8;
   gpu.downloadGBps = 5;
   gpu.submitUs = 20;
   gpu.syncUs = 30;
@@ -403,7 +404,7 @@ TEST(SearchGpu, fromProfile) {
   EXPECT_DOUBLE_EQ(g.uploadBandwidth, 1e7);
   EXPECT_DOUBLE_EQ(g.submit, 0.02);
   EXPECT_DOUBLE_EQ(g.sync, 0.03);
-  EXPECT_DOUBLE_EQ(g.inPerByte * 1e6, 0.1); // ms a MB
+  EXPECT_DOUBLE_EQ(g.inPerByte * 1e6, 0.125); // ms a MB
   EXPECT_DOUBLE_EQ(g.outPerByte * 1e6, 0.2);
   EXPECT_EQ(searchPipeline(gpu).build, 30);
   EXPECT_EQ(searchPipeline(gpu).cached, 0.5);
