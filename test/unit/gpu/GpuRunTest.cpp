@@ -184,7 +184,8 @@ TEST_P(GpuRunTest, TakesLittleMemory) {
   if (!isSanitized) {
     EXPECT_LE(residentBytes(), before + mock.bytesAllocated() + 12 * megabyte);
   }
-  const artifact::ProgramGpu &gpu = *GpuSample().bundle.programs[0].gpu;
+  GpuSample sample;
+  const artifact::ProgramGpu &gpu = *sample.bundle.programs[0].gpu;
   EXPECT_GE(mock.bytesAllocated(), gpu.arenaSize + gpu.preparedSize);
   EXPECT_LE(mock.bytesAllocated(),
             gpu.arenaSize + gpu.preparedSize + 16 * megabyte);
