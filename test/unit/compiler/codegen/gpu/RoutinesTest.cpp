@@ -110,7 +110,8 @@ TEST_F(Routines, GroupsOfWinograd) {
   x.n = 3, x.c = 48, x.o = 70, x.h = 7, x.w = 13, x.kh = x.kw = 3;
   x.top = x.left = x.bottom = x.right = 1, x.constant = true;
   std::string error;
-  auto shader = LayerShader::compile(x.text(), error, "gpu.conv.winograd4");
+  auto shader =
+      LayerShader::compile(x.text(), error, "gpu.conv.winograd4.32x32");
   ASSERT_TRUE(shader) << error;
   const auto &steps = shader->steps().steps;
   ASSERT_EQ(steps.size(), 3u);
