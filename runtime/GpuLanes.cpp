@@ -42,12 +42,11 @@ bool GpuLanes::areDone(const After *after) const {
 }
 
 uint32_t GpuLanes::take(uint32_t own, bool prefersUploads) {
-  static constexpr bundle::GpuStage upload = bundle::GpuStage_Upload;
-  uint32_t index = prefersUploads ? take(own, &upload) : none;
-  return index == none ? take(own, nullptr) : index;
+  uint32_t index = prefersUploads ? takeNext(own, /*onlyUploads=*/true) : none;
+  return index == none ? takeNext(own, /*onlyUploads=*/false) : index;
 }
 
-uint32_t GpuLanes::take(uint32_t own, const bundle::GpuStage *only) {
+uint32_t GpuLanes::takeNext(uint32_t own, bool onlyUploads) {
   // What is dropped may have others dropped that were looked at before.
   for (bool hasDropped = true; hasDropped;) {
     hasDropped = false;
@@ -58,7 +57,7 @@ uint32_t GpuLanes::take(uint32_t own, const bundle::GpuStage *only) {
         const bundle::GpuPreparation *of = gpu->preparations()->Get(index);
         State state = State::Waiting;
         if (states[index].load(std::memory_order_relaxed) != state ||
-            (only && of->stage() != *only))
+            (onlyUploads && of->stage() != bundle::GpuStage_Upload))
           continue;
         State before = stateOf(of->after());
         if (before == State::Waiting ||

@@ -38,7 +38,7 @@ public:
 private:
   enum class State : uint8_t { Waiting, Taken, Done, Dropped };
 
-  uint32_t take(uint32_t own, const bundle::GpuStage *only);
+  uint32_t takeNext(uint32_t own, bool onlyUploads);
   State stateOf(uint32_t operation) const;
   State stateOf(const After *after) const;
 

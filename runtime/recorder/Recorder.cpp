@@ -67,7 +67,7 @@ bool Recorder::create(const Options &options, const Subject &subject,
                    reinterpret_cast<SharedRecord *>(bytes + offset), capacity);
     offset += capacity * sizeof(Record);
   }
-  ringHeaders[threads - 1 + subject.hasGpu].isForGpu = subject.hasGpu;
+  ringHeaders[numRings - 1].isForGpu = subject.hasGpu;
   wanted = options.level;
   sampleEvery = options.sampleEvery ? options.sampleEvery : 1;
   counters = options.counters;

@@ -67,7 +67,7 @@ std::string chromeTrace(const Bundle &bundle, const Recorded &recorded) {
   Json json;
   json.beginObject().member("displayTimeUnit", "ms");
   json.key("traceEvents").beginArray();
-  for (uint32_t i = 0; i < numLines(recorded); ++i)
+  for (uint32_t i = 0, count = numLines(recorded); i < count; ++i)
     nameThread(json, i, lineName(recorded.info, i));
   for (const ToolStage &stage : recorded.stages) {
     beginEvent(json, stage.name, stage.name, 0, micros(origin, stage.start),

@@ -296,9 +296,10 @@ void Writer::addLiveBytes() {
 std::string Writer::write() {
   std::string model = bundle.info().model;
   addTrack(processTrack, 0, model.empty() ? "nnv12" : "nnv12 " + model);
-  for (uint32_t i = 0; i < numLines(recorded); ++i)
+  uint32_t lines = numLines(recorded);
+  for (uint32_t i = 0; i < lines; ++i)
     addTrack(trackOf(i), i, lineName(recorded.info, i));
-  for (uint32_t i = 0; i < numLines(recorded); ++i)
+  for (uint32_t i = 0; i < lines; ++i)
     addLine(i);
   addCounters();
   if (!operations.empty())

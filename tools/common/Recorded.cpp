@@ -129,9 +129,9 @@ operationTimes(const std::vector<nnv12_record> &records,
     of.isKnown.resize(numOperations);
     if (!isSubmit)
       of.times[record.index] += record.duration_ns;
-    uint32_t last =
-        std::min(record.index + (isSubmit ? record.count : 1u), numOperations);
-    for (uint32_t i = record.index; i < last; ++i)
+    uint32_t end =
+        isSubmit ? endOfSubmission(record, numOperations) : record.index + 1;
+    for (uint32_t i = record.index; i < end; ++i)
       of.know(i);
   }
   std::vector<std::vector<uint64_t>> result;
@@ -147,7 +147,7 @@ std::vector<bool> operationsOnGpu(const std::vector<nnv12_record> &records,
   for (const nnv12_record &record : records)
     if (record.kind == NNV12_RECORD_GPU_SUBMIT)
       for (uint32_t i = record.index;
-           i < numOperations && i - record.index < record.count; ++i)
+           i < endOfSubmission(record, numOperations); ++i)
         result[i] = true;
   return result;
 }

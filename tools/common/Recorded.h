@@ -4,6 +4,7 @@
 
 #include "runtime/include/nnv12.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,14 @@ inline uint32_t lineOf(const nnv12_record &record) {
 uint32_t numLines(const Recorded &recorded);
 /// "execute lane", "preparation 1", "compute 2", "GPU preparation 1"...
 std::string lineName(const nnv12_recording_info &info, uint32_t line);
+
+/// Behind the last of so many operations that a submission to a GPU computes,
+/// the first of which is its index.
+inline uint32_t endOfSubmission(const nnv12_record &submit,
+                                uint32_t numOperations) {
+  return uint32_t(
+      std::min<uint64_t>(uint64_t(submit.index) + submit.count, numOperations));
+}
 
 /// Nanoseconds of each of so many operations, run by run, of those runs of
 /// which all operations are there. What a GPU computed takes what its kernels

@@ -63,7 +63,7 @@ static Runs collectRuns(const tools::Recorded &recorded,
       of.hasSubmits = true;
       // Where the device has no time stamps its kernels are not known.
       for (uint32_t i = record.index;
-           i < numOperations && i - record.index < record.count; ++i)
+           i < tools::endOfSubmission(record, numOperations); ++i)
         of.times[i] = std::max(of.times[i], 0.0);
       break;
     case NNV12_RECORD_GPU_KERNEL:

@@ -223,8 +223,8 @@ void GpuOneByOne::measureCalls(device::GpuProfile &gpu) {
       std::max(0.0, (median(many, true, whole) - plain) / double(many.size()));
   gpu.submitUs = median(one, false, [](const Run &run) { return run.submit; });
   gpu.syncUs = std::max(0.0, all - gpu.submitUs - gpu.dispatchUs);
-  // What is not mapped comes back as it goes there.
-  gpu.downloadGBps = gpu.uploadGBps;
+  // What is not mapped comes back as it goes there, and inputs go like weights.
+  gpu.inputGBps = gpu.downloadGBps = gpu.uploadGBps;
   const runtime::GpuBlock &arena = with.memory().arena();
   std::vector<char> back(of.bundle().output(1).byte_size);
   if (!arena.mapped || arena.size < back.size())
