@@ -113,6 +113,10 @@ void RunOptions::addTo(Options &options) {
                "Where to keep what the GPU's driver compiles, for the next "
                "time; none: nowhere. Default ~/.cache/nnv12, and nowhere with "
                "--public-key.");
+  options.number("gpu-threads", "N", gpuThreads, 0, 64,
+                 "How many threads prepare for the GPU; 0, the default: one of "
+                 "two CPUs, or of each where the first run waits for them, as "
+                 "far as the bundle's plan has work for them.");
 }
 
 SessionOptions RunOptions::session() const {
@@ -139,6 +143,7 @@ SessionOptions RunOptions::session() const {
   if (!vulkanLibrary.empty())
     result.vulkanLibrary = vulkanLibrary.c_str();
   result.allowSoftwareGpu = allowSoftwareGpu;
+  result.gpuThreads = gpuThreads;
   return result;
 }
 

@@ -50,6 +50,7 @@ private:
   bool oversubscribe = false;
   std::string gpu = "auto";
   std::string gpuCache;
+  unsigned gpuThreads = 0;
   std::string vulkanLibrary;
   bool allowSoftwareGpu = false;
 };
