@@ -61,8 +61,8 @@ struct GpuProfile {
   double gflops = 0;     ///< peak, f32, a multiply-add counts two
   double gflopsF16 = 0;  ///< 0: not known
   double memoryGBps = 0; ///< of the memory that it computes in
-  /// Megabytes of weights that stay in its cache from one run to the next; 0:
-  /// none.
+  /// Megabytes that stay in its cache from one run to the next, of weights and
+  /// activations; 0: none.
   double cacheMB = 0;
   /// Part of `gflops` that a routine reaches of which no coefficients are
   /// known.

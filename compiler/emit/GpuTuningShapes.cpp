@@ -272,6 +272,8 @@ constexpr const char *rowLayers[] = {
     "nn.softmax $x axis 1 : $t -> $t",
     "nn.normalize $x axis 1 epsilon 1.0e-5 : $t -> $t",
     "nn.reduce mean $x axes [1] keep_dims true : $t -> $r",
+    "nn.reduce mean $x axes [0] keep_dims true : $t -> $c",
+    "nn.softmax $x axis 0 : $t -> $t",
     "nn.arg_reduce max $x axis 1 keep_dims true select_last false : $t -> $i",
     "nn.arg_reduce max $x axis 0 keep_dims true select_last false : $t -> $j",
 };
@@ -426,8 +428,8 @@ static void add(const MatMul &matmul, Text &text) {
 }
 
 /// A layer of which $x and $y are inputs and $t is their type. The result's
-/// type is what stands last: $t, $r where axis 1 is reduced, or $i and $j,
-/// numbers of elements along axis 1 and 0.
+/// type is what stands last: $t, $r and $c where axis 1 or 0 is reduced, or $i
+/// and $j, numbers of elements along these.
 static void add(StringRef layer, ArrayRef<int64_t> shape, Text &text) {
   std::string type = tensor(shape), result = type;
   std::string line = layer.str();
@@ -436,6 +438,8 @@ static void add(StringRef layer, ArrayRef<int64_t> shape, Text &text) {
       line = replace(line, input, text.argument(type));
   if (layer.ends_with("$r"))
     result = tensor({shape[0], 1});
+  else if (layer.ends_with("$c"))
+    result = tensor({1, shape[1]});
   else if (layer.ends_with("$i"))
     result = tensor({shape[0], 1}, "i64");
   else if (layer.ends_with("$j"))

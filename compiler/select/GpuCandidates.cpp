@@ -3,7 +3,6 @@
 #include "compiler/select/GpuCandidates.h"
 
 #include "artifact/Limits.h"
-#include "compiler/device/GpuCost.h"
 #include "compiler/device/GpuSearch.h"
 #include "compiler/routines/KernelKey.h"
 #include "dialects/nn/Layout.h"
@@ -21,19 +20,37 @@ GpuCandidates::GpuCandidates(func::FuncOp main,
     : order(main), profile(profile), target(target), problem(problem) {
   assert(problem.layers.size() == layers.size() && "of these layers");
   problem.device.gpu = device::searchGpu(profile);
-  fromMemory = weightsOf(layers) / (half ? 2 : 1) > profile.cacheMB * 1e6;
+  addTensors(layers);
   GpuHalf halves(order, layers);
   found.resize(layers.size());
   refusals.resize(layers.size());
+  // Of each candidate; and the most that one of a layer needs.
+  std::vector<std::vector<Kernels>> kernels(layers.size());
+  std::vector<double> temporaries(layers.size());
   for (auto [i, layer] : llvm::enumerate(layers)) {
     refusals[i] = refusalOf(layer);
-    if (refusals[i].empty())
-      for (const GpuRoutine *routine :
-           codegen::gpuCandidates(layer.layer.op, target))
-        if (auto way = candidate(
-                layer, half ? halves.of(i, *routine) : codegen::HalfTensors(),
-                *routine, refusals[i]))
-          found[i].push_back(std::move(*way));
+    if (!refusals[i].empty())
+      continue;
+    for (const GpuRoutine *routine :
+         codegen::gpuCandidates(layer.layer.op, target)) {
+      codegen::HalfTensors of =
+          half ? halves.of(i, *routine) : codegen::HalfTensors();
+      Kernels steps;
+      auto way = candidate(layer, of, *routine, steps, refusals[i]);
+      if (!way)
+        continue;
+      temporaries[i] = std::max(temporaries[i], steps.temporaries);
+      found[i].push_back(std::move(*way));
+      kernels[i].push_back(std::move(steps));
+    }
+  }
+  // Of a network that is larger than the cache each weight has left it when
+  // its layer's turn comes again: much else has been touched since.
+  double touched = weightsOf(layers) + activationsOf(temporaries);
+  bool fromMemory = touched / (half ? 2 : 1) > profile.cacheMB * 1e6;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    for (auto [way, of] : llvm::zip_equal(found[i], kernels[i]))
+      price(way, of.features, fromMemory);
     // No second copy of weights where that can be helped.
     auto addsBytes = [](const GpuCandidate &c) { return c.costs.bytes > 0; };
     if (!llvm::all_of(found[i], addsBytes))
@@ -45,7 +62,6 @@ GpuCandidates::GpuCandidates(func::FuncOp main,
     for (const GpuCandidate &way : found[i])
       problem.layers[i].gpu.push_back(way.costs);
   }
-  addTensors(layers);
 }
 
 /// Bytes of the constants that layers read, each once.
@@ -58,6 +74,22 @@ double GpuCandidates::weightsOf(ArrayRef<ChosenCandidate> layers) const {
         if (seen.insert(constant.getValue().getAsOpaquePointer()).second)
           bytes += double(nn::storageSize(constant));
   return bytes;
+}
+
+/// Bytes of the memory that activations take, which those that are over leave
+/// to others; with the temporaries of each layer.
+double GpuCandidates::activationsOf(ArrayRef<double> temporaries) const {
+  std::vector<double> live(temporaries);
+  for (const search::Tensor &tensor : problem.tensors) {
+    size_t first =
+               tensor.producer == search::Tensor::input ? 0 : tensor.producer,
+           last = tensor.output            ? live.size() - 1
+                  : tensor.readers.empty() ? first
+                                           : tensor.readers.back();
+    for (size_t i = first; i <= last; ++i)
+      live[i] += tensor.bytes;
+  }
+  return live.empty() ? 0 : *llvm::max_element(live);
 }
 
 /// Whatever the routine.
@@ -88,7 +120,7 @@ uint32_t GpuCandidates::pipeline(const std::string &kernel) {
 std::optional<GpuCandidate>
 GpuCandidates::candidate(const ChosenCandidate &layer,
                          codegen::HalfTensors half, const GpuRoutine &routine,
-                         std::string &reason) {
+                         Kernels &of, std::string &reason) {
   Operation *op = layer.layer.op;
   GpuCandidate result;
   result.routine = &routine;
@@ -128,9 +160,10 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
                     steps = stepsInHalf(op, routine, half, kernels);
   std::string key = kernelKey(op, routine, target.name);
   result.kernels = steps.kernels;
-  result.measured = true;
+  for (int64_t bytes : steps.temporaries)
+    of.temporaries += double(bytes);
   for (auto [i, step] : llvm::enumerate(steps.steps)) {
-    device::GpuKernelFeatures features;
+    device::GpuKernelFeatures &features = of.features.emplace_back();
     features.routine = codegen::timedName(costs.routine, plain, i);
     features.key = i ? key + "." + std::to_string(i) : key;
     features.groups = double(step.groups[0]) * step.groups[1] * step.groups[2];
@@ -138,12 +171,7 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
     features.bytes = step.grid.bytes;
     features.barriers = step.grid.barriers + 1;
     features.multiplyAdds = step.grid.multiplyAdds;
-    features.fromMemory = fromMemory;
     features.stepsInTurn = step.grid.stepsInTurn;
-    device::Cost cost = device::gpuCost(profile, features);
-    result.stepTimes.push_back(cost.milliseconds);
-    result.measured &= cost.measured;
-    costs.execute += cost.milliseconds;
   }
   for (const std::string &kernel : result.kernels) {
     uint32_t number = pipeline(kernel);
@@ -151,6 +179,19 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
       costs.pipelines.push_back(number);
   }
   return result;
+}
+
+void GpuCandidates::price(GpuCandidate &way,
+                          std::vector<device::GpuKernelFeatures> &kernels,
+                          bool fromMemory) const {
+  way.measured = true;
+  for (device::GpuKernelFeatures &kernel : kernels) {
+    kernel.fromMemory = fromMemory;
+    device::Cost cost = device::gpuCost(profile, kernel);
+    way.stepTimes.push_back(cost.milliseconds);
+    way.measured &= cost.measured;
+    way.costs.execute += cost.milliseconds;
+  }
 }
 
 void GpuCandidates::addTensors(ArrayRef<ChosenCandidate> layers) {

@@ -8,7 +8,7 @@
 #define NNV12_COMPILER_SELECT_GPUCANDIDATES_H
 
 #include "compiler/codegen/gpu/GpuRoutine.h"
-#include "compiler/device/GpuProfile.h"
+#include "compiler/device/GpuCost.h"
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/select/ChosenPlan.h"
 #include "compiler/select/GpuHalf.h"
@@ -47,13 +47,24 @@ public:
   const std::string &refusal(size_t layer) const { return refusals[layer]; }
 
 private:
+  /// What a candidate computes with, before it is known what that takes.
+  struct Kernels {
+    std::vector<device::GpuKernelFeatures> features; ///< of each dispatch
+    double temporaries = 0;                          ///< bytes
+  };
+
   void addTensors(llvm::ArrayRef<ChosenCandidate> layers);
   double weightsOf(llvm::ArrayRef<ChosenCandidate> layers) const;
+  double activationsOf(llvm::ArrayRef<double> temporaries) const;
   std::string refusalOf(const ChosenCandidate &layer) const;
   std::optional<GpuCandidate> candidate(const ChosenCandidate &layer,
                                         codegen::HalfTensors half,
                                         const codegen::GpuRoutine &routine,
-                                        std::string &reason);
+                                        Kernels &of, std::string &reason);
+  /// `fromMemory`: when a layer's turn comes its weights are no longer in the
+  /// GPU's cache.
+  void price(GpuCandidate &way, std::vector<device::GpuKernelFeatures> &kernels,
+             bool fromMemory) const;
   uint32_t pipeline(const std::string &kernel);
 
   ExecutionOrder order;
@@ -64,8 +75,6 @@ private:
   std::vector<std::string> refusals;
   std::vector<std::string> kernels_;
   llvm::StringMap<uint32_t> numbers;
-  /// When a layer's turn comes its weights are no longer in the GPU's cache.
-  bool fromMemory;
 };
 
 } // namespace nnv12
