@@ -452,6 +452,7 @@ void nnv12_recording_get_info(const nnv12_recording *recording,
   // What was written before the end is seen by who sees the end.
   result.is_closed = recording->isClosed();
   result.runs = recording->runs();
+  result.start_ns = recording->startTime();
   writeStruct(result, info);
 }
 

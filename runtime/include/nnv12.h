@@ -759,6 +759,7 @@ typedef struct nnv12_recording_info {
   int is_closed;          /**< the session has ended, nothing more comes */
   uint32_t has_gpu_threads; /**< 1: what threads do that prepare for a GPU is
                                  read as that of thread number num_threads */
+  uint64_t start_ns; /**< when the session was created, CLOCK_MONOTONIC */
 } nnv12_recording_info;
 
 NNV12_API void nnv12_recording_get_info(const nnv12_recording *recording,

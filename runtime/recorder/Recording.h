@@ -42,6 +42,10 @@ public:
   uint32_t numThreads() const { return checked.numRings - isLastForGpu; }
 
   uint64_t runs() const { return header->runs.load(std::memory_order_relaxed); }
+  /// When the session began, nanoseconds of CLOCK_MONOTONIC.
+  uint64_t startTime() const {
+    return header->pairs[0].ns.load(std::memory_order_relaxed);
+  }
   bool isClosed() const {
     return header->closed.load(std::memory_order_acquire) != 0;
   }

@@ -7,6 +7,7 @@
 #include "test/unit/sample/PlannedSample.h"
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -387,6 +388,7 @@ TEST_F(LanesTest, Recorded) {
   SessionOptions recorded = options(1);
   Recorder recorder(bundle, recorded, NNV12_RECORD_OPERATION, 1000);
   recorded.recorder = recorder.get();
+  auto before = std::chrono::steady_clock::now().time_since_epoch();
   {
     Session session(bundle, recorded);
     EXPECT_TRUE(runs(session, 1, false));
@@ -396,6 +398,7 @@ TEST_F(LanesTest, Recorded) {
   Recording recording = recorder.recording();
   nnv12_recording_info info = recording.info();
   EXPECT_TRUE(info.is_closed);
+  EXPECT_GE(std::chrono::nanoseconds(info.start_ns), before);
   EXPECT_EQ(memcmp(info.digest, bundle.info().digest, 32), 0);
   EXPECT_EQ(info.num_threads, 1 + info.num_preparing);
   uint64_t lost = 0;
@@ -404,6 +407,7 @@ TEST_F(LanesTest, Recorded) {
   uint32_t executes = 0, switched = 0, starts = 0, wholes = 0;
   std::vector<uint64_t> done(16), firstStart(9, ~0ull);
   for (const nnv12_record &record : records) {
+    EXPECT_GE(record.start_ns, info.start_ns);
     switch (record.kind) {
     case NNV12_RECORD_EXECUTE:
       EXPECT_EQ(record.thread, 0u);
