@@ -16,15 +16,16 @@ static constexpr double leastOfRoof = 0.25;
 /// Of the peak that a loop without memory reaches, good kernels reach so much.
 static constexpr double attainable = 0.7;
 
-static constexpr Cause kernelCauses[] = {Cause::Compute, Cause::Memory};
-static constexpr Cause otherCauses[] = {Cause::Imbalance,  Cause::Dispatch,
-                                        Cause::Weights,    Cause::Faults,
-                                        Cause::Preemption, Cause::Frequency};
+static constexpr Cause kernelCauses[] = {Cause::Compute, Cause::Memory,
+                                         Cause::Gpu};
+static constexpr Cause otherCauses[] = {
+    Cause::Imbalance,  Cause::Dispatch,  Cause::Weights,  Cause::Faults,
+    Cause::Preemption, Cause::Frequency, Cause::HandOver, Cause::Gpu};
 
 const char *causeName(Cause cause) {
-  static constexpr const char *names[] = {"compute",    "memory",   "imbalance",
-                                          "dispatch",   "weights",  "faults",
-                                          "preemption", "frequency"};
+  static constexpr const char *names[] = {
+      "compute", "memory",     "imbalance", "dispatch", "weights",
+      "faults",  "preemption", "frequency", "gpu",      "hand-over"};
   static_assert(std::size(names) == numCauses);
   return names[unsigned(cause)];
 }
@@ -51,12 +52,14 @@ static std::string timeText(double ns) {
                      : format("%.1f us", ns * 1e-3);
 }
 
-/// Names the cause to look at first, after parts and gains are known.
+/// Names the cause to look at first, after parts and gains are known. What a
+/// GPU computes is a kernel's own time, waiting for it is not.
 static void nameCause(Explanation &explanation) {
   double time = sum(explanation.parts);
   explanation.isKnown = time > 0;
   for (Cause cause : otherCauses)
-    explanation.gains[unsigned(cause)] = explanation.part(cause);
+    if (cause != Cause::Gpu)
+      explanation.gains[unsigned(cause)] = explanation.part(cause);
   auto larger = [](const std::array<double, numCauses> &of) {
     return
         [&of](Cause a, Cause b) { return of[unsigned(a)] < of[unsigned(b)]; };
@@ -104,6 +107,8 @@ public:
         kernel(work.size()) {
     assert(run.threads > 0 && "somebody computes");
     for (const Work &operation : work) {
+      if (operation.isOnGpu)
+        continue;
       bestRate = std::max(
           bestRate, Roof::quotient(operation.multiplyAdds, operation.time));
       bestMemory =
@@ -145,10 +150,15 @@ Roof Operations::roof(const Work &operation) const {
 
 /// Rule: a thread that begins late was told late, a thread that has nothing
 /// more to do has less to do than others. One that never came found too few
-/// tiles, or came too late for them.
+/// tiles, or came too late for them. What a GPU computes is the GPU's time, all
+/// of it.
 void Operations::takeWaits() {
   for (size_t i = 0; i < work.size(); ++i) {
     const Work &operation = work[i];
+    if (operation.isOnGpu) {
+      part(found[i], Cause::Gpu) = operation.time;
+      continue;
+    }
     double threads = run.threads;
     bool hasEnough = operation.tiles >= run.threads;
     double imbalance = operation.tail + (hasEnough ? 0 : operation.absent);
@@ -195,7 +205,10 @@ void Operations::takePreemption() {
 }
 
 /// How much longer it took than in good runs, beside what is known of it.
+/// Threads' CPUs are nothing to a GPU.
 double Operations::excessOf(size_t i) const {
+  if (work[i].isOnGpu)
+    return 0;
   return std::max(0.0, work[i].time - work[i].least -
                            found[i].part(Cause::Preemption));
 }
@@ -222,6 +235,8 @@ void Operations::takeFaults() {
 /// slower at computing alone.
 void Operations::divideKernels() {
   for (size_t i = 0; i < work.size(); ++i) {
+    if (work[i].isOnGpu)
+      continue;
     Roof roof = this->roof(work[i]);
     double compute = roof.compute(work[i]), move = roof.move(work[i]);
     bool isMemory = move > compute && move >= leastOfRoof * kernel[i];
@@ -270,6 +285,12 @@ std::string Operations::describe(size_t number) const {
                   100 * machine.speed);
   case Cause::Weights:
     return "waits for weights " + timeText(time);
+  case Cause::Gpu:
+    return format("%.2f GMAC/s and %.2f GB/s of the GPU",
+                  Roof::quotient(operation.multiplyAdds, time),
+                  Roof::quotient(operation.bytes, time));
+  case Cause::HandOver:
+    break; // a run's, of no operation
   }
   return "";
 }
@@ -319,6 +340,10 @@ static std::string describeRun(const Explanation &explanation,
                   timeText(run.withoutCpu).c_str(), time.c_str());
   case Cause::Frequency:
     return "slow CPUs cost " + time;
+  case Cause::Gpu:
+    return "the GPU computes for " + time;
+  case Cause::HandOver:
+    return "giving work to the GPU and seeing its end take " + time;
   }
   return "";
 }
@@ -331,7 +356,15 @@ Explanation explainRun(const std::vector<Explanation> &operations,
       result.parts[i] += operation.parts[i];
       result.gains[i] += operation.gains[i];
     }
-  part(result, Cause::Dispatch) += std::max(0.0, run.time - sum(result.parts));
+  double left = std::max(0.0, run.time - sum(result.parts));
+  auto take = [&](Cause cause, double time) {
+    double taken = std::min(time, left);
+    part(result, cause) += taken;
+    left -= taken;
+  };
+  take(Cause::Gpu, run.onGpu);
+  take(Cause::HandOver, run.handOver);
+  take(Cause::Dispatch, left);
   nameCause(result);
   if (result.isKnown)
     result.text = describeRun(result, run);
@@ -365,6 +398,8 @@ static std::string describeCold(const ColdWork &work,
            timeText(time);
   case Cause::Dispatch:
     return "starting takes " + timeText(time);
+  case Cause::Gpu:
+    return "waiting for the GPU and what it computes take " + timeText(time);
   default:
     return std::string(causeName(explanation.cause)) + " as in warm runs, " +
            timeText(time);
@@ -373,18 +408,23 @@ static std::string describeCold(const ColdWork &work,
 
 /// Rules: waits and preparations of the execute lane are for weights. What its
 /// operations take longer than in warm runs is first the time that it had no
-/// CPU, then that of page faults, then that of cold caches.
+/// CPU, then that of page faults, then that of cold caches. Those that a GPU
+/// computes in warm runs have none to be compared with. What is outside of them
+/// is a GPU's time, and waiting until it is ready.
 Explanation explainCold(const ColdWork &work, const Explanation &warm,
                         const Machine &machine) {
   Explanation result = warm;
-  double warmTime = sum(warm.parts);
-  double inOperations = std::min(warmTime, work.executes);
+  for (Cause cause : {Cause::Gpu, Cause::HandOver})
+    part(result, cause) = 0;
+  double warmTime = sum(result.parts), alike = work.executes - work.unlike;
+  double inOperations = std::min(warmTime, alike);
   for (unsigned i = 0; i < numCauses; ++i) {
     double scale = warmTime > 0 ? inOperations / warmTime : 0;
     result.parts[i] *= scale;
     result.gains[i] *= scale;
   }
-  double more = work.executes - inOperations;
+  part(result, Cause::Compute) += work.unlike;
+  double more = alike - inOperations;
   auto take = [&](Cause cause, double time) {
     double taken = std::clamp(time, 0.0, more);
     part(result, cause) += taken;
@@ -393,8 +433,13 @@ Explanation explainCold(const ColdWork &work, const Explanation &warm,
   take(Cause::Preemption, work.withoutCpu);
   take(Cause::Faults, work.pageFaults * machine.faultNs);
   take(Cause::Memory, more);
-  double weights = std::min(work.weights, work.time - work.executes);
-  part(result, Cause::Weights) += std::max(0.0, weights);
+  more = std::max(0.0, work.time - work.executes);
+  take(Cause::Weights, work.weights);
+  take(Cause::Gpu, work.onGpu);
+  take(Cause::HandOver, work.handOver);
+  double before = more;
+  take(Cause::Gpu, work.gpuWait);
+  result.gains[unsigned(Cause::Gpu)] = before - more;
   part(result, Cause::Dispatch) += std::max(0.0, work.time - sum(result.parts));
   nameCause(result);
   if (result.isKnown)

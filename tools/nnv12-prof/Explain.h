@@ -27,9 +27,11 @@ enum class Cause : uint8_t {
   Weights,    ///< waiting for weights, or preparing them
   Faults,     ///< the first use of pages
   Preemption, ///< threads that could run have no CPU
-  Frequency   ///< CPUs slower than the machine's fastest
+  Frequency,  ///< CPUs slower than the machine's fastest
+  Gpu,        ///< what a GPU computes, and waiting until it is ready
+  HandOver    ///< giving work to a GPU, and seeing that it is finished
 };
-constexpr unsigned numCauses = 8;
+constexpr unsigned numCauses = 10;
 
 /// "compute", "memory"...
 const char *causeName(Cause cause);
@@ -63,6 +65,9 @@ struct Work {
   /// took no tiles.
   double late = 0, tail = 0, absent = 0;
   double leastIdle = 0; ///< as `least`, of the sum of these
+  /// A GPU computes it, by whose clock the times are: nothing that is known of
+  /// CPUs and their threads applies.
+  bool isOnGpu = false;
 
   double idle() const { return late + tail + absent; }
 };
@@ -76,6 +81,9 @@ struct RunWork {
   /// taken away; negative: not known.
   double othersCpu = -1;
   double pageFaults = 0; ///< of all threads
+  /// From handing work to a GPU until it was seen to be finished, without what
+  /// its kernels took; and all of that where kernels are not known.
+  double handOver = 0, onGpu = 0;
 };
 
 /// Explains all operations of a run. Where the machine is not known the best of
@@ -96,9 +104,13 @@ struct ColdWork {
   /// part of that in which some thread waited for the storage.
   double weights = 0, reading = 0;
   uint64_t storedBytes = 0; ///< that are read, before the run as well
-  double executes = 0;      ///< of its operations
+  double executes = 0;      ///< of its operations on the CPU
+  double unlike = 0;        ///< that of those which a GPU computes in warm runs
   double pageFaults = 0;    ///< of the execute lane
   double withoutCpu = 0;    ///< of the execute lane
+  double gpuWait = 0;       ///< of the execute lane, until a GPU was ready
+  /// What a GPU computed, and as RunWork::handOver.
+  double onGpu = 0, handOver = 0;
 };
 
 /// What it takes longer than a warm run, and the warm run in it.

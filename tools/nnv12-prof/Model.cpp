@@ -22,8 +22,15 @@ struct RunRecords {
   std::vector<const nnv12_record *> executes;  ///< by operation, null: none
   std::vector<bool> isOnGpu;                   ///< by operation
   bool hasSubmits = false, hasKernels = false; ///< of a GPU
+  double submits = 0, kernels = 0;             ///< what these took
+  uint64_t firstSubmit = UINT64_MAX;           ///< when it began
   std::vector<std::vector<const nnv12_record *>> tiles; ///< by operation
   std::vector<const nnv12_record *> counters;
+
+  /// What the GPU computed: of whatever it was given, where that is not known.
+  double onGpu() const { return hasKernels ? kernels : submits; }
+  /// What its work took beside that.
+  double handOver() const { return std::max(0.0, submits - onGpu()); }
 };
 
 using Runs = std::map<uint32_t, RunRecords>;
@@ -61,16 +68,21 @@ static Runs collectRuns(const tools::Recorded &recorded,
       break;
     case NNV12_RECORD_GPU_SUBMIT:
       of.hasSubmits = true;
+      of.submits += time;
+      of.firstSubmit = std::min(of.firstSubmit, record.start_ns);
       // Where the device has no time stamps its kernels are not known.
       for (uint32_t i = record.index;
-           i < tools::endOfSubmission(record, numOperations); ++i)
+           i < tools::endOfSubmission(record, numOperations); ++i) {
         of.times[i] = std::max(of.times[i], 0.0);
+        of.isOnGpu[i] = true;
+      }
       break;
     case NNV12_RECORD_GPU_KERNEL:
       if (isKnown) {
         of.times[record.index] = std::max(of.times[record.index], 0.0) + time;
         of.isOnGpu[record.index] = true;
         of.hasKernels = true;
+        of.kernels += time;
       }
       break;
     case NNV12_RECORD_TILES:
@@ -103,17 +115,18 @@ static Runs collectRuns(const tools::Recorded &recorded,
   return runs;
 }
 
-/// The first run with nothing prepared in it or later, and with the kernels of
-/// the last one.
+/// The first run with nothing prepared in it or later, with the kernels of the
+/// last one, and with its stretches on a GPU.
 static uint32_t firstWarm(const tools::Recorded &recorded) {
   uint32_t first = 1;
-  std::map<uint32_t, uint32_t> switchedIn;
+  std::map<std::pair<uint8_t, uint32_t>, uint32_t> switchedIn;
   for (const nnv12_record &record : recorded.records)
     if (isPreparation(record))
       first = std::max(first, record.run + 1);
-    else if (record.kind == NNV12_RECORD_EXECUTE &&
-             (record.flags & NNV12_RECORD_SWITCHED))
-      switchedIn.emplace(record.index, record.run);
+    else if ((record.kind == NNV12_RECORD_EXECUTE &&
+              (record.flags & NNV12_RECORD_SWITCHED)) ||
+             record.kind == NNV12_RECORD_GPU_SUBMIT)
+      switchedIn.emplace(std::pair(record.kind, record.index), record.run);
   for (auto [operation, run] : switchedIn)
     first = std::max(first, run);
   return first;
@@ -179,8 +192,11 @@ static void findThreads(const Runs &runs, uint32_t first, Profile &profile) {
         if (tiles->thread < count)
           busy[tiles->thread] += double(tiles->duration_ns);
       waiting += of.join[i];
-      // What the execute lane does alone has no tiles of its own.
-      if (of.busy[i] == 0)
+      // What a GPU computes no thread does, and what the execute lane does
+      // alone has no tiles of its own.
+      if (of.isOnGpu[i])
+        operations -= std::max(of.times[i], 0.0);
+      else if (of.busy[i] == 0)
         busy[0] += std::max(of.times[i], 0.0);
     }
   }
@@ -245,8 +261,31 @@ static double countOf(const RunRecords &run, nnv12_counter counter) {
   return 0;
 }
 
+/// How long the execute lane had nothing to do in that run while a GPU was
+/// prepared for it.
+static double findGpuWait(const tools::Recorded &recorded,
+                          const RunRecords &of) {
+  if (!of.hasSubmits)
+    return 0;
+  Stretches preparing, busy;
+  for (const nnv12_record &record : recorded.records) {
+    if (tools::isGpuPreparation(record)) {
+      uint64_t from = std::max(record.start_ns, of.run.start),
+               to = std::min(endOf(record), of.firstSubmit);
+      if (from < to)
+        preparing.push_back({from, to});
+    } else if (record.run == of.run.number && record.thread == 0 &&
+               (record.kind == NNV12_RECORD_EXECUTE ||
+                record.kind == NNV12_RECORD_WAIT || isPreparation(record))) {
+      busy.push_back({record.start_ns, endOf(record)});
+    }
+  }
+  return double(lengthOf(preparing)) - double(overlapOf(preparing, busy));
+}
+
 static void findCold(const Bundle &bundle, const tools::Recorded &recorded,
-                     const Runs &runs, Cold &cold) {
+                     const Runs &runs, const std::vector<Operation> &operations,
+                     Cold &cold) {
   auto first = runs.find(0);
   if (first == runs.end() || !first->second.isWhole || recorded.lost)
     return;
@@ -288,7 +327,13 @@ static void findCold(const Bundle &bundle, const tools::Recorded &recorded,
   cold.work.weights = double(lengthOf(forWeights));
   cold.work.reading = double(overlapOf(forWeights, reads));
   cold.work.storedBytes = cold.storedBytes;
-  cold.work.executes = run.operations;
+  cold.work.executes = run.operations - first->second.kernels;
+  for (const Operation &operation : operations)
+    if (operation.isOnGpu && !first->second.isOnGpu[operation.index])
+      cold.work.unlike += std::max(first->second.times[operation.index], 0.0);
+  cold.work.gpuWait = findGpuWait(recorded, first->second);
+  cold.work.onGpu = first->second.onGpu();
+  cold.work.handOver = first->second.handOver();
   cold.work.pageFaults = countOf(first->second, NNV12_COUNTER_PAGE_FAULTS);
   cold.work.withoutCpu = countOf(first->second, NNV12_COUNTER_CPU_WAIT);
 }
@@ -301,6 +346,7 @@ static Work findWork(const Operation &operation,
   work.multiplyAdds = double(operation.multiplyAdds);
   work.bytes = double(operation.bytes);
   work.tiles = operation.tiles;
+  work.isOnGpu = operation.isOnGpu;
   work.least = operation.time.p10;
   Distribution idle;
   for (const RunRecords *of : runs) {
@@ -328,8 +374,11 @@ static void explain(const std::vector<const RunRecords *> &runs,
     return;
   RunWork run;
   run.threads = threads;
-  for (const RunRecords *of : runs)
+  for (const RunRecords *of : runs) {
     run.time += of->run.time / double(runs.size());
+    run.handOver += of->handOver() / double(runs.size());
+    run.onGpu += (of->onGpu() - of->kernels) / double(runs.size());
+  }
   run.withoutCpu = perRun(profile.counters, NNV12_COUNTER_CPU_WAIT);
   run.othersCpu = profile.othersCpu;
   run.pageFaults = perRun(profile.counters, NNV12_COUNTER_PAGE_FAULTS);
@@ -382,9 +431,8 @@ Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded,
       profile.operations[i].time.add(std::max(of.times[i], 0.0));
       busy[i].add(of.busy[i]);
       join[i].add(of.join[i]);
-      // The CPU's kernel has nothing to do with it.
       if (of.isOnGpu[i])
-        profile.operations[i].kernel = profile.operations[i].routine = "gpu";
+        profile.operations[i].isOnGpu = true;
     }
   }
   profile.time.close();
@@ -401,7 +449,7 @@ Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded,
     join[i].close();
     operation.busy = busy[i].median;
     operation.join = join[i].median;
-    if (recorded.info.level < NNV12_RECORD_PIECE)
+    if (recorded.info.level < NNV12_RECORD_PIECE || operation.isOnGpu)
       continue;
     if (operation.busy == 0)
       operation.busy = operation.time.median; // by the execute lane, alone
@@ -410,7 +458,7 @@ Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded,
   }
   findSlowShares(profile);
   findThreads(runs, first, profile);
-  findCold(bundle, recorded, runs, profile.cold);
+  findCold(bundle, recorded, runs, profile.operations, profile.cold);
   profile.counters = findCounters(warm, profile.info);
   explain(warm, computing, profile);
   return profile;

@@ -31,7 +31,9 @@ struct Distribution : tools::Statistics {
 
 struct Operation {
   uint32_t index = 0;
-  std::string layer, kernel, routine;
+  std::string layer, kernel, routine; ///< of the program for CPUs
+  /// Warm runs have it in a stretch of a GPU's, whose kernel is another one.
+  bool isOnGpu = false;
   uint64_t multiplyAdds = 0, bytes = 0, tiles = 0;
   Distribution time;
   double share = 0; ///< of the medians' sum
@@ -47,6 +49,10 @@ struct Operation {
   /// Bytes of the arena that hold a value meanwhile.
   uint64_t liveBytes = 0;
   Explanation explanation;
+
+  /// What computes it, for people.
+  const char *shownKernel() const { return isOnGpu ? "gpu" : kernel.c_str(); }
+  const char *shownRoutine() const { return isOnGpu ? "gpu" : routine.c_str(); }
 };
 
 /// What was counted in warm runs, the mean.

@@ -91,14 +91,17 @@ static void addCold(Json &json, const Bundle &bundle, const Cold &cold) {
 static void addOperation(Json &json, const Operation &operation,
                          bool hasPieces) {
   json.beginObject().member("index", operation.index);
-  json.member("layer", operation.layer).member("kernel", operation.kernel);
-  json.member("routine", operation.routine);
+  json.member("layer", operation.layer);
+  json.member("kernel", operation.shownKernel());
+  json.member("routine", operation.shownRoutine());
+  if (operation.isOnGpu)
+    json.member("on_gpu", true);
   json.member("multiply_adds", operation.multiplyAdds);
   json.member("bytes", operation.bytes).member("tiles", operation.tiles);
   addDistribution(json, "us", operation.time);
   json.member("share", operation.share);
   json.member("slow_share", operation.slowShare);
-  if (hasPieces) {
+  if (hasPieces && !operation.isOnGpu) {
     json.member("busy_us", operation.busy * 1e-3);
     json.member("join_us", operation.join * 1e-3);
     json.member("idle", operation.idle);

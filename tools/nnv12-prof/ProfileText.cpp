@@ -127,8 +127,8 @@ static void printSlowRuns(const Profile &profile) {
   for (const Operation *operation : order)
     printf("%s %.0f %% in %s", operation == order[0] ? "" : ",",
            100 * operation->slowShare,
-           (operation->layer.empty() ? operation->kernel : operation->layer)
-               .c_str());
+           operation->layer.empty() ? operation->shownKernel()
+                                    : operation->layer.c_str());
   printf("\n");
 }
 
@@ -156,7 +156,7 @@ static void printOperations(const Profile &profile, unsigned top) {
   for (const Operation *operation : order) {
     double time = operation->time.median;
     char idle[16] = "";
-    if (hasPieces)
+    if (hasPieces && !operation->isOnGpu)
       snprintf(idle, sizeof idle, "%.1f", 100 * operation->idle);
     const Explanation &explanation = operation->explanation;
     printf("%10.1f %6.2f %8.1f %8.2f %8.2f %6s %8" PRIu64
@@ -166,8 +166,8 @@ static void printOperations(const Profile &profile, unsigned top) {
            perNanosecond(double(operation->bytes), time), idle,
            operation->tiles,
            explanation.isKnown ? causeName(explanation.cause) : "",
-           explanation.givesBack() * 1e-3, operation->routine.c_str(),
-           operation->kernel.c_str(), operation->layer.c_str());
+           explanation.givesBack() * 1e-3, operation->shownRoutine(),
+           operation->shownKernel(), operation->layer.c_str());
   }
   if (order.size() < profile.operations.size())
     printf("%10s %6s %8s and %zu more operations\n", "", "", "",
@@ -215,12 +215,11 @@ std::string kernelTable(const std::string &path, const Bundle &bundle,
   uint32_t threads = profile.info.num_threads - profile.info.num_preparing;
   for (const Operation &operation : profile.operations) {
     char numbers[200];
-    table +=
-        quoted(path) + "," + info.target + "," + std::to_string(threads) + "," +
-        std::to_string(operation.index) + "," + quoted(operation.layer) + "," +
-        quoted(operation.routine) + "," + quoted(operation.kernel) + "," +
-        (operation.kernel == "gpu" ? ""
-                                   : bundle.operation(operation.index).key);
+    table += quoted(path) + "," + info.target + "," + std::to_string(threads) +
+             "," + std::to_string(operation.index) + "," +
+             quoted(operation.layer) + "," + quoted(operation.shownRoutine()) +
+             "," + quoted(operation.shownKernel()) + "," +
+             (operation.isOnGpu ? "" : bundle.operation(operation.index).key);
     snprintf(numbers, sizeof numbers,
              ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%.3f,%.3f,%.3f,%.3f\n",
              operation.multiplyAdds, operation.bytes, operation.tiles,

@@ -1,7 +1,7 @@
 // Layers: why runs take so long, and a table that can be sorted.
 page.causes = [
   "compute", "memory", "imbalance", "dispatch", "weights", "faults",
-  "preemption", "frequency"
+  "preemption", "frequency", "gpu", "hand-over"
 ];
 
 /// A bar of an explanation's parts.
@@ -70,7 +70,10 @@ page.explain = (title, explanation) => {
       "GB/s", o => rate(o.bytes, o.us.median),
       o => rate(o.bytes, o.us.median).toFixed(2)
     ],
-    ...(hasPieces ? [["idle, %", o => o.idle, o => (100 * o.idle).toFixed(1)]] :
+    ...(hasPieces ? [[
+      "idle, %", o => o.idle ?? -1,
+      o => o.idle === undefined ? "" : (100 * o.idle).toFixed(1)
+    ]] :
                     []),
     ["tiles", o => o.tiles, o => String(o.tiles)],
     ...(hasCauses ?

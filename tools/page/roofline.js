@@ -1,16 +1,17 @@
 // Roofline: what each operation does of what the machine can (Williams,
-// Waterman, Patterson, 2009).
+// Waterman, Patterson, 2009). A GPU has other roofs, which nobody measured.
 (() => {
   const {byId, element, shape, profile} = page;
   const warm = profile && profile.warm;
-  const points =
-      ((warm && warm.operations) || [])
-          .filter(o => o.multiply_adds > 0 && o.bytes > 0 && o.us.median > 0)
-          .map(o => ({
-                 operation: o,
-                 x: o.multiply_adds / o.bytes,
-                 y: o.multiply_adds / o.us.median * 1e-3
-               }));
+  const points = ((warm && warm.operations) || [])
+                     .filter(
+                         o => !o.on_gpu && o.multiply_adds > 0 && o.bytes > 0 &&
+                             o.us.median > 0)
+                     .map(o => ({
+                            operation: o,
+                            x: o.multiply_adds / o.bytes,
+                            y: o.multiply_adds / o.us.median * 1e-3
+                          }));
   if (!points.length) return;
   const panel = page.tabs.add("roofline", "Roofline"), roof = warm.roof;
   const peak = roof ? roof.multiply_adds_per_second * 1e-9 : 0;

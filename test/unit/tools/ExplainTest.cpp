@@ -76,7 +76,7 @@ nnv12_record stretch(uint8_t thread, uint64_t start, uint64_t duration) {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// The eight causes, each planted
+// The causes, each planted
 //===----------------------------------------------------------------------===//
 
 TEST(Explain, ComputeBound) {
@@ -117,6 +117,42 @@ TEST(Explain, OtherWork) {
   Explanation found = explain({work}, runOf({work}, 1))[0];
   EXPECT_EQ(found.cause, Cause::Compute);
   EXPECT_EQ(found.text, "computes other things than multiply-adds");
+}
+
+/// A GPU's speed is no measure of a CPU's, nor are CPUs that others had, page
+/// faults and slow cores anything to a GPU.
+TEST(Explain, OfAGpu) {
+  std::vector<Work> alone = {compute(1e6)};
+  alone[0].multiplyAdds /= 2;
+  std::vector<Work> work = {compute(1e5), alone[0]};
+  work[0].isOnGpu = true;
+  work[0].multiplyAdds *= 100;
+  work[0].bytes *= 100;
+  work[0].least = 1e4;
+  RunWork run = runOf(work, 2);
+  run.withoutCpu = 1e5;
+  run.pageFaults = 10;
+  run.handOver = 3e5;
+  run.time += 4e5;
+  Machine slow = machine();
+  slow.speed = 0.5;
+  std::vector<Explanation> found = explain(work, run, slow);
+  EXPECT_EQ(found[0].cause, Cause::Gpu);
+  EXPECT_EQ(found[0].part(Cause::Gpu), 1e5);
+  EXPECT_EQ(found[0].givesBack(), 0);
+  EXPECT_EQ(found[0].text, "9000.00 GMAC/s and 1.00 GB/s of the GPU");
+  EXPECT_EQ(found[1].text, explain(alone, run, slow)[0].text);
+  Explanation all = explainRun(found, run);
+  EXPECT_EQ(all.part(Cause::Gpu), 1e5);
+  EXPECT_EQ(all.part(Cause::HandOver), 3e5);
+  EXPECT_EQ(all.part(Cause::Dispatch), 1e5);
+  // Without time stamps what was handed over is the GPU's.
+  work[0].time = work[0].least = 0;
+  run.onGpu = run.handOver;
+  run.handOver = 0;
+  all = explainRun(explain(work, run, slow), run);
+  EXPECT_EQ(all.part(Cause::Gpu), 3e5);
+  EXPECT_EQ(all.part(Cause::HandOver), 0);
 }
 
 TEST(Explain, ThreeTilesOnTwoThreads) {
@@ -341,6 +377,40 @@ TEST(OtherPrograms, BusyTime) {
   EXPECT_EQ(busyTime("cpu 1 2", 100), -1);
   EXPECT_EQ(busyTime("", 100), -1);
   EXPECT_EQ(OtherPrograms().cpuTime(), -1); // no time has passed
+}
+
+/// What warm runs have of a GPU is not what the first one has: that may wait
+/// for it, or be the CPU's.
+TEST(Explain, FirstRunBesideAGpu) {
+  std::vector<Work> work = {compute(1e5), compute(1e6)};
+  work[0].isOnGpu = true;
+  RunWork run = runOf(work, 1);
+  run.handOver = 2e5;
+  run.time += 2e5;
+  Explanation warm = explainRun(explain(work, run), run);
+  ColdWork cold;
+  cold.time = 6e6;
+  cold.executes = 1e6;
+  cold.onGpu = 1e5;
+  cold.handOver = 2e5;
+  cold.gpuWait = 4e6;
+  Explanation found = explainCold(cold, warm, machine());
+  EXPECT_NEAR(sum(found), cold.time, 1);
+  EXPECT_EQ(found.cause, Cause::Gpu);
+  EXPECT_EQ(found.part(Cause::Gpu), 4.1e6);
+  EXPECT_EQ(found.givesBack(), 4e6);
+  EXPECT_EQ(found.part(Cause::HandOver), 2e5);
+  EXPECT_EQ(found.text,
+            "waiting for the GPU and what it computes take 4.10 ms");
+  cold = {};
+  cold.time = 4e6;
+  cold.executes = 3.9e6;
+  cold.unlike = 2.9e6;
+  found = explainCold(cold, warm, machine());
+  EXPECT_NEAR(sum(found), cold.time, 1);
+  EXPECT_NEAR(found.part(Cause::Compute), 3.9e6, 1);
+  EXPECT_EQ(found.part(Cause::Memory), 0);
+  EXPECT_EQ(found.cause, Cause::Compute);
 }
 
 TEST(Idle, Stretches) {

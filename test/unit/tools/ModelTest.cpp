@@ -116,8 +116,56 @@ TEST_F(ModelTest, WhatAGpuComputes) {
   EXPECT_EQ(result.operations[2].time.median, 300);
   EXPECT_EQ(result.operations[3].time.median, 400);
   EXPECT_EQ(result.operations[3].time.min, 0);
-  EXPECT_EQ(result.operations[3].routine, "gpu");
-  EXPECT_NE(result.operations[1].routine, "gpu");
+  EXPECT_TRUE(result.operations[3].isOnGpu);
+  EXPECT_STREQ(result.operations[3].shownRoutine(), "gpu");
+  EXPECT_FALSE(result.operations[1].isOnGpu);
+  EXPECT_STREQ(result.operations[1].shownKernel(), bundle->operation(1).kernel);
+  // One of seven runs lacks a kernel's 400 of the 700 that were handed over.
+  EXPECT_EQ(result.operations[3].explanation.cause, Cause::Gpu);
+  EXPECT_NEAR(result.explanation.part(Cause::Gpu), 700 - 400 / 7., 1e-6);
+  EXPECT_NEAR(result.explanation.part(Cause::HandOver), 400 / 7., 1e-6);
+  // No thread does it, nor is idle meanwhile.
+  EXPECT_NEAR(result.threads[0].busy, 800 / 1510., 1e-9);
+  EXPECT_EQ(result.operations[3].idle, 0);
+  std::string table = kernelTable("a", *bundle, result, /*withHead=*/false);
+  EXPECT_NE(table.find("\"gpu\",\"gpu\",,"), std::string::npos) << table;
+}
+
+/// Warm is how it stays: a GPU that is ready late takes over for good.
+TEST_F(ModelTest, RunsBeforeAGpuTookOverAreNotWarm) {
+  for (uint32_t run = 0; run < 9; ++run) {
+    addRun(run);
+    if (run < 5)
+      continue;
+    nnv12_record &execute = *(recorded.records.end() - 3);
+    ASSERT_EQ(execute.index, 2u);
+    execute.kind = NNV12_RECORD_GPU_KERNEL;
+    add(NNV12_RECORD_GPU_SUBMIT, run, 2, execute.start_ns, 300).count = 1;
+  }
+  Profile result = profile();
+  ASSERT_EQ(result.runs.size(), 4u);
+  EXPECT_EQ(result.runs[0].number, 5u);
+  // The first run had it on the CPU: warm runs say nothing of that.
+  EXPECT_EQ(result.cold.work.unlike, 300);
+  EXPECT_EQ(result.cold.work.onGpu, 0);
+  EXPECT_EQ(result.cold.explanation.part(Cause::Gpu), 0);
+}
+
+/// The first run can wait until a GPU is ready.
+TEST_F(ModelTest, AFirstRunThatWaitsForAGpu) {
+  addRun(0, 0, 0, /*gap=*/5000);
+  nnv12_record &execute = recorded.records[1];
+  execute.kind = NNV12_RECORD_GPU_KERNEL;
+  uint64_t start = 1'000'000;
+  add(NNV12_RECORD_GPU_SUBMIT, 0, 0, start + 5000, 100).count = 1;
+  add(NNV12_RECORD_GPU_DEVICE, 0, 0, start - 1000, 4000, 3);
+  add(NNV12_RECORD_GPU_PIPELINE, 0, 1, start + 2000, 2500, 3).lane = 1;
+  add(NNV12_RECORD_TRANSFORM, 0, 2, start + 2500, 300, 0);
+  addRun(1);
+  Cold cold = profile().cold;
+  EXPECT_EQ(cold.work.gpuWait, 4500 - 300);
+  EXPECT_EQ(cold.work.onGpu, 100);
+  EXPECT_EQ(cold.work.executes, 1400);
 }
 
 /// A recorder has time stamps in a part of the runs: the others say nothing of
