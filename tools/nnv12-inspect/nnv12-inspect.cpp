@@ -549,7 +549,8 @@ static void writePage(const InspectOptions &options, const Image &image) {
                    options.trace,
                    {},
                    {},
-                   /*profile=*/""};
+                   /*profile=*/"",
+                   {}};
   if (!options.trace.empty())
     page.trace = readTrace(options.trace, plan, options.bundle);
   writeText(options.html, makePage(page));

@@ -10,6 +10,7 @@
 #include "tools/common/Recorded.h"
 #include "tools/common/Statistics.h"
 #include "tools/nnv12-prof/Explain.h"
+#include "tools/nnv12-prof/GpuPreparing.h"
 
 #include <map>
 #include <string>
@@ -105,11 +106,13 @@ struct Profile {
   std::string countersState; ///< see tools::Recorded
   double othersCpu = -1;     ///< the same a run
   Cold cold;
+  GpuPreparing gpu;
   Machine machine;
   Explanation explanation; ///< of a warm run
 };
 
-/// Of a recording of that bundle. What the machine could do may not be known.
+/// Of a recording of that bundle. What the machine could do may not be known;
+/// what was done for a GPU is for findGpuPreparing() to say.
 Profile makeProfile(const Bundle &bundle, const tools::Recorded &recorded,
                     const Machine &machine = Machine());
 

@@ -88,6 +88,54 @@ static void addCold(Json &json, const Bundle &bundle, const Cold &cold) {
   json.endObject();
 }
 
+/// What is of no thread and has no times is planned and was not recorded.
+static void addGpuPreparation(Json &json, const GpuPreparation &preparation) {
+  json.beginObject().member("id", preparation.id);
+  json.member("stage", tools::stageName(preparation.stage));
+  json.member("what", preparation.what);
+  if (preparation.isPredicted()) {
+    json.member("planned_start_us", double(preparation.start) * 1e-3);
+    json.member("planned_us",
+                double(preparation.end - preparation.start) * 1e-3);
+  }
+  json.member("recorded", preparation.isRecorded);
+  if (preparation.isRecorded) {
+    json.member("thread", preparation.thread);
+    json.member("start_us", preparation.begin * 1e-3);
+    json.member("us", preparation.took * 1e-3);
+  }
+  json.endObject();
+}
+
+/// Times are from the session's beginning.
+static void addGpu(Json &json, const GpuPreparing &gpu) {
+  json.key("gpu").beginObject();
+  if (gpu.notRecorded.empty())
+    json.member("ready_us", gpu.ready * 1e-3);
+  json.key("stages").beginObject();
+  for (bundle::GpuStage stage : bundle::EnumValuesGpuStage()) {
+    const GpuPreparing::Sum &sum = gpu.of(stage);
+    if (sum.preparations == 0)
+      continue;
+    json.key(tools::stageName(stage)).beginObject();
+    json.member("preparations", sum.preparations);
+    json.member("us", sum.took * 1e-3);
+    json.member("longest", gpu.all[sum.longest].id);
+    json.member("longest_us", gpu.all[sum.longest].took * 1e-3);
+    if (sum.pipelines)
+      json.member("pipelines", sum.pipelines);
+    if (sum.bytes) {
+      json.member("bytes", sum.bytes);
+      json.member("bytes_per_second", sum.rate() * 1e9);
+    }
+    json.endObject();
+  }
+  json.endObject().key("preparations").beginArray();
+  for (const GpuPreparation &preparation : gpu.all)
+    addGpuPreparation(json, preparation);
+  json.endArray().endObject();
+}
+
 static void addOperation(Json &json, const Operation &operation,
                          bool hasPieces) {
   json.beginObject().member("index", operation.index);
@@ -130,6 +178,8 @@ std::string profileJson(const std::string &path, const Bundle &bundle,
   json.member("weights_bytes", info.weights_size).endObject();
   if (profile.cold.isKnown)
     addCold(json, bundle, profile.cold);
+  if (!profile.gpu.all.empty())
+    addGpu(json, profile.gpu);
   json.key("warm").beginObject();
   json.member("runs", uint64_t(profile.runs.size()));
   json.member("predicted_us", double(info.predicted_warm_ns) * 1e-3);

@@ -1,10 +1,6 @@
 //===- ProfilePage.cpp - A profile as a web page --------------------------===//
 #include "tools/nnv12-prof/Profile.h"
 
-#include "artifact/MappedFile.h"
-#include "artifact/ProgramView.h"
-#include "artifact/Verifier.h"
-#include "tools/common/Report.h"
 #include "tools/page/PlanPage.h"
 
 #include <algorithm>
@@ -38,17 +34,18 @@ private:
 
 } // namespace
 
+static double microsecondsFrom(uint64_t start, uint64_t time) {
+  // What prepares a GPU may be of a foreign file, and before all else.
+  return double(static_cast<int64_t>(time - start)) * 1e-3;
+}
+
 /// What was recorded of a run: operations on the execute lane, tiles on other
 /// threads, preparations.
 static std::vector<tools::TraceEvent> eventsOf(const Bundle &bundle,
                                                const tools::Recorded &recorded,
                                                const Places &places,
-                                               uint32_t run) {
+                                               uint32_t run, uint64_t start) {
   std::vector<tools::TraceEvent> events;
-  uint64_t start = UINT64_MAX;
-  for (const nnv12_record &record : recorded.records)
-    if (record.run == run && record.kind != NNV12_RECORD_COUNTER)
-      start = std::min(start, record.start_ns);
   for (const nnv12_record &record : recorded.records) {
     bool isExecute = record.kind == NNV12_RECORD_EXECUTE ||
                      record.kind == NNV12_RECORD_GPU_KERNEL ||
@@ -60,11 +57,47 @@ static std::vector<tools::TraceEvent> eventsOf(const Bundle &bundle,
     event.lane = record.thread;
     event.layer = tools::nameOf(bundle, record);
     event.stage = isExecute ? "execute" : tools::kindName(record);
-    event.start = double(record.start_ns - start) * 1e-3;
+    event.start = microsecondsFrom(start, record.start_ns);
     event.duration = double(record.duration_ns) * 1e-3;
     event.stolen = (record.flags & NNV12_RECORD_STOLEN) != 0;
     event.index = record.index;
     event.planned = places.of(record);
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
+/// When the first thing was done of a run, GPU aside.
+static uint64_t startOf(const tools::Recorded &recorded, uint32_t run) {
+  uint64_t start = UINT64_MAX;
+  for (const nnv12_record &record : recorded.records)
+    if (record.run == run && record.kind != NNV12_RECORD_COUNTER &&
+        !tools::isGpuPreparation(record))
+      start = std::min(start, record.start_ns);
+  return start;
+}
+
+/// The first run, from the session's beginning on, and all that was done for a
+/// GPU, be it in later runs.
+static std::vector<tools::TraceEvent>
+coldEvents(const Bundle &bundle, const tools::Recorded &recorded,
+           const Places &places, const GpuPreparing &gpu) {
+  uint64_t start = std::min(startOf(recorded, 0), recorded.info.start_ns);
+  std::vector<tools::TraceEvent> events =
+      eventsOf(bundle, recorded, places, 0, start);
+  for (const nnv12_record &record : recorded.records) {
+    size_t place = tools::isGpuPreparation(record) ? gpu.placeOf(record.index)
+                                                   : gpu.all.size();
+    if (place == gpu.all.size())
+      continue;
+    const GpuPreparation &planned = gpu.all[place];
+    tools::TraceEvent event;
+    event.lane = tools::lineOf(record);
+    event.layer = planned.what;
+    event.stage = tools::stageName(planned.stage);
+    event.start = microsecondsFrom(start, record.start_ns);
+    event.duration = double(record.duration_ns) * 1e-3;
+    event.id = planned.id;
     events.push_back(std::move(event));
   }
   return events;
@@ -85,37 +118,30 @@ static const Run *typicalRun(const Profile &profile) {
 std::string profilePage(const std::string &path, const Bundle &bundle,
                         const tools::Recorded &recorded,
                         const Profile &profile) {
-  // The runtime tells of a plan what is to be known of it while it runs; the
-  // picture has more.
-  artifact::Fault fault;
-  artifact::MappedFile file;
-  const bundle::Bundle *stored = nullptr;
-  if (file.open(path.c_str(), fault))
-    stored = artifact::verifyBundle(file.data(), file.size(), fault);
-  if (!stored)
-    tools::fail(path + ": " + fault.text);
-  uint32_t number = bundle.info().program;
-  if (number >= stored->programs()->size())
-    tools::fail(path + ": the file has changed meanwhile");
-  const bundle::Program *program = stored->programs()->Get(number);
+  StoredProgram stored(path, bundle);
+  const bundle::Program *program = stored.program;
   tools::Plan plan(program);
   Places places(plan);
   tools::PlanPage page = {path,
                           bundle.info().file_size,
                           bundle.info().model,
-                          artifact::overlaysIn(stored, file.data()),
+                          stored.overlays,
                           program,
                           plan,
                           /*tracePath=*/"",
                           {},
                           {},
-                          profileJson(path, bundle, profile)};
+                          profileJson(path, bundle, profile),
+                          {}};
+  for (uint32_t i = 0, count = tools::numLines(recorded); i < count; ++i)
+    page.lines.push_back(tools::lineName(recorded.info, i));
   if (profile.cold.isKnown) {
     page.tracePath = "first run";
-    page.trace = eventsOf(bundle, recorded, places, 0);
+    page.trace = coldEvents(bundle, recorded, places, profile.gpu);
   }
   if (const Run *run = typicalRun(profile))
-    page.warmRun = eventsOf(bundle, recorded, places, run->number);
+    page.warmRun = eventsOf(bundle, recorded, places, run->number,
+                            startOf(recorded, run->number));
   return tools::makePage(page);
 }
 

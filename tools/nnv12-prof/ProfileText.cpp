@@ -1,6 +1,7 @@
 //===- ProfileText.cpp - Profiles as text and as tables -------------------===//
 #include "runtime/include/nnv12_counters.h"
 #include "tools/nnv12-prof/Profile.h"
+#include "tools/page/Plan.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -111,6 +112,58 @@ static void printCold(const Bundle &bundle, const Cold &cold) {
   printf("\n");
 }
 
+/// "g2, g5"; the first ones of many.
+static std::string idsOf(const GpuPreparing &gpu) {
+  constexpr size_t most = 8;
+  std::string text;
+  for (size_t i = 0; i < gpu.notRecorded.size(); ++i) {
+    if (i == most)
+      return text + "...";
+    text += (i ? ", " : "") + gpu.all[gpu.notRecorded[i]].id;
+  }
+  return text;
+}
+
+static void printGpu(const GpuPreparing &gpu) {
+  if (gpu.all.empty())
+    return;
+  printf("for the GPU:");
+  const char *separator = " ";
+  if (const auto &device = gpu.of(bundle::GpuStage_Device);
+      device.preparations) {
+    printf("%sdevice opened in %.3f ms", separator, device.took * 1e-6);
+    separator = "; ";
+  }
+  if (const auto &made = gpu.of(bundle::GpuStage_Pipeline); made.preparations) {
+    const GpuPreparation &longest = gpu.all[made.longest];
+    printf("%s%u pipeline%s %.3f ms, longest %.3f: %s %s", separator,
+           made.pipelines, made.pipelines == 1 ? "" : "s", made.took * 1e-6,
+           longest.took * 1e-6, longest.id.c_str(), longest.what.c_str());
+    separator = "; ";
+  }
+  if (const auto &brought = gpu.of(bundle::GpuStage_Upload);
+      brought.preparations) {
+    printf("%suploads of %s %.3f ms, %.2f GB/s", separator,
+           tools::bytesText(brought.bytes).c_str(), brought.took * 1e-6,
+           brought.rate());
+    separator = "; ";
+  }
+  if (const auto &written = gpu.of(bundle::GpuStage_Record);
+      written.preparations) {
+    printf("%scommands of %u stretch%s %.3f ms", separator,
+           written.preparations, written.preparations == 1 ? "" : "es",
+           written.took * 1e-6);
+    separator = "; ";
+  }
+  if (gpu.notRecorded.empty())
+    printf("%sall ready %.3f ms after the session began", separator,
+           gpu.ready * 1e-6);
+  else
+    printf("%s%zu of %zu not recorded, only planned: %s", separator,
+           gpu.notRecorded.size(), gpu.all.size(), idsOf(gpu).c_str());
+  printf("\n");
+}
+
 static void printSlowRuns(const Profile &profile) {
   std::vector<const Operation *> order;
   for (const Operation &operation : profile.operations)
@@ -194,6 +247,7 @@ void printProfile(const std::string &path, const Bundle &bundle,
   printSlowRuns(profile);
   printCold(bundle, profile.cold);
   printExplanation("the first run is", profile.cold.explanation);
+  printGpu(profile.gpu);
   printOperations(profile, top);
 }
 

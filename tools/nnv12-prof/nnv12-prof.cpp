@@ -89,6 +89,9 @@ void ShowOptions::checkOutputs() const {
 void ShowOptions::show(const std::string &path, const Bundle &bundle,
                        const Recorded &recorded, const Machine &machine) const {
   Profile profile = makeProfile(bundle, recorded, machine);
+  // The plan for a GPU is in the file alone.
+  if (recorded.info.has_gpu_threads)
+    profile.gpu = findGpuPreparing(StoredProgram(path, bundle), recorded);
   bool isQuiet = false;
   for (const std::string *output : {&json, &html, &chrome, &perfetto, &table})
     isQuiet |= *output == "-";

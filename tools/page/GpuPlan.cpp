@@ -21,6 +21,60 @@ static constexpr double microseconds(uint64_t nanoseconds) {
   return double(nanoseconds) * 1e-3;
 }
 
+static const char *moduleOf(const bundle::Gpu *code, uint32_t pipeline) {
+  uint32_t module = code->pipelines()->Get(pipeline)->module_();
+  return code->modules()->Get(module)->name()->c_str();
+}
+
+/// Sets what it brings about.
+static void describe(const bundle::Gpu *code,
+                     const bundle::GpuPreparation *preparation,
+                     PlannedGpuPreparation &result) {
+  switch (preparation->stage()) {
+  case bundle::GpuStage_Device:
+    result.what = "instance and device";
+    return;
+  case bundle::GpuStage_Pipeline:
+    for (uint32_t pipeline : *preparation->pipelines())
+      result.what += (result.what.empty() ? "" : ", ") +
+                     std::string(moduleOf(code, pipeline));
+    result.pipelines = preparation->pipelines()->size();
+    return;
+  case bundle::GpuStage_Upload:
+    for (const bundle::Upload *upload : *preparation->uploads())
+      result.bytes += upload->size();
+    result.what = bytesText(result.bytes) + " of weights";
+    return;
+  case bundle::GpuStage_Record:
+    result.what = "stretch " + std::to_string(preparation->stretch());
+    return;
+  }
+}
+
+std::vector<PlannedGpuPreparation>
+plannedGpuPreparations(const bundle::Overlays *overlays,
+                       const bundle::Program *program) {
+  std::vector<PlannedGpuPreparation> result;
+  const bundle::ProgramGpu *gpu = artifact::gpuOf(overlays, program);
+  if (!gpu)
+    return result;
+  for (uint32_t lane = 0; lane < gpu->lanes()->size(); ++lane)
+    for (uint32_t number : *gpu->lanes()->Get(lane)->queue()) {
+      PlannedGpuPreparation &entry = result.emplace_back();
+      entry.index = number - program->operations()->size();
+      const bundle::GpuPreparation *preparation =
+          gpu->preparations()->Get(entry.index);
+      entry.id = operationName(program, number);
+      entry.stage = preparation->stage();
+      entry.lane = lane;
+      entry.after = operationNames(program, preparation->after());
+      entry.start = preparation->predicted_start();
+      entry.end = preparation->predicted_end();
+      describe(overlays->gpu(), preparation, entry);
+    }
+  return result;
+}
+
 namespace {
 
 /// Writes the overlay of one program.
@@ -28,54 +82,27 @@ class GpuPage {
 public:
   GpuPage(Json &json, const bundle::Overlays *overlays,
           const bundle::Program *program)
-      : json(json), code(overlays->gpu()), program(program),
+      : json(json), overlays(overlays), code(overlays->gpu()), program(program),
         gpu(artifact::overlayOf(overlays, program)) {}
 
   void add();
 
 private:
-  void addPreparation(uint32_t number, uint32_t lane);
+  void addPreparation(const PlannedGpuPreparation &preparation);
   void addStretch(uint32_t index);
   void addPipeline(uint32_t index);
-  const char *moduleOf(uint32_t pipeline) const;
-  std::string whatOf(const bundle::GpuPreparation *preparation) const;
   uint64_t endOf(uint32_t number) const;
   uint64_t bytesOf(
       const flatbuffers::Vector<flatbuffers::Offset<bundle::Rows>> *list) const;
 
   Json &json;
+  const bundle::Overlays *overlays;
   const bundle::Gpu *code;
   const bundle::Program *program;
   const bundle::ProgramGpu *gpu;
 };
 
 } // namespace
-
-const char *GpuPage::moduleOf(uint32_t pipeline) const {
-  uint32_t module = code->pipelines()->Get(pipeline)->module_();
-  return code->modules()->Get(module)->name()->c_str();
-}
-
-/// What a preparation brings about, for people.
-std::string GpuPage::whatOf(const bundle::GpuPreparation *preparation) const {
-  std::string text;
-  uint64_t bytes = 0;
-  switch (preparation->stage()) {
-  case bundle::GpuStage_Device:
-    return "instance and device";
-  case bundle::GpuStage_Pipeline:
-    for (uint32_t pipeline : *preparation->pipelines())
-      text += (text.empty() ? "" : ", ") + std::string(moduleOf(pipeline));
-    return text;
-  case bundle::GpuStage_Upload:
-    for (const bundle::Upload *upload : *preparation->uploads())
-      bytes += upload->size();
-    return bytesText(bytes) + " of weights";
-  case bundle::GpuStage_Record:
-    return "stretch " + std::to_string(preparation->stretch());
-  }
-  return text;
-}
 
 /// When an operation is predicted to have finished; 0: not known.
 uint64_t GpuPage::endOf(uint32_t number) const {
@@ -93,24 +120,19 @@ uint64_t GpuPage::bytesOf(
   return bytes;
 }
 
-void GpuPage::addPreparation(uint32_t number, uint32_t lane) {
-  const bundle::GpuPreparation *preparation =
-      gpu->preparations()->Get(number - program->operations()->size());
-  json.beginObject().member("id", operationName(program, number));
-  json.member("stage", stageName(preparation->stage())).member("lane", lane);
-  json.member("layer", whatOf(preparation));
-  if (preparation->after() && preparation->after()->size()) {
+void GpuPage::addPreparation(const PlannedGpuPreparation &preparation) {
+  json.beginObject().member("id", preparation.id);
+  json.member("stage", stageName(preparation.stage));
+  json.member("lane", preparation.lane).member("layer", preparation.what);
+  if (!preparation.after.empty()) {
     json.key("after").beginArray();
-    for (const std::string &name :
-         operationNames(program, preparation->after()))
+    for (const std::string &name : preparation.after)
       json.value(name);
     json.endArray();
   }
-  uint64_t start = preparation->predicted_start(),
-           end = preparation->predicted_end();
-  if (end && end >= start) {
-    json.member("start", microseconds(start));
-    json.member("duration", microseconds(end - start));
+  if (preparation.isPredicted()) {
+    json.member("start", microseconds(preparation.start));
+    json.member("duration", microseconds(preparation.end - preparation.start));
   }
   json.endObject();
 }
@@ -157,7 +179,7 @@ void GpuPage::addPipeline(uint32_t index) {
       }
   if (!dispatches)
     return;
-  json.beginObject().member("name", moduleOf(index));
+  json.beginObject().member("name", moduleOf(code, index));
   json.member("bytes",
               uint64_t(code->modules()->Get(pipeline->module_())->words()) * 4);
   json.member("invocations", uint64_t(pipeline->local()->x()) *
@@ -176,9 +198,9 @@ void GpuPage::add() {
   json.member("predicted_warm", microseconds(gpu->predicted_warm()));
   json.member("lanes", gpu->lanes()->size());
   json.key("preparations").beginArray();
-  for (uint32_t lane = 0; lane < gpu->lanes()->size(); ++lane)
-    for (uint32_t number : *gpu->lanes()->Get(lane)->queue())
-      addPreparation(number, lane);
+  for (const PlannedGpuPreparation &preparation :
+       plannedGpuPreparations(overlays, program))
+    addPreparation(preparation);
   json.endArray().key("stretches").beginArray();
   for (uint32_t i = 0; i < gpu->stretches()->size(); ++i)
     addStretch(i);

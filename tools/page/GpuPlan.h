@@ -5,10 +5,35 @@
 #include "bundle_generated.h"
 #include "tools/common/Json.h"
 
+#include <string>
+#include <vector>
+
 namespace nnv12::tools {
 
 /// "device", "pipeline", "upload" or "record".
 const char *stageName(bundle::GpuStage stage);
+
+/// What a thread is to do to prepare a GPU. Times are nanoseconds.
+struct PlannedGpuPreparation {
+  uint32_t index; ///< among the program's for GPUs: that of records
+  std::string id; ///< "g7"
+  bundle::GpuStage stage;
+  uint32_t lane;
+  std::string what;       ///< it brings about, for people
+  uint32_t pipelines = 0; ///< that it makes
+  uint64_t bytes = 0;     ///< of weights that it brings there
+  std::vector<std::string> after;
+  uint64_t start = 0, end = 0; ///< as predicted
+
+  /// Nothing that a bundle says of times is verified.
+  bool isPredicted() const { return end != 0 && end >= start; }
+};
+
+/// Lane by lane, each lane in the order of its queue. None where `program` has
+/// no part for GPUs, or one for newer readers.
+std::vector<PlannedGpuPreparation>
+plannedGpuPreparations(const bundle::Overlays *overlays,
+                       const bundle::Program *program);
 
 /// Adds the member "gpu" to the object that is open: what threads prepare for
 /// the GPU, lane by lane, and what it takes over. Nothing where `program` has

@@ -109,6 +109,8 @@ static void addEvent(Json &json, const TraceEvent &event) {
     json.member("stolen", true);
   if (event.planned != UINT32_MAX)
     json.member("planned", event.planned);
+  if (!event.id.empty())
+    json.member("id", event.id);
   json.endObject();
 }
 
@@ -147,6 +149,12 @@ static std::string makeData(const PlanPage &page) {
   if (!page.warmRun.empty()) {
     json.key("warm_run");
     addEvents(json, page.warmRun);
+  }
+  if (!page.lines.empty()) {
+    json.key("lines").beginArray();
+    for (const std::string &line : page.lines)
+      json.value(line);
+    json.endArray();
   }
   json.endObject();
   return json.text();

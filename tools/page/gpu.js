@@ -15,6 +15,50 @@
     facts.push(`predicted warm ${ms(gpu.predicted_warm)} ms`);
   byId("gpu-facts").textContent = facts.join(" · ");
 
+  // As measured, where there is a recording of it.
+  const recorded = page.profile && page.profile.gpu;
+  if (recorded) {
+    const body = element("tbody");
+    const missing = recorded.preparations.filter(p => !p.recorded).length;
+    const time = us => us === undefined ? "–" : ms(us);
+    const times =
+        (start,
+         us) => [time(start),
+                 time(start === undefined ? undefined : start + us), time(us)]
+                    .map(text => cell(text, "number"));
+    for (const p of recorded.preparations)
+      body.append(element(
+          "tr", {}, cell(p.id),
+          element("td", {}, element("i", {class: p.stage}), p.stage),
+          element("td", {class: "long", title: p.what}, p.what),
+          ...times(p.planned_start_us, p.planned_us),
+          ...times(p.start_us, p.us),
+          cell(p.recorded ? p.thread : "not recorded, as planned")));
+    byId("gpu-measured").textContent = [
+      ...Object.entries(recorded.stages)
+          .map(
+              ([stage, s]) => `${stage} ${ms(s.us)} ms` +
+                  (s.bytes_per_second ?
+                       ` for ${bytes(s.bytes)}, ${
+                           (s.bytes_per_second * 1e-9).toPrecision(3)} GB/s` :
+                       "") +
+                  (s.preparations > 1 ?
+                       ` (${s.preparations}; longest ${ms(s.longest_us)} ms, ${
+                           s.longest})` :
+                       "")),
+      missing ? `${missing} of ${recorded.preparations.length} not recorded` :
+                `all ready ${ms(recorded.ready_us)} ms after the session began`
+    ].join(" · ");
+    byId("preparations")
+        .append(
+            header([
+              ["preparation"], ["stage"], ["what"], ["planned: from", "number"],
+              ["to", "number"], ["ms", "number"], ["measured: from", "number"],
+              ["to", "number"], ["ms", "number"], ["by"]
+            ]),
+            body);
+  }
+
   const when = s => s.warm ? (s.cold ? "all" : "later ones") :
       s.cold               ? "the first one" :
                              "instead of others";

@@ -12,15 +12,16 @@
   const isPredicted = operations.some(o => o.start !== undefined);
   const pictures = [];
   const laneNames = data.lanes.map((lane, i) => `${i} ${lane.kind}`);
-  /// Threads that prepare for the GPU, and the GPU, below the CPU's lanes: in
-  /// the predicted picture alone, since a trace numbers threads.
+  /// Threads that prepare for the GPU, and the GPU, below the CPU's lanes. Of
+  /// a trace data.lines names the threads; those for the GPU are called so
+  /// there, too.
   const gpu = data.gpu || {lanes: 0, preparations: [], stretches: []};
-  const gpuNames = data.gpu ?
-      [...Array(gpu.lanes).keys()].map(i => `for GPU ${i}`).concat("GPU") :
-      [];
+  const gpuNames = data.gpu ? [...Array(gpu.lanes).keys()]
+                                  .map(i => `GPU preparation ${i + 1}`)
+                                  .concat("GPU") :
+                              [];
   const gpuItems = [
-    ...gpu.preparations.map(
-        p => ({...p, lane: laneNames.length + p.lane, id: p.id})),
+    ...gpu.preparations.map(p => ({...p, lane: laneNames.length + p.lane})),
     ...gpu.stretches.map(
         s => ({...s, stage: "stretch", lane: laneNames.length + gpu.lanes}))
   ].filter(item => item.start !== undefined);
@@ -28,6 +29,7 @@
     pictures.push({
       title: "predicted",
       timed: true,
+      isPlan: true,
       lanes: laneNames.length + gpuNames.length,
       items: operations
                  .flatMap((o, i) => o.start === undefined ? [] : [{
@@ -47,6 +49,7 @@
     pictures.push({
       title: "queues",
       timed: false,
+      isPlan: true,
       lanes: laneNames.length,
       items: operations.map((o, i) => ({
                               lane: o.lane,
@@ -88,10 +91,17 @@
       times.stolen = times.stolen || !!event.stolen;
       measured.set(event.planned, times);
     }
-  const laneName = (lane, picture) => laneNames[lane] ??
-      (picture?.title === "predicted" ? gpuNames[lane - laneNames.length] :
-                                        undefined) ??
-      `${lane} thread`;
+  // What prepares the GPU has no number among the operations, but a name.
+  const planOfGpu = new Map(gpu.preparations.map(p => [p.id, p]));
+  const measuredOfGpu = new Map(
+      (data.trace || []).filter(e => e.id !== undefined).map(e => [e.id, e]));
+  const isGpuRecorded = !!(data.trace && page.profile && page.profile.gpu);
+  const laneName = (lane, picture) => {
+    const planned = picture?.isPlan ? laneNames.concat(gpuNames) : laneNames;
+    const thread = data.lines?.[lane] ?? `${lane} thread`;
+    return picture && !picture.isPlan && data.lines ? thread :
+                                                      planned[lane] ?? thread;
+  };
   /// When the first result is there: a trace may go on with later runs, which
   /// execute all again.
   function lastExecute(picture) {
@@ -126,7 +136,7 @@
             element("span", {}, element("i", {class: stage}), stage));
     for (const [stage, name] of [
              ["device", "prepares for the GPU"], ["stretch", "GPU"]])
-      if (gpuItems.some(
+      if ([...gpuItems, ...measuredOfGpu.values()].some(
               item => (item.stage === "stretch") === (stage === "stretch")))
         byId("legend").append(
             element("span", {}, element("i", {class: stage}), name));
@@ -138,8 +148,9 @@
         "This bundle holds no predicted times: each step is one place in a " +
             "queue, not a duration." :
         "A lane works from left to right. Gaps on the execute lane are where " +
-            "it waits for weights. Hover or tap an operation for its " +
-            "figures; pinch, Ctrl + wheel or the buttons zoom.";
+            `it waits for weights${data.gpu ? " or the GPU" : ""}. ` +
+            "Hover or tap an operation for its figures; pinch, Ctrl + " +
+            "wheel or the buttons zoom.";
   }
 
   // The pictures.
@@ -211,9 +222,11 @@
       y += HEAD;
       picture.top = y;
       for (let lane = 0; lane < picture.lanes; ++lane, y += ROW) {
+        const name = laneName(lane, picture);
         labels.append(element(
-            "div", {style: `height:${ROW}px;line-height:${ROW}px`},
-            laneName(lane, picture)));
+            "div", {style: `height:${ROW}px;line-height:${ROW}px`, title: name},
+            // There is little room, and the number must be seen.
+            name.replace("GPU preparation", "GPU prep.")));
         svg.append(shape(
             "rect", {class: "row", x: 0, y: y + 1, width, height: ROW - 2}));
       }
@@ -248,7 +261,8 @@
     for (const {item, rect} of drawn) {
       const same = selected &&
           (item === selected ||
-           (item.planned !== undefined && item.planned === selected.planned));
+           (item.planned !== undefined && item.planned === selected.planned) ||
+           (item.id !== undefined && item.id === selected.id));
       rect.classList.toggle("same", !!same);
     }
   }
@@ -291,15 +305,18 @@
     if (picture.timed) {
       rows.push(["start", `${ms(item.start)} ms`]);
       rows.push([picture.title, `${ms(item.duration)} ms`]);
-      const other = picture.title === "measured" ?
-          o.start !== undefined && {duration: o.duration, title: "predicted"} :
-          measured.has(item.planned) && {
-            duration: measured.get(item.planned).duration,
-            title: "measured"
-          };
-      if (other) rows.push([other.title, `${ms(other.duration)} ms`]);
+      const [title, other] = picture.title === "measured" ?
+          ["predicted", item.id ? planOfGpu.get(item.id) : o] :
+          [
+            "measured",
+            item.id ? measuredOfGpu.get(item.id) : measured.get(item.planned)
+          ];
+      if (other?.duration !== undefined)
+        rows.push([title, `${ms(other.duration)} ms`]);
+      else if (item.id && picture.isPlan && isGpuRecorded)
+        rows.push([title, "not recorded"]);
     }
-    const after = o.after || item.after;
+    const after = o.after || planOfGpu.get(item.id)?.after;
     if (after) rows.push(["after", after.join(", ")]);
     return rows;
   }
@@ -450,20 +467,37 @@
         columns.push(
             [`${picture.title}: busy, ms`, "number"], ["waits, ms", "number"]);
     const body = element("tbody");
+    // Lanes of the plan beside threads with their numbers, more threads, and
+    // those for the GPU by name.
+    const isOfGpu = lane => gpuNames.includes(data.lines?.[lane]);
     const count = Math.max(
-        laneNames.length,
-        ...pictures.filter(p => p.title !== "predicted").map(p => p.lanes));
-    for (let lane = 0; lane < count; ++lane) {
+        laneNames.length, ...pictures.filter(p => !p.isPlan).map(p => p.lanes));
+    const rows =
+        [...Array(count).keys()]
+            .filter(lane => !isOfGpu(lane))
+            .map(lane => ({
+                   name: laneName(lane),
+                   core: data.lanes[lane] ? data.lanes[lane].core : "",
+                   operations: operations.filter(o => o.lane === lane).length,
+                   laneIn: picture =>
+                       picture.isPlan && lane >= laneNames.length ? -1 : lane
+                 }));
+    for (let i = 0; i < gpu.lanes; ++i)
+      rows.push({
+        name: gpuNames[i],
+        core: "",
+        operations: gpu.preparations.filter(p => p.lane === i).length,
+        laneIn: picture => picture.isPlan ?
+            laneNames.length + i :
+            (data.lines || []).indexOf(gpuNames[i])
+      });
+    for (const {name, core, operations, laneIn} of rows) {
       const row = element(
-          "tr", {}, cell(laneName(lane)),
-          cell(data.lanes[lane] ? data.lanes[lane].core : ""),
-          cell(
-              String(operations.filter(o => o.lane === lane).length),
-              "number"));
+          "tr", {}, cell(name), cell(core), cell(String(operations), "number"));
       for (const picture of pictures) {
         if (!picture.timed) continue;
-        const items =
-            picture.items.filter(i => i.lane === lane && i.stage !== "other");
+        const items = picture.items.filter(
+            i => i.lane === laneIn(picture) && i.stage !== "other");
         const busy = sum(items, i => i.duration);
         const last = Math.max(0, ...items.map(i => i.start + i.duration));
         row.append(

@@ -1,6 +1,6 @@
 //===- ModelTest.cpp - What a profile says of made up recordings ----------===//
 #include "artifact/Writer.h"
-#include "test/unit/sample/PlannedSample.h"
+#include "test/unit/sample/GpuSample.h"
 #include "tools/nnv12-prof/Profile.h"
 
 #include <gtest/gtest.h>
@@ -285,6 +285,147 @@ TEST_F(ModelTest, Counters) {
   EXPECT_EQ(result.operations[2].explanation.cause, Cause::Preemption);
   EXPECT_EQ(result.operations[2].liveBytes, bundle->operation(2).live_bytes);
   EXPECT_GT(result.operations[2].liveBytes, 0u);
+}
+
+namespace {
+
+/// The same of a bundle whose plan prepares a GPU: the device is g0, pipelines
+/// g1 and g2, uploads g3 and g4, commands g5 to g7.
+class GpuPreparingTest : public ModelTest {
+protected:
+  void SetUp() override {
+    path = folder.file("gpu.nnv");
+    ASSERT_EQ(artifact::writeBundle(GpuSample().bundle, path), "");
+    bundle = std::make_unique<Bundle>(path);
+    recorded.info.level = NNV12_RECORD_OPERATION;
+    recorded.info.num_threads = 3;
+    recorded.info.num_preparing = 1;
+    recorded.info.has_gpu_threads = 1;
+    recorded.info.start_ns = 900'000;
+    addRun(0);
+    addRun(1);
+    prepare(NNV12_RECORD_GPU_DEVICE, 0, 0, 910'000, 50'000);
+    // It goes on after the first run.
+    prepare(NNV12_RECORD_GPU_PIPELINE, 1, 0, 960'000, 20'000);
+    prepare(NNV12_RECORD_GPU_PIPELINE, 2, 1, 970'000, 45'000).run = 1;
+    prepare(NNV12_RECORD_GPU_UPLOAD, 3, 1, 962'000, 256);
+    prepare(NNV12_RECORD_GPU_COMMANDS, 6, 0, 980'000, 1000);
+    // What the plan does not have.
+    prepare(NNV12_RECORD_GPU_UPLOAD, 4000, 1, 2'000'000, 1000);
+  }
+
+  nnv12_record &prepare(nnv12_record_kind kind, uint32_t index, uint8_t thread,
+                        uint64_t start, uint64_t duration) {
+    nnv12_record &record = add(kind, 0, index, start, duration, 3);
+    record.lane = thread;
+    return record;
+  }
+
+  GpuPreparing find() const {
+    return findGpuPreparing(StoredProgram(path, *bundle), recorded);
+  }
+
+  /// All that is missing.
+  void prepareRest() {
+    prepare(NNV12_RECORD_GPU_UPLOAD, 4, 1, 963'000, 256);
+    prepare(NNV12_RECORD_GPU_COMMANDS, 5, 1, 1'015'000, 2000).run = 1;
+    prepare(NNV12_RECORD_GPU_COMMANDS, 7, 0, 1'015'000, 1500).run = 1;
+  }
+
+  std::string path;
+};
+
+} // namespace
+
+TEST_F(GpuPreparingTest, WhatWasRecorded) {
+  GpuPreparing found = find();
+  ASSERT_EQ(found.all.size(), 8u);
+  const GpuPreparation &device = found.all[found.placeOf(0)];
+  EXPECT_EQ(device.id, "g0");
+  EXPECT_EQ(device.thread, "GPU preparation 1");
+  EXPECT_EQ(device.begin, 10'000);
+  EXPECT_EQ(device.finished(), 60'000);
+  EXPECT_EQ(device.end - device.start, 1000u);
+  const GpuPreparing::Sum &pipelines = found.of(bundle::GpuStage_Pipeline);
+  EXPECT_EQ(pipelines.pipelines, 3u);
+  EXPECT_EQ(pipelines.took, 65'000);
+  EXPECT_EQ(found.all[pipelines.longest].what, "sample_copy");
+  EXPECT_EQ(found.all[pipelines.longest].thread, "GPU preparation 2");
+  EXPECT_EQ(found.of(bundle::GpuStage_Upload).bytes, 512u);
+  EXPECT_EQ(found.of(bundle::GpuStage_Upload).rate(), 2);
+  EXPECT_EQ(found.of(bundle::GpuStage_Record).preparations, 1u);
+  ASSERT_EQ(found.notRecorded.size(), 3u);
+  for (size_t place : found.notRecorded)
+    EXPECT_FALSE(found.all[place].isRecorded);
+  EXPECT_EQ(found.placeOf(4000), found.all.size());
+  prepareRest();
+  found = find();
+  EXPECT_TRUE(found.notRecorded.empty());
+  EXPECT_EQ(found.ready, 117'000);
+}
+
+/// Nobody prepares, or nobody is asked to write it down.
+TEST_F(GpuPreparingTest, WhereNothingIsKnown) {
+  recorded.info.level = NNV12_RECORD_RUN;
+  EXPECT_TRUE(find().all.empty());
+  recorded.info.level = NNV12_RECORD_OPERATION;
+  recorded.info.has_gpu_threads = 0;
+  EXPECT_TRUE(find().all.empty());
+}
+
+TEST_F(GpuPreparingTest, Text) {
+  Profile result = profile();
+  result.gpu = find();
+  auto print = [&] {
+    testing::internal::CaptureStdout();
+    printProfile("a", *bundle, result, 1);
+    fflush(stdout);
+    std::string text = testing::internal::GetCapturedStdout();
+    size_t begin = text.find("for the GPU: ");
+    return begin == std::string::npos
+               ? "none"
+               : text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(print(),
+            "for the GPU: device opened in 0.050 ms; 3 pipelines 0.065 ms, "
+            "longest 0.045: g2 sample_copy; uploads of 512 B 0.000 ms, 2.00 "
+            "GB/s; commands of 1 stretch 0.001 ms; 3 of 8 not recorded, only "
+            "planned: g5, g4, g7");
+  prepareRest();
+  result.gpu = find();
+  EXPECT_NE(print().find("; all ready 0.117 ms after the session began"),
+            std::string::npos)
+      << print();
+  result.gpu = {};
+  EXPECT_EQ(print(), "none");
+}
+
+/// On lines of their threads, whenever it was done, from the session's
+/// beginning on; what was not is in the table of what was planned.
+TEST_F(GpuPreparingTest, Page) {
+  Profile result = profile();
+  result.gpu = find();
+  std::string page = profilePage(path, *bundle, recorded, result);
+  auto has = [&](const std::string &text) {
+    EXPECT_NE(page.find(text), std::string::npos) << text;
+  };
+  std::string shape;
+  for (char c : page)
+    if (c != ' ' && c != '\n')
+      shape += c;
+  std::swap(page, shape);
+  has("\"lines\":[\"executelane\",\"preparation1\",\"compute2\","
+      "\"GPUpreparation1\",\"GPUpreparation2\"]");
+  has("{\"layer\":\"instanceanddevice\",\"stage\":\"device\",\"lane\":3,"
+      "\"start\":10,\"duration\":50,\"id\":\"g0\"}");
+  has("{\"layer\":\"sample_copy\",\"stage\":\"pipeline\",\"lane\":4,"
+      "\"start\":70,\"duration\":45,\"id\":\"g2\"}");
+  has("\"id\":\"g2\",\"stage\":\"pipeline\",\"what\":\"sample_copy\","
+      "\"planned_start_us\":2,\"planned_us\":1,\"recorded\":true,\"thread\":"
+      "\"GPUpreparation2\",\"start_us\":70,\"us\":45}");
+  has("\"id\":\"g7\",\"stage\":\"record\",\"what\":\"stretch2\","
+      "\"planned_start_us\":7,\"planned_us\":1,\"recorded\":false}");
+  EXPECT_EQ(page.find("\"ready_us\":"), std::string::npos);
 }
 
 TEST_F(ModelTest, NothingRecorded) {

@@ -1,0 +1,24 @@
+//===- StoredProgram.cpp - A bundle's file, read again --------------------===//
+#include "tools/nnv12-prof/StoredProgram.h"
+
+#include "artifact/ProgramView.h"
+#include "artifact/Verifier.h"
+#include "tools/common/Report.h"
+
+namespace nnv12::prof {
+
+StoredProgram::StoredProgram(const std::string &path, const Bundle &bundle) {
+  artifact::Fault fault;
+  const bundle::Bundle *stored = nullptr;
+  if (file.open(path.c_str(), fault))
+    stored = artifact::verifyBundle(file.data(), file.size(), fault);
+  if (!stored)
+    tools::fail(path + ": " + fault.text);
+  uint32_t number = bundle.info().program;
+  if (number >= stored->programs()->size())
+    tools::fail(path + ": the file has changed meanwhile");
+  program = stored->programs()->Get(number);
+  overlays = artifact::overlaysIn(stored, file.data());
+}
+
+} // namespace nnv12::prof

@@ -1,0 +1,28 @@
+//===- StoredProgram.h - A bundle's file, read again ------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_NNV12_PROF_STOREDPROGRAM_H
+#define NNV12_TOOLS_NNV12_PROF_STOREDPROGRAM_H
+
+#include "artifact/MappedFile.h"
+#include "bundle_generated.h"
+#include "runtime/include/nnv12.hpp"
+
+namespace nnv12::prof {
+
+/// The program that runs, as its file has it: the runtime tells of a plan what
+/// is to be known of it while it runs, and the file has more.
+class StoredProgram {
+public:
+  /// Of a bundle that was opened from `path`. Ends the process where the file
+  /// cannot be read again.
+  StoredProgram(const std::string &path, const Bundle &bundle);
+
+  const bundle::Program *program = nullptr;
+  const bundle::Overlays *overlays = nullptr; ///< verified; null: none
+
+private:
+  artifact::MappedFile file;
+};
+
+} // namespace nnv12::prof
+
+#endif // NNV12_TOOLS_NNV12_PROF_STOREDPROGRAM_H
