@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/Writer.h"
-#include "test/unit/sample/PlannedSample.h"
+#include "test/unit/sample/GpuSample.h"
 #include "tools/common/ChromeTrace.h"
 #include "tools/common/PerfettoTrace.h"
 #include "tools/nnv12-prof/Profile.h"
@@ -19,7 +19,7 @@ using namespace nnv12;
 
 namespace {
 
-/// One that has lanes and switches.
+/// One that has lanes, switches and a part for GPUs.
 struct SampleFile {
   SampleFile() {
     if (!artifact::writeBundle(sample.bundle, path).empty())
@@ -31,7 +31,7 @@ struct SampleFile {
     machine.speed = 0.5;
   }
 
-  test::PlannedSample sample{3, 2, 2};
+  test::GpuSample sample{2};
   test::TemporaryFolder folder;
   std::string path = folder.file("a.nnv");
   std::unique_ptr<Bundle> bundle;
@@ -64,6 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const SampleFile file;
     const Bundle &bundle = *file.bundle;
     prof::Profile profile = prof::makeProfile(bundle, recorded, file.machine);
+    profile.gpu = prof::findGpuPreparing(prof::StoredProgram(file.path, bundle),
+                                         recorded);
+    prof::profileJson(file.path, bundle, profile);
     prof::profilePage(file.path, bundle, recorded, profile);
     prof::kernelTable("file", bundle, profile, true);
     tools::chromeTrace(bundle, recorded);
