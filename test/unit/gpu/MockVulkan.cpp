@@ -9,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 #include <typeinfo>
 
 using namespace nnv12::test;
@@ -122,7 +123,7 @@ public:
     return faults;
   }
 
-  /// At the beginning of each call.
+  /// At the beginning of each call: whether it shall fail.
   VkResult enter(const char *function) {
     std::function<void(const char *)> told;
     {
@@ -185,13 +186,13 @@ private:
 /// Never destroyed: what is meant to be left stays reachable.
 Mock &mock = *new Mock;
 
-/// For functions that may fail, and for those that may not.
-#define ENTER(name)                                                            \
-  if (VkResult mockResult = mock.enter("vk" #name))                            \
-  return mockResult
-#define NOTE(name) (void)mock.enter("vk" #name)
-
 using Allocator = const VkAllocationCallbacks *;
+
+/// Any function that destroys an object of a device.
+template <typename T, typename Handle>
+void destroy(VkDevice, Handle handle, Allocator) {
+  mock.remove<T>(handle);
+}
 
 //===----------------------------------------------------------------------===//
 // Instances and devices
@@ -199,7 +200,6 @@ using Allocator = const VkAllocationCallbacks *;
 
 VkResult CreateInstance(const VkInstanceCreateInfo *, Allocator,
                         VkInstance *instance) {
-  ENTER(CreateInstance);
   auto *object = mock.add(new Instance, *instance);
   for (const MockDevice &device : mock.devices)
     object->devices.push_back({&device});
@@ -207,13 +207,11 @@ VkResult CreateInstance(const VkInstanceCreateInfo *, Allocator,
 }
 
 void DestroyInstance(VkInstance instance, Allocator) {
-  NOTE(DestroyInstance);
   mock.remove<Instance>(instance);
 }
 
 VkResult EnumeratePhysicalDevices(VkInstance instance, uint32_t *count,
                                   VkPhysicalDevice *devices) {
-  ENTER(EnumeratePhysicalDevices);
   auto &all = mock.get<Instance>(instance).devices;
   uint32_t room = devices ? *count : uint32_t(all.size());
   *count = std::min(room, uint32_t(all.size()));
@@ -236,7 +234,6 @@ template <typename T> T *inChain(void *next, VkStructureType type) {
 
 void GetPhysicalDeviceProperties2(VkPhysicalDevice device,
                                   VkPhysicalDeviceProperties2 *all) {
-  NOTE(GetPhysicalDeviceProperties2);
   const MockDevice &facts = factsOf(device);
   VkPhysicalDeviceProperties &it = all->properties;
   it = {};
@@ -278,7 +275,6 @@ void GetPhysicalDeviceProperties2(VkPhysicalDevice device,
 
 void GetPhysicalDeviceFeatures2(VkPhysicalDevice device,
                                 VkPhysicalDeviceFeatures2 *all) {
-  NOTE(GetPhysicalDeviceFeatures2);
   all->features = {};
   all->features.robustBufferAccess = factsOf(device).robust;
   if (auto *waits = inChain<VkPhysicalDeviceTimelineSemaphoreFeaturesKHR>(
@@ -296,7 +292,6 @@ bool isUnified(const MockDevice &facts) {
 /// CPUs see.
 void GetPhysicalDeviceMemoryProperties(VkPhysicalDevice device,
                                        VkPhysicalDeviceMemoryProperties *all) {
-  NOTE(GetPhysicalDeviceMemoryProperties);
   const MockDevice &facts = factsOf(device);
   *all = {};
   all->memoryTypeCount = 2;
@@ -312,7 +307,6 @@ void GetPhysicalDeviceMemoryProperties(VkPhysicalDevice device,
 void GetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice device,
                                             uint32_t *count,
                                             VkQueueFamilyProperties *families) {
-  NOTE(GetPhysicalDeviceQueueFamilyProperties);
   *count = 1;
   families[0] = {};
   families[0].queueCount = 1;
@@ -324,7 +318,6 @@ void GetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice device,
 VkResult EnumerateDeviceExtensionProperties(VkPhysicalDevice device,
                                             const char *, uint32_t *count,
                                             VkExtensionProperties *list) {
-  ENTER(EnumerateDeviceExtensionProperties);
   const MockDevice &facts = factsOf(device);
   std::vector<const char *> names;
   if (facts.timeline)
@@ -342,7 +335,6 @@ VkResult EnumerateDeviceExtensionProperties(VkPhysicalDevice device,
 
 VkResult CreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
                       Allocator, VkDevice *device) {
-  ENTER(CreateDevice);
   auto *object = mock.add(new Device, *device);
   object->facts = &factsOf(physical);
   for (uint32_t i = 0; i < info->enabledExtensionCount; ++i) {
@@ -355,13 +347,9 @@ VkResult CreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
   return VK_SUCCESS;
 }
 
-void DestroyDevice(VkDevice device, Allocator) {
-  NOTE(DestroyDevice);
-  mock.remove<Device>(device);
-}
+void DestroyDevice(VkDevice device, Allocator) { mock.remove<Device>(device); }
 
 void GetDeviceQueue(VkDevice device, uint32_t, uint32_t, VkQueue *queue) {
-  NOTE(GetDeviceQueue);
   *queue = reinterpret_cast<VkQueue>(device);
 }
 
@@ -371,7 +359,6 @@ void GetDeviceQueue(VkDevice device, uint32_t, uint32_t, VkQueue *queue) {
 
 VkResult AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
                         Allocator, VkDeviceMemory *memory) {
-  ENTER(AllocateMemory);
   const MockDevice &facts = *mock.get<Device>(device).facts;
   auto *import = inChain<VkImportMemoryHostPointerInfoEXT>(
       const_cast<void *>(info->pNext),
@@ -394,14 +381,10 @@ VkResult AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
   return VK_SUCCESS;
 }
 
-void FreeMemory(VkDevice, VkDeviceMemory memory, Allocator) {
-  NOTE(FreeMemory);
-  mock.remove<Memory>(memory);
-}
+constexpr auto FreeMemory = destroy<Memory, VkDeviceMemory>;
 
 VkResult MapMemory(VkDevice, VkDeviceMemory memory, VkDeviceSize, VkDeviceSize,
                    VkMemoryMapFlags, void **address) {
-  ENTER(MapMemory);
   auto &object = mock.get<Memory>(memory);
   if (!object.isVisible)
     mock.accuse("mapped memory that CPUs do not see");
@@ -430,14 +413,12 @@ void copyRange(VkDevice device, const VkMappedMemoryRange &range, bool isOut) {
 
 VkResult FlushMappedMemoryRanges(VkDevice device, uint32_t,
                                  const VkMappedMemoryRange *ranges) {
-  ENTER(FlushMappedMemoryRanges);
   copyRange(device, *ranges, /*isOut=*/false);
   return VK_SUCCESS;
 }
 
 VkResult InvalidateMappedMemoryRanges(VkDevice device, uint32_t,
                                       const VkMappedMemoryRange *ranges) {
-  ENTER(InvalidateMappedMemoryRanges);
   copyRange(device, *ranges, /*isOut=*/true);
   return VK_SUCCESS;
 }
@@ -445,7 +426,6 @@ VkResult InvalidateMappedMemoryRanges(VkDevice device, uint32_t,
 VkResult GetMemoryHostPointerPropertiesEXT(
     VkDevice device, VkExternalMemoryHandleTypeFlagBits, const void *address,
     VkMemoryHostPointerPropertiesEXT *properties) {
-  ENTER(GetMemoryHostPointerPropertiesEXT);
   (void)mock.get<Device>(device);
   if (reinterpret_cast<uintptr_t>(address) % 4096)
     mock.accuse("imported from the middle of a page");
@@ -455,27 +435,21 @@ VkResult GetMemoryHostPointerPropertiesEXT(
 
 VkResult CreateBuffer(VkDevice, const VkBufferCreateInfo *info, Allocator,
                       VkBuffer *buffer) {
-  ENTER(CreateBuffer);
   if (info->size == 0)
     mock.accuse("made a buffer of nothing");
   mock.add(new Buffer, *buffer)->size = info->size;
   return VK_SUCCESS;
 }
 
-void DestroyBuffer(VkDevice, VkBuffer buffer, Allocator) {
-  NOTE(DestroyBuffer);
-  mock.remove<Buffer>(buffer);
-}
+constexpr auto DestroyBuffer = destroy<Buffer, VkBuffer>;
 
 void GetBufferMemoryRequirements(VkDevice, VkBuffer buffer,
                                  VkMemoryRequirements *needs) {
-  NOTE(GetBufferMemoryRequirements);
   *needs = {(mock.get<Buffer>(buffer).size + 255) & ~uint64_t(255), 256, 3};
 }
 
 VkResult BindBufferMemory(VkDevice, VkBuffer buffer, VkDeviceMemory memory,
                           VkDeviceSize) {
-  ENTER(BindBufferMemory);
   mock.get<Buffer>(buffer).memory = &mock.get<Memory>(memory);
   return VK_SUCCESS;
 }
@@ -497,7 +471,6 @@ uint8_t *bytesOf(VkBuffer buffer, uint64_t offset, uint64_t size) {
 VkResult CreateShaderModule(VkDevice device,
                             const VkShaderModuleCreateInfo *info, Allocator,
                             VkShaderModule *module) {
-  ENTER(CreateShaderModule);
   auto *object = mock.add(new Module, *module);
   constexpr uint32_t header = 5, executionMode = 16;
   for (size_t i = header; i < info->codeSize / 4; i += info->pCode[i] >> 16) {
@@ -512,10 +485,7 @@ VkResult CreateShaderModule(VkDevice device,
   return VK_SUCCESS;
 }
 
-void DestroyShaderModule(VkDevice, VkShaderModule module, Allocator) {
-  NOTE(DestroyShaderModule);
-  mock.remove<Module>(module);
-}
+constexpr auto DestroyShaderModule = destroy<Module, VkShaderModule>;
 
 /// What a driver has compiled: its head, and something behind it.
 std::vector<uint8_t> cacheData() {
@@ -529,7 +499,6 @@ std::vector<uint8_t> cacheData() {
 
 VkResult CreatePipelineCache(VkDevice, const VkPipelineCacheCreateInfo *info,
                              Allocator, VkPipelineCache *cache) {
-  ENTER(CreatePipelineCache);
   std::vector<uint8_t> good = cacheData();
   if (info->initialDataSize &&
       (info->initialDataSize != good.size() ||
@@ -541,14 +510,10 @@ VkResult CreatePipelineCache(VkDevice, const VkPipelineCacheCreateInfo *info,
   return VK_SUCCESS;
 }
 
-void DestroyPipelineCache(VkDevice, VkPipelineCache cache, Allocator) {
-  NOTE(DestroyPipelineCache);
-  mock.remove<Cache>(cache);
-}
+constexpr auto DestroyPipelineCache = destroy<Cache, VkPipelineCache>;
 
 VkResult GetPipelineCacheData(VkDevice, VkPipelineCache, size_t *size,
                               void *data) {
-  ENTER(GetPipelineCacheData);
   std::vector<uint8_t> all = cacheData();
   if (data)
     memcpy(data, all.data(), std::min(*size, all.size()));
@@ -572,15 +537,11 @@ VkResult CreateComputePipelines(VkDevice, VkPipelineCache, uint32_t count,
   return result;
 }
 
-void DestroyPipeline(VkDevice, VkPipeline pipeline, Allocator) {
-  NOTE(DestroyPipeline);
-  mock.remove<Pipeline>(pipeline);
-}
+constexpr auto DestroyPipeline = destroy<Pipeline, VkPipeline>;
 
 VkResult CreatePipelineLayout(VkDevice device,
                               const VkPipelineLayoutCreateInfo *info, Allocator,
                               VkPipelineLayout *layout) {
-  ENTER(CreatePipelineLayout);
   const MockDevice &facts = *mock.get<Device>(device).facts;
   if (info->pushConstantRangeCount &&
       info->pPushConstantRanges->size > facts.pushBytes)
@@ -589,45 +550,33 @@ VkResult CreatePipelineLayout(VkDevice device,
   return VK_SUCCESS;
 }
 
-void DestroyPipelineLayout(VkDevice, VkPipelineLayout layout, Allocator) {
-  NOTE(DestroyPipelineLayout);
-  mock.remove<Layout>(layout);
-}
+constexpr auto DestroyPipelineLayout = destroy<Layout, VkPipelineLayout>;
 
 VkResult CreateDescriptorSetLayout(VkDevice device,
                                    const VkDescriptorSetLayoutCreateInfo *info,
                                    Allocator, VkDescriptorSetLayout *layout) {
-  ENTER(CreateDescriptorSetLayout);
   if (info->bindingCount > mock.get<Device>(device).facts->bindings)
     mock.accuse("more storage buffers than the device takes");
   mock.add(new Layout, *layout)->bindings = info->bindingCount;
   return VK_SUCCESS;
 }
 
-void DestroyDescriptorSetLayout(VkDevice, VkDescriptorSetLayout layout,
-                                Allocator) {
-  NOTE(DestroyDescriptorSetLayout);
-  mock.remove<Layout>(layout);
-}
+constexpr auto DestroyDescriptorSetLayout =
+    destroy<Layout, VkDescriptorSetLayout>;
 
 VkResult CreateDescriptorPool(VkDevice, const VkDescriptorPoolCreateInfo *info,
                               Allocator, VkDescriptorPool *pool) {
-  ENTER(CreateDescriptorPool);
   auto *object = mock.add(new Pool, *pool);
   object->mostSets = info->maxSets;
   object->bindings = info->pPoolSizes->descriptorCount;
   return VK_SUCCESS;
 }
 
-void DestroyDescriptorPool(VkDevice, VkDescriptorPool pool, Allocator) {
-  NOTE(DestroyDescriptorPool);
-  mock.remove<Pool>(pool);
-}
+constexpr auto DestroyDescriptorPool = destroy<Pool, VkDescriptorPool>;
 
 VkResult AllocateDescriptorSets(VkDevice,
                                 const VkDescriptorSetAllocateInfo *info,
                                 VkDescriptorSet *sets) {
-  ENTER(AllocateDescriptorSets);
   auto &pool = mock.get<Pool>(info->descriptorPool);
   uint32_t bindings = mock.get<Layout>(*info->pSetLayouts).bindings;
   if (pool.sets.size() == pool.mostSets || pool.bindings < bindings)
@@ -642,7 +591,6 @@ VkResult AllocateDescriptorSets(VkDevice,
 void UpdateDescriptorSets(VkDevice device, uint32_t count,
                           const VkWriteDescriptorSet *writes, uint32_t,
                           const VkCopyDescriptorSet *) {
-  NOTE(UpdateDescriptorSets);
   for (uint32_t i = 0; i < count; ++i)
     for (uint32_t k = 0; k < writes[i].descriptorCount; ++k) {
       const VkDescriptorBufferInfo &place = writes[i].pBufferInfo[k];
@@ -661,20 +609,15 @@ void UpdateDescriptorSets(VkDevice device, uint32_t count,
 
 VkResult CreateCommandPool(VkDevice device, const VkCommandPoolCreateInfo *,
                            Allocator, VkCommandPool *pool) {
-  ENTER(CreateCommandPool);
   mock.add(new CommandPool, *pool)->facts = mock.get<Device>(device).facts;
   return VK_SUCCESS;
 }
 
-void DestroyCommandPool(VkDevice, VkCommandPool pool, Allocator) {
-  NOTE(DestroyCommandPool);
-  mock.remove<CommandPool>(pool);
-}
+constexpr auto DestroyCommandPool = destroy<CommandPool, VkCommandPool>;
 
 VkResult AllocateCommandBuffers(VkDevice,
                                 const VkCommandBufferAllocateInfo *info,
                                 VkCommandBuffer *buffers) {
-  ENTER(AllocateCommandBuffers);
   auto &pool = mock.get<CommandPool>(info->commandPool);
   pool.buffers.push_back(std::make_unique<Commands>());
   pool.buffers.back()->facts = pool.facts;
@@ -688,7 +631,6 @@ Commands &commandsOf(VkCommandBuffer buffer) {
 
 VkResult BeginCommandBuffer(VkCommandBuffer buffer,
                             const VkCommandBufferBeginInfo *) {
-  ENTER(BeginCommandBuffer);
   Commands begun;
   begun.facts = commandsOf(buffer).facts;
   begun.isOpen = true;
@@ -697,7 +639,6 @@ VkResult BeginCommandBuffer(VkCommandBuffer buffer,
 }
 
 VkResult EndCommandBuffer(VkCommandBuffer buffer) {
-  ENTER(EndCommandBuffer);
   if (!commandsOf(buffer).isOpen)
     mock.accuse("ended what was not begun");
   commandsOf(buffer).isOpen = false;
@@ -706,7 +647,6 @@ VkResult EndCommandBuffer(VkCommandBuffer buffer) {
 
 void CmdBindPipeline(VkCommandBuffer buffer, VkPipelineBindPoint,
                      VkPipeline pipeline) {
-  NOTE(CmdBindPipeline);
   commandsOf(buffer).pipeline = &mock.get<Pipeline>(pipeline);
 }
 
@@ -714,18 +654,14 @@ void CmdBindDescriptorSets(VkCommandBuffer buffer, VkPipelineBindPoint,
                            VkPipelineLayout, uint32_t, uint32_t,
                            const VkDescriptorSet *sets, uint32_t,
                            const uint32_t *) {
-  NOTE(CmdBindDescriptorSets);
   commandsOf(buffer).set = reinterpret_cast<const Set *>(*sets);
 }
 
 void CmdPushConstants(VkCommandBuffer, VkPipelineLayout, VkShaderStageFlags,
-                      uint32_t, uint32_t, const void *) {
-  NOTE(CmdPushConstants);
-}
+                      uint32_t, uint32_t, const void *) {}
 
 /// An element an invocation, and none beyond a buffer's range.
 void CmdDispatch(VkCommandBuffer buffer, uint32_t x, uint32_t y, uint32_t z) {
-  NOTE(CmdDispatch);
   Commands &commands = commandsOf(buffer);
   if (std::max({x, y, z}) > commands.facts->groups)
     mock.accuse("more workgroups than the device takes");
@@ -758,13 +694,10 @@ void CmdPipelineBarrier(VkCommandBuffer, VkPipelineStageFlags,
                         VkPipelineStageFlags, VkDependencyFlags, uint32_t,
                         const VkMemoryBarrier *, uint32_t,
                         const VkBufferMemoryBarrier *, uint32_t,
-                        const VkImageMemoryBarrier *) {
-  NOTE(CmdPipelineBarrier);
-}
+                        const VkImageMemoryBarrier *) {}
 
 void CmdCopyBuffer(VkCommandBuffer buffer, VkBuffer from, VkBuffer to, uint32_t,
                    const VkBufferCopy *copy) {
-  NOTE(CmdCopyBuffer);
   VkBufferCopy it = *copy;
   commandsOf(buffer).list.push_back([from, to, it] {
     uint8_t *source = bytesOf(from, it.srcOffset, it.size),
@@ -776,7 +709,6 @@ void CmdCopyBuffer(VkCommandBuffer buffer, VkBuffer from, VkBuffer to, uint32_t,
 
 VkResult CreateQueryPool(VkDevice, const VkQueryPoolCreateInfo *info, Allocator,
                          VkQueryPool *pool) {
-  ENTER(CreateQueryPool);
   auto *queries = new Queries;
   queries->values.resize(info->queryCount);
   queries->isWritten.resize(info->queryCount);
@@ -784,14 +716,10 @@ VkResult CreateQueryPool(VkDevice, const VkQueryPoolCreateInfo *info, Allocator,
   return VK_SUCCESS;
 }
 
-void DestroyQueryPool(VkDevice, VkQueryPool pool, Allocator) {
-  NOTE(DestroyQueryPool);
-  mock.remove<Queries>(pool);
-}
+constexpr auto DestroyQueryPool = destroy<Queries, VkQueryPool>;
 
 void CmdResetQueryPool(VkCommandBuffer buffer, VkQueryPool pool, uint32_t first,
                        uint32_t count) {
-  NOTE(CmdResetQueryPool);
   commandsOf(buffer).list.push_back([pool, first, count] {
     auto &queries = mock.get<Queries>(pool);
     for (uint32_t i = first; i < first + count; ++i)
@@ -801,7 +729,6 @@ void CmdResetQueryPool(VkCommandBuffer buffer, VkQueryPool pool, uint32_t first,
 
 void CmdWriteTimestamp(VkCommandBuffer buffer, VkPipelineStageFlagBits,
                        VkQueryPool pool, uint32_t query) {
-  NOTE(CmdWriteTimestamp);
   commandsOf(buffer).list.push_back([pool, query] {
     auto &queries = mock.get<Queries>(pool);
     if (queries.isWritten[query])
@@ -815,7 +742,6 @@ void CmdWriteTimestamp(VkCommandBuffer buffer, VkPipelineStageFlagBits,
 VkResult GetQueryPoolResults(VkDevice, VkQueryPool pool, uint32_t first,
                              uint32_t count, size_t size, void *data,
                              VkDeviceSize stride, VkQueryResultFlags flags) {
-  ENTER(GetQueryPoolResults);
   auto &queries = mock.get<Queries>(pool);
   if (size < count * stride || !(flags & VK_QUERY_RESULT_64_BIT))
     mock.accuse("asked for time stamps in too little memory");
@@ -844,7 +770,6 @@ bool isHanging() {
 
 VkResult QueueSubmit(VkQueue, uint32_t, const VkSubmitInfo *info,
                      VkFence fence) {
-  ENTER(QueueSubmit);
   if (isLost())
     return VK_ERROR_DEVICE_LOST;
   if (isHanging())
@@ -879,30 +804,23 @@ VkResult QueueSubmit(VkQueue, uint32_t, const VkSubmitInfo *info,
 }
 
 VkResult QueueWaitIdle(VkQueue) {
-  ENTER(QueueWaitIdle);
   return isLost() ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
 }
 
 VkResult CreateFence(VkDevice, const VkFenceCreateInfo *, Allocator,
                      VkFence *fence) {
-  ENTER(CreateFence);
   mock.add(new Fence, *fence);
   return VK_SUCCESS;
 }
 
-void DestroyFence(VkDevice, VkFence fence, Allocator) {
-  NOTE(DestroyFence);
-  mock.remove<Fence>(fence);
-}
+constexpr auto DestroyFence = destroy<Fence, VkFence>;
 
 VkResult ResetFences(VkDevice, uint32_t, const VkFence *fences) {
-  ENTER(ResetFences);
   mock.get<Fence>(*fences).isSignalled = false;
   return VK_SUCCESS;
 }
 
 VkResult GetFenceStatus(VkDevice, VkFence fence) {
-  ENTER(GetFenceStatus);
   if (isLost())
     return VK_ERROR_DEVICE_LOST;
   return mock.get<Fence>(fence).isSignalled ? VK_SUCCESS : VK_NOT_READY;
@@ -932,27 +850,21 @@ VkResult waitFor(bool isDone, uint64_t nanoseconds) {
 
 VkResult WaitForFences(VkDevice, uint32_t, const VkFence *fences, VkBool32,
                        uint64_t nanoseconds) {
-  ENTER(WaitForFences);
   return waitFor(mock.get<Fence>(*fences).isSignalled, nanoseconds);
 }
 
 VkResult CreateSemaphore(VkDevice device, const VkSemaphoreCreateInfo *,
                          Allocator, VkSemaphore *semaphore) {
-  ENTER(CreateSemaphore);
   if (!mock.get<Device>(device).hasTimeline)
     mock.accuse("made a timeline of a device that has none");
   mock.add(new Semaphore, *semaphore);
   return VK_SUCCESS;
 }
 
-void DestroySemaphore(VkDevice, VkSemaphore semaphore, Allocator) {
-  NOTE(DestroySemaphore);
-  mock.remove<Semaphore>(semaphore);
-}
+constexpr auto DestroySemaphore = destroy<Semaphore, VkSemaphore>;
 
 VkResult GetSemaphoreCounterValueKHR(VkDevice, VkSemaphore semaphore,
                                      uint64_t *value) {
-  ENTER(GetSemaphoreCounterValueKHR);
   if (isLost())
     return VK_ERROR_DEVICE_LOST;
   *value = mock.get<Semaphore>(semaphore).value;
@@ -961,7 +873,6 @@ VkResult GetSemaphoreCounterValueKHR(VkDevice, VkSemaphore semaphore,
 
 VkResult WaitSemaphoresKHR(VkDevice, const VkSemaphoreWaitInfoKHR *info,
                            uint64_t nanoseconds) {
-  ENTER(WaitSemaphoresKHR);
   return waitFor(mock.get<Semaphore>(*info->pSemaphores).value >=
                      *info->pValues,
                  nanoseconds);
@@ -969,8 +880,41 @@ VkResult WaitSemaphoresKHR(VkDevice, const VkSemaphoreWaitInfoKHR *info,
 
 PFN_vkVoidFunction GetDeviceProcAddr(VkDevice device, const char *name);
 
+//===----------------------------------------------------------------------===//
+// What users of the library see
+//===----------------------------------------------------------------------===//
+
+/// A function that is counted, and fails where it can and a test wants it to.
+template <auto function> struct Entry;
+template <typename Result, typename... Args, Result (*function)(Args...)>
+struct Entry<function> {
+  static inline const char *name;
+  static Result call(Args... args) {
+    VkResult fault = mock.enter(name);
+    if constexpr (std::is_same_v<Result, VkResult>)
+      if (fault)
+        return fault;
+    return function(args...);
+  }
+};
+/// One that is called as it is.
+template <auto function> struct BareEntry {
+  static inline const char *name;
+  static constexpr auto call = function;
+};
+/// Sees to its faults itself.
+template <>
+struct Entry<CreateComputePipelines> : BareEntry<CreateComputePipelines> {};
+/// What is found is counted, and not that it is looked for.
+template <> struct Entry<GetDeviceProcAddr> : BareEntry<GetDeviceProcAddr> {};
+
+template <auto function> PFN_vkVoidFunction entry(const char *name) {
+  Entry<function>::name = name;
+  return reinterpret_cast<PFN_vkVoidFunction>(Entry<function>::call);
+}
+
 const std::map<std::string, PFN_vkVoidFunction> &functions() {
-#define ENTRY(name) {"vk" #name, reinterpret_cast<PFN_vkVoidFunction>(name)},
+#define ENTRY(name) {"vk" #name, entry<name>("vk" #name)},
   static const std::map<std::string, PFN_vkVoidFunction> table = {
       ENTRY(CreateInstance) NNV12_VULKAN_INSTANCE(ENTRY)
           NNV12_VULKAN_DEVICE(ENTRY) NNV12_VULKAN_OPTIONAL(ENTRY)};
