@@ -52,7 +52,7 @@ using Known = Numbered<
     bundle::Operation, bundle::Lane, bundle::Switch, bundle::Overlays,
     bundle::Gpu, bundle::GpuModule, bundle::GpuPipeline, bundle::ProgramGpu,
     bundle::Boundary, bundle::GpuPreparation, bundle::Upload, bundle::Stretch,
-    bundle::Dispatch,
+    bundle::Dispatch, bundle::DispatchWork,
     // Without such fields.
     bundle::Memory, bundle::Operand, bundle::OverlayHead, bundle::Rows>;
 
@@ -153,6 +153,9 @@ constexpr Field fields[] = {
     FIELD(Stretch, after, AFTER),
     FIELD(Dispatch, operands, OPERANDS),
     FIELD(Dispatch, push, PUSH),
+    FIELD(Dispatch, work, WORK),
+    FIELD(DispatchWork, routine, ROUTINE),
+    FIELD(DispatchWork, key, KEY),
 #undef FIELD
 };
 
