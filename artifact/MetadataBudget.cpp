@@ -3,6 +3,9 @@
 
 #include "artifact/Limits.h"
 
+#include <iterator>
+#include <type_traits>
+
 namespace nnv12::artifact {
 
 namespace fb = flatbuffers;
@@ -13,7 +16,168 @@ static constexpr size_t tableBytes = 8;
 /// An offset of the root, and an identifier.
 static constexpr size_t leastBuffer = 2 * sizeof(fb::uoffset_t);
 
+//===----------------------------------------------------------------------===//
+// What is visited
+//===----------------------------------------------------------------------===//
+
 namespace {
+
+enum class Kind : uint8_t { String, Strings, Vector, Table, Tables };
+
+/// A field that stands for bytes outside of its table. A list of these is a
+/// third of the code of functions for each table.
+struct Field {
+  fb::voffset_t offset; ///< in its table's vtable
+  uint8_t table;        ///< whose it is, a number of Known
+  Kind kind;
+  uint8_t of;        ///< Table, Tables: which; Vector: bytes of an element
+  uint8_t alignment; ///< Vector: of an element
+};
+
+/// Numbers types from 0 on.
+template <typename... Tables> struct Numbered {
+  static constexpr uint8_t count = sizeof...(Tables);
+  template <typename T> static constexpr uint8_t of() {
+    static_assert((std::is_same_v<T, Tables> || ...), "must be one of Known");
+    uint8_t number = 0;
+    (void)((std::is_same_v<T, Tables> || (++number, false)) || ...);
+    return number;
+  }
+};
+
+/// In the order of their fields below.
+using Known = Numbered<
+    bundle::Bundle, bundle::Tensor, bundle::Segment, bundle::Program,
+    bundle::Processor, bundle::Kernel, bundle::TileMap, bundle::TilePart,
+    bundle::Operation, bundle::Lane, bundle::Switch, bundle::Overlays,
+    bundle::Gpu, bundle::GpuModule, bundle::GpuPipeline, bundle::ProgramGpu,
+    bundle::Boundary, bundle::GpuPreparation, bundle::Upload, bundle::Stretch,
+    bundle::Dispatch, bundle::DispatchWork,
+    // Without such fields.
+    bundle::Memory, bundle::Operand, bundle::OverlayHead, bundle::Rows>;
+
+/// By the function that reads it.
+template <typename T>
+constexpr Field field(const fb::String *(T::*)() const, fb::voffset_t offset) {
+  return {offset, Known::of<T>(), Kind::String, 0, 0};
+}
+template <typename T>
+constexpr Field field(const fb::Vector<fb::Offset<fb::String>> *(T::*)() const,
+                      fb::voffset_t offset) {
+  return {offset, Known::of<T>(), Kind::Strings, 0, 0};
+}
+template <typename T, typename Element>
+constexpr Field field(const fb::Vector<Element> *(T::*)() const,
+                      fb::voffset_t offset) {
+  return {offset, Known::of<T>(), Kind::Vector, sizeof(Element),
+          alignof(Element)};
+}
+template <typename T, typename Struct>
+constexpr Field field(const fb::Vector<const Struct *> *(T::*)() const,
+                      fb::voffset_t offset) {
+  return {offset, Known::of<T>(), Kind::Vector, sizeof(Struct),
+          alignof(Struct)};
+}
+template <typename T, typename Other>
+constexpr Field field(const Other *(T::*)() const, fb::voffset_t offset) {
+  return {offset, Known::of<T>(), Kind::Table, Known::of<Other>(), 0};
+}
+template <typename T, typename Other>
+constexpr Field field(const fb::Vector<fb::Offset<Other>> *(T::*)() const,
+                      fb::voffset_t offset) {
+  return {offset, Known::of<T>(), Kind::Tables, Known::of<Other>(), 0};
+}
+
+constexpr Field fields[] = {
+#define FIELD(table, name, NAME)                                               \
+  field(&bundle::table::name, bundle::table::VT_##NAME)
+    FIELD(Bundle, model, MODEL),
+    FIELD(Bundle, producer, PRODUCER),
+    FIELD(Bundle, inputs, INPUTS),
+    FIELD(Bundle, outputs, OUTPUTS),
+    FIELD(Bundle, segments, SEGMENTS),
+    FIELD(Bundle, programs, PROGRAMS),
+    FIELD(Tensor, name, NAME),
+    FIELD(Tensor, shape, SHAPE),
+    FIELD(Segment, digest, DIGEST),
+    FIELD(Program, target, TARGET),
+    FIELD(Program, revision, REVISION),
+    FIELD(Program, processors, PROCESSORS),
+    FIELD(Program, memories, MEMORIES),
+    FIELD(Program, kernels, KERNELS),
+    FIELD(Program, operations, OPERATIONS),
+    FIELD(Program, lanes, LANES),
+    FIELD(Program, switches, SWITCHES),
+    FIELD(Program, overlay, OVERLAY),
+    FIELD(Processor, architecture, ARCHITECTURE),
+    FIELD(Processor, features, FEATURES),
+    FIELD(Processor, tune, TUNE),
+    FIELD(Kernel, name, NAME),
+    FIELD(Kernel, routine, ROUTINE),
+    FIELD(Kernel, key, KEY),
+    FIELD(Kernel, fingerprint, FINGERPRINT),
+    FIELD(Kernel, maps, MAPS),
+    FIELD(TileMap, axes, AXES),
+    FIELD(TileMap, parts, PARTS),
+    FIELD(TilePart, lo, LO),
+    FIELD(TilePart, hi, HI),
+    FIELD(TilePart, cuts, CUTS),
+    FIELD(Operation, layer, LAYER),
+    FIELD(Operation, operands, OPERANDS),
+    FIELD(Operation, after, AFTER),
+    FIELD(Lane, queue, QUEUE),
+    FIELD(Lane, background, BACKGROUND),
+    FIELD(Switch, replacement, REPLACEMENT),
+    FIELD(Overlays, gpu, GPU),
+    FIELD(Overlays, programs, PROGRAMS),
+    FIELD(Gpu, modules, MODULES),
+    FIELD(Gpu, pipelines, PIPELINES),
+    FIELD(GpuModule, name, NAME),
+    FIELD(GpuModule, digest, DIGEST),
+    FIELD(GpuPipeline, constants, CONSTANTS),
+    FIELD(ProgramGpu, memories, MEMORIES),
+    FIELD(ProgramGpu, boundaries, BOUNDARIES),
+    FIELD(ProgramGpu, preparations, PREPARATIONS),
+    FIELD(ProgramGpu, lanes, LANES),
+    FIELD(ProgramGpu, stretches, STRETCHES),
+    FIELD(ProgramGpu, warm, WARM),
+    FIELD(ProgramGpu, profile, PROFILE),
+    FIELD(Boundary, host, HOST),
+    FIELD(GpuPreparation, pipelines, PIPELINES),
+    FIELD(GpuPreparation, uploads, UPLOADS),
+    FIELD(GpuPreparation, after, AFTER),
+    FIELD(Upload, source, SOURCE),
+    FIELD(Stretch, dispatches, DISPATCHES),
+    FIELD(Stretch, in, IN),
+    FIELD(Stretch, out, OUT),
+    FIELD(Stretch, after, AFTER),
+    FIELD(Dispatch, operands, OPERANDS),
+    FIELD(Dispatch, push, PUSH),
+    FIELD(Dispatch, work, WORK),
+    FIELD(DispatchWork, routine, ROUTINE),
+    FIELD(DispatchWork, key, KEY),
+#undef FIELD
+};
+
+/// Where the fields of each table begin; behind them, where the last end.
+struct Begins {
+  uint8_t of[Known::count + 1] = {};
+};
+constexpr Begins findBegins() {
+  Begins begins;
+  for (const Field &field : fields)
+    for (uint32_t table = field.table; table < Known::count; ++table)
+      ++begins.of[table + 1];
+  return begins;
+}
+constexpr Begins begins = findBegins();
+constexpr bool areInOrder() {
+  for (size_t i = 1; i < std::size(fields); ++i)
+    if (fields[i].table < fields[i - 1].table)
+      return false;
+  return true;
+}
+static_assert(areInOrder(), "fields of a table stand together");
 
 /// Visits all that there is. Each step returns false at the first fault.
 class Budget {
@@ -23,87 +187,9 @@ public:
       : what(what), metadata(metadata), size(size), left(maxSharing * size),
         fault(fault) {}
 
-  bool visit(const bundle::Bundle *bundle) {
-    return table() && string(bundle->model()) && string(bundle->producer()) &&
-           tables(bundle->inputs()) && tables(bundle->outputs()) &&
-           tables(bundle->segments()) && tables(bundle->programs());
-  }
-  bool visit(const bundle::Overlays *overlays) {
-    return table() && visit(overlays->gpu()) && tables(overlays->programs());
-  }
-  bool visit(const bundle::Tensor *tensor) {
-    return table() && string(tensor->name()) && vector(tensor->shape());
-  }
-  bool visit(const bundle::Segment *segment) {
-    return table() && vector(segment->digest());
-  }
-  bool visit(const bundle::Program *program) {
-    return table() && string(program->target()) &&
-           string(program->revision()) && tables(program->processors()) &&
-           tables(program->memories()) && tables(program->kernels()) &&
-           tables(program->operations()) && tables(program->lanes()) &&
-           tables(program->switches()) && (!program->overlay() || table());
-  }
-  bool visit(const bundle::Processor *processor) {
-    return table() && string(processor->architecture()) &&
-           strings(processor->features()) && string(processor->tune());
-  }
-  bool visit(const bundle::Memory *) { return table(); }
-  bool visit(const bundle::Operand *) { return table(); }
-  bool visit(const bundle::Kernel *kernel) {
-    return table() && string(kernel->name()) && string(kernel->routine()) &&
-           string(kernel->key()) && vector(kernel->fingerprint()) &&
-           tables(kernel->maps());
-  }
-  bool visit(const bundle::TileMap *map) {
-    return table() && vector(map->axes()) && tables(map->parts());
-  }
-  bool visit(const bundle::TilePart *part) {
-    return table() && vector(part->lo()) && vector(part->hi()) &&
-           vector(part->cuts());
-  }
-  bool visit(const bundle::Operation *operation) {
-    return table() && string(operation->layer()) &&
-           tables(operation->operands()) && vector(operation->after());
-  }
-  bool visit(const bundle::Lane *lane) {
-    return table() && vector(lane->queue()) && vector(lane->background());
-  }
-  bool visit(const bundle::Switch *change) {
-    return table() && visit(change->replacement());
-  }
-  bool visit(const bundle::Gpu *gpu) {
-    return table() && tables(gpu->modules()) && tables(gpu->pipelines());
-  }
-  bool visit(const bundle::GpuModule *module) {
-    return table() && string(module->name()) && vector(module->digest());
-  }
-  bool visit(const bundle::GpuPipeline *pipeline) {
-    return table() && vector(pipeline->constants());
-  }
-  bool visit(const bundle::ProgramGpu *gpu) {
-    return table() && tables(gpu->memories()) && tables(gpu->boundaries()) &&
-           tables(gpu->preparations()) && tables(gpu->lanes()) &&
-           tables(gpu->stretches()) && vector(gpu->warm()) &&
-           string(gpu->profile());
-  }
-  bool visit(const bundle::Boundary *boundary) {
-    return table() && visit(boundary->host());
-  }
-  bool visit(const bundle::Rows *) { return table(); }
-  bool visit(const bundle::GpuPreparation *preparation) {
-    return table() && vector(preparation->pipelines()) &&
-           tables(preparation->uploads()) && vector(preparation->after());
-  }
-  bool visit(const bundle::Upload *upload) {
-    return table() && visit(upload->source());
-  }
-  bool visit(const bundle::Stretch *stretch) {
-    return table() && tables(stretch->dispatches()) && tables(stretch->in()) &&
-           tables(stretch->out()) && vector(stretch->after());
-  }
-  bool visit(const bundle::Dispatch *dispatch) {
-    return table() && vector(dispatch->operands()) && vector(dispatch->push());
+  template <typename Root> bool visit(const Root *root) {
+    return take(tableBytes) &&
+           table(Known::of<Root>(), reinterpret_cast<const uint8_t *>(root));
   }
 
 private:
@@ -117,45 +203,60 @@ private:
     return true;
   }
 
-  bool table() { return take(tableBytes); }
-  bool string(const fb::String *string) {
-    return !string || take(uint64_t(string->size()) + 1);
+  /// What the fields of a table stand for, which is counted itself.
+  bool table(uint32_t number, const uint8_t *bytes) {
+    // As FlatBuffers' accessors, which would find the vtable for each field.
+    const uint8_t *vtable =
+        reinterpret_cast<const fb::Table *>(bytes)->GetVTable();
+    auto end = fb::ReadScalar<fb::voffset_t>(vtable);
+    const Field *last = fields + begins.of[number + 1];
+    for (const Field *field = fields + begins.of[number]; field != last;
+         ++field) {
+      if (field->offset >= end)
+        continue;
+      if (auto at = fb::ReadScalar<fb::voffset_t>(vtable + field->offset))
+        if (!visit(*field,
+                   bytes + at + fb::ReadScalar<fb::uoffset_t>(bytes + at)))
+          return false;
+    }
+    return true;
   }
 
-  template <typename T> bool vector(const fb::Vector<T> *vector) {
-    return elements(vector, sizeof(T), alignof(T));
+  bool visit(const Field &field, const uint8_t *value) {
+    if (field.kind == Kind::Table)
+      return take(tableBytes) && table(field.of, value);
+    uint32_t count = fb::ReadScalar<fb::uoffset_t>(value);
+    if (field.kind == Kind::String)
+      return take(uint64_t(count) + 1);
+    const uint8_t *next = value + sizeof(fb::uoffset_t);
+    if (field.kind == Kind::Vector)
+      return elements(field, next, count);
+    bool areTables = field.kind == Kind::Tables;
+    // Of a string its offset as well: it may be empty.
+    if (!take(uint64_t(count) *
+              (areTables ? tableBytes : sizeof(fb::uoffset_t))))
+      return false;
+    if (areTables && begins.of[field.of] == begins.of[field.of + 1])
+      return true;
+    for (uint32_t i = 0; i < count; ++i, next += sizeof(fb::uoffset_t)) {
+      const uint8_t *one = next + fb::ReadScalar<fb::uoffset_t>(next);
+      if (!(areTables ? table(field.of, one)
+                      : take(uint64_t(fb::ReadScalar<fb::uoffset_t>(one)) + 1)))
+        return false;
+    }
+    return true;
   }
-  template <typename Struct>
-  bool vector(const fb::Vector<const Struct *> *vector) {
-    return elements(vector, sizeof(Struct), alignof(Struct));
-  }
+
   /// FlatBuffers' verifier checks the place of a vector's length, which is at
   /// multiples of 4, and not that of its elements.
-  template <typename T>
-  bool elements(const fb::Vector<T> *vector, size_t bytes, size_t alignment) {
-    if (!vector || vector->size() == 0)
-      return true;
-    if (reinterpret_cast<uintptr_t>(vector->Data()) % alignment)
+  bool elements(const Field &field, const uint8_t *first, uint32_t count) {
+    if (count && (reinterpret_cast<uintptr_t>(first) & (field.alignment - 1u)))
       return fault.set(Fault::BadBundle,
                        "%s: vector at byte %zu: found its elements "
-                       "misaligned, expected a multiple of %zu",
-                       what, static_cast<size_t>(vector->Data() - metadata),
-                       alignment);
-    return take(uint64_t(vector->size()) * bytes);
-  }
-
-  template <typename T> bool tables(const fb::Vector<fb::Offset<T>> *vector) {
-    for (uint32_t i = 0; vector && i < vector->size(); ++i)
-      if (!visit(vector->Get(i)))
-        return false;
-    return true;
-  }
-  bool strings(const fb::Vector<fb::Offset<fb::String>> *vector) {
-    for (uint32_t i = 0; vector && i < vector->size(); ++i)
-      // Its offset as well: a string may be empty.
-      if (!take(sizeof(fb::uoffset_t)) || !string(vector->Get(i)))
-        return false;
-    return true;
+                       "misaligned, expected a multiple of %u",
+                       what, static_cast<size_t>(first - metadata),
+                       field.alignment);
+    return take(uint64_t(count) * field.of);
   }
 
   const char *what;

@@ -7,16 +7,16 @@
 #ifndef NNV12_ARTIFACT_SPIRVDECLARATIONS_H
 #define NNV12_ARTIFACT_SPIRVDECLARATIONS_H
 
-#include "artifact/SpirvModule.h"
+#include "artifact/SpirvChecks.h"
 
 #include <cstdint>
 #include <spirv/unified1/spirv.hpp11>
 
 namespace nnv12::artifact {
 
-class SpirvDeclarations : public SpirvModule {
+class SpirvDeclarations : public SpirvChecks {
 protected:
-  using SpirvModule::SpirvModule;
+  using SpirvChecks::SpirvChecks;
 
   /// Checks the instruction under way.
   void declare();

@@ -53,11 +53,11 @@ Team::Size nnv12_session::teamFor(const nnv12_bundle &bundle,
   return size;
 }
 
-/// Whether threads of this session may prepare for a GPU.
-static bool hasGpuThreads([[maybe_unused]] const nnv12_bundle &bundle,
-                          [[maybe_unused]] const nnv12_session_options &of) {
+bool nnv12_session::mayUseGpu(
+    [[maybe_unused]] const nnv12_bundle &bundle,
+    [[maybe_unused]] const nnv12_session_options &options) {
 #if NNV12_GPU
-  return bundle.chosenProgram()->overlay() && of.gpu != NNV12_GPU_OFF;
+  return bundle.chosenProgram()->overlay() && options.gpu != NNV12_GPU_OFF;
 #else
   return false;
 #endif
@@ -87,7 +87,7 @@ bool nnv12_session::createRecorder(const nnv12_session_options &of,
                      "of nnv12_counter_source");
   Recorder::Subject subject = {bundle->digest(), bundle->programNumber(),
                                size.computing + size.preparing, size.preparing,
-                               hasGpuThreads(*bundle, of)};
+                               mayUseGpu(*bundle, of)};
   return recorder.create(options, subject, fault);
 }
 
@@ -127,8 +127,7 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
     each += uint64_t(NNV12_NUM_COUNTERS) * (size.computing + size.preparing);
   // One less than there are: the oldest may be about to be overwritten.
   uint64_t records = std::min(each * runs + once + 1, maxRecords);
-  uint32_t rings =
-      size.computing + size.preparing + hasGpuThreads(bundle, options);
+  uint32_t rings = size.computing + size.preparing + mayUseGpu(bundle, options);
   return Recorder::sizeFor(rings, static_cast<uint32_t>(records));
 }
 

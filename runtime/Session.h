@@ -63,6 +63,10 @@ private:
     uint64_t offset;
   };
 
+  /// Whether a GPU may take over a part of what the session computes: then
+  /// threads of its own prepare that.
+  static bool mayUseGpu(const nnv12_bundle &bundle,
+                        const nnv12_session_options &options);
   bool createRecorder(const nnv12_session_options &of,
                       nnv12::runtime::Team::Size size,
                       nnv12::artifact::Fault &fault);

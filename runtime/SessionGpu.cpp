@@ -10,7 +10,7 @@ using artifact::Fault;
 bool nnv12_session::openGpu(const nnv12_session_options &options,
                             Team::Size size, Fault &fault) {
   const bundle::Program *program = bundle->chosenProgram();
-  if (!program->overlay() || options.gpu == NNV12_GPU_OFF) {
+  if (!mayUseGpu(*bundle, options)) {
     whyNoGpu = program->overlay() ? "the session was told to do without"
                                   : "the bundle has no part for GPUs";
     return true;

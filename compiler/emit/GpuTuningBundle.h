@@ -1,5 +1,4 @@
-//===- GpuTuningBundle.h - A bundle of GPU kernels to be measured -*- C++
-//-*-===//
+//===- GpuTuningBundle.h - A bundle of GPU kernels to measure ---*- C++ -*-===//
 //
 // What TuningBundle.h is for CPUs: sessions compute it on a GPU as they compute
 // a model, and write down how long each dispatch took.

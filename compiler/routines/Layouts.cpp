@@ -30,6 +30,13 @@ std::string nnv12::transposedRowTag(int64_t rank) {
   return "bA" + spatial(rank) + "16a";
 }
 
+LayoutRequest nnv12::anyLayouts(Operation *layer) {
+  LayoutRequest request;
+  request.operands.resize(layer->getNumOperands());
+  request.results.resize(layer->getNumResults());
+  return request;
+}
+
 LayoutRequest nnv12::denseLayouts(Operation *layer) {
   LayoutRequest request;
   request.operands.assign(layer->getNumOperands(), std::string());

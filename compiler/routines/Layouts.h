@@ -21,6 +21,8 @@ std::string columnTag(int64_t rank);
 /// channels in blocks of 16: "bAcd16a".
 std::string transposedRowTag(int64_t rank);
 
+/// All operands and results as they come.
+LayoutRequest anyLayouts(mlir::Operation *layer);
 /// All operands and results dense.
 LayoutRequest denseLayouts(mlir::Operation *layer);
 /// Of a conv or conv_transpose: input, residual and result in blocks of 16

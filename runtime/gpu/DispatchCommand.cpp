@@ -1,7 +1,28 @@
 //===- DispatchCommand.cpp - One dispatch among commands ------------------===//
 #include "runtime/gpu/DispatchCommand.h"
 
+#include <algorithm>
+
 namespace nnv12::runtime {
+
+VkDescriptorPool createDescriptorPool(uint32_t dispatches, uint32_t bindings,
+                                      GpuDevice &device,
+                                      artifact::Fault &fault) {
+  // Vulkan knows no pool of nothing.
+  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                               std::max(bindings, 1u)};
+  auto info = makeStruct<VkDescriptorPoolCreateInfo>(
+      VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
+  info.maxSets = std::max(dispatches, 1u);
+  info.poolSizeCount = 1;
+  info.pPoolSizes = &size;
+  VkDescriptorPool pool;
+  return check(device.vulkan().CreateDescriptorPool(device.device(), &info,
+                                                    nullptr, &pool),
+               "vkCreateDescriptorPool", fault)
+             ? pool
+             : nullptr;
+}
 
 bool recordDispatch(const DispatchCommand &dispatch, GpuDevice &device,
                     VkDescriptorPool pool, VkCommandBuffer to,

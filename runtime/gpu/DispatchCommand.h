@@ -14,6 +14,12 @@ struct DispatchCommand {
   uint32_t groups[3];
 };
 
+/// A pool for the descriptor sets of so many dispatches, which bind so many
+/// storage buffers together; null where there is none.
+VkDescriptorPool createDescriptorPool(uint32_t dispatches, uint32_t bindings,
+                                      GpuDevice &device,
+                                      artifact::Fault &fault);
+
 /// Records it, with a descriptor set of its own from `pool`.
 bool recordDispatch(const DispatchCommand &dispatch, GpuDevice &device,
                     VkDescriptorPool pool, VkCommandBuffer to,

@@ -14,21 +14,12 @@ bool GpuWarmUp::create(const bundle::Gpu *gpu, GpuDevice &on,
   device = &on;
   memory = &places;
   pipelines = &made;
-  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
+  uint32_t bindings = 0;
   for (const bundle::GpuPipeline *pipeline : *gpu->pipelines())
-    size.descriptorCount += pipeline->bindings();
-  auto info = makeStruct<VkDescriptorPoolCreateInfo>(
-      VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
-  info.maxSets = gpu->pipelines()->size() + 1;
-  info.poolSizeCount = 1;
-  info.pPoolSizes = &size;
-  if (!check(device->vulkan().CreateDescriptorPool(device->device(), &info,
-                                                   nullptr, &descriptors),
-             "vkCreateDescriptorPool", fault)) {
-    descriptors = nullptr;
-    return false;
-  }
-  return commands.create(on, fault);
+    bindings += pipeline->bindings();
+  descriptors =
+      createDescriptorPool(gpu->pipelines()->size(), bindings, on, fault);
+  return descriptors && commands.create(on, fault);
 }
 
 void GpuWarmUp::destroy() {

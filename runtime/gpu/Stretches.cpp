@@ -58,20 +58,11 @@ bool Stretches::create(const bundle::ProgramGpu *of, uint8_t *hostArena,
   if (!commands.allocate(gpu->stretches()->size()) ||
       !stamped.allocate(gpu->stretches()->size()))
     return fault.set(Fault::OutOfMemory, "no memory for stretches");
+  descriptors = createDescriptorPool(sets, bindings, *device, fault);
+  if (!descriptors)
+    return false;
   const Vulkan &vk = device->vulkan();
   VkDevice handle = device->device();
-  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                               std::max(bindings, 1u)};
-  auto poolInfo = makeStruct<VkDescriptorPoolCreateInfo>(
-      VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
-  poolInfo.maxSets = std::max(sets, 1u);
-  poolInfo.poolSizeCount = 1;
-  poolInfo.pPoolSizes = &size;
-  if (!check(vk.CreateDescriptorPool(handle, &poolInfo, nullptr, &descriptors),
-             "vkCreateDescriptorPool", fault)) {
-    descriptors = nullptr;
-    return false;
-  }
   auto commandInfo = makeStruct<VkCommandPoolCreateInfo>(
       VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   commandInfo.queueFamilyIndex = device->family();

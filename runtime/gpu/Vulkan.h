@@ -1,5 +1,4 @@
-//===- Vulkan.h - Functions of a Vulkan library, found at run time -*- C++
-//-*-===//
+//===- Vulkan.h - Functions of Vulkan, found at run time --------*- C++ -*-===//
 //
 // Nothing is linked: a machine without Vulkan has no GPU for us, and that is
 // all. Functions come from vkGetInstanceProcAddr alone, so that the library may

@@ -115,17 +115,9 @@ GpuOneByOne::Run GpuOneByOne::run(const Dispatches &dispatches,
   };
   auto count = static_cast<uint32_t>(dispatches.size());
   assert(count <= mostDispatches && "there are so many time stamps");
-  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                               count * artifact::maxBindings};
-  auto info = makeStruct<VkDescriptorPoolCreateInfo>(
-      VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
-  info.maxSets = count;
-  info.poolSizeCount = 1;
-  info.pPoolSizes = &size;
-  VkDescriptorPool descriptors;
-  must(check(
-      vk.CreateDescriptorPool(device.device(), &info, nullptr, &descriptors),
-      "vkCreateDescriptorPool", fault));
+  VkDescriptorPool descriptors = runtime::createDescriptorPool(
+      count, count * artifact::maxBindings, device, fault);
+  must(descriptors);
   uint32_t unused;
   VkCommandBuffer to;
   must(commands.begin(unused, to, fault));

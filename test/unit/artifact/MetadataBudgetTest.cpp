@@ -166,6 +166,45 @@ TEST(MetadataBudget, SharedStrings) {
   EXPECT_EQ(revisions.verify().find(tooOften), 0u);
 }
 
+// What tools read of a tuning bundle.
+TEST(MetadataBudget, SharedWork) {
+  fb::FlatBufferBuilder builder;
+  std::string key(10000, 'x');
+  bundle::GpuExtent groups(1, 1, 1);
+  auto verify = [&](fb::Offset<bundle::DispatchWork> work) {
+    auto operands =
+        builder.CreateVectorOfStructs(std::vector<bundle::GpuOperand>());
+    auto dispatch =
+        bundle::CreateDispatch(builder, 0, 0, operands, &groups,
+                               /*push=*/0, false, /*predicted=*/0, work);
+    std::vector dispatches(100, dispatch);
+    std::vector<fb::Offset<bundle::Rows>> rows;
+    std::vector stretches = {bundle::CreateStretchDirect(
+        builder, bundle::StretchKind_Whole, 0, 1, &dispatches, &rows, &rows)};
+    std::vector<fb::Offset<bundle::Memory>> memories;
+    std::vector<fb::Offset<bundle::Boundary>> boundaries;
+    std::vector<fb::Offset<bundle::GpuPreparation>> preparations;
+    std::vector<fb::Offset<bundle::Lane>> lanes;
+    std::vector programs = {bundle::CreateProgramGpuDirect(
+        builder, &memories, &boundaries, &preparations, &lanes, &stretches)};
+    std::vector<fb::Offset<bundle::GpuModule>> modules;
+    std::vector<fb::Offset<bundle::GpuPipeline>> pipelines;
+    auto gpu = bundle::CreateGpuDirect(builder, 0, 0, &modules, &pipelines);
+    builder.Finish(bundle::CreateOverlaysDirect(builder, gpu, &programs),
+                   overlaysIdentifier);
+    AlignedCopy overlays({builder.GetBufferPointer(),
+                          builder.GetBufferPointer() + builder.GetSize()});
+    builder.Clear();
+    Fault fault;
+    verifyOverlaysBuffer(overlays.data, overlays.size, fault);
+    return std::string(fault.text);
+  };
+  (void)builder.CreateString(key); // so that there is as much to share
+  EXPECT_EQ(verify(0), "");
+  auto work = bundle::CreateDispatchWorkDirect(builder, "x", key.c_str());
+  EXPECT_EQ(verify(work).find("overlays: found parts of it used so often"), 0u);
+}
+
 TEST(MetadataBudget, SegmentsLieBesideEachOther) {
   Shared segments;
   segments.numSegments = 100;

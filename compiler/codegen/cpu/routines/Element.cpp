@@ -3,6 +3,7 @@
 #include "compiler/codegen/common/ElementViews.h"
 #include "compiler/codegen/cpu/ElementKernel.h"
 #include "compiler/codegen/cpu/routines/Routines.h"
+#include "compiler/routines/Layouts.h"
 #include "compiler/routines/Work.h"
 
 using namespace mlir;
@@ -24,10 +25,7 @@ public:
   }
   bool isFallback() const override { return true; }
   LayoutRequest layouts(Operation *layer) const override {
-    LayoutRequest request;
-    request.operands.resize(layer->getNumOperands());
-    request.results.resize(layer->getNumResults());
-    return request;
+    return anyLayouts(layer);
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   llvm::StringRef symbol) const override {

@@ -4,6 +4,7 @@
 #include "compiler/codegen/common/Math.h"
 #include "compiler/codegen/gpu/routines/FlatGrid.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/routines/Layouts.h"
 #include "compiler/routines/Work.h"
 
 #include <cassert>
@@ -63,10 +64,7 @@ public:
   }
   bool isFallback() const override { return true; }
   LayoutRequest layouts(Operation *layer) const override {
-    LayoutRequest request;
-    request.operands.resize(layer->getNumOperands());
-    request.results.resize(layer->getNumResults());
-    return request;
+    return anyLayouts(layer);
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
   std::string refusal(Operation *layer, const GpuTarget &target) const override;

@@ -3,6 +3,7 @@
 #include "compiler/codegen/common/ElementViews.h"
 #include "compiler/codegen/gpu/routines/FlatGrid.h"
 #include "compiler/codegen/gpu/routines/GpuRoutines.h"
+#include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 #include "compiler/routines/Work.h"
 
@@ -28,10 +29,7 @@ public:
            "invocation";
   }
   LayoutRequest layouts(Operation *layer) const override {
-    LayoutRequest request;
-    request.operands.resize(layer->getNumOperands());
-    request.results.resize(layer->getNumResults());
-    return request;
+    return anyLayouts(layer);
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
   std::string refusal(Operation *layer, const GpuTarget &target) const override;

@@ -223,10 +223,7 @@ public:
   }
   LayoutRequest layouts(Operation *layer) const override {
     // Reductions take blocks of channels as well.
-    LayoutRequest any;
-    any.operands.resize(layer->getNumOperands());
-    any.results.resize(layer->getNumResults());
-    return isa<nn::ReduceOp>(layer) ? any : denseLayouts(layer);
+    return isa<nn::ReduceOp>(layer) ? anyLayouts(layer) : denseLayouts(layer);
   }
   Work work(Operation *layer) const override { return elementWork(layer); }
   std::string refusal(Operation *layer, const GpuTarget &target) const override;

@@ -1,5 +1,5 @@
-//===- SpirvModule.cpp - A module of SPIR-V while it is checked -----------===//
-#include "artifact/SpirvModule.h"
+//===- SpirvChecks.cpp - What checks of SPIR-V are built on ---------------===//
+#include "artifact/SpirvChecks.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -9,7 +9,7 @@ namespace nnv12::artifact {
 
 using spv::Op;
 
-void SpirvModule::fail(uint32_t i, const char *format, ...) {
+void SpirvChecks::fail(uint32_t i, const char *format, ...) {
   char text[400];
   va_list args;
   va_start(args, format);
@@ -18,13 +18,13 @@ void SpirvModule::fail(uint32_t i, const char *format, ...) {
   refuse({nullptr, "word", at() + i}, "found %s", text);
 }
 
-uint32_t SpirvModule::idAt(uint32_t i) {
+uint32_t SpirvChecks::idAt(uint32_t i) {
   if (word(i) == 0 || word(i) >= bound)
     fail(i, "id %u|1 to %u", word(i), bound - 1);
   return word(i);
 }
 
-SpirvId &SpirvModule::define(uint32_t i, uint32_t type, uint32_t decorations) {
+SpirvId &SpirvChecks::define(uint32_t i, uint32_t type, uint32_t decorations) {
   SpirvId &id = ids[idAt(i)];
   if (id.at)
     fail(i, "id %u again|it defined once, at word %u", word(i), id.at);
@@ -45,17 +45,17 @@ SpirvId &SpirvModule::define(uint32_t i, uint32_t type, uint32_t decorations) {
   return id;
 }
 
-uint32_t SpirvModule::idOf(uint32_t i, Op opcode, const char *what) {
+uint32_t SpirvChecks::idOf(uint32_t i, Op opcode, const char *what) {
   if (!is(idAt(i), opcode))
     fail(i, "id %u|%s", word(i), what);
   return word(i);
 }
 
-uint32_t SpirvModule::resultPointer() {
+uint32_t SpirvChecks::resultPointer() {
   return idOf(1, Op::OpTypePointer, "a type of pointers");
 }
 
-uint32_t SpirvModule::typeOf(uint32_t id) const {
+uint32_t SpirvChecks::typeOf(uint32_t id) const {
   if (!ids[id].at)
     return 0;
   switch (Op(ids[id].opcode)) {
@@ -72,7 +72,7 @@ uint32_t SpirvModule::typeOf(uint32_t id) const {
   }
 }
 
-bool SpirvModule::isConstant(uint32_t id) const {
+bool SpirvChecks::isConstant(uint32_t id) const {
   switch (Op(ids[id].opcode)) {
   case Op::OpConstantTrue:
   case Op::OpConstantFalse:
@@ -85,7 +85,7 @@ bool SpirvModule::isConstant(uint32_t id) const {
   }
 }
 
-bool SpirvModule::constantValue(uint32_t id, uint32_t &value) const {
+bool SpirvChecks::constantValue(uint32_t id, uint32_t &value) const {
   if (!isInt32(typeOf(id)))
     return false;
   if (is(id, Op::OpConstant))
@@ -99,7 +99,7 @@ bool SpirvModule::constantValue(uint32_t id, uint32_t &value) const {
   return true;
 }
 
-const char *SpirvModule::string(uint32_t i) const {
+const char *SpirvChecks::string(uint32_t i) const {
   const char *text = reinterpret_cast<const char *>(here + i);
   size_t size = size_t(count - i) * sizeof(uint32_t);
   const void *end = memchr(text, 0, size);

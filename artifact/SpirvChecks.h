@@ -1,12 +1,13 @@
-//===- SpirvModule.h - A module of SPIR-V while it is checked ---*- C++ -*-===//
+//===- SpirvChecks.h - What checks of SPIR-V are built on -------*- C++ -*-===//
 //
-// The words, what is known of each id, and questions about types. What checks
-// them is built on top, a class on another: SpirvDeclarations, SpirvFunctions,
-// and SpirvVerifier, which begins with what comes first in a module.
+// A module's words, what is known of each id, and questions about types. What
+// checks them is built on top, a class on another: SpirvDeclarations,
+// SpirvFunctions, and SpirvVerifier, which begins with what comes first in a
+// module.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_ARTIFACT_SPIRVMODULE_H
-#define NNV12_ARTIFACT_SPIRVMODULE_H
+#ifndef NNV12_ARTIFACT_SPIRVCHECKS_H
+#define NNV12_ARTIFACT_SPIRVCHECKS_H
 
 #include "artifact/Checks.h"
 #include "artifact/SpirvInstructions.h"
@@ -73,9 +74,9 @@ constexpr uint64_t storage16 =
 
 constexpr uint32_t spirvVersion13 = 0x00010300;
 
-class SpirvModule : protected Checks {
+class SpirvChecks : protected Checks {
 protected:
-  SpirvModule(const SpirvInterface &facts, SpirvId *ids, Fault &fault)
+  SpirvChecks(const SpirvInterface &facts, SpirvId *ids, Fault &fault)
       : Checks(fault), facts(facts), words(facts.words), ids(ids),
         bound(words[3]), version(words[1]) {}
 
@@ -179,4 +180,4 @@ protected:
 
 } // namespace nnv12::artifact
 
-#endif // NNV12_ARTIFACT_SPIRVMODULE_H
+#endif // NNV12_ARTIFACT_SPIRVCHECKS_H
