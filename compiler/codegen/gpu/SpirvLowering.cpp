@@ -74,6 +74,73 @@ struct ExpandBoolean : OpRewritePattern<From> {
   }
 };
 
+bool isNarrowInteger(Type type) {
+  type = getElementTypeOrSelf(type);
+  return type.isInteger(8) || type.isInteger(16);
+}
+
+/// Numbers that become ones of 8 or 16 bits, and then wide again, lose their
+/// upper bits: without a type that only devices with such memory or arithmetic
+/// have.
+template <typename Extend, typename Restore>
+struct ExpandRoundTrip : OpRewritePattern<Extend> {
+  using OpRewritePattern<Extend>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Extend op, PatternRewriter &b) const override {
+    auto narrow = op.getIn().template getDefiningOp<arith::TruncIOp>();
+    if (!narrow || !isNarrowInteger(narrow.getType()))
+      return failure();
+    Location loc = op.getLoc();
+    Type type = op.getType();
+    auto bits = [](Type of) {
+      return getElementTypeOrSelf(of).getIntOrFloatBitWidth();
+    };
+    unsigned width = bits(narrow.getType());
+    Value x = narrow.getIn();
+    if (bits(x.getType()) < bits(type))
+      x = arith::ExtUIOp::create(b, loc, type, x);
+    else if (bits(x.getType()) > bits(type))
+      x = arith::TruncIOp::create(b, loc, type, x);
+    APInt count(bits(type), bits(type) - width);
+    TypedAttr amount = b.getIntegerAttr(getElementTypeOrSelf(type), count);
+    if (auto vector = dyn_cast<VectorType>(type))
+      amount = DenseElementsAttr::get(vector, count);
+    Value by = arith::ConstantOp::create(b, loc, amount);
+    Value high = arith::ShLIOp::create(b, loc, x, by);
+    b.replaceOpWithNewOp<Restore>(op, high, by);
+    return success();
+  }
+};
+
+/// Floats become integers of 8 and 16 bits by way of 32, which is a conversion
+/// and no arithmetic of such. In range they are the same.
+template <typename Convert> struct NarrowResult : OpRewritePattern<Convert> {
+  using OpRewritePattern<Convert>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Convert op, PatternRewriter &b) const override {
+    Type narrow = op.getType();
+    if (!isNarrowInteger(narrow))
+      return failure();
+    Value wide = Convert::create(
+        b, op.getLoc(), withElement(narrow, b.getI32Type()), op.getIn());
+    b.replaceOpWithNewOp<arith::TruncIOp>(op, narrow, wide);
+    return success();
+  }
+};
+
+/// And the other way.
+template <typename Convert, typename Extend>
+struct NarrowOperand : OpRewritePattern<Convert> {
+  using OpRewritePattern<Convert>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Convert op, PatternRewriter &b) const override {
+    Type narrow = op.getIn().getType();
+    if (!isNarrowInteger(narrow))
+      return failure();
+    Value wide = Extend::create(
+        b, op.getLoc(), withElement(narrow, b.getI32Type()), op.getIn());
+    b.replaceOpWithNewOp<Convert>(op, op.getType(), wide);
+    return success();
+  }
+};
+
 /// A constant of f16, or a vector of such, in f32.
 TypedAttr widenedConstant(OpBuilder &b, TypedAttr constant) {
   if (auto number = dyn_cast<FloatAttr>(constant))
@@ -190,8 +257,14 @@ LogicalResult nnv12::codegen::simplifyForSpirv(ModuleOp module) {
     return failure();
   RewritePatternSet patterns(module.getContext());
   arith::populateExpandBFloat16Patterns(patterns);
+  arith::BitcastOp::getCanonicalizationPatterns(patterns, module.getContext());
   patterns.add<ExpandTrunc, ExpandBoolean<arith::MaxUIOp, arith::OrIOp>,
-               ExpandBoolean<arith::MinUIOp, arith::AndIOp>>(
+               ExpandBoolean<arith::MinUIOp, arith::AndIOp>,
+               ExpandRoundTrip<arith::ExtSIOp, arith::ShRSIOp>,
+               ExpandRoundTrip<arith::ExtUIOp, arith::ShRUIOp>,
+               NarrowResult<arith::FPToSIOp>, NarrowResult<arith::FPToUIOp>,
+               NarrowOperand<arith::SIToFPOp, arith::ExtSIOp>,
+               NarrowOperand<arith::UIToFPOp, arith::ExtUIOp>>(
       module.getContext());
   if (failed(applyPatternsGreedily(module, std::move(patterns))))
     return module.emitError("rewriting for SPIR-V does not end");
@@ -263,9 +336,11 @@ GpuNeeds nnv12::codegen::needsOf(ModuleOp module) {
                                              : GpuFeature::Int16);
       return;
     }
-    // Half precision is for memory alone.
+    // Half precision is for memory alone. Conversions to it and back are none,
+    // but the type is that of such memory.
     if (!type.isF16() || !movesOrConverts(op))
-      refuse(type);
+      return refuse(type);
+    needs.features.add(GpuFeature::Storage16);
   };
   module.walk([&](Operation *op) {
     if (auto function = dyn_cast<func::FuncOp>(op)) {
@@ -450,6 +525,12 @@ static GpuFeatures declare(spirv::ModuleOp module, GpuFeatures needs) {
       break;
     }
     capabilities.push_back(capability);
+  }
+  // Of a type that is nowhere in memory.
+  if (needs.has(GpuFeature::Storage16) &&
+      !features.has(GpuFeature::Storage16)) {
+    capabilities.push_back(Capability::StorageBuffer16BitAccess);
+    features.add(GpuFeature::Storage16);
   }
   module.setVceTripleAttr(spirv::VerCapExtAttr::get(
       spirv::Version::V_1_3, capabilities, extensions, module.getContext()));

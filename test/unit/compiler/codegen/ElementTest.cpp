@@ -153,6 +153,49 @@ TEST(Element, SelectAndTypes) {
 // Movement
 //===----------------------------------------------------------------------===//
 
+/// Through a type that is nowhere in memory, as where numbers are quantized and
+/// at once no longer.
+TEST(Element, CastsInBetween) {
+  Tensor f = random({50}, 5, "", 300);
+  Tensor n = integers({50}, "i32", -70000, 70000, 6);
+  for (std::string to : {"i8", "ui8", "i16", "ui16", "i1", "f16"}) {
+    unsigned width = to.back() == '8' ? 8 : 16;
+    double lo = to[0] == 'u' ? 0 : -std::ldexp(1.0, int(width) - 1),
+           hi = std::ldexp(1.0, int(width) - (to[0] != 'u')) - 1;
+    std::string narrow = "tensor<50x" + to + ">";
+    check("nn.fuse (%a = %0) : ($0) -> $r {\n"
+          "  %1 = nn.cast %a : $0 -> " +
+              narrow + "\n  %2 = nn.cast %1 : " + narrow +
+              " -> $r\n  nn.yield %2 : $r\n}",
+          {f}, {{50}, "f32", "", {}}, [&](const Indices &i) {
+            return to == "i1"    ? double(f.at(i) != 0)
+                   : to == "f16" ? roundToHalf(f.at(i))
+                                 : std::clamp(std::trunc(f.at(i)), lo, hi);
+          });
+    if (to[0] == 'f' || to == "i1")
+      continue;
+    // Integers wrap. A sum in between is arithmetic of that type.
+    auto wrap = [&](double x) {
+      double all = std::ldexp(1.0, int(width));
+      return x - std::floor((x - lo) / all) * all;
+    };
+    for (std::string wide : {"i32", "i64"})
+      check("nn.fuse (%a = %0) : ($0) -> $r {\n"
+            "  %1 = nn.cast %a : $0 -> " +
+                narrow + "\n  %2 = nn.cast %1 : " + narrow +
+                " -> $r\n  nn.yield %2 : $r\n}",
+            {n}, {{50}, wide, "", {}},
+            [&](const Indices &i) { return wrap(n.at(i)); });
+    check("nn.fuse (%a = %0) : ($0) -> $r {\n"
+          "  %1 = nn.cast %a : $0 -> " +
+              narrow + "\n  %2 = nn.binary add %1, %1 : " + narrow + ", " +
+              narrow + " -> " + narrow + "\n  %3 = nn.cast %2 : " + narrow +
+              " -> $r\n  nn.yield %3 : $r\n}",
+          {n}, {{50}, "i32", "", {}},
+          [&](const Indices &i) { return wrap(2 * wrap(n.at(i))); });
+  }
+}
+
 TEST(Element, Transpose) {
   for (const std::string &from : layouts4)
     for (Shape perm :

@@ -77,6 +77,16 @@ std::string cast(const std::string &from, const std::string &to) {
          "\n  return %1 : " + to + "\n}\n";
 }
 
+/// There and back, with nothing of the other type in memory.
+std::string castInBetween(const std::string &type, const std::string &other) {
+  return "func.func @main(%0: " + type + ") -> " + type +
+         " {\n  %1 = nn.fuse (%a = %0) : (" + type + ") -> " + type +
+         " {\n    %2 = nn.cast %a : " + type + " -> " + other +
+         "\n    %3 = nn.cast %2 : " + other + " -> " + type +
+         "\n    nn.yield %3 : " + type + "\n  }\n  return %1 : " + type +
+         "\n}\n";
+}
+
 std::string binary(const std::string &kind, const std::string &type,
                    const std::string &result) {
   return "func.func @main(%0: " + type + ", %1: " + type + ") -> " + result +
@@ -193,6 +203,14 @@ TEST(SpirvLowering, CapabilitiesAreThoseUsed) {
             {Shader, StorageBuffer8BitAccess},
             features({F::Storage8})},
            {cast("tensor<7xi32>", "tensor<7xf16>"),
+            {Shader, StorageBuffer16BitAccess},
+            features({F::Storage16})},
+           // Nor is one there and back, for which no such memory is needed; but
+           // numbers of f16 are of such.
+           {castInBetween("tensor<7xf32>", "tensor<7xi8>"), {Shader}, {}},
+           {castInBetween("tensor<7xi32>", "tensor<7xui16>"), {Shader}, {}},
+           {castInBetween("tensor<7xf32>", "tensor<7xbf16>"), {Shader}, {}},
+           {castInBetween("tensor<7xf32>", "tensor<7xf16>"),
             {Shader, StorageBuffer16BitAccess},
             features({F::Storage16})},
            // The sine of f32 is computed in f64, quotients of integers not.
