@@ -8,12 +8,10 @@
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/narrow/Narrow.h"
 #include "dialects/nn/Layout.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cassert>
-#include <set>
 
 using namespace mlir;
 using namespace nnv12;
@@ -74,10 +72,9 @@ public:
       if (failed(collect(op, draft)))
         return failure();
     findFollowers();
-    FailureOr<std::vector<Operation *>> preparations = preparationsInOrder();
-    if (failed(preparations))
-      return failure();
-    for (Operation *op : *preparations)
+    // What several have in common, as a module that is the same for two keys,
+    // the first one makes: no lane waits for what stands behind in it.
+    for (Operation *op : plan.preparationsInOrder())
       if (failed(prepare(op)))
         return failure();
     for (auto [draft, op] : llvm::zip(drafts, plan.stretches()))
@@ -318,54 +315,6 @@ private:
         last = upload;
       }
     }
-  }
-
-  /// As they can begin by their lanes and by what they wait for; of those that
-  /// can, what is planned to be first. What several have in common, as a module
-  /// that is the same for two keys, the first one makes: so it is there, and no
-  /// lane waits for what stands behind in it.
-  FailureOr<std::vector<Operation *>> preparationsInOrder() {
-    llvm::MapVector<Operation *, unsigned> numbers;
-    for (auto lane : plan.getBody().getOps<plan::GpuLaneOp>())
-      for (Value token : lane.getQueue())
-        numbers.insert({token.getDefiningOp(), numbers.size()});
-    std::vector<SmallVector<unsigned>> followers(numbers.size());
-    std::vector<unsigned> waits(numbers.size());
-    auto wait = [&](Operation *op, Operation *before) {
-      auto it = numbers.find(before);
-      if (it == numbers.end())
-        return;
-      followers[it->second].push_back(numbers[op]);
-      ++waits[numbers[op]];
-    };
-    for (auto lane : plan.getBody().getOps<plan::GpuLaneOp>())
-      for (unsigned i = 1; i < lane.getQueue().size(); ++i)
-        wait(lane.getQueue()[i].getDefiningOp(),
-             lane.getQueue()[i - 1].getDefiningOp());
-    for (auto [op, number] : numbers)
-      for (Value token : op->getOperands())
-        wait(op, token.getDefiningOp());
-    std::set<std::pair<int64_t, unsigned>> ready;
-    auto add = [&](unsigned number) {
-      auto start =
-          numbers.begin()[number].first->getAttrOfType<IntegerAttr>("start");
-      ready.insert({start ? start.getInt() : INT64_MAX, number});
-    };
-    for (unsigned i = 0; i < waits.size(); ++i)
-      if (waits[i] == 0)
-        add(i);
-    std::vector<Operation *> order;
-    while (!ready.empty()) {
-      unsigned first = ready.begin()->second;
-      ready.erase(ready.begin());
-      order.push_back(numbers.begin()[first].first);
-      for (unsigned follower : followers[first])
-        if (--waits[follower] == 0)
-          add(follower);
-    }
-    if (order.size() < numbers.size())
-      return plan.emitOpError("found lanes that wait for each other");
-    return order;
   }
 
   LogicalResult prepare(Operation *op) {

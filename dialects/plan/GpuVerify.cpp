@@ -16,6 +16,42 @@ SmallVector<StretchOp, 4> GpuOp::stretches() {
   return llvm::to_vector(getBody().getOps<StretchOp>());
 }
 
+std::vector<Operation *> GpuOp::preparationsInOrder() {
+  auto lanes = llvm::to_vector(getBody().getOps<GpuLaneOp>());
+  std::vector<size_t> at(lanes.size());
+  llvm::DenseSet<Operation *> done;
+  auto isReady = [&](Operation *op) {
+    return llvm::all_of(op->getOperands(), [&](Value token) {
+      Operation *before = token.getDefiningOp();
+      return before->getParentOp() != *this || done.contains(before);
+    });
+  };
+  // What only later inferences need has no times.
+  auto start = [](Operation *op) {
+    auto time = op->getAttrOfType<IntegerAttr>("start");
+    return time ? time.getInt() : INT64_MAX;
+  };
+  std::vector<Operation *> order;
+  while (true) {
+    Operation *first = nullptr;
+    size_t from = 0;
+    for (auto [i, lane] : llvm::enumerate(lanes)) {
+      if (at[i] == lane.getQueue().size())
+        continue;
+      Operation *op = lane.getQueue()[at[i]].getDefiningOp();
+      if (!isReady(op) || (first && start(first) <= start(op)))
+        continue;
+      first = op;
+      from = i;
+    }
+    if (!first)
+      return order;
+    ++at[from];
+    done.insert(first);
+    order.push_back(first);
+  }
+}
+
 namespace {
 class GpuVerifier {
 public:
@@ -178,27 +214,14 @@ private:
           return lane.emitOpError("found ")
                  << token.getDefiningOp()->getName()
                  << ", expected preparations of the GPU";
-    llvm::DenseSet<Operation *> done;
-    std::vector<size_t> at(lanes.size());
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (auto [i, lane] : llvm::enumerate(lanes))
-        for (; at[i] < lane.getQueue().size(); ++at[i]) {
-          Operation *op = lane.getQueue()[at[i]].getDefiningOp();
-          if (!llvm::all_of(op->getOperands(), [&](Value token) {
-                Operation *before = token.getDefiningOp();
-                return before->getParentOp() != gpu || done.contains(before);
-              }))
-            break;
-          done.insert(op);
-          moved = true;
-        }
-    }
-    for (auto [i, lane] : llvm::enumerate(lanes))
-      if (at[i] < lane.getQueue().size())
-        return lane.emitOpError("can deadlock: ")
-               << lane.getQueue()[at[i]].getDefiningOp()->getName()
-               << " waits for an operation that comes after it";
+    std::vector<Operation *> order = gpu.preparationsInOrder();
+    llvm::DenseSet<Operation *> done(order.begin(), order.end());
+    for (GpuLaneOp lane : lanes)
+      for (Value token : lane.getQueue())
+        if (!done.contains(token.getDefiningOp()))
+          return lane.emitOpError("can deadlock: ")
+                 << token.getDefiningOp()->getName()
+                 << " waits for an operation that comes after it";
     return success();
   }
 

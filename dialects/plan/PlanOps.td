@@ -182,6 +182,10 @@ def Plan_GpuOp : Plan_Op<"gpu", [SingleBlock, NoTerminator, NoRegionArguments,
   }];
   let extraClassDeclaration = [{
     llvm::SmallVector<StretchOp, 4> stretches();
+    /// What stands in lanes, in an order in which it can begin by its lane and
+    /// by what of the GPU it waits for; of what can, the one that is planned to
+    /// be first. Lanes that wait for each other end it before they end.
+    std::vector<mlir::Operation *> preparationsInOrder();
   }];
   let hasRegionVerifier = 1;
 }
