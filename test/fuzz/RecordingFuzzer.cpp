@@ -64,10 +64,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const SampleFile file;
     const Bundle &bundle = *file.bundle;
     prof::Profile profile = prof::makeProfile(bundle, recorded, file.machine);
-    profile.gpu = prof::findGpuPreparing(prof::StoredProgram(file.path, bundle),
-                                         recorded);
+    prof::StoredProgram stored(file.path, bundle);
+    profile.gpu = prof::findGpuPreparing(stored, recorded);
     prof::profileJson(file.path, bundle, profile);
-    prof::profilePage(file.path, bundle, recorded, profile);
+    prof::profilePage(file.path, stored, bundle, recorded, profile);
     prof::kernelTable("file", bundle, profile, true);
     tools::chromeTrace(bundle, recorded);
     tools::perfettoTrace(bundle, recorded);

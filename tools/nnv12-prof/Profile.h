@@ -22,10 +22,9 @@ std::string kernelTable(const std::string &path, const Bundle &bundle,
                         const Profile &profile, bool withHead);
 
 /// One HTML file that needs no other, with the plan, the first run, a typical
-/// warm run, and the profile. Ends the process where the bundle's file cannot
-/// be read again.
-std::string profilePage(const std::string &path, const Bundle &bundle,
-                        const tools::Recorded &recorded,
+/// warm run, and the profile.
+std::string profilePage(const std::string &path, const StoredProgram &stored,
+                        const Bundle &bundle, const tools::Recorded &recorded,
                         const Profile &profile);
 
 } // namespace nnv12::prof

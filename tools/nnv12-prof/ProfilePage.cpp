@@ -115,10 +115,9 @@ static const Run *typicalRun(const Profile &profile) {
   return typical;
 }
 
-std::string profilePage(const std::string &path, const Bundle &bundle,
-                        const tools::Recorded &recorded,
+std::string profilePage(const std::string &path, const StoredProgram &stored,
+                        const Bundle &bundle, const tools::Recorded &recorded,
                         const Profile &profile) {
-  StoredProgram stored(path, bundle);
   const bundle::Program *program = stored.program;
   tools::Plan plan(program);
   Places places(plan);

@@ -89,9 +89,12 @@ void ShowOptions::checkOutputs() const {
 void ShowOptions::show(const std::string &path, const Bundle &bundle,
                        const Recorded &recorded, const Machine &machine) const {
   Profile profile = makeProfile(bundle, recorded, machine);
-  // The plan for a GPU is in the file alone.
+  // The plan for a GPU is in the file alone, as is much of a page.
+  std::optional<StoredProgram> stored;
+  if (recorded.info.has_gpu_threads || !html.empty())
+    stored.emplace(path, bundle);
   if (recorded.info.has_gpu_threads)
-    profile.gpu = findGpuPreparing(StoredProgram(path, bundle), recorded);
+    profile.gpu = findGpuPreparing(*stored, recorded);
   bool isQuiet = false;
   for (const std::string *output : {&json, &html, &chrome, &perfetto, &table})
     isQuiet |= *output == "-";
@@ -100,7 +103,7 @@ void ShowOptions::show(const std::string &path, const Bundle &bundle,
   if (!json.empty())
     writeText(json, profileJson(path, bundle, profile));
   if (!html.empty())
-    writeText(html, profilePage(path, bundle, recorded, profile));
+    writeText(html, profilePage(path, *stored, bundle, recorded, profile));
   if (!chrome.empty())
     writeText(chrome, chromeTrace(bundle, recorded));
   if (!perfetto.empty())

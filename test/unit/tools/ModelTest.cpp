@@ -405,7 +405,8 @@ TEST_F(GpuPreparingTest, Text) {
 TEST_F(GpuPreparingTest, Page) {
   Profile result = profile();
   result.gpu = find();
-  std::string page = profilePage(path, *bundle, recorded, result);
+  std::string page = profilePage(path, StoredProgram(path, *bundle), *bundle,
+                                 recorded, result);
   auto has = [&](const std::string &text) {
     EXPECT_NE(page.find(text), std::string::npos) << text;
   };
