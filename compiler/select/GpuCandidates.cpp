@@ -24,33 +24,23 @@ GpuCandidates::GpuCandidates(func::FuncOp main,
   GpuHalf halves(order, layers);
   found.resize(layers.size());
   refusals.resize(layers.size());
-  // Of each candidate; and the most that one of a layer needs.
-  std::vector<std::vector<Kernels>> kernels(layers.size());
-  std::vector<double> temporaries(layers.size());
   for (auto [i, layer] : llvm::enumerate(layers)) {
     refusals[i] = refusalOf(layer);
-    if (!refusals[i].empty())
-      continue;
-    for (const GpuRoutine *routine :
-         codegen::gpuCandidates(layer.layer.op, target)) {
-      codegen::HalfTensors of =
-          half ? halves.of(i, *routine) : codegen::HalfTensors();
-      Kernels steps;
-      auto way = candidate(layer, of, *routine, steps, refusals[i]);
-      if (!way)
-        continue;
-      temporaries[i] = std::max(temporaries[i], steps.temporaries);
-      found[i].push_back(std::move(*way));
-      kernels[i].push_back(std::move(steps));
-    }
+    if (refusals[i].empty())
+      for (const GpuRoutine *routine :
+           codegen::gpuCandidates(layer.layer.op, target))
+        if (auto way = candidate(
+                layer, half ? halves.of(i, *routine) : codegen::HalfTensors(),
+                *routine, refusals[i]))
+          found[i].push_back(std::move(*way));
   }
   // Of a network that is larger than the cache each weight has left it when
   // its layer's turn comes again: much else has been touched since.
-  double touched = weightsOf(layers) + activationsOf(temporaries);
+  double touched = weightsOf(layers) + activations();
   bool fromMemory = touched / (half ? 2 : 1) > profile.cacheMB * 1e6;
   for (size_t i = 0; i < layers.size(); ++i) {
-    for (auto [way, of] : llvm::zip_equal(found[i], kernels[i]))
-      price(way, of.features, fromMemory);
+    for (GpuCandidate &way : found[i])
+      price(way, fromMemory);
     // No second copy of weights where that can be helped.
     auto addsBytes = [](const GpuCandidate &c) { return c.costs.bytes > 0; };
     if (!llvm::all_of(found[i], addsBytes))
@@ -77,9 +67,12 @@ double GpuCandidates::weightsOf(ArrayRef<ChosenCandidate> layers) const {
 }
 
 /// Bytes of the memory that activations take, which those that are over leave
-/// to others; with the temporaries of each layer.
-double GpuCandidates::activationsOf(ArrayRef<double> temporaries) const {
-  std::vector<double> live(temporaries);
+/// to others; with the most temporaries that a candidate of each layer has.
+double GpuCandidates::activations() const {
+  std::vector<double> live(found.size());
+  for (auto [bytes, ways] : llvm::zip_equal(live, found))
+    for (const GpuCandidate &way : ways)
+      bytes = std::max(bytes, way.temporaries);
   for (const search::Tensor &tensor : problem.tensors) {
     size_t first =
                tensor.producer == search::Tensor::input ? 0 : tensor.producer,
@@ -120,7 +113,7 @@ uint32_t GpuCandidates::pipeline(const std::string &kernel) {
 std::optional<GpuCandidate>
 GpuCandidates::candidate(const ChosenCandidate &layer,
                          codegen::HalfTensors half, const GpuRoutine &routine,
-                         Kernels &of, std::string &reason) {
+                         std::string &reason) {
   Operation *op = layer.layer.op;
   GpuCandidate result;
   result.routine = &routine;
@@ -161,9 +154,9 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
   std::string key = kernelKey(op, routine, target.name);
   result.kernels = steps.kernels;
   for (int64_t bytes : steps.temporaries)
-    of.temporaries += double(bytes);
+    result.temporaries += double(bytes);
   for (auto [i, step] : llvm::enumerate(steps.steps)) {
-    device::GpuKernelFeatures &features = of.features.emplace_back();
+    device::GpuKernelFeatures &features = result.steps.emplace_back();
     features.routine = codegen::timedName(costs.routine, plain, i);
     features.key = i ? key + "." + std::to_string(i) : key;
     features.groups = double(step.groups[0]) * step.groups[1] * step.groups[2];
@@ -181,13 +174,11 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
   return result;
 }
 
-void GpuCandidates::price(GpuCandidate &way,
-                          std::vector<device::GpuKernelFeatures> &kernels,
-                          bool fromMemory) const {
+void GpuCandidates::price(GpuCandidate &way, bool fromMemory) const {
   way.measured = true;
-  for (device::GpuKernelFeatures &kernel : kernels) {
-    kernel.fromMemory = fromMemory;
-    device::Cost cost = device::gpuCost(profile, kernel);
+  for (device::GpuKernelFeatures &step : way.steps) {
+    step.fromMemory = fromMemory;
+    device::Cost cost = device::gpuCost(profile, step);
     way.stepTimes.push_back(cost.milliseconds);
     way.measured &= cost.measured;
     way.costs.execute += cost.milliseconds;

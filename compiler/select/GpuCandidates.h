@@ -21,7 +21,9 @@ struct GpuCandidate {
   /// Keys of its kernels; with tensors in f16 as where all layers are on the
   /// GPU.
   std::vector<std::string> kernels;
-  std::vector<double> stepTimes; ///< milliseconds, of each dispatch
+  std::vector<device::GpuKernelFeatures> steps; ///< of each dispatch
+  std::vector<double> stepTimes;                ///< milliseconds, the same
+  double temporaries = 0; ///< bytes that they hand over to each other
   search::GpuCandidate costs;
   bool measured = false; ///< all its dispatches are in the profile
 };
@@ -47,24 +49,18 @@ public:
   const std::string &refusal(size_t layer) const { return refusals[layer]; }
 
 private:
-  /// What a candidate computes with, before it is known what that takes.
-  struct Kernels {
-    std::vector<device::GpuKernelFeatures> features; ///< of each dispatch
-    double temporaries = 0;                          ///< bytes
-  };
-
   void addTensors(llvm::ArrayRef<ChosenCandidate> layers);
   double weightsOf(llvm::ArrayRef<ChosenCandidate> layers) const;
-  double activationsOf(llvm::ArrayRef<double> temporaries) const;
+  double activations() const;
   std::string refusalOf(const ChosenCandidate &layer) const;
+  /// All but what it takes.
   std::optional<GpuCandidate> candidate(const ChosenCandidate &layer,
                                         codegen::HalfTensors half,
                                         const codegen::GpuRoutine &routine,
-                                        Kernels &of, std::string &reason);
+                                        std::string &reason);
   /// `fromMemory`: when a layer's turn comes its weights are no longer in the
   /// GPU's cache.
-  void price(GpuCandidate &way, std::vector<device::GpuKernelFeatures> &kernels,
-             bool fromMemory) const;
+  void price(GpuCandidate &way, bool fromMemory) const;
   uint32_t pipeline(const std::string &kernel);
 
   ExecutionOrder order;
