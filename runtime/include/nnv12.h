@@ -480,8 +480,8 @@ typedef struct nnv12_session_options {
   /** NULL: libvulkan.so.1. */
   const char *vulkan_library;
   /** How many threads prepare for the GPU; 0: one of two CPUs, or of each where
-   *  the first run waits for them, as far as the plan has lanes for it. They
-   * end with the session. */
+   *  the first run waits for them, as far as the plan has lanes for it.
+   *  They end with the session. */
   uint32_t gpu_threads;
   /** Not zero: take a device that is software (llvmpipe) where there is no
    *  other. For tests: the CPU itself is faster. */

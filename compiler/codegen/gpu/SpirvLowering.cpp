@@ -18,6 +18,7 @@
 #include "mlir/Conversion/VectorToSPIRV/VectorToSPIRV.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -101,10 +102,7 @@ struct ExpandRoundTrip : OpRewritePattern<Extend> {
     else if (bits(x.getType()) > bits(type))
       x = arith::TruncIOp::create(b, loc, type, x);
     APInt count(bits(type), bits(type) - width);
-    TypedAttr amount = b.getIntegerAttr(getElementTypeOrSelf(type), count);
-    if (auto vector = dyn_cast<VectorType>(type))
-      amount = DenseElementsAttr::get(vector, count);
-    Value by = arith::ConstantOp::create(b, loc, amount);
+    Value by = createScalarOrSplatConstant(b, loc, type, count);
     Value high = arith::ShLIOp::create(b, loc, x, by);
     b.replaceOpWithNewOp<Restore>(op, high, by);
     return success();
