@@ -9,7 +9,7 @@ namespace nnv12::runtime {
 
 /// How many bytes a Read brings in at once: enough that calls cost nothing
 /// beside the transfer, and little enough that a thread is soon free for
-/// something more urgent. docs/reading-weights.md has the measurements.
+/// something more urgent. docs/results/reading.md has the measurements.
 constexpr uint64_t readPiece = 1u << 20;
 
 /// Makes sure that [data, data + size), a part of a mapping, is in memory and

@@ -86,16 +86,15 @@ static std::string describe(TypeSet types) {
 
 void importer::printOpsTable(llvm::raw_ostream &os) {
   os << "# ONNX operators\n\n"
-        "Written by `nnv12c --list-ops`; do not edit. Domain `ai.onnx`, "
-        "operator "
-        "sets 7 to "
+        "Written by `nnv12c --list-ops`; do not edit. The table has operators "
+        "of the domain `ai.onnx`, operator sets 7 to\n"
      << latestOpset
-     << " (older ones where they mean the same); other domains are named, "
-        "with\n"
-        "their own versions.\n"
-        "*Types* are the element types that the first tensor input may "
-        "have: *all* leaves out the 8-, 4- and 2-bit ones, which are moved and "
-        "cast but not\ncomputed with; *any* has them, too.\n\n"
+     << " (older ones where they mean the same). Operators of other domains "
+        "are named with it, and have its versions.\n\n"
+        "*Types* are the element types that the first tensor input may have. "
+        "*All* leaves out the 8-, 4- and 2-bit ones,\n"
+        "which are moved and cast but not computed with. *Any* has them, "
+        "too.\n\n"
         "| operator | operator sets | types | limits |\n|---|---|---|---|\n";
   llvm::SmallVector<llvm::StringRef> names;
   for (const auto &entry : table())

@@ -10,16 +10,17 @@
 |*     fprintf(stderr, "%s\n", error.message);                                *|
 |*     exit(1);                                                               *|
 |*   }                                                                        *|
-|*   nnv12_input in = {pixels, sizeof pixels};                                *|
-|*   nnv12_output out = {scores, sizeof scores};                              *|
+|*   nnv12_input in = NNV12_INPUT(pixels, sizeof pixels);                     *|
+|*   nnv12_output out = NNV12_OUTPUT(scores, sizeof scores);                  *|
 |*   nnv12_session_run(session, &in, 1, &out, 1, &error);                     *|
 |*   nnv12_session_close(session);                                            *|
 |*   nnv12_bundle_close(bundle);                                              *|
 |*                                                                            *|
-|* Ownership. Who creates a handle closes it. A session keeps its bundle      *|
-|* alive, so the two may be closed in any order. Strings, shapes and tensor   *|
-|* descriptions belong to the bundle and live until it and all its sessions   *|
-|* are closed. Buffers belong to the caller; run borrows them while it runs.  *|
+|* Ownership. The caller of a function that makes a handle closes it. A       *|
+|* session keeps its bundle alive, so the two may be closed in any order.     *|
+|* Strings, shapes and tensor descriptions belong to the bundle and live      *|
+|* until it and all its sessions are closed. Buffers belong to the caller;    *|
+|* run borrows them while it runs.                                            *|
 |*                                                                            *|
 |* Threads. A bundle is read-only: any number of threads may use it at once,  *|
 |* and any number of sessions may share it. Different sessions may run at the *|
@@ -27,22 +28,26 @@
 |* the first runs returns NNV12_BUSY and does nothing. Closing a session      *|
 |* while it runs is a mistake that is not detected.                           *|
 |*                                                                            *|
-|* What is not promised:                                                      *|
-|*   - a bundle that is cut in place while it is open may end the process     *|
-|*     with SIGBUS, and weights that are overwritten in place give wrong      *|
-|*     numbers. Code and metadata that are overwritten in place are run and   *|
-|*     believed as they are then, unless they were copied when the bundle was *|
-|*     opened: nnv12_open_options.copying. Replace bundles by renaming, as    *|
-|*     nnv12c does, and give write access to nobody whose code you would not  *|
-|*     run;                                                                   *|
-|*   - the code of a bundle runs with the rights of the process. Digests tell *|
-|*     damage, not malice: for bundles from elsewhere set a public key;       *|
-|*   - input and output buffers of one run that overlap give wrong numbers;   *|
-|*   - a session does not survive fork() in the child: make a new one there;  *|
-|*   - results are the same for the same bundle, CPU and inputs, whatever the *|
-|*     number of threads; another CPU may take another program of the bundle  *|
-|*     and differ in the last bits;                                           *|
-|*   - subnormal numbers are flushed to zero, in inputs too.                  *|
+|* Memory. Sessions and processes share code, and weights that are used where *|
+|* the file is mapped. Weights that are stored narrow or compressed, or that  *|
+|* are transformed, are prepared into memory of each session                  *|
+|* (nnv12_bundle_info.prepared_size).                                         *|
+|*                                                                            *|
+|* These are not promised:                                                    *|
+|*   - A bundle that is cut in place while it is open may end the process     *|
+|*     with SIGBUS. Weights that are overwritten in place give wrong numbers. *|
+|*     Code and metadata that are overwritten in place are run and believed   *|
+|*     as they are then, unless they were copied when the bundle was opened:  *|
+|*     nnv12_open_options.copying. Replace bundles by renaming, as nnv12c     *|
+|*     does. Give write access to nobody whose code you would not run.        *|
+|*   - The code of a bundle runs with the rights of the process. Digests tell *|
+|*     damage, not malice: for bundles from elsewhere set a public key.       *|
+|*   - Input and output buffers of one run that overlap give wrong numbers.   *|
+|*   - A session does not survive fork() in the child: make a new one there.  *|
+|*   - Results are the same for the same bundle, CPU and inputs, whatever the *|
+|*     number of threads. Another CPU may take another program of the bundle  *|
+|*     and differ in the last bits.                                           *|
+|*   - Subnormal numbers are flushed to zero, in inputs too.                  *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 #ifndef NNV12_H
@@ -61,10 +66,10 @@ extern "C" {
 #define NNV12_API
 #endif
 
-/** The version of this header; compare with nnv12_version(). Within one major
- *  version, a program that was built with an older header runs with a newer
- *  library: structs grow at their end, and their struct_size says how much of
- *  them the caller knows. */
+/** The version of this header; compare with nnv12_version(). From 1.0 on a
+ *  program that was built with an older header runs with a newer library of the
+ *  same major version; before, of the same minor version. Structs grow at their
+ *  end, and their struct_size says how much of them the caller knows. */
 #define NNV12_VERSION_MAJOR 0
 #define NNV12_VERSION_MINOR 1
 #define NNV12_VERSION_PATCH 0
@@ -102,9 +107,9 @@ NNV12_API const char *nnv12_status_name(nnv12_status status);
 /** A verified, mapped bundle. */
 typedef struct nnv12_bundle nnv12_bundle;
 
-/** Whether header, metadata and code are copied before they are checked, so
- * that what runs is what was checked, whatever happens to the file or the
- * memory. */
+/** Whether header, metadata and code are copied before they are checked. A copy
+ *  makes sure that the checked bytes are the ones that run, whatever happens to
+ *  the file or the memory. */
 typedef enum nnv12_copying {
   NNV12_COPY_SIGNED = 0, /**< where a public key is given */
   NNV12_COPY_ALWAYS = 1,
@@ -115,27 +120,26 @@ typedef enum nnv12_copying {
 typedef struct nnv12_open_options {
   size_t struct_size;
   /** 32 bytes: the Ed25519 public key that must have signed the bundle, or NULL
-   *  to take unsigned ones. The signature covers the header and, by way of the
-   *  digests that those hold, the metadata and every segment: all code and all
-   *  weights. It is checked before anything else of the file is looked at but
-   *  its magic, version and the header's digest. Needs libsodium at run time,
-   *  which is loaded then and only then; without it the call fails with
-   *  NNV12_UNSUPPORTED. */
+   *  to take unsigned ones. The signature covers the header and, by way of
+   *  digests, the metadata and every segment: all code and all weights. It is
+   *  checked right after the magic, the version and the header's digest. Needs
+   *  libsodium at run time, which is loaded then and only then; without it the
+   *  call fails with NNV12_UNSUPPORTED. */
   const uint8_t *public_key;
   /** Not zero: check the digest of the weights as well, which reads all of
-   *  them. Zero: only where there is a public key. Damaged weights that are not
-   *  checked give wrong numbers, and nothing worse. Metadata and the chosen
-   *  program's code are always checked. */
+   *  them. Zero: check it only if there is a public key. Damaged weights that
+   *  are not checked give wrong numbers, and nothing worse. Metadata and the
+   *  chosen program's code are always checked. */
   int verify_weights;
   /** Take this target's program (as in `nnv12c --target`) and no other; NULL
    *  takes the best one that this CPU can run. For tests and measurements. */
   const char *target;
-  /** A copy takes as much memory as metadata and code, which sessions and
-   *  processes do not share then. Weights are never copied. */
+  /** A copy takes as much memory as metadata and code. Processes do not share
+   *  it. Weights are never copied. */
   nnv12_copying copying;
-  /** Not zero: take the weights unchecked although there is a public key.
-   * Whoever can change the file can change the results then, and nothing more.
-   * An error together with verify_weights. */
+  /** Not zero: take the weights unchecked although there is a public key. A
+   *  program that can change the file can change the results then, and nothing
+   *  more. An error together with verify_weights. */
   int trust_weights;
 } nnv12_open_options;
 
@@ -325,7 +329,7 @@ NNV12_API nnv12_status nnv12_bundle_get_switch(const nnv12_bundle *bundle,
 typedef struct nnv12_session nnv12_session;
 
 /** Whether later runs change to kernels that are faster once their weights are
- *  prepared, where the bundle has such (nnv12c --mode continuous). */
+ *  prepared. Bundles of nnv12c --mode continuous have such kernels. */
 typedef enum nnv12_mode {
   NNV12_MODE_PLAN = 0, /**< as the bundle was compiled: change where it can */
   NNV12_MODE_COLD = 1, /**< never: for a session that runs once or twice */
@@ -361,20 +365,20 @@ typedef enum nnv12_counter {
 
 #define NNV12_NUM_COUNTERS 10
 
-/** Who counts: the system (nnv12_counters.h, a library of its own), or anyone
- *  else. Must not wait. */
+/** A source of counts: the system (nnv12_counters.h, a library of its own), or
+ *  the caller's own. Must not wait. */
 typedef struct nnv12_counter_source {
   size_t struct_size;
   void *context;
-  /** The calling thread has that number from now on: of each thread when it
-   *  starts, and of the one that calls run at the beginning of each run that is
-   *  recorded. Returns 0 where it had that number already, else counts begin
+  /** The calling thread has that number from now on. Each thread calls it when
+   *  it starts, and the one that calls run at the beginning of each run that is
+   *  recorded. Returns 0 if it had that number already; otherwise counts begin
    *  anew. */
   int (*attach)(void *context, uint32_t thread);
-  /** What was counted of a thread since it was attached, read by the one that
-   *  calls run, before and after each run that is recorded; after alone, where
-   *  runs follow one another at once. Sets values[nnv12_counter] and returns
-   *  which of them it knows, a bit each: none of a thread that was not
+  /** Reads what was counted of a thread since it was attached. The thread that
+   *  calls run calls it before and after each run that is recorded; only after
+   *  it, if runs follow one another at once. Sets values[nnv12_counter] and
+   *  returns which of them it knows, a bit each: none of a thread that was not
    *  attached. See nnv12_recorder.counters_per_mille. */
   uint32_t (*read)(void *context, uint32_t thread,
                    uint64_t values[NNV12_NUM_COUNTERS]);
@@ -382,8 +386,8 @@ typedef struct nnv12_counter_source {
 
 /** Memory of the caller in which a session writes down what runs when: see
  *  nnv12_recording_open. Start from NNV12_RECORDER_INIT. The struct is read
- *  when the session is created; the memory must stay until it is closed. Where
- *  it is full, the newest records take the place of the oldest ones. */
+ *  when the session is created; the memory must stay until it is closed. When
+ *  it is full, the newest records take the place of the oldest. */
 typedef struct nnv12_recorder {
   size_t struct_size;
   void *memory;   /**< a multiple of 64. Mapped from a file, other processes may
@@ -396,12 +400,12 @@ typedef struct nnv12_recorder {
       stay as long as the memory. */
   const nnv12_counter_source *counters;
   /** At most so many thousandths of the time since the first run are spent on
-      reading counters: after the first recorded run, those that would take more
-      are recorded without. 0: counted in each of them. */
+      reading counters. After the first recorded run, runs that would take more
+      are recorded without counters. 0: each recorded run has them. */
   uint32_t counters_per_mille;
-  /** The same of time stamps behind each kernel of a GPU, which take a
-      microsecond of it and more: of other runs the hand-over is recorded
-      alone. 0: each run has them. */
+  /** The same for time stamps behind each kernel of a GPU, each of which takes
+     a microsecond of it or more. Other runs record the hand-over alone. 0: each
+      run has them. */
   uint32_t gpu_per_mille;
 } nnv12_recorder;
 
@@ -432,34 +436,34 @@ typedef enum nnv12_gpu_mode {
 /** Start from NNV12_SESSION_OPTIONS_INIT. */
 typedef struct nnv12_session_options {
   size_t struct_size;
-  /** How many threads compute, the one that calls run included; at most 64,
-   *  and no more than there are CPUs that the process may use
-   *  (sched_getaffinity, and cpu.max of its control group): of more, those are
-   *  taken, see nnv12_session_info.threads. 0: as many as the bundle was
-   *  compiled for (nnv12c --threads); without that, one a CPU. The session
-   *  starts the others, with all signals blocked, and keeps them until it is
-   *  closed; they sleep while nothing runs. Until the first result each is kept
-   *  on CPUs of its own, and off the one on which the session was created. */
+  /** How many threads compute, the one that calls run included; at most 64. If
+   *  the process may use fewer CPUs (sched_getaffinity, and cpu.max of its
+   *  control group), as many as these are taken; see
+   *  nnv12_session_info.threads. 0: as many as the bundle was compiled for
+   *  (nnv12c --threads); without that, one a CPU. The session starts the
+   *  others, with all signals blocked, and keeps them until it is closed. They
+   *  sleep while nothing runs. Until the first result each is kept on CPUs of
+   *  its own, and off the CPU on which the session was created. */
   uint32_t threads;
   /** Not zero: pin each thread that the session starts to a CPU of its own, as
-   *  long as there are enough; where CPUs differ, threads that compute to fast
-   *  ones and preparation lanes to those that the plan means them for. The
+   *  long as there are enough. If CPUs differ, threads that compute get fast
+   *  ones, and preparation lanes those that the plan means them for. The
    *  calling thread is never pinned. */
   int pin_threads;
   /** How many threads do nothing but prepare weights. 0: as many as the plan
-   *  has lanes for it, and one more where kernels will change, for what that
-   *  needs; but no more than threads that compute leave CPUs, or one that only
-   *  waits for the storage where they leave none; none on a single CPU. Threads
-   *  that compute prepare when they have nothing else to do.
-   *  NNV12_NO_PREPARATION_THREADS: none, the calling thread does it all. More
-   *  are not started, and of those that the system refuses the others do the
-   *  work. They end when all is prepared. */
+   *  has lanes for it, and one more if kernels will change; but no more than
+   *  threads that compute leave CPUs. If they leave none, one is started that
+   *  only waits for the storage; on a single CPU none is. Threads that compute
+   *  prepare when they have nothing else to do.
+   *  NNV12_NO_PREPARATION_THREADS: none, the calling thread does it all. If the
+   *  system refuses some, the others do the work. They end when all is
+   *  prepared. */
   uint32_t preparation_threads;
   nnv12_mode mode;
   /** Where to write what runs when; NULL: nowhere. */
   const nnv12_recorder *recorder;
-  /** Not zero: each thread does what the plan gave its lane and no more, which
-   *  is slower when a core is busy. For measurements. Without effect when there
+  /** Not zero: each thread does the work of its own lane and no more. That is
+   *  slower when a core is busy. For measurements. Without effect when there
    *  are fewer threads than lanes. */
   int no_stealing;
   /** Not zero: as many threads as asked for or planned, even if the process may
@@ -469,18 +473,18 @@ typedef struct nnv12_session_options {
   /** 16 bytes: VkPhysicalDeviceIDProperties.deviceUUID of the device to take;
    *  NULL: a discrete one, else an integrated one, else a virtual one. */
   const uint8_t *gpu_device_uuid;
-  /** Where to keep what the driver compiles, for the next process; NULL:
-   *  $XDG_CACHE_HOME/nnv12 or ~/.cache/nnv12, but nowhere where the bundle was
-   *  opened with a public key: drivers run what they find there. "": nowhere.
-   *  nnv12_session_info.gpu_cache says what came of it; no failure is an
-   *  error. There, too, is a file NAME.trying while a driver makes a device or
-   *  pipelines; one that a process left behind that died of that keeps later
-   *  ones from that driver. */
+  /** The folder that keeps what the driver compiles, for the next process.
+   *  NULL: $XDG_CACHE_HOME/nnv12 or ~/.cache/nnv12; but nowhere if the bundle
+   *  was opened with a public key, because drivers run what they find there.
+   *  "": nowhere. nnv12_session_info.gpu_cache says what came of it; no failure
+   *  is an error. While a driver makes a device or pipelines, a file
+   *  NAME.trying is there, too. A process that dies of that leaves it behind,
+   *  and three such deaths in a row keep later processes from that driver. */
   const char *gpu_cache_dir;
   /** NULL: libvulkan.so.1. */
   const char *vulkan_library;
-  /** How many threads prepare for the GPU; 0: one of two CPUs, or of each where
-   *  the first run waits for them, as far as the plan has lanes for it.
+  /** How many threads prepare for the GPU. 0: one for two CPUs, or one for each
+   *  CPU if the first run waits for them, as far as the plan has lanes for it.
    *  They end with the session. */
   uint32_t gpu_threads;
   /** Not zero: take a device that is software (llvmpipe) where there is no
@@ -505,16 +509,17 @@ typedef struct nnv12_session_options {
    0}
 
 /** Allocates all that run will need. `options` may be NULL. On failure
- *  `*session` is NULL. Where the bundle has a plan with preparation lanes,
- * their threads begin to read and prepare weights at once. */
+ *  `*session` is NULL. If the bundle has a plan with preparation lanes, their
+ *  threads begin to read and prepare weights at once. */
 NNV12_API nnv12_status
 nnv12_session_create(nnv12_bundle *bundle, const nnv12_session_options *options,
                      nnv12_session **session, nnv12_error *error);
 
-/** How large memory for nnv12_recorder must be to hold, at that level, the last
- *  `runs` runs of a session with these options (NULL: the defaults; of their
- *  own recorder it only matters whether it has counters), and what it prepares
- *  before. 0 when `bundle` is NULL or there is no such level. */
+/** The size in bytes of memory for nnv12_recorder. It holds, at that level, the
+ *  last `runs` runs of a session with these options, and what the session
+ *  prepares before. `options` NULL: the defaults. Their own recorder matters
+ *  only for whether it has counters. 0 when `bundle` is NULL or there is no
+ * such level. */
 NNV12_API size_t nnv12_recorder_size(const nnv12_bundle *bundle,
                                      const nnv12_session_options *options,
                                      nnv12_record_level level, uint32_t runs);
@@ -600,18 +605,20 @@ NNV12_API void nnv12_session_get_info(const nnv12_session *session,
 
 /** Computes all outputs from all inputs, in the model's order. Allocates
  *  nothing, and returns when the outputs are complete. The first run waits for
- *  weights where they are not prepared yet. In continuous mode with no
- *  preparation thread, a run ends with a bounded time of preparing for later
- *  ones: a sixteenth of what it took to compute, but one piece at least.
- *  When it fails for its arguments the outputs are untouched, and the session
- * is as good as before. When compressed weights turn out to be damaged
- *  (NNV12_BAD_BUNDLE) the outputs' contents are undefined, the session's
- * threads stop preparing, and every later run of it says the same at once,
- * without computing anything: close it. In continuous mode that holds for
- * weights of kernels for later runs, too: the runs until then were good. A run
- * waits for nothing but pieces of work that are under way, and never for ever.
- * Sets the CPU's floating-point modes for the time of the call and restores
- * them. */
+ *  weights that are not prepared yet. In continuous mode with no preparation
+ *  thread, a run ends with a bounded time of preparing for later ones: a
+ *  sixteenth of the time that it took to compute, but one piece at least.
+ *
+ *  When it fails for its arguments, the outputs are untouched, and the session
+ *  is as good as before. When compressed weights turn out to be damaged
+ *  (NNV12_BAD_BUNDLE), the outputs' contents are undefined and the session's
+ *  threads stop preparing. Every later run of it says the same at once, without
+ *  computing anything: close it. In continuous mode that holds for weights of
+ *  kernels for later runs, too: the runs until then were good.
+ *
+ *  A run waits for nothing but pieces of work that are under way, and never for
+ *  ever. It sets the CPU's floating-point modes for the time of the call and
+ *  restores them. */
 NNV12_API nnv12_status nnv12_session_run(
     nnv12_session *session, const nnv12_input *inputs, uint32_t num_inputs,
     const nnv12_output *outputs, uint32_t num_outputs, nnv12_error *error);
@@ -634,17 +641,17 @@ typedef struct nnv12_gpu_options {
 
 #define NNV12_GPU_OPTIONS_INIT {sizeof(nnv12_gpu_options), NULL, NULL, 0}
 
-/** Begins to open the device that sessions with these options (NULL: the
- *  defaults) will have, on a thread of its own: while an app shows that it
- *  starts. Does not wait, and says nothing of the device: sessions do.
- *  NNV12_UNSUPPORTED: this library was built without GPUs. */
+/** Begins to open the device of sessions with these options, on a thread of its
+ *  own, for example while an app shows that it starts. NULL: the defaults. Does
+ *  not wait, and says nothing of the device: sessions do. NNV12_UNSUPPORTED:
+ *  this library was built without GPUs. */
 NNV12_API nnv12_status nnv12_gpu_start(const nnv12_gpu_options *options,
                                        nnv12_error *error);
 
 /** A device of the application: Vulkan's handles, of version 1.1 at least, with
- *  robustBufferAccess switched on. Nobody else may use the queue until
- *  nnv12_gpu_release and the end of all sessions, nor may the handles go before
- *  that. Start from NNV12_GPU_HANDLES_INIT. */
+ *  robustBufferAccess switched on. Until nnv12_gpu_release and the end of all
+ *  sessions nobody else may use the queue, and the handles must stay. Start
+ * from NNV12_GPU_HANDLES_INIT. */
 typedef struct nnv12_gpu_handles {
   size_t struct_size;
   void *instance;        /**< VkInstance */
@@ -666,17 +673,17 @@ typedef struct nnv12_gpu_handles {
 NNV12_API nnv12_status nnv12_gpu_use(const nnv12_gpu_handles *handles,
                                      nnv12_error *error);
 
-/** Closes devices when the last session that has one is closed, at once where
- *  there is none. Later sessions look for a device anew. Waits for what
- *  nnv12_gpu_start has begun. */
+/** Closes devices when the last session that has one is closed, or at once if
+ *  there is none. Later sessions look for a device anew. Waits until
+ *  nnv12_gpu_start's thread has ended. */
 NNV12_API void nnv12_gpu_release(void);
 
 /*===- Recordings ---------------------------------------------------------===*/
 
-/** What a session has written down, for whoever reads it: at any time, while
- *  the session runs too, in this process, in another one that has mapped the
- *  same memory, or later, from a file. Nothing in it is trusted. One thread at
- *  a time may use a handle. */
+/** A reader of what a session has written down. It may read at any time, while
+ *  the session runs too: in this process, in another one that has mapped the
+ *  same memory, or later, from a file. Nothing in a recording is trusted. One
+ *  thread at a time may use a handle. */
 typedef struct nnv12_recording nnv12_recording;
 
 /** What a record tells of. Numbers never change; pass over those that you do
@@ -765,10 +772,11 @@ typedef struct nnv12_recording_info {
 NNV12_API void nnv12_recording_get_info(const nnv12_recording *recording,
                                         nnv12_recording_info *info);
 
-/** The next records of a thread, in the order in which they ended, at most
- *  `capacity`; how many. Adds to `*lost`, which may be NULL, how many went lost
- *  because nobody read them in time. None before the first run has ended: only
- *  then it is known how fast the clock ticks. */
+/** Copies the next records of a thread to `records`, at most `capacity`, in the
+ *  order in which they ended, and returns their number. Adds to `*lost`, which
+ *  may be NULL, the number of those that went lost because nobody read them in
+ *  time. There are none before the first run has ended: only then it is known
+ *  how fast the clock ticks. */
 NNV12_API size_t nnv12_recording_read(nnv12_recording *recording,
                                       uint32_t thread, nnv12_record *records,
                                       size_t capacity, uint64_t *lost);

@@ -278,29 +278,25 @@ void Table::print() {
     forms = part.forms;
     forms.insert(rest.forms.begin(), rest.forms.end());
   }
-  os << "# Routines\n\nWritten by `nnv12c --list-routines`; do not edit. A "
-        "routine is "
-        "one way to compute a layer; several may be candidates of one, and the "
-        "plan "
-        "takes what the objective favours ([how to add "
-        "one](adding-a-routine.md)).\n\n"
-        "## All routines\n\nIn order of preference. Layouts are oneDNN's tags: "
-        "`aBcd16b` "
-        "is N, C/16, H, W, 16 channels. Tags are those of two spatial "
-        "dimensions.\n\n";
+  os << "# Routines\n\n"
+        "Written by `nnv12c --list-routines`; do not edit. A routine is one "
+        "way to compute a layer. Several may be\n"
+        "candidates of one layer; the plan takes what the objective favours "
+        "([Adding a routine](adding-a-routine.md)).\n\n"
+        "## All routines\n\n"
+        "In order of preference. Layouts are oneDNN's tags: `aBcd16b` is N, "
+        "C/16, H, W, 16 channels. Tags are those of\n"
+        "two spatial dimensions.\n\n";
   printRoutines();
-  os << "\n## Convolutions\n\nWhat the registry offers for convolutions f32 of "
-        "28x28 "
-        "pixels, padded by half a kernel, by channels in → out (after Figure 5 "
-        "of the "
-        "NNV12 paper). **Bold** is taken where nothing is measured; those "
-        "beside it use "
-        "the same layouts and are candidates of the plan; those in [brackets] "
-        "would want "
-        "other layouts. `element` computes all of them and is named where it "
-        "is alone. "
-        "Whether a Winograd routine matches depends on the size of the result "
-        "too.\n\n";
+  os << "\n## Convolutions\n\n"
+        "The table has what the registry offers for convolutions f32 of 28x28 "
+        "pixels, padded by half a kernel, by channels\n"
+        "in → out (after Figure 5 of the NNV12 paper). **Bold** is taken where "
+        "nothing is measured. Those beside it use the\n"
+        "same layouts and are candidates of the plan. Those in [brackets] "
+        "would want other layouts. `element` computes all\n"
+        "of them and is named where it is alone. Whether a Winograd routine "
+        "matches depends on the size of the result too.\n\n";
   os << convolutions << "\n## Other layers\n\n" << others;
 }
 

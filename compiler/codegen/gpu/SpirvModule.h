@@ -1,6 +1,6 @@
 //===- SpirvModule.h - A kernel of a GPU as SPIR-V --------------*- C++ -*-===//
 //
-// docs/gpu.md has the interface in words.
+// docs/gpu-inside.md has the interface in words.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_CODEGEN_GPU_SPIRVMODULE_H

@@ -15,7 +15,7 @@ using namespace search;
 
 namespace {
 
-// Fitted to Table 1 and Figure 13, see docs/phones.md.
+// Fitted to Table 1 and Figure 13, see docs/results/phones.md.
 /// Milliseconds of a big core for each MB of raw weights. Their ratio is that
 /// of Table 2.
 constexpr double winogradTransform = 51, packTransform = 51 / 17.3;

@@ -9,7 +9,8 @@ namespace nnv12::device {
 
 /// ncnnProblem() with ncnn's Vulkan kernels beside those for CPUs: for each
 /// convolution a pipeline of its own, for Winograd's three that are longer to
-/// build. docs/phones.md says what is from the paper and what is fitted to it.
+/// build. docs/results/phones.md says what is from the paper and what is fitted
+/// to it.
 search::Problem ncnnGpuProblem(const std::vector<Conv> &network,
                                const DeviceProfile &profile, unsigned threads);
 
@@ -23,7 +24,7 @@ struct GpuAblation {
 /// ResNet-50 on the Jetson TX2. Computed once.
 const GpuAblation &gpuAblation();
 
-/// Markdown tables, in docs/phones.md.
+/// Markdown tables, in docs/results/phones.md.
 std::string gpuTable();
 std::string gpuPlansTable();
 

@@ -82,7 +82,7 @@ const NcnnKernel kernels[] = {
 };
 
 /// What NNV12's Table 2 says of ncnn's kernels, on four threads with a speed-up
-/// of 3.7. docs/phones.md derives each figure.
+/// of 3.7. docs/results/phones.md derives each figure.
 const std::pair<const char *, Efficiency> efficiencies[] = {
     {"ncnn.winograd-pack4", {0.3531, 0.8, 2}},
     {"ncnn.sgemm-pack4", {0.5701, 0.8, 2}},

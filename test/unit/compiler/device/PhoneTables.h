@@ -16,7 +16,7 @@ struct Ablation {
 /// `model`: "ResNet-50" or "GoogLeNet". Computed once.
 const Ablation &ablation(const std::string &phone, const std::string &model);
 
-/// Markdown tables, in docs/phones.md.
+/// Markdown tables, in docs/results/phones.md.
 std::string table1();
 std::string table2();
 std::string figure13();
