@@ -1,7 +1,7 @@
 # Toolchain file: cross-compiles the runtime for aarch64 Linux with Debian's
 # g++-aarch64-linux-gnu and runs its tests under qemu-user.
 #
-#   cmake -B build-aarch64 -DNNV12_BUILD_COMPILER=OFF \
+#   cmake -B build-aarch64 -DNNV12_BUILD_COMPILER=OFF -DNNV12_BUILD_TESTS=OFF \
 #         -DCMAKE_TOOLCHAIN_FILE=runtime/aarch64-linux-gnu.cmake
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
