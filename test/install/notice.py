@@ -22,7 +22,7 @@ WORKS = [
     (r"/flatbuffers/", "FlatBuffers"),
     (r"/spirv/", "SPIR-V headers"),
     (r"/(vulkan|vk_video)/", "Vulkan headers"),
-    (r"/llvm-\d+/", "LLVM, MLIR and lld"),
+    (r"/llvm(-c)?-\d+/", "LLVM, MLIR and lld"),
     (r"/google/protobuf/", "Protocol Buffers (protobuf)"),
     (r"/onnx/", "ONNX"),
     (r"/zstd\.h$", "Zstandard (zstd)"),
