@@ -39,7 +39,7 @@ struct Binding {
 };
 
 /// A dispatch before its memory is planned.
-struct Pending {
+struct PlannedDispatch {
   artifact::Dispatch dispatch;
   std::vector<Binding> bindings;
   uint32_t written = 0; ///< a bit a binding
@@ -49,15 +49,15 @@ struct Pending {
 struct Draft {
   std::vector<StretchBuffer> buffers;
   llvm::DenseMap<Value, uint32_t> bufferOf; ///< by the base of tensors
-  std::vector<Pending> dispatches;
+  std::vector<PlannedDispatch> dispatches;
   llvm::SmallSetVector<unsigned, 16> sources; ///< that it reads
   uint32_t first = 0, count = 0;              ///< executes
 };
 
-class Planner {
+class GpuPlanner {
 public:
-  Planner(plan::GpuOp plan, const PlannedProgram &planned, GpuCode &code,
-          WeightTable &weights, artifact::Program &program)
+  GpuPlanner(plan::GpuOp plan, const PlannedProgram &planned, GpuCode &code,
+             WeightTable &weights, artifact::Program &program)
       : plan(plan), planned(planned), code(code), weights(weights),
         program(program), order(planned.main), gpu(program.gpu.emplace()) {}
 
@@ -129,7 +129,7 @@ private:
       draft.buffers.push_back({static_cast<uint64_t>(bytes)});
     std::optional<ArrayRef<int64_t>> predicted = op.getPredicted();
     for (auto [i, step] : llvm::enumerate(steps->steps)) {
-      Pending pending;
+      PlannedDispatch pending;
       pending.dispatch.operation = execute;
       const codegen::SpirvModule &module = code.module(step.kernel);
       pending.dispatch.pipeline = code.pipelineOf(step.kernel);
@@ -157,7 +157,7 @@ private:
 
   LogicalResult bind(Operation *layer, const codegen::GpuRoutine &routine,
                      codegen::HalfTensors half, GpuStepOperand operand,
-                     uint32_t execute, Draft &draft, Pending &pending) {
+                     uint32_t execute, Draft &draft, PlannedDispatch &pending) {
     bool isResult = operand.kind == GpuStepOperand::Kind::Result;
     Value v = isResult ? Value(layer->getResult(operand.index))
                        : layer->getOperand(operand.index);
@@ -210,7 +210,7 @@ private:
     return success();
   }
 
-  void bindTable(StringRef bytes, Draft &draft, Pending &pending) {
+  void bindTable(StringRef bytes, Draft &draft, PlannedDispatch &pending) {
     WeightTable::Place place = weights.add(bytes);
     unsigned source =
         sourceOf({{artifact::Space::Weights, planned.weightsSegment,
@@ -357,7 +357,7 @@ private:
           it != preparationOf.end())
         addAfter(result.after, idOf(it->second));
     if (result.stage == GpuStage::Record)
-      for (const Pending &pending : drafts[result.stretch].dispatches)
+      for (const PlannedDispatch &pending : drafts[result.stretch].dispatches)
         addAfter(result.after, idOf(makerOf[pending.dispatch.pipeline]));
     if (auto start = op->getAttrOfType<IntegerAttr>("start"))
       result.predictedStart = start.getInt();
@@ -437,7 +437,7 @@ private:
     if (execute == executeOf.end())
       return;
     for (const Draft &draft : drafts)
-      for (const Pending &pending : draft.dispatches) {
+      for (const PlannedDispatch &pending : draft.dispatches) {
         if (pending.dispatch.operation != execute->second)
           continue;
         for (const Binding &binding : pending.bindings)
@@ -488,7 +488,7 @@ private:
 
   LogicalResult emit(plan::StretchOp op, Draft &draft) {
     std::vector<StretchDispatch> touched;
-    for (const Pending &pending : draft.dispatches) {
+    for (const PlannedDispatch &pending : draft.dispatches) {
       StretchDispatch uses;
       for (auto [i, binding] : llvm::enumerate(pending.bindings)) {
         bool isWritten = pending.written >> i & 1;
@@ -599,5 +599,5 @@ private:
 LogicalResult nnv12::planGpu(plan::GpuOp plan, const PlannedProgram &planned,
                              GpuCode &code, WeightTable &weights,
                              artifact::Program &program) {
-  return Planner(plan, planned, code, weights, program).run();
+  return GpuPlanner(plan, planned, code, weights, program).run();
 }

@@ -64,7 +64,7 @@ struct Place {
 };
 
 /// A dispatch before regions have their places.
-struct Pending {
+struct TuningDispatch {
   artifact::Dispatch dispatch;
   std::vector<Place> places;
   std::string layer;
@@ -92,9 +92,11 @@ private:
   LogicalResult collect(Operation *layer, const GpuRoutine &routine);
   bool hasRoom(const GpuRoutine &routine, const codegen::GpuSteps &steps);
   bool place(Operation *layer, const GpuRoutine &routine,
-             const codegen::GpuSteps &steps, std::vector<Pending> &dispatches);
+             const codegen::GpuSteps &steps,
+             std::vector<TuningDispatch> &dispatches);
   Place placeOf(Type type, uint64_t size, bool isConstant);
-  FailureOr<Pending> write(uint64_t bytes, Region to, Region from = Weights);
+  FailureOr<TuningDispatch> write(uint64_t bytes, Region to,
+                                  Region from = Weights);
   Place take(Region region, uint64_t &offset, uint64_t size);
   void addPreparations(uint32_t weightsSegment, artifact::Program &program);
   artifact::GpuOperand operandOf(const Place &place) const;
@@ -110,7 +112,7 @@ private:
   /// Layers that write activations.
   std::vector<std::unique_ptr<Block>> writers;
   /// By stretch.
-  std::vector<std::vector<Pending>> stretches;
+  std::vector<std::vector<TuningDispatch>> stretches;
   llvm::StringSet<> known;                      ///< of this pass
   llvm::StringMap<llvm::StringSet<>> kernelsOf; ///< by routine
   llvm::StringMap<uint64_t> tableAt;            ///< in their region, by bytes
@@ -145,7 +147,8 @@ Place GpuTuning::placeOf(Type type, uint64_t size, bool isConstant) {
 }
 
 /// A dispatch that writes so many bytes at the start of a region, from another.
-FailureOr<Pending> GpuTuning::write(uint64_t bytes, Region to, Region from) {
+FailureOr<TuningDispatch> GpuTuning::write(uint64_t bytes, Region to,
+                                           Region from) {
   OpBuilder b(main.getContext());
   Location loc = main.getLoc();
   int64_t elements = llvm::alignTo(bytes, artifact::gpuAlignment) / 4;
@@ -162,7 +165,7 @@ FailureOr<Pending> GpuTuning::write(uint64_t bytes, Region to, Region from) {
   if (failed(steps))
     return failure();
   const codegen::GpuStep &step = steps->steps[0];
-  Pending result;
+  TuningDispatch result;
   result.dispatch.pipeline = code.pipelineOf(step.kernel);
   result.dispatch.groups = {step.groups[0], step.groups[1], step.groups[2]};
   result.dispatch.push = step.push;
@@ -174,9 +177,9 @@ FailureOr<Pending> GpuTuning::write(uint64_t bytes, Region to, Region from) {
 
 /// Stretches that tell what is lost beside the kernels.
 LogicalResult GpuTuning::collectIdle() {
-  FailureOr<Pending> idle = write(artifact::gpuAlignment, Fresh);
-  FailureOr<Pending> in = write(artifact::inBytes, Fresh, In);
-  FailureOr<Pending> back = write(noiseBytes, Back);
+  FailureOr<TuningDispatch> idle = write(artifact::gpuAlignment, Fresh);
+  FailureOr<TuningDispatch> in = write(artifact::inBytes, Fresh, In);
+  FailureOr<TuningDispatch> back = write(noiseBytes, Back);
   if (failed(idle) || failed(in) || failed(back))
     return failure();
   idle->layer = "nothing";
@@ -186,7 +189,7 @@ LogicalResult GpuTuning::collectIdle() {
   in->layer = "handed in";
   back->layer = "handed back";
   stretches = {{*idle},
-               std::vector<Pending>(artifact::idleDispatches, *idle),
+               std::vector<TuningDispatch>(artifact::idleDispatches, *idle),
                {*in},
                {*in},
                {*back}};
@@ -210,7 +213,7 @@ bool GpuTuning::hasRoom(const GpuRoutine &routine,
 /// False where a GPU need not be able to bind what it touches.
 bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
                       const codegen::GpuSteps &steps,
-                      std::vector<Pending> &dispatches) {
+                      std::vector<TuningDispatch> &dispatches) {
   fresh = integers = 0;
   uint64_t written = 0;
   std::vector<Place> operands, outputs, temporaries;
@@ -239,7 +242,7 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
   codegen::GpuSteps named = routine.steps(layer);
   for (size_t i = 0; i < steps.steps.size(); ++i) {
     const codegen::GpuStep &step = steps.steps[i];
-    Pending pending;
+    TuningDispatch pending;
     pending.layer = firstName(layer->getLoc());
     pending.dispatch.pipeline = code.pipelineOf(step.kernel);
     pending.dispatch.groups = {step.groups[0], step.groups[1], step.groups[2]};
@@ -262,7 +265,7 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
         step.grid.stepsInTurn};
     auto add = [&](bool isMeasured) {
       placeResults();
-      Pending &dispatch = dispatches.emplace_back(pending);
+      TuningDispatch &dispatch = dispatches.emplace_back(pending);
       if (isMeasured)
         dispatch.dispatch.work = work;
       for (GpuStepOperand operand : step.operands) {
@@ -295,7 +298,7 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
         operand = placeOperand(o);
     add(/*isMeasured=*/true);
   }
-  return llvm::all_of(dispatches, [](const Pending &pending) {
+  return llvm::all_of(dispatches, [](const TuningDispatch &pending) {
     return llvm::all_of(pending.places, [](const Place &place) {
       return place.size &&
              int64_t(place.size) <= codegen::GpuTarget::maxBufferBytes;
@@ -310,11 +313,11 @@ LogicalResult GpuTuning::collect(Operation *layer, const GpuRoutine &routine) {
   FailureOr<codegen::GpuSteps> steps = code.add(layer, routine);
   if (failed(steps))
     return failure();
-  std::vector<Pending> dispatches;
+  std::vector<TuningDispatch> dispatches;
   if (!place(layer, routine, *steps, dispatches) || dispatches.empty())
     return success();
   if (fresh) {
-    FailureOr<Pending> writer = write(fresh, Fresh);
+    FailureOr<TuningDispatch> writer = write(fresh, Fresh);
     if (failed(writer))
       return failure();
     dispatches.insert(dispatches.begin(), std::move(*writer));
@@ -323,7 +326,7 @@ LogicalResult GpuTuning::collect(Operation *layer, const GpuRoutine &routine) {
   if (stretches.size() == firstOfKernels ||
       stretches.back().size() >= kernelsAtOnce)
     stretches.emplace_back();
-  for (Pending &pending : dispatches)
+  for (TuningDispatch &pending : dispatches)
     stretches.back().push_back(std::move(pending));
   return success();
 }
@@ -481,7 +484,7 @@ void GpuTuning::emit(unsigned copyKernel, uint32_t weightsSegment,
                               0};
     stretch.cold = false;
     bool isBack = i == artifact::backStretch;
-    for (const Pending &pending : dispatches) {
+    for (const TuningDispatch &pending : dispatches) {
       artifact::Dispatch dispatch = pending.dispatch;
       // What does nothing does so for one execute.
       if (dispatch.work || stretch.dispatches.empty())

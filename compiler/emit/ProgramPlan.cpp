@@ -39,11 +39,11 @@ struct Done {
   artifact::Operand weights = {};
 };
 
-class Planner {
+class ProgramPlanner {
 public:
-  Planner(func::FuncOp main, plan::ProgramOp plan, KernelTable &kernels,
-          WeightTable &weights, uint32_t weightsSegment,
-          artifact::Program &program, ReadyWeights *ready)
+  ProgramPlanner(func::FuncOp main, plan::ProgramOp plan, KernelTable &kernels,
+                 WeightTable &weights, uint32_t weightsSegment,
+                 artifact::Program &program, ReadyWeights *ready)
       : plan(plan), kernels(kernels), weights(weights),
         weightsSegment(weightsSegment), program(program), forms(ready),
         order(main) {}
@@ -490,7 +490,8 @@ LogicalResult nnv12::planProgram(func::FuncOp main, plan::ProgramOp plan,
                                  artifact::Program &program,
                                  std::vector<Operation *> &layers,
                                  ReadyWeights *ready) {
-  Planner planner(main, plan, kernels, weights, weightsSegment, program, ready);
+  ProgramPlanner planner(main, plan, kernels, weights, weightsSegment, program,
+                         ready);
   if (failed(planner.run()))
     return failure();
   layers = planner.layers();

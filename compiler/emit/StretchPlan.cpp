@@ -56,10 +56,10 @@ private:
   std::map<uint64_t, uint64_t> ranges;
 };
 
-class Planner {
+class StretchPlanner {
 public:
-  Planner(const std::vector<StretchBuffer> &buffers,
-          const std::vector<StretchDispatch> &dispatches)
+  StretchPlanner(const std::vector<StretchBuffer> &buffers,
+                 const std::vector<StretchDispatch> &dispatches)
       : buffers(buffers), dispatches(dispatches) {}
 
   StretchPlan run() {
@@ -184,5 +184,5 @@ private:
 
 StretchPlan nnv12::planStretch(const std::vector<StretchBuffer> &buffers,
                                const std::vector<StretchDispatch> &dispatches) {
-  return Planner(buffers, dispatches).run();
+  return StretchPlanner(buffers, dispatches).run();
 }

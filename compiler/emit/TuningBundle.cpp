@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace nnv12;
 
 /// Less would stay in the caches of a phone's or a desktop's CPU.
-static constexpr uint64_t leastWeights = 64u << 20;
+static constexpr uint64_t leastTuningWeights = 64u << 20;
 
 //===----------------------------------------------------------------------===//
 // Which kernels
@@ -87,8 +87,12 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
 
 namespace {
 /// The model's inputs and its outputs, by number.
-enum Inputs : uint32_t { Weights, Activations, Integers };
-enum Outputs : uint32_t { Sink, Fresh };
+struct TuningInput {
+  enum : uint32_t { Weights, Activations, Integers };
+};
+struct TuningOutput {
+  enum : uint32_t { Sink, Fresh };
+};
 
 /// Gives operands their places.
 class Places {
@@ -103,24 +107,27 @@ public:
         turn++ % turns * llvm::alignTo(resultBytes, WeightTable::alignment);
   }
   artifact::Operand result(uint64_t size) {
-    return take(artifact::Space::Output, Sink, results, sink, size);
+    return take(artifact::Space::Output, TuningOutput::Sink, results, sink,
+                size);
   }
   artifact::Operand read(Type type, bool constant, uint64_t size) {
     using artifact::Space;
     if (!isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
-      return take(Space::Input, Integers, integers, integersSize, size);
+      return take(Space::Input, TuningInput::Integers, integers, integersSize,
+                  size);
     if (!constant)
-      return take(Space::Output, Fresh, activations, activationsSize, size);
+      return take(Space::Output, TuningOutput::Fresh, activations,
+                  activationsSize, size);
     if (next + size > weightsSize) {
       next = 0;
       weightsSize = std::max(weightsSize, llvm::alignTo(size, 4096));
     }
-    return take(Space::Input, Weights, next, weightsSize, size);
+    return take(Space::Input, TuningInput::Weights, next, weightsSize, size);
   }
   /// Of the kernel: bytes that it reads of `Fresh`.
   uint64_t freshBytes() const { return activations; }
 
-  uint64_t sink = 0, weightsSize = leastWeights, activationsSize = 0,
+  uint64_t sink = 0, weightsSize = leastTuningWeights, activationsSize = 0,
            integersSize = 0; ///< bytes that each tensor needs
 
 private:
@@ -162,8 +169,9 @@ static artifact::Operation makeFresh(uint64_t bytes, KernelTable &table) {
   operation.kernel = table.copy();
   operation.tiles = size / KernelTable::copyTile;
   operation.layer = "activations";
-  operation.operands = {{artifact::Space::Output, Fresh, 0, size},
-                        {artifact::Space::Input, Activations, 0, size}};
+  operation.operands = {
+      {artifact::Space::Output, TuningOutput::Fresh, 0, size},
+      {artifact::Space::Input, TuningInput::Activations, 0, size}};
   return operation;
 }
 

@@ -6,6 +6,9 @@
 
 namespace nnv12 {
 
+/// Channels of a block, in layouts that have blocks.
+constexpr int64_t block = 16;
+
 /// "aBcd16b" for rank 4, "aBc16b" for rank 3, and so on: the first dimension,
 /// the second in blocks of 16, the rest.
 std::string blockedTag(int64_t rank);

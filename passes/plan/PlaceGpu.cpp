@@ -71,10 +71,10 @@ private:
 };
 
 /// Writes what was found as a plan.gpu at the end of a program.
-class Writer {
+class StretchWriter {
 public:
-  Writer(plan::ProgramOp program, const search::Problem &problem,
-         const GpuCandidates &candidates)
+  StretchWriter(plan::ProgramOp program, const search::Problem &problem,
+                const GpuCandidates &candidates)
       : program(program), problem(problem), candidates(candidates),
         b(program.getContext()), location(program.getLoc()),
         done(plan::DoneType::get(program.getContext())) {}
@@ -348,7 +348,7 @@ private:
     GpuHalf halves(candidates.executionOrder(), layers);
     for (PlacedStretch &stretch : stretches.all())
       findKernels(stretch, layers, candidates, half ? &halves : nullptr);
-    Writer(program, problem, candidates)
+    StretchWriter(program, problem, candidates)
         .write(found, stretches, gpu.name, profile.name, chosen->start,
                timeline);
     for (const PlacedStretch &stretch : stretches.all())

@@ -17,9 +17,9 @@ using namespace nnv12;
 
 namespace {
 /// Writes the stages of one layer behind the other.
-class Writer {
+class StageWriter {
 public:
-  Writer(OpBuilder &b, int64_t number, const ChosenCandidate &chosen)
+  StageWriter(OpBuilder &b, int64_t number, const ChosenCandidate &chosen)
       : b(b), number(number), chosen(chosen), op(chosen.layer.op),
         location(op->getLoc()), done(plan::DoneType::get(op->getContext())) {}
 
@@ -109,7 +109,7 @@ struct PlanWeights : PlanningPass<nnv12::impl::PlanWeightsBase<PlanWeights>> {
         /*cold=*/IntegerAttr(), /*warm=*/IntegerAttr());
     b.createBlock(&program.getBody());
     for (auto [number, layer] : llvm::enumerate(*layers)) {
-      Writer(b, number, layer).write();
+      StageWriter(b, number, layer).write();
       if (!layer.layer.mainOperand)
         continue;
       bypassed += layer.candidate.storage.storage == plan::Storage::transformed;

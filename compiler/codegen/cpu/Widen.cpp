@@ -30,9 +30,9 @@ constexpr int64_t lanes = NarrowGrid::panelLanes;
 /// Elements of a tile: 64 KiB of result.
 constexpr int64_t tileElements = 16384;
 
-class Emitter {
+class WidenEmitter {
 public:
-  Emitter(KernelBuilder &k, RankedTensorType packed, Narrowing narrowing)
+  WidenEmitter(KernelBuilder &k, RankedTensorType packed, Narrowing narrowing)
       : k(k), narrowing(narrowing), grid(*narrowGrid(packed, narrowing)),
         chunks(llvm::divideCeil(grid.length, tileElements)),
         chunk(chunks > 1 ? tileElements : grid.length) {
@@ -112,7 +112,7 @@ private:
 
 KernelInfo codegen::emitWiden(KernelBuilder &k, RankedTensorType packed,
                               Narrowing narrowing, StringRef symbol) {
-  return Emitter(k, packed, narrowing).emit(symbol);
+  return WidenEmitter(k, packed, narrowing).emit(symbol);
 }
 
 Work codegen::widenWork(RankedTensorType packed, Narrowing narrowing) {

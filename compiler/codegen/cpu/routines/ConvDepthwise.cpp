@@ -33,15 +33,13 @@ using llvm::divideCeil;
 
 namespace {
 
-constexpr int64_t block = SlidingWindow::block;
-
 WindowShape windowOf(nn::ConvOp op) {
   return WindowShape(op, shapeOf(op.getWeights()).drop_front(2));
 }
 
-class Emitter {
+class DepthwiseEmitter {
 public:
-  Emitter(KernelBuilder &k, nn::ConvOp op)
+  DepthwiseEmitter(KernelBuilder &k, nn::ConvOp op)
       : k(k), window(k.target, windowOf(op)), w(window.w),
         group(w.channels / op.getGroups()), epilogue(Epilogue::of(op)) {
     assert(w.channels == w.outChannels && group < block &&
@@ -65,7 +63,8 @@ private:
   Epilogue epilogue;
 };
 
-std::string Emitter::nameOf(const ColumnTile &tile, bool allRows) const {
+std::string DepthwiseEmitter::nameOf(const ColumnTile &tile,
+                                     bool allRows) const {
   std::string name;
   llvm::raw_string_ostream os(name);
   os << "depthwise_g" << group << "_k" << w.kernelRows << 'x' << w.kernelCols
@@ -76,7 +75,8 @@ std::string Emitter::nameOf(const ColumnTile &tile, bool allRows) const {
 }
 
 /// Channel `channel` of each lane's group, for one vector of the block.
-Value Emitter::input(Value in, Index pixel, int64_t vector, int64_t channel) {
+Value DepthwiseEmitter::input(Value in, Index pixel, int64_t vector,
+                              int64_t channel) {
   int64_t first = vector * k.VL;
   if (group > k.VL) // all lanes are of one group
     return k.broadcast(
@@ -90,9 +90,9 @@ Value Emitter::input(Value in, Index pixel, int64_t vector, int64_t channel) {
   return vector::ShuffleOp::create(k.b, x, x, lanes);
 }
 
-Values Emitter::kernelRow(Values acc, Value in, Value weights, Index row,
-                          Index rowWeights, int64_t vector, int64_t channel,
-                          const ColumnTile &tile) {
+Values DepthwiseEmitter::kernelRow(Values acc, Value in, Value weights,
+                                   Index row, Index rowWeights, int64_t vector,
+                                   int64_t channel, const ColumnTile &tile) {
   Values columns(w.kernelCols);
   for (auto &[column, taps] : tile.columns) {
     Value x = input(in, k.add(row, column * block), vector, channel);
@@ -113,8 +113,8 @@ Values Emitter::kernelRow(Values acc, Value in, Value weights, Index row,
 /// padding, that of channels from the block's first one on. The offset of `in`
 /// is that of the first kernel row and of column 0 of the first pixel, which
 /// may be outside.
-void Emitter::microKernel(ValueRange args, const ColumnTile &tile,
-                          bool allRows) {
+void DepthwiseEmitter::microKernel(ValueRange args, const ColumnTile &tile,
+                                   bool allRows) {
   size_t next = 0;
   Value in = args[next++], weights = args[next++], out = args[next++];
   Value bias = epilogue.bias ? args[next++] : Value();
@@ -164,7 +164,7 @@ void Emitter::microKernel(ValueRange args, const ColumnTile &tile,
   }
 }
 
-KernelInfo Emitter::emit(nn::ConvOp op, StringRef symbol) {
+KernelInfo DepthwiseEmitter::emit(nn::ConvOp op, StringRef symbol) {
   int64_t blocks = divideCeil(w.channels, block);
   KernelInfo info;
   info.tiles = window.plan(
@@ -247,7 +247,7 @@ public:
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
-    return Emitter(k, cast<nn::ConvOp>(layer))
+    return DepthwiseEmitter(k, cast<nn::ConvOp>(layer))
         .emit(cast<nn::ConvOp>(layer), symbol);
   }
   Work work(Operation *layer) const override {

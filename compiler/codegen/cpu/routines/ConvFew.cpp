@@ -36,7 +36,6 @@ using llvm::divideCeil;
 
 namespace {
 
-constexpr int64_t block = 16;
 constexpr int64_t mostChannels = 3;
 
 /// Outputs along one dimension that take the same taps.
@@ -95,10 +94,10 @@ struct Span {
   }
 };
 
-class Emitter {
+class FewChannelsEmitter {
 public:
-  Emitter(KernelBuilder &k, const WindowShape &w, Epilogue epilogue, Axis rows,
-          Axis cols)
+  FewChannelsEmitter(KernelBuilder &k, const WindowShape &w, Epilogue epilogue,
+                     Axis rows, Axis cols)
       : k(k), w(w), epilogue(epilogue), rows(std::move(rows)),
         cols(std::move(cols)) {
     assert(w.outChannels >= 1 && w.outChannels <= mostChannels &&
@@ -126,7 +125,7 @@ private:
 };
 
 /// Lane i of the result is the sum of the lanes of vector i.
-Value Emitter::sumLanes(Values vectors) {
+Value FewChannelsEmitter::sumLanes(Values vectors) {
   int64_t VL = k.VL;
   assert(int64_t(vectors.size()) <= VL && "a lane for each vector");
   vectors.resize(VL, k.fconst(0, k.vec(VL)));
@@ -149,8 +148,8 @@ Value Emitter::sumLanes(Values vectors) {
   return vectors[0];
 }
 
-std::string Emitter::nameOf(const Positions &y, const Positions &x,
-                            int64_t pixels) const {
+std::string FewChannelsEmitter::nameOf(const Positions &y, const Positions &x,
+                                       int64_t pixels) const {
   std::string name;
   llvm::raw_string_ostream os(name);
   os << "few_" << pixels << 'x' << w.outChannels << "_k" << y.taps << 'x'
@@ -164,8 +163,8 @@ std::string Emitter::nameOf(const Positions &y, const Positions &x,
 
 /// Arguments: in, weights, out, bias?, residual?, then offsets of in, weights
 /// and out, and the input distance of channel blocks.
-void Emitter::microKernel(ValueRange args, const Positions &y,
-                          const Positions &x, int64_t pixels) {
+void FewChannelsEmitter::microKernel(ValueRange args, const Positions &y,
+                                     const Positions &x, int64_t pixels) {
   size_t next = 0;
   Value in = args[next++], weights = args[next++], out = args[next++];
   Value bias = epilogue.bias ? args[next++] : Value();
@@ -238,7 +237,7 @@ void Emitter::microKernel(ValueRange args, const Positions &y,
   }
 }
 
-KernelInfo Emitter::emit(StringRef symbol, unsigned operandCount) {
+KernelInfo FewChannelsEmitter::emit(StringRef symbol, unsigned operandCount) {
   Span rowSpan(rows), colSpan(cols);
   bool copies = rowSpan.isOutside(w.height) || colSpan.isOutside(w.width);
   int64_t inBlocks = divideCeil(w.channels, block);
@@ -379,11 +378,11 @@ public:
                   StringRef symbol) const override {
     auto op = cast<nn::ConvOp>(layer);
     WindowShape w = windowOf(op);
-    Emitter emitter(k, w, Epilogue::of(op),
-                    convAxis(w.outHeight, w.kernelRows, w.strideRows,
-                             w.dilationRows, w.top),
-                    convAxis(w.outWidth, w.kernelCols, w.strideCols,
-                             w.dilationCols, w.left));
+    FewChannelsEmitter emitter(k, w, Epilogue::of(op),
+                               convAxis(w.outHeight, w.kernelRows, w.strideRows,
+                                        w.dilationRows, w.top),
+                               convAxis(w.outWidth, w.kernelCols, w.strideCols,
+                                        w.dilationCols, w.left));
     return emitter.emit(symbol, op->getNumOperands());
   }
 };
@@ -398,11 +397,12 @@ public:
                   StringRef symbol) const override {
     auto op = cast<nn::ConvTransposeOp>(layer);
     WindowShape w = windowOf(op);
-    Emitter emitter(k, w, Epilogue::of(op),
-                    transposeAxis(w.outHeight, w.kernelRows, w.strideRows,
-                                  w.dilationRows, w.top),
-                    transposeAxis(w.outWidth, w.kernelCols, w.strideCols,
-                                  w.dilationCols, w.left));
+    FewChannelsEmitter emitter(
+        k, w, Epilogue::of(op),
+        transposeAxis(w.outHeight, w.kernelRows, w.strideRows, w.dilationRows,
+                      w.top),
+        transposeAxis(w.outWidth, w.kernelCols, w.strideCols, w.dilationCols,
+                      w.left));
     return emitter.emit(symbol, op->getNumOperands());
   }
 };

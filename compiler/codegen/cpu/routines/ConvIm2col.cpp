@@ -27,7 +27,6 @@ using namespace nnv12::codegen;
 
 namespace {
 
-constexpr int64_t block = panelWidth;
 /// Elements of a patch: more would make scratch of several megabytes.
 constexpr int64_t mostPatch = 32 * 1024;
 

@@ -48,8 +48,6 @@ using llvm::divideCeil;
 
 namespace {
 
-constexpr int64_t block = 16; ///< channels of a block
-
 /// The sizes of a layer in windows of m x m outputs.
 struct WindowGrid {
   const Winograd &f;
@@ -84,9 +82,9 @@ struct WindowGrid {
 int64_t spread(int64_t elements) { return elements | block; }
 
 /// Emits the kernel of a layer.
-class Emitter {
+class WinogradEmitter {
 public:
-  Emitter(KernelBuilder &k, nn::ConvOp op, int64_t m)
+  WinogradEmitter(KernelBuilder &k, nn::ConvOp op, int64_t m)
       : k(k), op(op), g(op, m), f(g.f), w(g.w), epilogue(Epilogue::of(op)) {
     assert(op.getGroups() == 1 && w.kernelRows == 3 && w.kernelCols == 3 &&
            w.strideRows == 1 && w.strideCols == 1 && w.dilationRows == 1 &&
@@ -131,7 +129,7 @@ private:
 /// there beside V, and from there for each tile if the weights of a tap and
 /// panel group do not fit the first level; V comes once for each panel group if
 /// it does not fit the second level, and even there a small one is better.
-double Emitter::cost(const PanelTile &tile, int64_t windows) const {
+double WinogradEmitter::cost(const PanelTile &tile, int64_t windows) const {
   constexpr double perByte = 0.1, perNearByte = 0.01;
   // The rest is for what passes through.
   const double cacheBytes = 0.5 * double(k.target.secondLevelCache),
@@ -171,7 +169,7 @@ double Emitter::cost(const PanelTile &tile, int64_t windows) const {
   return sum;
 }
 
-void Emitter::plan() {
+void WinogradEmitter::plan() {
   constexpr int64_t enoughTiles = 8, mostScratch = 4 << 20;
   constexpr double tileMultiplyAdds = 150e3;
   grid.rows = g.windows();
@@ -219,7 +217,7 @@ void Emitter::plan() {
   shape.channelTail = w.channels % block;
 }
 
-Emitter::Window Emitter::windowAt(Index position) {
+WinogradEmitter::Window WinogradEmitter::windowAt(Index position) {
   Window window;
   window.col = k.mul(k.rem(position, g.cols), f.m);
   Index line = k.div(position, g.cols);
@@ -240,7 +238,7 @@ static Value within(KernelBuilder &k, Index x, int64_t limit) {
 
 /// (input, V | offset of the window's first pixel, distance of rows, offset in
 /// V, distance of taps): one window of one channel block.
-func::FuncOp Emitter::inputKernel() {
+func::FuncOp WinogradEmitter::inputKernel() {
   Type f32 = k.b.getF32Type();
   return k.microKernel(
       "winograd" + std::to_string(f.m) + "_input", {f32, f32}, 4,
@@ -263,7 +261,7 @@ func::FuncOp Emitter::inputKernel() {
 
 /// (input, patch | offset of the window's first pixel, distance of rows, first
 /// and last row and column inside): copies what is there, dense.
-func::FuncOp Emitter::gatherKernel() {
+func::FuncOp WinogradEmitter::gatherKernel() {
   Type f32 = k.b.getF32Type();
   return k.microKernel("winograd" + std::to_string(f.m) + "_gather", {f32, f32},
                        6, [&](ValueRange a) {
@@ -281,7 +279,7 @@ func::FuncOp Emitter::gatherKernel() {
                        });
 }
 
-void Emitter::transformInput(Index firstWindow, Index windows) {
+void WinogradEmitter::transformInput(Index firstWindow, Index windows) {
   int64_t inRow = w.width * block, plane = w.height * inRow;
   auto transform = [&](Value memory, Index from, int64_t rowSize, Index channel,
                        Index window) {
@@ -335,7 +333,8 @@ void Emitter::transformInput(Index firstWindow, Index windows) {
 //===----------------------------------------------------------------------===//
 
 /// A chunk of panels for a block of windows: product and output transform.
-void Emitter::panelChunk(Index firstWindow, Index windows, Index firstPanel) {
+void WinogradEmitter::panelChunk(Index firstWindow, Index windows,
+                                 Index firstPanel) {
   // The block's loops over one panel group at a time.
   PanelGrid group = grid;
   group.panelChunk = grid.tile.panels;
@@ -372,7 +371,7 @@ void Emitter::panelChunk(Index firstWindow, Index windows, Index firstPanel) {
 /// columns][, channels from there on]): one window of one panel. A window that
 /// is not whole, and one with a long epilogue, goes through a patch at the
 /// beginning of the first memory.
-func::FuncOp Emitter::outputKernel(bool isWhole) {
+func::FuncOp WinogradEmitter::outputKernel(bool isWhole) {
   Type f32 = k.b.getF32Type();
   SmallVector<Type> memories(2 + epilogue.bias + epilogue.residual, f32);
   std::string name = "winograd" + std::to_string(f.m) + "_output" +
@@ -425,8 +424,8 @@ func::FuncOp Emitter::outputKernel(bool isWhole) {
   });
 }
 
-void Emitter::transformOutput(Index firstWindow, Index windows, Index panel,
-                              Index panels) {
+void WinogradEmitter::transformOutput(Index firstWindow, Index windows,
+                                      Index panel, Index panels) {
   int64_t outRow = w.outWidth * panelWidth, plane = w.outHeight * outRow;
   Values memories = {scratch, out};
   if (bias)
@@ -470,7 +469,7 @@ void Emitter::transformOutput(Index firstWindow, Index windows, Index panel,
   });
 }
 
-KernelInfo Emitter::emit(StringRef symbol) {
+KernelInfo WinogradEmitter::emit(StringRef symbol) {
   SmallVector<Type> memories(op->getNumOperands() + 1, k.b.getF32Type());
   k.kernel(
       symbol, memories,
@@ -566,7 +565,7 @@ public:
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
-    return Emitter(k, cast<nn::ConvOp>(layer), m).emit(symbol);
+    return WinogradEmitter(k, cast<nn::ConvOp>(layer), m).emit(symbol);
   }
   Work work(Operation *layer) const override;
 

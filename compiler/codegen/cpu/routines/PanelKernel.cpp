@@ -39,9 +39,9 @@ double codegen::tileCost(const Target &target, int64_t positions,
 namespace {
 
 /// Writes the body of one micro-kernel.
-class Emitter {
+class PanelEmitter {
 public:
-  Emitter(KernelBuilder &k, const PanelShape &shape, const PanelTile &tile)
+  PanelEmitter(KernelBuilder &k, const PanelShape &shape, const PanelTile &tile)
       : k(k), s(shape), t(tile), vectors(panelWidth / k.VL),
         width(t.panels * vectors), accumulators(t.rows * t.cols * width) {
     assert(t.rows * t.cols >= 1 &&
@@ -86,7 +86,7 @@ private:
   PanelCall a;
 };
 
-Value Emitter::loadWeights(Index at, int64_t j) {
+Value PanelEmitter::loadWeights(Index at, int64_t j) {
   Index offset =
       k.add(k.add(at, k.mul(a.weightPanel, j / vectors)), j % vectors * k.VL);
   if (s.plainWeights)
@@ -95,7 +95,7 @@ Value Emitter::loadWeights(Index at, int64_t j) {
 }
 
 /// `count` channels in a straight line.
-Values Emitter::steps(Values acc, Index in, Index weights, int64_t count) {
+Values PanelEmitter::steps(Values acc, Index in, Index weights, int64_t count) {
   int64_t positions = t.rows * t.cols;
   bool byElement =
       k.target.multiplyByElement && s.inChannel == 1 && count % 4 == 0;
@@ -129,7 +129,8 @@ Values Emitter::steps(Values acc, Index in, Index weights, int64_t count) {
   return acc;
 }
 
-Values Emitter::channels(Values acc, Index in, Index weights, int64_t count) {
+Values PanelEmitter::channels(Values acc, Index in, Index weights,
+                              int64_t count) {
   assert(count > 0 && "there is a channel");
   int64_t chunk = std::min(unroll, count), chunks = count / chunk;
   if (chunks == 1)
@@ -147,7 +148,8 @@ Values Emitter::channels(Values acc, Index in, Index weights, int64_t count) {
   return acc;
 }
 
-Values Emitter::kernelRow(Values acc, Index in, Index weights, int64_t count) {
+Values PanelEmitter::kernelRow(Values acc, Index in, Index weights,
+                               int64_t count) {
   // Few columns in a straight line, but only where each is a loop over
   // channels: neighbouring columns read the same inputs, and LLVM would keep
   // them all in registers that are not there.
@@ -163,7 +165,8 @@ Values Emitter::kernelRow(Values acc, Index in, Index weights, int64_t count) {
   });
 }
 
-Values Emitter::window(Values acc, Index in, Index weights, int64_t count) {
+Values PanelEmitter::window(Values acc, Index in, Index weights,
+                            int64_t count) {
   if (s.kernelRows == 1)
     return kernelRow(acc, in, weights, count);
   acc.push_back(k.val(in));
@@ -180,7 +183,7 @@ Values Emitter::window(Values acc, Index in, Index weights, int64_t count) {
   return acc;
 }
 
-void Emitter::emit(ValueRange args) {
+void PanelEmitter::emit(ValueRange args) {
   size_t next = 0;
   memory.in = args[next++];
   memory.weights = args[next++];
@@ -222,7 +225,7 @@ void Emitter::emit(ValueRange args) {
   finish(acc);
 }
 
-void Emitter::finish(const Values &acc) {
+void PanelEmitter::finish(const Values &acc) {
   auto place = [&](Index position, int64_t j) {
     return k.add(k.add(a.out, position),
                  k.add(k.mul(a.outPanel, j / vectors), j % vectors * k.VL));
@@ -315,7 +318,7 @@ void codegen::callPanelKernel(KernelBuilder &k, const PanelShape &shape,
   llvm::SmallVector<Type> types(memories.size(), k.b.getF32Type());
   auto function =
       k.microKernel(nameOf(shape, tile), types, 9, [&](ValueRange args) {
-        Emitter(k, shape, tile).emit(args);
+        PanelEmitter(k, shape, tile).emit(args);
       });
   k.call(function, memories,
          {args.in, args.weights, args.out, args.bias, args.blocks, args.inBlock,

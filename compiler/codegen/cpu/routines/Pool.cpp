@@ -28,11 +28,9 @@ using llvm::divideCeil;
 
 namespace {
 
-constexpr int64_t block = SlidingWindow::block;
-
-class Emitter {
+class PoolEmitter {
 public:
-  Emitter(KernelBuilder &k, nn::PoolOp op)
+  PoolEmitter(KernelBuilder &k, nn::PoolOp op)
       : k(k), isMax(op.getKind() == nn::PoolKind::max),
         countPadding(op.getCountIncludePad()), high(countedHigh(op)),
         window(k.target, WindowShape(op, op.getKernel()), high.back()),
@@ -55,7 +53,7 @@ private:
   const WindowShape &w;
 };
 
-Value Emitter::combine(Value acc, Value x) {
+Value PoolEmitter::combine(Value acc, Value x) {
   if (!isMax)
     return arith::AddFOp::create(k.b, acc, x);
   Value larger = arith::CmpFOp::create(k.b, arith::CmpFPredicate::OGT, x, acc);
@@ -65,7 +63,7 @@ Value Emitter::combine(Value acc, Value x) {
 /// Arguments: in, out, their offsets, the kernel rows inside the input, those
 /// that count and, where blocks have padding, the channels from the block's
 /// first one on.
-void Emitter::microKernel(ValueRange args, const ColumnTile &tile) {
+void PoolEmitter::microKernel(ValueRange args, const ColumnTile &tile) {
   Value in = args[0], out = args[1], inAt = args[2], outAt = args[3],
         rows = args[4], countedRows = args[5];
   int64_t rowStep = w.dilationRows * w.width * block;
@@ -102,7 +100,7 @@ void Emitter::microKernel(ValueRange args, const ColumnTile &tile) {
   }
 }
 
-KernelInfo Emitter::emit(StringRef symbol) {
+KernelInfo PoolEmitter::emit(StringRef symbol) {
   int64_t blocks = divideCeil(w.channels, block), planes = w.batch * blocks;
   KernelInfo info;
   info.tiles = window.plan(
@@ -170,7 +168,7 @@ public:
   }
   KernelInfo emit(KernelBuilder &k, Operation *layer,
                   StringRef symbol) const override {
-    return Emitter(k, cast<nn::PoolOp>(layer)).emit(symbol);
+    return PoolEmitter(k, cast<nn::PoolOp>(layer)).emit(symbol);
   }
   Work work(Operation *layer) const override {
     auto op = cast<nn::PoolOp>(layer);

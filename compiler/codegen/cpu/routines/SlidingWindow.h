@@ -10,6 +10,7 @@
 #define NNV12_COMPILER_CODEGEN_CPU_ROUTINES_SLIDINGWINDOW_H
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 
 namespace nnv12::codegen {
@@ -37,7 +38,6 @@ struct KernelRows {
 
 class SlidingWindow {
 public:
-  static constexpr int64_t block = 16;
   /// A kernel row is straight-line code: it should not be longer.
   static constexpr int64_t mostKernelCols = 64;
 

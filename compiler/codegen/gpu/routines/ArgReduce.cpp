@@ -32,22 +32,20 @@ using llvm::divideCeil;
 namespace nnv12::codegen {
 namespace {
 
-constexpr int64_t invocations = FlatGrid::invocations;
-
-constexpr int64_t block = 16; ///< of channels, in layouts that have such
-
-enum Word : unsigned {
-  // Where elements lie, in elements of memory. Within 16 of a row and from 16
-  // to 16 they are apart as in blocks of channels; dense rows are so as well.
-  OuterStep = RowWalk::Words,
-  LaneStep, ///< from row to row
-  Step,     ///< from element to element
-  BlockStep,
-  // What is searched.
-  FlippedLow,  ///< bits that turn the order round
-  FlippedHigh, ///< of elements of 64 bits
-  IsBackward,
-  ArgWords
+struct ArgReducePush {
+  enum Word : unsigned {
+    // Where elements lie, in elements of memory. Within 16 of a row and from 16
+    // to 16 they are apart as in blocks of channels; dense rows are so as well.
+    OuterStep = RowWalk::Words,
+    LaneStep, ///< from row to row
+    Step,     ///< from element to element
+    BlockStep,
+    // What is searched.
+    FlippedLow,  ///< bits that turn the order round
+    FlippedHigh, ///< of elements of 64 bits
+    IsBackward,
+    Words
+  };
 };
 
 bool isBlocked(nn::ArgReduceOp op) {
@@ -68,10 +66,10 @@ std::array<int64_t, 4> stepsInMemory(nn::ArgReduceOp op) {
   return {view.size * view.inner, 1, view.inner, block * view.inner};
 }
 
-/// Whether a work group takes a row: where its invocations have something to
-/// share, and rows lie behind each other, or are so few that an invocation each
-/// would leave a GPU idle. Else invocations side by side read what lies side by
-/// side.
+/// Whether a work group takes a row: where its FlatGrid::invocations have
+/// something to share, and rows lie behind each other, or are so few that an
+/// invocation each would leave a GPU idle. Else FlatGrid::invocations side by
+/// side read what lies side by side.
 bool isShared(const RowView &view) {
   constexpr int64_t leastElements = 32, fewRows = 1024;
   return view.size >= leastElements &&
@@ -104,9 +102,9 @@ uint64_t flippedBits(nn::ArgReduceOp op) {
   return (isMin ? all : 0) ^ (isUnsigned ? sign : 0);
 }
 
-class Emitter {
+class ArgReduceEmitter {
 public:
-  Emitter(GpuBuilder &k, nn::ArgReduceOp op, ValueRange memories)
+  ArgReduceEmitter(GpuBuilder &k, nn::ArgReduceOp op, ValueRange memories)
       : k(k), element(elementOf(op)), compared(comparedType(element)),
         output(memories[0]), input(memories[1]), isTree(isShared(viewOf(op))),
         walk(k, isTree) {}
@@ -145,26 +143,29 @@ private:
   Value isBackward, last; ///< `last`: number of a row's last element
 };
 
-Value Emitter::compare(arith::CmpFPredicate floats,
-                       arith::CmpIPredicate integers, Value x, Value y) {
+Value ArgReduceEmitter::compare(arith::CmpFPredicate floats,
+                                arith::CmpIPredicate integers, Value x,
+                                Value y) {
   if (isa<FloatType>(compared))
     return arith::CmpFOp::create(k.b, floats, x, y);
   return arith::CmpIOp::create(k.b, integers, x, y);
 }
 
-Value Emitter::flipped() {
-  Value low = as32(k.pushWord(FlippedLow));
+Value ArgReduceEmitter::flipped() {
+  Value low = as32(k.pushWord(ArgReducePush::FlippedLow));
   if (compared.getIntOrFloatBitWidth() == 32)
     return low;
   Type i64 = k.b.getI64Type();
-  Value high = arith::ExtUIOp::create(k.b, i64, as32(k.pushWord(FlippedHigh)));
+  Value high = arith::ExtUIOp::create(
+      k.b, i64, as32(k.pushWord(ArgReducePush::FlippedHigh)));
   high = arith::ShLIOp::create(k.b, high, k.iconst(32, i64));
   return arith::OrIOp::create(k.b, high, arith::ExtUIOp::create(k.b, i64, low));
 }
 
-Value Emitter::load(Value number) {
-  Index inBlock = k.mul(k.rem(number, block), k.pushWord(Step)),
-        ofBlock = k.mul(k.div(number, block), k.pushWord(BlockStep));
+Value ArgReduceEmitter::load(Value number) {
+  Index inBlock = k.mul(k.rem(number, block), k.pushWord(ArgReducePush::Step)),
+        ofBlock =
+            k.mul(k.div(number, block), k.pushWord(ArgReducePush::BlockStep));
   Index place = k.add(start, k.add(ofBlock, inBlock));
   Value x = toCompute(k, k.load(input, place), element), bits = flipped();
   if (isa<FloatType>(compared)) {
@@ -180,7 +181,7 @@ Value Emitter::load(Value number) {
   return arith::XOrIOp::create(k.b, x, bits);
 }
 
-Values Emitter::none() {
+Values ArgReduceEmitter::none() {
   Value least =
       isa<FloatType>(compared)
           ? k.fconst(-std::numeric_limits<double>::infinity(), compared)
@@ -188,7 +189,7 @@ Values Emitter::none() {
   return {least, k.iconst(-1, i32())};
 }
 
-Values Emitter::better(ValueRange x, ValueRange y) {
+Values ArgReduceEmitter::better(ValueRange x, ValueRange y) {
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
   Value isLarger = compare(F::OGT, I::sgt, y[0], x[0]),
@@ -199,7 +200,7 @@ Values Emitter::better(ValueRange x, ValueRange y) {
   return {select(wins, y[0], x[0]), select(wins, y[1], x[1])};
 }
 
-void Emitter::store(Value number) {
+void ArgReduceEmitter::store(Value number) {
   Value zero = k.iconst(0, i32());
   Value index = arith::IndexCastOp::create(k.b, k.b.getIndexType(), number);
   Value result = as32(walked(index));
@@ -216,12 +217,13 @@ void Emitter::store(Value number) {
   k.store(zero, output, k.add(place, 1));
 }
 
-void Emitter::emit() {
-  Index outer = k.mul(walk.outer(), k.pushWord(OuterStep)),
-        lane = k.mul(walk.lane(), k.pushWord(LaneStep));
+void ArgReduceEmitter::emit() {
+  Index outer = k.mul(walk.outer(), k.pushWord(ArgReducePush::OuterStep)),
+        lane = k.mul(walk.lane(), k.pushWord(ArgReducePush::LaneStep));
   start = k.val(k.add(outer, lane));
   isBackward = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne,
-                                     k.pushWord(IsBackward), k.constant(0));
+                                     k.pushWord(ArgReducePush::IsBackward),
+                                     k.constant(0));
   last = k.val(k.sub(k.pushWord(RowWalk::Size), 1));
 
   Values found = k.loop(walk.first, walk.end, walk.apart, none(),
@@ -230,7 +232,7 @@ void Emitter::emit() {
                           return better(before, Values{x, as32(i)});
                         });
   if (isTree) {
-    SharedTree tree(k, invocations, /*lanes=*/1, {compared, i32()});
+    SharedTree tree(k, FlatGrid::invocations, /*lanes=*/1, {compared, i32()});
     auto combine = [&](ValueRange x, ValueRange y) { return better(x, y); };
     found = tree.fold(walk.local, found, combine);
   }
@@ -258,8 +260,8 @@ public:
     k.kernel(
         symbol,
         {{k.b.getI32Type(), /*isWritten=*/true}, {storageType(elementOf(op))}},
-        ArgWords, FlatGrid::localSize,
-        [&](ValueRange memories) { Emitter(k, op, memories).emit(); });
+        ArgReducePush::Words, FlatGrid::localSize,
+        [&](ValueRange memories) { ArgReduceEmitter(k, op, memories).emit(); });
   }
 };
 
@@ -295,11 +297,12 @@ GpuSteps ArgReduceRoutine::steps(Operation *layer) const {
   std::string key;
   llvm::raw_string_ostream(key)
       << name() << "_" << elementOf(op) << (isTree ? "" : "_serial");
-  GpuSteps steps =
-      oneStep(layer, std::move(key), std::move(dispatch),
-              double(divideCeil(view.size, isTree ? invocations : 1)));
+  GpuSteps steps = oneStep(
+      layer, std::move(key), std::move(dispatch),
+      double(divideCeil(view.size, isTree ? FlatGrid::invocations : 1)));
   for (GpuStep &step : steps.steps) {
-    step.grid.barriers = isTree ? SharedTree::barriers(invocations) : 0;
+    step.grid.barriers =
+        isTree ? SharedTree::barriers(FlatGrid::invocations) : 0;
     step.variant = isTree ? "tree" : "serial";
   }
   return steps;

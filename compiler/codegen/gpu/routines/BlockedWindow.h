@@ -11,6 +11,7 @@
 
 #include "compiler/codegen/gpu/GpuBuilder.h"
 #include "compiler/codegen/gpu/GpuStep.h"
+#include "compiler/routines/Layouts.h"
 #include "compiler/routines/WindowShape.h"
 
 namespace nnv12::codegen {
@@ -31,11 +32,12 @@ private:
   mlir::Value isChannel;
 };
 
+/// Vectors of four channels in a block.
+constexpr int64_t quads = block / 4;
+
 class BlockedWindow {
 public:
-  static constexpr int64_t block = 16; ///< channels
-  static constexpr int64_t quads = 4;  ///< of a block: vectors of channels
-  static constexpr int64_t pixels = 4; ///< of an invocation
+  static constexpr int64_t pixels = 4;       ///< of an invocation
   static constexpr int64_t groupPixels = 64; ///< of a work group
   static constexpr std::array<int32_t, 3> localSize = {
       groupPixels * quads / pixels, 1, 1};

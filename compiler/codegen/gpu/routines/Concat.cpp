@@ -22,14 +22,14 @@ using llvm::product_of;
 namespace nnv12::codegen {
 namespace {
 
-constexpr int64_t lanes = 4;
-
-enum Word : unsigned {
-  Vectors, ///< of the operand; zero: nothing to do
-  Run,     ///< vectors of the operand that follow each other in the result
-  ResultRun,
-  Offset, ///< of the operand in a run of the result
-  CopyWords
+struct CopyPush {
+  enum Word : unsigned {
+    Vectors, ///< of the operand; zero: nothing to do
+    Run,     ///< vectors of the operand that follow each other in the result
+    ResultRun,
+    Offset, ///< of the operand in a run of the result
+    Words
+  };
 };
 
 /// Elements of a tensor from a dimension on, which follow each other in memory;
@@ -40,7 +40,6 @@ std::optional<int64_t> runOf(Value tensor, int64_t axis) {
   int64_t inner = product_of(shape.drop_front(axis));
   if (tag.empty())
     return inner;
-  constexpr int64_t block = 16;
   if (tag != blockedTag(shape.size()))
     return std::nullopt;
   if (axis > 1)
@@ -74,7 +73,6 @@ std::string ConcatRoutine::refusal(Operation *layer, const GpuTarget &) const {
     return "it is no concatenation of f32";
   int64_t axis = op.getAxis();
   StringRef tag = nn::layoutTag(op.getOutput().getType());
-  constexpr int64_t block = 16;
   for (auto [i, operand] : llvm::enumerate(layer->getOperands())) {
     std::optional<int64_t> run = runOf(operand, axis);
     if (!run || nn::layoutTag(operand.getType()) != tag)
@@ -116,17 +114,18 @@ GpuSteps ConcatRoutine::steps(Operation *layer) const {
 
 void ConcatRoutine::emit(GpuBuilder &k, Operation *, unsigned,
                          llvm::StringRef symbol) const {
-  k.kernel(symbol, {{k.vec(lanes), /*isWritten=*/true}, {k.vec(lanes)}},
-           CopyWords, FlatGrid::localSize, [&](ValueRange memories) {
-             FlatGrid::forEach(k, k.pushWord(Vectors), [&](Value from) {
-               Value run = k.pushWord(Run);
-               Value which = arith::DivUIOp::create(k.b, from, run);
-               Value inRun = arith::RemUIOp::create(k.b, from, run);
-               Index to = k.add(k.mul(which, k.pushWord(ResultRun)),
-                                k.add(inRun, k.pushWord(Offset)));
-               k.store(k.load(memories[1], from), memories[0], to);
-             });
-           });
+  k.kernel(
+      symbol, {{k.vec(lanes), /*isWritten=*/true}, {k.vec(lanes)}},
+      CopyPush::Words, FlatGrid::localSize, [&](ValueRange memories) {
+        FlatGrid::forEach(k, k.pushWord(CopyPush::Vectors), [&](Value from) {
+          Value run = k.pushWord(CopyPush::Run);
+          Value which = arith::DivUIOp::create(k.b, from, run);
+          Value inRun = arith::RemUIOp::create(k.b, from, run);
+          Index to = k.add(k.mul(which, k.pushWord(CopyPush::ResultRun)),
+                           k.add(inRun, k.pushWord(CopyPush::Offset)));
+          k.store(k.load(memories[1], from), memories[0], to);
+        });
+      });
 }
 
 } // namespace

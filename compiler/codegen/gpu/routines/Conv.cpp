@@ -12,7 +12,7 @@ using namespace mlir;
 namespace nnv12::codegen {
 namespace {
 
-enum class Kind {
+enum class ConvKind {
   Flat,     ///< 1x1 of stride 1 and no padding
   Window,   ///< any other
   First,    ///< of up to four channels, which are dense
@@ -20,9 +20,9 @@ enum class Kind {
 };
 
 /// Writes the kernel of a convolution.
-class Emitter : BlockedWindow {
+class ConvEmitter : BlockedWindow {
 public:
-  Emitter(GpuBuilder &k, nn::ConvOp op, Kind kind, ValueRange memories);
+  ConvEmitter(GpuBuilder &k, nn::ConvOp op, ConvKind kind, ValueRange memories);
   void emit();
 
 private:
@@ -32,38 +32,40 @@ private:
   Values sumDepthwise(const Values &init);
   void finish(const Values &sums);
 
-  Kind kind;
+  ConvKind kind;
   Value output, input, weights;
   PushEpilogue epilogue;
   Value firstInBlock; ///< of the input, batch included
 };
 
 /// Push words before those of the epilogue.
-unsigned wordsOf(Kind kind) {
-  return kind == Kind::Flat ? BlockedWindow::FlatWords
-                            : BlockedWindow::WindowWords;
+unsigned pushWords(ConvKind kind) {
+  return kind == ConvKind::Flat ? BlockedWindow::FlatWords
+                                : BlockedWindow::WindowWords;
 }
 
-Emitter::Emitter(GpuBuilder &k, nn::ConvOp op, Kind kind, ValueRange memories)
+ConvEmitter::ConvEmitter(GpuBuilder &k, nn::ConvOp op, ConvKind kind,
+                         ValueRange memories)
     : BlockedWindow(k), kind(kind), output(memories[0]), input(memories[1]),
       weights(memories[2]),
-      epilogue(k, Epilogue::of(op), wordsOf(kind), memories[3], memories[4]) {}
+      epilogue(k, Epilogue::of(op), pushWords(kind), memories[3], memories[4]) {
+}
 
-void Emitter::emit() {
+void ConvEmitter::emit() {
   forPlace([&] {
     Values init(pixels, epilogue.start(add(times(outBlock, quads), quad)));
-    if (kind == Kind::Depthwise)
+    if (kind == ConvKind::Depthwise)
       return finish(sumDepthwise(init));
-    if (kind == Kind::First)
+    if (kind == ConvKind::First)
       return finish(sumFirst(init));
     Value group = arith::DivUIOp::create(k.b, outBlock, word(GroupOutBlocks));
     firstInBlock =
         add(mul(batch, word(InBlocks)), mul(group, word(GroupInBlocks)));
-    finish(kind == Kind::Flat ? sumFlat(init) : sumWindow(init));
+    finish(kind == ConvKind::Flat ? sumFlat(init) : sumWindow(init));
   });
 }
 
-Values Emitter::sumFlat(const Values &init) {
+Values ConvEmitter::sumFlat(const Values &init) {
   Value inPixels = word(InPixels), blocks = word(GroupInBlocks);
   Value panel = mul(outBlock, blocks);
   return k.loop(0, blocks, 1, init, [&](Value b, ValueRange sums) {
@@ -73,7 +75,7 @@ Values Emitter::sumFlat(const Values &init) {
   });
 }
 
-Values Emitter::sumWindow(const Values &init) {
+Values ConvEmitter::sumWindow(const Values &init) {
   Value inPixels = word(InPixels), blocks = word(GroupInBlocks);
   Value panel = mul(outBlock, blocks);
   Value taps = mul(word(KernelRows), word(KernelCols));
@@ -91,7 +93,7 @@ Values Emitter::sumWindow(const Values &init) {
   });
 }
 
-Values Emitter::sumFirst(const Values &init) {
+Values ConvEmitter::sumFirst(const Values &init) {
   // A channel is a block of its own here.
   Value channels = word(InBlocks);
   Value taps = mul(word(KernelRows), word(KernelCols));
@@ -115,7 +117,7 @@ Values Emitter::sumFirst(const Values &init) {
   });
 }
 
-Values Emitter::sumDepthwise(const Values &init) {
+Values ConvEmitter::sumDepthwise(const Values &init) {
   Value plane = mul(add(mul(batch, word(InBlocks)), outBlock), word(InPixels));
   Value firstTap = mul(outBlock, mul(word(KernelRows), word(KernelCols)));
   return forTaps(init, [&](Value tap, const Four &rows, const Four &cols,
@@ -132,7 +134,7 @@ Values Emitter::sumDepthwise(const Values &init) {
   });
 }
 
-void Emitter::finish(const Values &sums) {
+void ConvEmitter::finish(const Values &sums) {
   storeResults(output, [&](int64_t i, Value place) {
     return epilogue.finish(sums[i], place);
   });
@@ -140,32 +142,33 @@ void Emitter::finish(const Values &sums) {
 
 class ConvRoutine : public GpuRoutine {
 public:
-  explicit ConvRoutine(Kind kind) : kind(kind) {}
+  explicit ConvRoutine(ConvKind kind) : kind(kind) {}
 
   llvm::StringRef name() const override {
-    return kind == Kind::Flat     ? "gpu.conv.gemm.16x4"
-           : kind == Kind::Window ? "gpu.conv.direct.16x4"
-           : kind == Kind::First  ? "gpu.conv.first"
-                                  : "gpu.conv.depthwise";
+    return kind == ConvKind::Flat     ? "gpu.conv.gemm.16x4"
+           : kind == ConvKind::Window ? "gpu.conv.direct.16x4"
+           : kind == ConvKind::First  ? "gpu.conv.first"
+                                      : "gpu.conv.depthwise";
   }
   llvm::StringRef summary() const override {
-    return kind == Kind::Flat     ? "convolutions of 1x1 and stride 1"
-           : kind == Kind::Window ? "convolutions with any window"
-           : kind == Kind::First  ? "convolutions of up to four dense channels"
-                                  : "convolutions of each channel by itself";
+    return kind == ConvKind::Flat     ? "convolutions of 1x1 and stride 1"
+           : kind == ConvKind::Window ? "convolutions with any window"
+           : kind == ConvKind::First
+               ? "convolutions of up to four dense channels"
+               : "convolutions of each channel by itself";
   }
   LayoutRequest layouts(Operation *layer) const override {
     size_t rank = shapeOf(layer->getOperand(0)).size();
-    bool isColumn = kind == Kind::Depthwise || kind == Kind::First;
+    bool isColumn = kind == ConvKind::Depthwise || kind == ConvKind::First;
     LayoutRequest request =
         blockedLayouts(layer, isColumn ? columnTag(rank) : panelTag(rank));
-    if (kind == Kind::First)
+    if (kind == ConvKind::First)
       request.operands[0] = ""; // dense
     return request;
   }
   Work work(Operation *layer) const override {
-    return {kind == Kind::Depthwise ? definedMultiplyAdds(layer)
-                                    : blockedMultiplyAdds(layer),
+    return {kind == ConvKind::Depthwise ? definedMultiplyAdds(layer)
+                                        : blockedMultiplyAdds(layer),
             bytesOf(layer)};
   }
   std::string refusal(Operation *layer, const GpuTarget &target) const override;
@@ -174,19 +177,19 @@ public:
     // Result, input, weights, bias, residual.
     SmallVector<GpuBuilder::Operand> operands(5, {k.vec(4)});
     operands.front().isWritten = true;
-    if (kind == Kind::First)
+    if (kind == ConvKind::First)
       operands[1].element = k.b.getF32Type();
-    k.kernel(symbol, operands, wordsOf(kind) + PushEpilogue::Words,
+    k.kernel(symbol, operands, pushWords(kind) + PushEpilogue::Words,
              BlockedWindow::localSize, [&](ValueRange memories) {
-               Emitter(k, cast<nn::ConvOp>(layer), kind, memories).emit();
+               ConvEmitter(k, cast<nn::ConvOp>(layer), kind, memories).emit();
              });
   }
   GpuSteps steps(Operation *layer) const override {
     auto op = cast<nn::ConvOp>(layer);
     Epilogue epilogue = Epilogue::of(op);
     GpuDispatch dispatch =
-        BlockedWindow::dispatch(sizes(op), op.getGroups(), wordsOf(kind));
-    if (kind == Kind::First)
+        BlockedWindow::dispatch(sizes(op), op.getGroups(), pushWords(kind));
+    if (kind == ConvKind::First)
       dispatch.push[BlockedWindow::InBlocks] = uint32_t(sizes(op).channels);
     PushEpilogue::append(dispatch.push, epilogue);
     GpuSteps steps =
@@ -198,7 +201,7 @@ public:
       step.grid.stepsInTurn =
           BlockedWindow::groupsInTurn(w.outHeight * w.outWidth) *
           double(step.groups[1]) * double(step.groups[2]) * stepsInTurn(op);
-      if (kind != Kind::Window)
+      if (kind != ConvKind::Window)
         continue;
       // Taps cost beside the channels.
       step.variant = w.kernelRows * w.kernelCols > 1 ? "window" : "flat";
@@ -217,31 +220,30 @@ private:
   /// That a sum goes over.
   double blocks(nn::ConvOp op) const {
     int64_t channels = sizes(op).channels / op.getGroups();
-    return double(kind == Kind::First ? channels
-                                      : BlockedWindow::blocksOf(channels));
+    return double(kind == ConvKind::First ? channels
+                                          : BlockedWindow::blocksOf(channels));
   }
   /// Products of blocks that a sum has.
   double inner(nn::ConvOp op) const { return taps(op) * blocks(op); }
   double stepsInTurn(nn::ConvOp op) const {
-    return kind == Kind::Flat
+    return kind == ConvKind::Flat
                ? blocks(op)
                : BlockedWindow::stepsInTurn(blocks(op), taps(op));
   }
-  Kind kind;
+  ConvKind kind;
 };
 
 std::string ConvRoutine::refusal(Operation *layer,
                                  const GpuTarget &target) const {
-  constexpr int64_t block = BlockedWindow::block;
   auto op = dyn_cast<nn::ConvOp>(layer);
   if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
     return "it is no convolution of f32 with one or two spatial dimensions";
   WindowShape w = sizes(op);
   int64_t groups = op.getGroups();
-  if (kind == Kind::Depthwise) {
+  if (kind == ConvKind::Depthwise) {
     if (groups == 1 || groups != w.channels || groups != w.outChannels)
       return "its groups have more than a channel";
-  } else if (kind == Kind::First) {
+  } else if (kind == ConvKind::First) {
     if (groups > 1 || w.channels > 4)
       return "it has groups, or more than four input channels";
   } else if (groups > 1 && (w.channels / groups % block != 0 ||
@@ -250,7 +252,7 @@ std::string ConvRoutine::refusal(Operation *layer,
   }
   bool isFlat = w.kernelRows == 1 && w.kernelCols == 1 && w.strideRows == 1 &&
                 w.strideCols == 1 && !w.isPadded();
-  if (kind == Kind::Flat && !isFlat)
+  if (kind == ConvKind::Flat && !isFlat)
     return "it has a window, a stride or padding";
   int64_t weights = BlockedWindow::blocksOf(w.outChannels) * block *
                     BlockedWindow::blocksOf(w.channels / groups) * block *
@@ -264,22 +266,22 @@ std::string ConvRoutine::refusal(Operation *layer,
 } // namespace
 
 const Routine *gpuConvDepthwiseRoutine() {
-  static const ConvRoutine routine(Kind::Depthwise);
+  static const ConvRoutine routine(ConvKind::Depthwise);
   return &routine;
 }
 
 const Routine *gpuConvDirectRoutine() {
-  static const ConvRoutine routine(Kind::Window);
+  static const ConvRoutine routine(ConvKind::Window);
   return &routine;
 }
 
 const Routine *gpuConvFirstRoutine() {
-  static const ConvRoutine routine(Kind::First);
+  static const ConvRoutine routine(ConvKind::First);
   return &routine;
 }
 
 const Routine *gpuConvGemmRoutine() {
-  static const ConvRoutine routine(Kind::Flat);
+  static const ConvRoutine routine(ConvKind::Flat);
   return &routine;
 }
 

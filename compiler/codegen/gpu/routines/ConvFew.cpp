@@ -35,9 +35,9 @@ template <typename Op>
 using WindowOf =
     std::conditional_t<isTransposed<Op>, TransposedWindow, BlockedWindow>;
 
-template <typename Op> class Emitter : WindowOf<Op> {
+template <typename Op> class FewChannelsEmitter : WindowOf<Op> {
 public:
-  Emitter(GpuBuilder &k, Op op, ValueRange memories)
+  FewChannelsEmitter(GpuBuilder &k, Op op, ValueRange memories)
       : Window(k), outChannels(shapeOf(op.getOutput())[1]), output(memories[0]),
         input(memories[1]), weights(memories[2]),
         epilogue(k, Epilogue::of(op), ownWords<Op>, memories[3], memories[4]) {}
@@ -59,8 +59,7 @@ private:
   PushEpilogue epilogue;
 };
 
-template <typename Op> Values Emitter<Op>::sum() {
-  constexpr int64_t quads = Window::quads;
+template <typename Op> Values FewChannelsEmitter<Op>::sum() {
   Value blocks = word(Window::InBlocks);
   Value taps = mul(word(Window::KernelRows), word(Window::KernelCols));
   Value zero = k.fconst(0, this->four);
@@ -92,7 +91,7 @@ template <typename Op> Values Emitter<Op>::sum() {
       });
 }
 
-template <typename Op> void Emitter<Op>::finish(const Values &sums) {
+template <typename Op> void FewChannelsEmitter<Op>::finish(const Values &sums) {
   Value outPixels = word(Window::OutPixels),
         first = times(this->batch, outChannels);
   for (auto [o, vector] : llvm::enumerate(sums)) {
@@ -126,8 +125,7 @@ public:
   Work work(Operation *layer) const override {
     int64_t channels = shapeOf(layer->getOperand(0))[1];
     return {definedMultiplyAdds(layer) / double(channels) *
-                double(BlockedWindow::blocksOf(channels)) *
-                double(BlockedWindow::block),
+                double(BlockedWindow::blocksOf(channels)) * double(block),
             bytesOf(layer)};
   }
   std::string refusal(Operation *layer, const GpuTarget &target) const override;
@@ -139,7 +137,7 @@ public:
     operands[1].element = operands[2].element = k.vec(4);
     k.kernel(symbol, operands, ownWords<Op> + PushEpilogue::Words,
              BlockedWindow::localSize, [&](ValueRange memories) {
-               Emitter<Op>(k, cast<Op>(layer), memories).emit();
+               FewChannelsEmitter<Op>(k, cast<Op>(layer), memories).emit();
              });
   }
   GpuSteps steps(Operation *layer) const override;
@@ -195,8 +193,8 @@ std::string ConvFewRoutine<Op>::refusal(Operation *layer,
   WindowShape w = sizes(op);
   if (op.getGroups() > 1 || w.outChannels > mostChannels)
     return "it has groups, or more than three output channels";
-  if (w.outChannels * BlockedWindow::blocksOf(w.channels) *
-          BlockedWindow::block * w.kernelRows * w.kernelCols * 4 >
+  if (w.outChannels * BlockedWindow::blocksOf(w.channels) * block *
+          w.kernelRows * w.kernelCols * 4 >
       GpuTarget::maxBufferBytes)
     return "a tensor is larger than the buffers of every device (128 MiB)";
   std::string reason = WindowOf<Op>::refusal(w);

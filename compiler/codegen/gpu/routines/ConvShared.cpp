@@ -20,38 +20,39 @@ using namespace mlir;
 namespace nnv12::codegen {
 namespace {
 
-constexpr int64_t block = BlockedWindow::block, quads = BlockedWindow::quads;
-
 /// Adds the parts of sums that several groups have left.
 namespace parts {
 
-enum Word : unsigned {
-  Vectors, ///< of the result; zero: nothing to do
-  Count,   ///< of parts
-  OutPixels,
-  OutBlocks,
-  OutChannels,
-  PartWords
+struct SumPush {
+  enum Word : unsigned {
+    Vectors, ///< of the result; zero: nothing to do
+    Count,   ///< of parts
+    OutPixels,
+    OutBlocks,
+    OutChannels,
+    Words
+  };
 };
 
 void emit(GpuBuilder &k, const Epilogue &e, ValueRange memories) {
-  PushEpilogue epilogue(k, e, PartWords, memories[2], memories[3]);
-  Value count = k.pushWord(Vectors);
+  PushEpilogue epilogue(k, e, SumPush::Words, memories[2], memories[3]);
+  Value count = k.pushWord(SumPush::Vectors);
   FlatGrid::forEach(k, count, [&](Value place) {
     Value plane = arith::DivUIOp::create(
-        k.b, place, k.val(k.mul(k.pushWord(OutPixels), quads)));
-    Value outBlock = arith::RemUIOp::create(k.b, plane, k.pushWord(OutBlocks));
+        k.b, place, k.val(k.mul(k.pushWord(SumPush::OutPixels), quads)));
+    Value outBlock =
+        arith::RemUIOp::create(k.b, plane, k.pushWord(SumPush::OutBlocks));
     Value quad = k.val(k.rem(Index(place), quads));
     Value start = epilogue.start(k.add(k.mul(outBlock, quads), quad));
     Value sum =
-        k.loop(0, k.pushWord(Count), 1, Values{start},
+        k.loop(0, k.pushWord(SumPush::Count), 1, Values{start},
                [&](Value part, ValueRange before) {
                  Value x =
                      k.load(memories[1], k.add(k.mul(part, count), place));
                  return Values{arith::AddFOp::create(k.b, before[0], x)};
                })[0];
     ChannelMask mask(k, k.val(k.mul(k.add(k.mul(outBlock, quads), quad), 4)),
-                     k.pushWord(OutChannels));
+                     k.pushWord(SumPush::OutChannels));
     k.store(mask.apply(epilogue.finish(sum, place)), memories[0], place);
   });
 }
@@ -191,7 +192,7 @@ void SharedRoutine::emit(GpuBuilder &k, Operation *layer, unsigned which,
   // Result, parts, bias, residual.
   SmallVector<GpuBuilder::Operand> operands(4, {k.vec(4)});
   operands.front().isWritten = true;
-  k.kernel(symbol, operands, parts::PartWords + PushEpilogue::Words,
+  k.kernel(symbol, operands, parts::SumPush::Words + PushEpilogue::Words,
            FlatGrid::localSize,
            [&](ValueRange memories) { parts::emit(k, epilogue, memories); });
 }

@@ -10,14 +10,14 @@ using namespace mlir;
 namespace nnv12::codegen {
 namespace {
 
-constexpr unsigned ownWords = TransposedWindow::TransposeWords;
-
-class Emitter : TransposedWindow {
+class ConvTransposeEmitter : TransposedWindow {
 public:
-  Emitter(GpuBuilder &k, nn::ConvTransposeOp op, ValueRange memories)
+  ConvTransposeEmitter(GpuBuilder &k, nn::ConvTransposeOp op,
+                       ValueRange memories)
       : TransposedWindow(k), output(memories[0]), input(memories[1]),
         weights(memories[2]),
-        epilogue(k, Epilogue::of(op), ownWords, memories[3], memories[4]) {}
+        epilogue(k, Epilogue::of(op), TransposedWindow::TransposeWords,
+                 memories[3], memories[4]) {}
   void emit();
 
 private:
@@ -27,7 +27,7 @@ private:
   PushEpilogue epilogue;
 };
 
-Values Emitter::sum(const Values &init) {
+Values ConvTransposeEmitter::sum(const Values &init) {
   Value inBlocks = word(InBlocks), outBlocks = word(GroupOutBlocks);
   Value firstBlock = mul(div(outBlock, outBlocks), word(GroupInBlocks));
   // Panels are those of a group's outputs, with the inputs of all groups.
@@ -49,7 +49,7 @@ Values Emitter::sum(const Values &init) {
       });
 }
 
-void Emitter::emit() {
+void ConvTransposeEmitter::emit() {
   forPlace([&] {
     Values init(pixels, epilogue.start(add(times(outBlock, quads), quad)));
     Values sums = sum(init);
@@ -77,9 +77,12 @@ public:
     // Result, input, weights, bias, residual.
     SmallVector<GpuBuilder::Operand> operands(5, {k.vec(4)});
     operands.front().isWritten = true;
-    k.kernel(symbol, operands, ownWords + PushEpilogue::Words,
+    k.kernel(symbol, operands,
+             TransposedWindow::TransposeWords + PushEpilogue::Words,
              BlockedWindow::localSize, [&](ValueRange memories) {
-               Emitter(k, cast<nn::ConvTransposeOp>(layer), memories).emit();
+               ConvTransposeEmitter(k, cast<nn::ConvTransposeOp>(layer),
+                                    memories)
+                   .emit();
              });
   }
   GpuSteps steps(Operation *layer) const override;
@@ -113,7 +116,6 @@ GpuSteps ConvTransposeRoutine::steps(Operation *layer) const {
 
 std::string ConvTransposeRoutine::refusal(Operation *layer,
                                           const GpuTarget &target) const {
-  constexpr int64_t block = BlockedWindow::block;
   auto op = dyn_cast<nn::ConvTransposeOp>(layer);
   if (!op || !hasBlockableWindow(op) || !isNonEmptyF32(op))
     return "it is no transposed convolution of f32 with one or two spatial "

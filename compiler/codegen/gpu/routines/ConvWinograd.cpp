@@ -40,7 +40,6 @@ using llvm::divideCeil;
 namespace nnv12::codegen {
 namespace {
 
-constexpr int64_t block = BlockedWindow::block, quads = BlockedWindow::quads;
 constexpr int64_t side = 4; ///< outputs of a window
 
 const Winograd &matrices() { return Winograd::of(side); }
@@ -79,17 +78,19 @@ struct Windows {
 
 /// Push words of both transforms; height and width are the input's or the
 /// result's.
-enum Word : unsigned {
-  Count, ///< of windows; zero: nothing to do
-  Rows,  ///< of windows of an image
-  Columns,
-  Blocks, ///< of channels
-  Channels,
-  Height,
-  Width,
-  Top, ///< padding
-  Left,
-  WindowWords
+struct WinogradPush {
+  enum Word : unsigned {
+    Count, ///< of windows; zero: nothing to do
+    Rows,  ///< of windows of an image
+    Columns,
+    Blocks, ///< of channels
+    Channels,
+    Height,
+    Width,
+    Top, ///< padding
+    Left,
+    Words
+  };
 };
 
 class Transform {
@@ -120,7 +121,9 @@ private:
   /// Where the number of a tap is, in V or M.
   Value tapPlace(Index tap) { return add(firstTap, mul(tap, tapStep)); }
   Value pixelPlace(Value y, Value x) {
-    Value pixel = add(mul(add(mul(plane, word(Height)), y), word(Width)), x);
+    Value pixel = add(mul(add(mul(plane, word(WinogradPush::Height)), y),
+                          word(WinogradPush::Width)),
+                      x);
     return add(mul(pixel, block), channel);
   }
 
@@ -141,14 +144,20 @@ void Transform::findPlace() {
   Value across = k.groupId(Dim::X), down = k.groupId(Dim::Y);
   plane = k.groupId(Dim::Z);
   // With all words zero nothing may divide by one of them.
-  Value blocks = arith::MaxUIOp::create(k.b, word(Blocks), k.constant(1));
+  Value blocks =
+      arith::MaxUIOp::create(k.b, word(WinogradPush::Blocks), k.constant(1));
   Value image = arith::DivUIOp::create(k.b, plane, blocks);
   channels = arith::RemUIOp::create(k.b, plane, blocks);
-  window = add(mul(add(mul(image, word(Rows)), down), word(Columns)), across);
-  firstTap = add(mul(add(mul(channels, word(Count)), window), block), channel);
-  tapStep = mul(mul(word(Blocks), word(Count)), block);
-  row = k.val(k.sub(mul(down, side), word(Top)));
-  col = k.val(k.sub(mul(across, side), word(Left)));
+  window = add(mul(add(mul(image, word(WinogradPush::Rows)), down),
+                   word(WinogradPush::Columns)),
+               across);
+  firstTap =
+      add(mul(add(mul(channels, word(WinogradPush::Count)), window), block),
+          channel);
+  tapStep =
+      mul(mul(word(WinogradPush::Blocks), word(WinogradPush::Count)), block);
+  row = k.val(k.sub(mul(down, side), word(WinogradPush::Top)));
+  col = k.val(k.sub(mul(across, side), word(WinogradPush::Left)));
 }
 
 void Transform::transform(const Matrix &matrix,
@@ -179,20 +188,21 @@ void Transform::input() {
   findPlace();
   const int64_t t = matrices().t;
   // In front of the image, numbers are large unsigned ones.
-  Value x = add(col, line), isInRow = k.lessUnsigned(x, word(Width));
+  Value x = add(col, line),
+        isInRow = k.lessUnsigned(x, word(WinogradPush::Width));
   transform(
       matrices().input,
       [&](int64_t down) {
         Value y = add(row, down);
         Value isInside = arith::AndIOp::create(
-            k.b, k.lessUnsigned(y, word(Height)), isInRow);
+            k.b, k.lessUnsigned(y, word(WinogradPush::Height)), isInRow);
         Value place = arith::SelectOp::create(k.b, isInside, pixelPlace(y, x),
                                               k.constant(0));
         Value value = k.load(memories[1], place);
         return Value(arith::SelectOp::create(k.b, isInside, value,
                                              k.fconst(0, value.getType())));
       },
-      k.lessUnsigned(window, word(Count)),
+      k.lessUnsigned(window, word(WinogradPush::Count)),
       [&](const Values &values) {
         for (auto [right, value] : llvm::enumerate(values))
           k.store(value, memories[0],
@@ -201,7 +211,7 @@ void Transform::input() {
 }
 
 void Transform::output(const Epilogue &e) {
-  PushEpilogue epilogue(k, e, WindowWords, memories[2], memories[3]);
+  PushEpilogue epilogue(k, e, WinogradPush::Words, memories[2], memories[3]);
   findPlace();
   Value y = add(row, line);
   transform(
@@ -210,14 +220,14 @@ void Transform::output(const Epilogue &e) {
         return k.load(memories[1], tapPlace(k.add(line, down * matrices().t)));
       },
       arith::AndIOp::create(k.b, k.lessUnsigned(line, k.constant(side)),
-                            k.lessUnsigned(y, word(Height))),
+                            k.lessUnsigned(y, word(WinogradPush::Height))),
       [&](const Values &values) {
         Value number = add(mul(channels, block), channel);
         Value bias = epilogue.start(number);
-        ChannelMask mask(k, number, word(Channels), /*lanes=*/1);
+        ChannelMask mask(k, number, word(WinogradPush::Channels), /*lanes=*/1);
         k.forEach(values, [&](Value right, Value value) {
           Value x = add(col, right);
-          k.ifThen(k.lessUnsigned(x, word(Width)), [&] {
+          k.ifThen(k.lessUnsigned(x, word(WinogradPush::Width)), [&] {
             Value place = pixelPlace(y, x);
             Value sum = arith::AddFOp::create(k.b, value, bias);
             k.store(mask.apply(epilogue.finish(sum, place)), memories[0],
@@ -357,7 +367,8 @@ void WinogradRoutine::emit(GpuBuilder &k, Operation *layer, unsigned which,
                                             {k.b.getF32Type()});
   operands.front().isWritten = true;
   k.kernel(symbol, operands,
-           isInput ? WindowWords : WindowWords + PushEpilogue::Words,
+           isInput ? WinogradPush::Words
+                   : WinogradPush::Words + PushEpilogue::Words,
            Transform::localSize(), [&](ValueRange memories) {
              Transform transform(k, memories);
              if (isInput)

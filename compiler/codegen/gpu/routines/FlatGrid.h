@@ -11,6 +11,9 @@
 
 namespace nnv12::codegen {
 
+/// Elements of the vectors that kernels load and store.
+constexpr int64_t lanes = 4;
+
 struct FlatGrid {
   static constexpr int64_t invocations = 64; ///< of a group
   static constexpr std::array<int32_t, 3> localSize = {invocations, 1, 1};

@@ -17,8 +17,6 @@ using namespace mlir;
 namespace nnv12::codegen {
 namespace {
 
-constexpr int64_t lanes = 4;
-
 /// Pointwise layers of f32 in one layout, whatever it is, or of one element:
 /// memory is a row of vectors. The module knows no extents.
 class MapRoutine : public GpuRoutine {

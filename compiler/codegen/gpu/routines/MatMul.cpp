@@ -35,30 +35,32 @@ namespace {
 
 constexpr int64_t panel = 16; ///< columns
 
-enum Word : unsigned {
-  Rows,    ///< of the result; zero: nothing to do
-  Columns, ///< that a dispatch computes
-  Inner,   ///< products of a sum
-  // Elements from one to the next; matrix i of an operand is that of batch
-  // i / Div % Mod.
-  LhsRow,
-  LhsInner,
-  LhsDiv,
-  LhsMod,
-  LhsMatrix,
-  RhsInner,
-  RhsColumn, ///< in a panel
-  RhsPanel,
-  RhsDiv,
-  RhsMod,
-  RhsMatrix,
-  BiasRow,
-  BiasColumn,
-  BiasMatrix,
-  // Where the columns are a part of the result's.
-  ResultColumns,
-  FirstColumn,
-  ProductWords
+struct MatMulPush {
+  enum Word : unsigned {
+    Rows,    ///< of the result; zero: nothing to do
+    Columns, ///< that a dispatch computes
+    Inner,   ///< products of a sum
+    // Elements from one to the next; matrix i of an operand is that of batch
+    // i / Div % Mod.
+    LhsRow,
+    LhsInner,
+    LhsDiv,
+    LhsMod,
+    LhsMatrix,
+    RhsInner,
+    RhsColumn, ///< in a panel
+    RhsPanel,
+    RhsDiv,
+    RhsMod,
+    RhsMatrix,
+    BiasRow,
+    BiasColumn,
+    BiasMatrix,
+    // Where the columns are a part of the result's.
+    ResultColumns,
+    FirstColumn,
+    Words
+  };
 };
 
 /// Which matrix of an operand each batch takes.
@@ -165,20 +167,23 @@ std::vector<uint32_t> Product::words() const {
         rhs.mod, rhs.mod > 1 ? columns * inner : 0, biasRow, biasColumn,
         biasMatrix, columns, int64_t(0)})
     result.push_back(uint32_t(word));
-  assert(result.size() == ProductWords);
+  assert(result.size() == MatMulPush::Words);
   return result;
 }
 
 /// What both kernels do with the words.
-class Emitter {
+class MatMulEmitter {
 public:
-  Emitter(GpuBuilder &k, nn::MatMulOp op, ValueRange memories)
+  MatMulEmitter(GpuBuilder &k, nn::MatMulOp op, ValueRange memories)
       : k(k), output(memories[0]), lhs(memories[1]), rhs(memories[2]),
-        epilogue(k, Epilogue::of(op), ProductWords, memories[3], memories[4]) {
+        epilogue(k, Epilogue::of(op), MatMulPush::Words, memories[3],
+                 memories[4]) {
     Value z = k.groupId(GpuBuilder::Dim::Z);
     batch = z;
-    lhsStart = startOf(z, LhsDiv, LhsMod, LhsMatrix);
-    rhsStart = startOf(z, RhsDiv, RhsMod, RhsMatrix);
+    lhsStart = startOf(z, MatMulPush::LhsDiv, MatMulPush::LhsMod,
+                       MatMulPush::LhsMatrix);
+    rhsStart = startOf(z, MatMulPush::RhsDiv, MatMulPush::RhsMod,
+                       MatMulPush::RhsMatrix);
   }
 
 protected:
@@ -190,12 +195,15 @@ protected:
     return k.minUnsigned(i, k.val(k.sub(word(count), 1)));
   }
   /// Where the sums of a row of the left matrix begin.
-  Value lhsPlace(Value row) { return add(lhsStart, mul(row, word(LhsRow))); }
+  Value lhsPlace(Value row) {
+    return add(lhsStart, mul(row, word(MatMulPush::LhsRow)));
+  }
   /// Where those of a column of the right one do.
   Value rhsPlace(Value column) {
     Index inPanel = k.rem(Index(column), panel);
-    Value place = add(mul(k.div(Index(column), panel), word(RhsPanel)),
-                      mul(inPanel, word(RhsColumn)));
+    Value place =
+        add(mul(k.div(Index(column), panel), word(MatMulPush::RhsPanel)),
+            mul(inPanel, word(MatMulPush::RhsColumn)));
     return add(rhsStart, place);
   }
   Value select(Value condition, Value x, Value y) {
@@ -203,12 +211,13 @@ protected:
   }
   /// Stores an element that there is.
   void finish(Value row, Value columnOfPart, Value sum) {
-    Value column = add(word(FirstColumn), columnOfPart);
-    Value bias =
-        add(add(mul(row, word(BiasRow)), mul(column, word(BiasColumn))),
-            mul(batch, word(BiasMatrix)));
-    Value place =
-        add(mul(add(mul(batch, word(Rows)), row), word(ResultColumns)), column);
+    Value column = add(word(MatMulPush::FirstColumn), columnOfPart);
+    Value bias = add(add(mul(row, word(MatMulPush::BiasRow)),
+                         mul(column, word(MatMulPush::BiasColumn))),
+                     mul(batch, word(MatMulPush::BiasMatrix)));
+    Value place = add(mul(add(mul(batch, word(MatMulPush::Rows)), row),
+                          word(MatMulPush::ResultColumns)),
+                      column);
     sum = arith::AddFOp::create(k.b, sum, epilogue.start(bias));
     k.store(epilogue.finish(sum, place), output, place);
   }
@@ -231,10 +240,10 @@ private:
 };
 
 /// 64 x 64 elements a group.
-class Tile : Emitter {
+class Tile : MatMulEmitter {
 public:
   static constexpr int64_t side = 64, invocations = 128, steps = 16;
-  using Emitter::Emitter;
+  using MatMulEmitter::MatMulEmitter;
   void emit();
 
 private:
@@ -256,7 +265,8 @@ private:
 };
 
 Value Tile::bring(Value matrix, const Four &from, Value first, unsigned inner) {
-  Value isThere = k.lessUnsigned(add(first, from.step), word(Inner));
+  Value isThere =
+      k.lessUnsigned(add(first, from.step), word(MatMulPush::Inner));
   Value offset = select(isThere, mul(first, word(inner)), k.constant(0));
   Value vector = k.fconst(0, k.vec(4));
   for (int64_t i = 0; i < 4; ++i)
@@ -294,24 +304,24 @@ void Tile::emit() {
       auto [step, quad] = split(inner, v);
       four.step = step;
       // A step that is not there at all reads another one's, which is.
-      Value readStep = clamp(step, Inner);
+      Value readStep = clamp(step, MatMulPush::Inner);
       for (int64_t j = 0; j < 4; ++j) {
         Value at = clamp(add(first, k.add(k.mul(quad, 4), j)), count);
         four.place[j] = add(place(at), mul(readStep, word(inner)));
       }
       shared = add(mul(step, stride), quad);
     };
-    places(lhsFours[i], lhsShared[i], firstRow, LhsInner, Rows,
-           [&](Value row) { return lhsPlace(row); });
-    places(rhsFours[i], rhsShared[i], firstColumn, RhsInner, Columns,
-           [&](Value column) { return rhsPlace(column); });
+    places(lhsFours[i], lhsShared[i], firstRow, MatMulPush::LhsInner,
+           MatMulPush::Rows, [&](Value row) { return lhsPlace(row); });
+    places(rhsFours[i], rhsShared[i], firstColumn, MatMulPush::RhsInner,
+           MatMulPush::Columns, [&](Value column) { return rhsPlace(column); });
   }
   auto bringAll = [&](Value first) {
     Values brought;
     for (const Four &four : lhsFours)
-      brought.push_back(bring(lhs, four, first, LhsInner));
+      brought.push_back(bring(lhs, four, first, MatMulPush::LhsInner));
     for (const Four &four : rhsFours)
-      brought.push_back(bring(rhs, four, first, RhsInner));
+      brought.push_back(bring(rhs, four, first, MatMulPush::RhsInner));
     return brought;
   };
   Value column = k.val(k.rem(Index(local), quads)),
@@ -321,7 +331,8 @@ void Tile::emit() {
   Values carried(rows, k.fconst(0, four));
   llvm::append_range(carried, bringAll(k.constant(0)));
   Values sums = k.loop(
-      0, word(Inner), steps, carried, [&](Value first, ValueRange before) {
+      0, word(MatMulPush::Inner), steps, carried,
+      [&](Value first, ValueRange before) {
         ValueRange brought = before.drop_front(rows);
         k.barrier();
         for (int64_t i = 0; i < loads; ++i) {
@@ -360,10 +371,11 @@ void Tile::emit() {
     Values elements;
     for (int64_t j = 0; j < 4; ++j)
       elements.push_back(k.extract(sum, j));
-    k.ifThen(k.lessUnsigned(m, word(Rows)), [&] {
+    k.ifThen(k.lessUnsigned(m, word(MatMulPush::Rows)), [&] {
       k.forEach(elements, [&](Value j, Value x) {
         Value n = add(firstColumn, add(k.mul(column, 4), j));
-        k.ifThen(k.lessUnsigned(n, word(Columns)), [&] { finish(m, n, x); });
+        k.ifThen(k.lessUnsigned(n, word(MatMulPush::Columns)),
+                 [&] { finish(m, n, x); });
       });
     });
   });
@@ -371,7 +383,7 @@ void Tile::emit() {
 
 /// 16 columns of a row a group; each invocation `width` of them, four where the
 /// right matrix is vectors of a panel.
-class Row : Emitter {
+class Row : MatMulEmitter {
 public:
   static constexpr int64_t invocations = 128;
   static int64_t width(bool hasPanels) { return hasPanels ? 4 : 1; }
@@ -380,7 +392,7 @@ public:
     return invocations * width(hasPanels) / panel;
   }
   Row(GpuBuilder &k, nn::MatMulOp op, ValueRange memories, bool hasPanels)
-      : Emitter(k, op, memories), hasPanels(hasPanels) {}
+      : MatMulEmitter(k, op, memories), hasPanels(hasPanels) {}
   void emit();
 
 private:
@@ -392,10 +404,10 @@ private:
 
 Value Row::product(Value sum, Value lhsRow, Value rhsColumn, Value step) {
   // Behind the last step that one is read again, and not added.
-  Value isThere = k.lessUnsigned(step, word(Inner));
-  Value at = clamp(step, Inner);
-  Value x = k.load(lhs, add(lhsRow, mul(at, word(LhsInner))));
-  Value place = add(rhsColumn, mul(at, word(RhsInner)));
+  Value isThere = k.lessUnsigned(step, word(MatMulPush::Inner));
+  Value at = clamp(step, MatMulPush::Inner);
+  Value x = k.load(lhs, add(lhsRow, mul(at, word(MatMulPush::LhsInner))));
+  Value place = add(rhsColumn, mul(at, word(MatMulPush::RhsInner)));
   if (!hasPanels)
     return select(isThere, k.fma(x, k.load(rhs, place), sum), sum);
   Value y = k.load(rhs, k.div(Index(place), 4));
@@ -415,8 +427,9 @@ void Row::emit() {
   Value column = add(mul(k.groupId(Dim::X), panel),
                      k.mul(k.rem(Index(local), lanes), width));
   Value lhsRow = lhsPlace(row);
-  Value rhsColumn = rhsPlace(hasPanels ? column : clamp(column, Columns));
-  Values sums = k.loop(slice, word(Inner), slices * unrolled,
+  Value rhsColumn =
+      rhsPlace(hasPanels ? column : clamp(column, MatMulPush::Columns));
+  Values sums = k.loop(slice, word(MatMulPush::Inner), slices * unrolled,
                        Values(unrolled, k.fconst(0, type)),
                        [&](Value step, ValueRange before) {
                          Values after;
@@ -433,7 +446,7 @@ void Row::emit() {
       [&](ValueRange x, ValueRange y) { return Values{plus(x[0], y[0])}; })[0];
   Value isTotal =
       arith::AndIOp::create(k.b, k.lessUnsigned(local, k.constant(lanes)),
-                            k.lessUnsigned(row, word(Rows)));
+                            k.lessUnsigned(row, word(MatMulPush::Rows)));
   k.ifThen(isTotal, [&] {
     Values elements = {total};
     if (hasPanels) {
@@ -443,7 +456,8 @@ void Row::emit() {
     }
     k.forEach(elements, [&](Value i, Value x) {
       Value at = add(column, i);
-      k.ifThen(k.lessUnsigned(at, word(Columns)), [&] { finish(row, at, x); });
+      k.ifThen(k.lessUnsigned(at, word(MatMulPush::Columns)),
+               [&] { finish(row, at, x); });
     });
   });
 }
@@ -487,7 +501,7 @@ public:
     if (!isTile && hasPanels)
       operands[2].element = k.vec(4);
     int64_t invocations = isTile ? Tile::invocations : Row::invocations;
-    k.kernel(symbol, operands, ProductWords + PushEpilogue::Words,
+    k.kernel(symbol, operands, MatMulPush::Words + PushEpilogue::Words,
              {int32_t(invocations), 1, 1}, [&](ValueRange memories) {
                if (isTile)
                  Tile(k, op, memories).emit();
@@ -558,8 +572,8 @@ GpuSteps MatMulRoutine::steps(Operation *layer) const {
     GpuDispatch dispatch;
     llvm::copy(groups(part), dispatch.groups.begin());
     dispatch.push = p.words();
-    dispatch.push[Columns] = uint32_t(part.columns);
-    dispatch.push[FirstColumn] = uint32_t(first);
+    dispatch.push[MatMulPush::Columns] = uint32_t(part.columns);
+    dispatch.push[MatMulPush::FirstColumn] = uint32_t(first);
     PushEpilogue::append(dispatch.push, epilogue);
     GpuSteps one = oneStep(layer, kernel + PushEpilogue::suffix(epilogue),
                            std::move(dispatch), double(inner));

@@ -24,9 +24,9 @@ enum : unsigned {
   PoolWords
 };
 
-class Emitter : BlockedWindow {
+class PoolEmitter : BlockedWindow {
 public:
-  Emitter(GpuBuilder &k, bool isMax, ValueRange memories)
+  PoolEmitter(GpuBuilder &k, bool isMax, ValueRange memories)
       : BlockedWindow(k), isMax(isMax), output(memories[0]),
         input(memories[1]) {}
   void emit();
@@ -41,7 +41,7 @@ private:
   Value output, input;
 };
 
-Values Emitter::init() {
+Values PoolEmitter::init() {
   if (isMax)
     return Values(pixels,
                   k.fconst(-std::numeric_limits<double>::infinity(), four));
@@ -50,8 +50,8 @@ Values Emitter::init() {
   return sums;
 }
 
-Values Emitter::combine(ValueRange carried, const Four &rows, const Four &cols,
-                        Value plane) {
+Values PoolEmitter::combine(ValueRange carried, const Four &rows,
+                            const Four &cols, Value plane) {
   FloatMath m(k, four);
   Values next(carried);
   Four inside, place;
@@ -75,7 +75,7 @@ Values Emitter::combine(ValueRange carried, const Four &rows, const Four &cols,
   return next;
 }
 
-void Emitter::emit() {
+void PoolEmitter::emit() {
   forPlace([&] {
     Value plane =
         mul(add(mul(batch, word(InBlocks)), outBlock), word(InPixels));
@@ -104,8 +104,8 @@ public:
   }
   Work work(Operation *layer) const override {
     WindowShape w = sizes(cast<nn::PoolOp>(layer));
-    return {w.insideTaps() * double(BlockedWindow::blocksOf(w.channels) *
-                                    BlockedWindow::block),
+    return {w.insideTaps() *
+                double(BlockedWindow::blocksOf(w.channels) * block),
             bytesOf(layer)};
   }
   std::string refusal(Operation *layer,
@@ -120,8 +120,9 @@ public:
             llvm::StringRef symbol) const override {
     bool isMax = cast<nn::PoolOp>(layer).getKind() == nn::PoolKind::max;
     k.kernel(symbol, {{k.vec(4), /*isWritten=*/true}, {k.vec(4)}}, PoolWords,
-             BlockedWindow::localSize,
-             [&](ValueRange memories) { Emitter(k, isMax, memories).emit(); });
+             BlockedWindow::localSize, [&](ValueRange memories) {
+               PoolEmitter(k, isMax, memories).emit();
+             });
   }
   GpuSteps steps(Operation *layer) const override;
 

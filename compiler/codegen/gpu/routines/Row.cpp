@@ -30,12 +30,13 @@ using llvm::divideCeil;
 namespace nnv12::codegen {
 namespace {
 
-constexpr int64_t invocations = FlatGrid::invocations;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-enum Word : unsigned {
-  Epsilon = RowWalk::Words, ///< f32, of a normalisation
-  RowWords
+struct RowPush {
+  enum Word : unsigned {
+    Epsilon = RowWalk::Words, ///< f32, of a normalisation
+    Words
+  };
 };
 
 /// Of a reduction in blocks of 16 channels over all that comes behind the
@@ -44,7 +45,6 @@ std::optional<RowView> viewOfBlocks(nn::ReduceOp op, size_t first, size_t end) {
   ArrayRef<int64_t> shape = shapeOf(op.getInput());
   StringRef in = nn::layoutTag(op.getInput().getType()),
             out = nn::layoutTag(op.getOutput().getType());
-  constexpr int64_t block = 16;
   bool isWhole = shape.size() > 1 && shape[1] % block == 0;
   if (in != blockedTag(shape.size()) || first != 2 || end != shape.size() ||
       !(out == in || (out.empty() && isWhole)))
@@ -79,9 +79,9 @@ std::optional<RowView> viewOf(Operation *layer) {
 
 using Combine = llvm::function_ref<Value(Value, Value)>;
 
-class Emitter {
+class RowEmitter {
 public:
-  Emitter(GpuBuilder &k, Operation *layer, bool isTree, ValueRange memories)
+  RowEmitter(GpuBuilder &k, Operation *layer, bool isTree, ValueRange memories)
       : k(k), layer(layer), isTree(isTree), m(k, k.b.getF32Type()),
         output(memories[0]), input(memories[1]), walk(k, isTree) {}
   void emit();
@@ -92,7 +92,8 @@ private:
   Value mul(Index x, Index y) { return k.val(k.mul(x, y)); }
   void findPlace();
   Value place(Value i) { return add(start, mul(i, step)); }
-  /// Folds term(x) over the row; all invocations of a tree get the result.
+  /// Folds term(x) over the row; all FlatGrid::invocations of a tree get the
+  /// result.
   Value fold(Value identity, llvm::function_ref<Value(Value)> term,
              Combine combine);
   Value sum(llvm::function_ref<Value(Value)> term) {
@@ -119,19 +120,19 @@ private:
   Value start, step; ///< of the row's elements
 };
 
-void Emitter::findPlace() {
+void RowEmitter::findPlace() {
   if (isTree) {
     start = mul(walk.row, word(RowWalk::Size));
     step = k.constant(1);
-    tree.emplace(k, invocations, /*lanes=*/1, Type(k.b.getF32Type()));
+    tree.emplace(k, FlatGrid::invocations, /*lanes=*/1, Type(k.b.getF32Type()));
     return;
   }
   step = word(RowWalk::Inner);
   start = add(mul(walk.outer(), mul(word(RowWalk::Size), step)), walk.lane());
 }
 
-Value Emitter::fold(Value identity, llvm::function_ref<Value(Value)> term,
-                    Combine combine) {
+Value RowEmitter::fold(Value identity, llvm::function_ref<Value(Value)> term,
+                       Combine combine) {
   Value own = k.loop(walk.first, walk.end, walk.apart, Values{identity},
                      [&](Value i, ValueRange before) {
                        Value x = term(k.load(input, place(i)));
@@ -146,14 +147,14 @@ Value Emitter::fold(Value identity, llvm::function_ref<Value(Value)> term,
   return tree->toAll()[0];
 }
 
-void Emitter::map(llvm::function_ref<Value(Value)> function) {
+void RowEmitter::map(llvm::function_ref<Value(Value)> function) {
   k.loop(walk.first, walk.end, walk.apart, [&](Value i) {
     Value at = place(i);
     k.store(function(k.load(input, at)), output, at);
   });
 }
 
-void Emitter::softmax(bool isLog) {
+void RowEmitter::softmax(bool isLog) {
   Value max = fold(
       m.c(-infinity), [](Value x) { return x; },
       [&](Value x, Value y) { return m.select(m.greater(x, y), x, y); });
@@ -167,19 +168,20 @@ void Emitter::softmax(bool isLog) {
   map([&](Value x) { return m.mul(power(x), factor); });
 }
 
-void Emitter::normalize() {
+void RowEmitter::normalize() {
   Value count = sizeAsFloat();
   Value mean = m.div(sum([](Value x) { return x; }), count);
   Value squares = sum([&](Value x) {
     Value distance = m.sub(x, mean);
     return m.mul(distance, distance);
   });
-  Value deviation = m.sqrt(m.add(m.div(squares, count), k.pushFloat(Epsilon)));
+  Value deviation =
+      m.sqrt(m.add(m.div(squares, count), k.pushFloat(RowPush::Epsilon)));
   Value factor = m.div(m.c(1), deviation);
   map([&](Value x) { return m.mul(m.sub(x, mean), factor); });
 }
 
-void Emitter::reduce(nn::ReduceKind kind) {
+void RowEmitter::reduce(nn::ReduceKind kind) {
   auto itself = [](Value x) { return x; };
   Value result;
   switch (kind) {
@@ -205,7 +207,7 @@ void Emitter::reduce(nn::ReduceKind kind) {
   walk.once([&] { k.store(result, output, walk.row); });
 }
 
-void Emitter::emit() {
+void RowEmitter::emit() {
   findPlace();
   if (auto op = dyn_cast<nn::SoftmaxOp>(layer))
     softmax(op.getLog());
@@ -232,9 +234,9 @@ public:
             llvm::StringRef symbol) const override {
     bool isTree = viewOf(layer)->inner == 1;
     Type f32 = k.b.getF32Type();
-    k.kernel(symbol, {{f32, /*isWritten=*/true}, {f32}}, RowWords,
+    k.kernel(symbol, {{f32, /*isWritten=*/true}, {f32}}, RowPush::Words,
              FlatGrid::localSize, [&](ValueRange memories) {
-               Emitter(k, layer, isTree, memories).emit();
+               RowEmitter(k, layer, isTree, memories).emit();
              });
   }
 
@@ -271,12 +273,12 @@ GpuSteps RowRoutine::steps(Operation *layer) const {
   GpuSteps steps = oneStep(
       layer, (name() + "_" + kindOf(layer) + (isTree ? "" : "_strided")).str(),
       std::move(dispatch),
-      double(divideCeil(view.size, isTree ? invocations : 1)));
+      double(divideCeil(view.size, isTree ? FlatGrid::invocations : 1)));
   // Those of each fold, and one behind it.
   unsigned folds = isa<nn::ReduceOp>(layer) ? 1 : 2;
   for (GpuStep &step : steps.steps) {
     step.grid.barriers =
-        isTree ? folds * (SharedTree::barriers(invocations) + 1) : 0;
+        isTree ? folds * (SharedTree::barriers(FlatGrid::invocations) + 1) : 0;
     step.variant = isa<nn::SoftmaxOp>(layer)     ? "softmax"
                    : isa<nn::NormalizeOp>(layer) ? "normalize"
                                                  : "reduce";

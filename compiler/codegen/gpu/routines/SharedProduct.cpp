@@ -17,8 +17,6 @@ using llvm::divideCeil;
 
 namespace {
 
-constexpr int64_t block = BlockedWindow::block, quads = BlockedWindow::quads;
-
 /// What of a square an invocation does.
 struct Shares : SharedProduct::Square {
   explicit Shares(const SharedProduct::Square &square) : Square(square) {}
@@ -35,47 +33,52 @@ struct Shares : SharedProduct::Square {
 /// invocations read lies in other banks.
 constexpr int64_t weightStride = block * quads + quads;
 
-enum Word : unsigned {
-  OutPixels, ///< of a channel; zero: nothing to do
-  InPixels,
-  InBlocks,
-  OutBlocks,
-  OutChannels,
-  OutWidth,
-  InWidth,
-  StrideRows,
-  StrideCols,
-  Batch,
-  PartBlocks, ///< blocks of input channels that a group sums over
-  WeightBlock,
-  WeightBatch,
-  FlatWords,
-  // Of kernels for windows.
-  KernelRows = FlatWords,
-  KernelCols,
-  DilationRows,
-  DilationCols,
-  Top,
-  Left,
-  InHeight,
-  WindowWords
+struct ProductPush {
+  enum Word : unsigned {
+    OutPixels, ///< of a channel; zero: nothing to do
+    InPixels,
+    InBlocks,
+    OutBlocks,
+    OutChannels,
+    OutWidth,
+    InWidth,
+    StrideRows,
+    StrideCols,
+    Batch,
+    PartBlocks, ///< blocks of input channels that a group sums over
+    WeightBlock,
+    WeightBatch,
+    FlatWords,
+    // Of kernels for windows.
+    KernelRows = FlatWords,
+    KernelCols,
+    DilationRows,
+    DilationCols,
+    Top,
+    Left,
+    InHeight,
+    WindowWords
+  };
 };
 
-unsigned wordsOf(bool hasWindow) { return hasWindow ? WindowWords : FlatWords; }
+unsigned productWords(bool hasWindow) {
+  return hasWindow ? ProductPush::WindowWords : ProductPush::FlatWords;
+}
 
 /// Which of a sum's parts: a tap of a block of input channels.
 struct Tap {
   Value block, row, col;
 };
 
-class Emitter {
+class ProductEmitter {
 public:
-  Emitter(GpuBuilder &k, const SharedProduct::Kernel &kernel,
-          ValueRange memories)
+  ProductEmitter(GpuBuilder &k, const SharedProduct::Kernel &kernel,
+                 ValueRange memories)
       : k(k), square(kernel.square), hasWindow(kernel.hasWindow),
         four(k.vec(4)), output(memories[0]), input(memories[1]),
-        weights(memories[2]), epilogue(k, kernel.epilogue, wordsOf(hasWindow),
-                                       memories[3], memories[4]) {}
+        weights(memories[2]),
+        epilogue(k, kernel.epilogue, productWords(hasWindow), memories[3],
+                 memories[4]) {}
   void emit();
 
 private:
@@ -123,7 +126,7 @@ private:
   Values weightPlace;
 };
 
-void Emitter::findPlaces() {
+void ProductEmitter::findPlaces() {
   using Dim = GpuBuilder::Dim;
   local = k.localId(Dim::X);
   outQuad = k.val(k.rem(local, square.outQuads()));
@@ -135,73 +138,76 @@ void Emitter::findPlaces() {
   auto atLeastOne = [&](unsigned w) {
     return Value(arith::MaxUIOp::create(k.b, word(w), one));
   };
-  Value z = k.groupId(Dim::Z), images = atLeastOne(Batch);
+  Value z = k.groupId(Dim::Z), images = atLeastOne(ProductPush::Batch);
   batch = remainder(z, images);
   part = quotient(z, images);
-  Value last = k.val(k.sub(word(OutPixels), 1)), width = atLeastOne(OutWidth);
-  Value lastBlock = k.val(k.sub(word(OutBlocks), 1));
+  Value last = k.val(k.sub(word(ProductPush::OutPixels), 1)),
+        width = atLeastOne(ProductPush::OutWidth);
+  Value lastBlock = k.val(k.sub(word(ProductPush::OutBlocks), 1));
   for (int64_t i = 0; i < square.loads(); ++i) {
     Value v = add(local, i * square.invocations);
     // Pixels that are none read those of the last one.
     Value p = k.minUnsigned(add(firstPixel, k.div(Index(v), quads)), last);
-    Value row = mul(quotient(p, width), word(StrideRows)),
-          col = mul(remainder(p, width), word(StrideCols));
+    Value row = mul(quotient(p, width), word(ProductPush::StrideRows)),
+          col = mul(remainder(p, width), word(ProductPush::StrideCols));
     if (hasWindow) {
-      row = k.val(k.sub(row, word(Top)));
-      col = k.val(k.sub(col, word(Left)));
+      row = k.val(k.sub(row, word(ProductPush::Top)));
+      col = k.val(k.sub(col, word(ProductPush::Left)));
     }
     inputRow.push_back(row);
     inputCol.push_back(col);
     inputQuad.push_back(k.val(k.rem(Index(v), quads)));
     Value outBlock = k.minUnsigned(
         add(firstBlock, k.div(Index(v), block * quads)), lastBlock);
-    Value panel =
-        add(mul(outBlock, word(WeightBlock)), mul(batch, word(WeightBatch)));
+    Value panel = add(mul(outBlock, word(ProductPush::WeightBlock)),
+                      mul(batch, word(ProductPush::WeightBatch)));
     weightPlace.push_back(add(panel, k.rem(Index(v), block * quads)));
   }
 }
 
 /// Behind the last one of the group there is none: that one again.
-Tap Emitter::next(const Tap &tap) {
+Tap ProductEmitter::next(const Tap &tap) {
   Value lastBlock = k.val(k.sub(end, 1));
   if (!hasWindow)
     return {k.minUnsigned(add(tap.block, 1), lastBlock), tap.row, tap.col};
   Value zero = k.constant(0);
   Value col = add(tap.col, 1);
-  Value isRow = k.lessUnsigned(col, word(KernelCols));
+  Value isRow = k.lessUnsigned(col, word(ProductPush::KernelCols));
   Value row = add(tap.row, 1);
-  Value isBlock = k.lessUnsigned(row, word(KernelRows));
+  Value isBlock = k.lessUnsigned(row, word(ProductPush::KernelRows));
   Value nextBlock = select(isBlock, tap.block, add(tap.block, 1));
   return {k.minUnsigned(select(isRow, tap.block, nextBlock), lastBlock),
           select(isRow, tap.row, select(isBlock, row, zero)),
           select(isRow, col, zero)};
 }
 
-Value Emitter::loadInput(size_t i, Value plane, const Tap &tap) {
+Value ProductEmitter::loadInput(size_t i, Value plane, const Tap &tap) {
   Value row = inputRow[i], col = inputCol[i], isInside;
   if (hasWindow) {
-    row = add(row, mul(tap.row, word(DilationRows)));
-    col = add(col, mul(tap.col, word(DilationCols)));
-    isInside = arith::AndIOp::create(k.b, k.lessUnsigned(row, word(InHeight)),
-                                     k.lessUnsigned(col, word(InWidth)));
+    row = add(row, mul(tap.row, word(ProductPush::DilationRows)));
+    col = add(col, mul(tap.col, word(ProductPush::DilationCols)));
+    isInside = arith::AndIOp::create(
+        k.b, k.lessUnsigned(row, word(ProductPush::InHeight)),
+        k.lessUnsigned(col, word(ProductPush::InWidth)));
     Value zero = k.constant(0);
     row = select(isInside, row, zero);
     col = select(isInside, col, zero);
   }
-  Value place =
-      add(mul(add(mul(row, word(InWidth)), col), quads), inputQuad[i]);
+  Value place = add(mul(add(mul(row, word(ProductPush::InWidth)), col), quads),
+                    inputQuad[i]);
   Value x = k.load(input, add(plane, place));
   return hasWindow ? orZeros(isInside, x) : x;
 }
 
-Values Emitter::bring(const Tap &tap) {
-  Value plane = mul(
-      mul(add(mul(batch, word(InBlocks)), tap.block), word(InPixels)), quads);
+Values ProductEmitter::bring(const Tap &tap) {
+  Value plane = mul(mul(add(mul(batch, word(ProductPush::InBlocks)), tap.block),
+                        word(ProductPush::InPixels)),
+                    quads);
   Value panel = tap.block;
   if (hasWindow)
-    panel =
-        add(mul(add(mul(panel, word(KernelRows)), tap.row), word(KernelCols)),
-            tap.col);
+    panel = add(mul(add(mul(panel, word(ProductPush::KernelRows)), tap.row),
+                    word(ProductPush::KernelCols)),
+                tap.col);
   panel = mul(panel, block * quads);
   Values brought;
   for (size_t i = 0; i < inputRow.size(); ++i)
@@ -211,7 +217,7 @@ Values Emitter::bring(const Tap &tap) {
   return brought;
 }
 
-void Emitter::keep(const Values &brought) {
+void ProductEmitter::keep(const Values &brought) {
   for (int64_t i = 0; i < square.loads(); ++i) {
     Value v = add(local, i * square.invocations);
     k.store(brought[i], sharedInput, v);
@@ -222,7 +228,7 @@ void Emitter::keep(const Values &brought) {
   }
 }
 
-Values Emitter::sum(ValueRange init) {
+Values ProductEmitter::sum(ValueRange init) {
   Value weight = add(k.mul(k.div(Index(outQuad), quads), weightStride),
                      k.rem(Index(outQuad), quads));
   return k.loop(0, quads, 1, Values(init), [&](Value q, ValueRange before) {
@@ -242,15 +248,17 @@ Values Emitter::sum(ValueRange init) {
   });
 }
 
-void Emitter::emit() {
+void ProductEmitter::emit() {
   sharedInput = k.shared(square.side * quads, four);
   sharedWeights = k.shared(square.side / block * weightStride, four);
   findPlaces();
-  Value first = mul(part, word(PartBlocks));
-  end = k.minUnsigned(add(first, word(PartBlocks)), word(InBlocks));
+  Value first = mul(part, word(ProductPush::PartBlocks));
+  end = k.minUnsigned(add(first, word(ProductPush::PartBlocks)),
+                      word(ProductPush::InBlocks));
   Value count = k.val(k.sub(end, first)), zero = k.constant(0);
   if (hasWindow)
-    count = mul(count, mul(word(KernelRows), word(KernelCols)));
+    count = mul(count, mul(word(ProductPush::KernelRows),
+                           word(ProductPush::KernelCols)));
   // Carried: the sums, what has been brought, and where that comes from.
   const size_t pixels = square.pixels(), loads = 2 * square.loads();
   Tap tap = {first, zero, zero};
@@ -274,17 +282,17 @@ void Emitter::emit() {
 
   Value outBlock = add(firstBlock, k.div(Index(outQuad), quads));
   Value quad = k.val(k.rem(Index(outQuad), quads));
-  k.ifThen(k.lessUnsigned(outBlock, word(OutBlocks)), [&] {
+  k.ifThen(k.lessUnsigned(outBlock, word(ProductPush::OutBlocks)), [&] {
     Value vector = add(mul(outBlock, quads), quad);
     Value bias = epilogue.start(vector);
-    ChannelMask mask(k, mul(vector, 4), word(OutChannels));
+    ChannelMask mask(k, mul(vector, 4), word(ProductPush::OutChannels));
     // Parts lie behind each other, each as the result does.
-    Value image = add(mul(part, word(Batch)), batch);
-    Value plane =
-        mul(add(mul(image, word(OutBlocks)), outBlock), word(OutPixels));
+    Value image = add(mul(part, word(ProductPush::Batch)), batch);
+    Value plane = mul(add(mul(image, word(ProductPush::OutBlocks)), outBlock),
+                      word(ProductPush::OutPixels));
     for (int64_t i = 0; i < square.pixels(); ++i) {
       Value pixel = add(firstPixel, add(lane, i * square.lanes()));
-      k.ifThen(k.lessUnsigned(pixel, word(OutPixels)), [&] {
+      k.ifThen(k.lessUnsigned(pixel, word(ProductPush::OutPixels)), [&] {
         Value place = add(mul(add(plane, pixel), quads), quad);
         Value x = arith::AddFOp::create(k.b, sums[i], bias);
         k.store(mask.apply(epilogue.finish(x, place)), output, place);
@@ -303,9 +311,10 @@ std::string SharedProduct::Kernel::key() const {
 void SharedProduct::Kernel::emit(GpuBuilder &k, llvm::StringRef symbol) const {
   SmallVector<GpuBuilder::Operand> operands(5, {k.vec(4)});
   operands.front().isWritten = true;
-  k.kernel(symbol, operands, wordsOf(hasWindow) + PushEpilogue::Words,
-           {int32_t(square.invocations), 1, 1},
-           [&](ValueRange memories) { Emitter(k, *this, memories).emit(); });
+  k.kernel(symbol, operands, productWords(hasWindow) + PushEpilogue::Words,
+           {int32_t(square.invocations), 1, 1}, [&](ValueRange memories) {
+             ProductEmitter(k, *this, memories).emit();
+           });
 }
 
 int64_t SharedProduct::groups(const Square &square) const {
@@ -330,7 +339,7 @@ GpuStep SharedProduct::step(const Kernel &kernel) const {
          {window.rows, window.cols, window.dilationRows, window.dilationCols,
           window.top, window.left, window.inHeight})
       step.push.push_back(uint32_t(word));
-  assert(step.push.size() == wordsOf(kernel.hasWindow) &&
+  assert(step.push.size() == productWords(kernel.hasWindow) &&
          "a value for each word");
   PushEpilogue::append(step.push, kernel.epilogue);
   step.variant = kernel.hasWindow ? "window" : "flat";
