@@ -24,7 +24,7 @@
 // first; one that ends beyond the result is written to a patch, of which what
 // exists is finished. Channels past the real count are never multiplied.
 //
-// Rounding errors grow with m (docs/adding-a-routine.md has figures).
+// Rounding errors grow with m (docs/results/winograd.md has figures).
 //
 //===----------------------------------------------------------------------===//
 
