@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 # Debian 12 packages by what needs them. MLIR 22 comes from bookworm-security.
 packages_build=(
-  ccache cmake flatbuffers-compiler g++ libcli11-dev libflatbuffers-dev
+  cmake flatbuffers-compiler g++ libcli11-dev libflatbuffers-dev
   liblld-22-dev libmlir-22-dev libonnx-dev libprotobuf-dev libsodium-dev
   libstb-dev libvulkan-dev libzstd-dev llvm-22-dev llvm-22-tools mlir-22-tools
   ninja-build nlohmann-json3-dev pkg-config protobuf-compiler spirv-headers
@@ -27,9 +27,13 @@ packages_peers=(nodejs npm)
 python=/usr/bin/python3
 
 jobs=${NNV12_JOBS:-$(nproc)}
-export CCACHE_SLOPPINESS=pch_defines,time_macros
-# Checkouts share what was compiled in one of them.
+# Where ccache is installed, checkouts share what was compiled in one of them.
+# The compiler says what it has read, so that nothing is preprocessed twice.
+export CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+# tools/demo and tools/check share a folder: with the same options, nothing that
+# the one has compiled is compiled again by the other.
+release_options=(-DNNV12_WERROR=ON)
 
 say() { printf '\n== %s\n' "$*"; }
 fail() { printf '%s: error: %s\n' "$0" "$*" >&2; exit 1; }

@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace nnv12;
 
-static void warn(const llvm::Twine &message) {
+static void warnOfHost(const llvm::Twine &message) {
   llvm::errs() << "nnv12c: warning: --target host: " << message << "\n";
 }
 
@@ -169,7 +169,7 @@ FailureOr<HostChoice> nnv12::chooseHostPlan(const Costs &measured,
   for (HostPlan &plan : plans)
     plan.lanes = options.lanes;
   auto give = [&](const llvm::Twine &reason) {
-    warn(reason + "; plans are not compared");
+    warnOfHost(reason + "; plans are not compared");
     return HostChoice{plans.front()};
   };
   // What is in memory anyway says nothing of a first inference.
@@ -197,7 +197,7 @@ FailureOr<HostChoice> nnv12::chooseHostPlan(const Costs &measured,
     error = "plan '" + known->costs + "' is not known";
   }
   if (!error.empty())
-    warn(error + "; plans are compared anew");
+    warnOfHost(error + "; plans are compared anew");
 
   fault = race.compare(ArrayRef(plans).drop_front());
   if (succeeded(fault) && fault->empty() && !options.lanes)
@@ -212,6 +212,6 @@ FailureOr<HostChoice> nnv12::chooseHostPlan(const Costs &measured,
   error = memory.write(
       {best.plan.name, best.plan.lanes, best.racer.median(), best.racer.p90()});
   if (!error.empty())
-    warn(error + "; which plan is fastest is forgotten");
+    warnOfHost(error + "; which plan is fastest is forgotten");
   return HostChoice{best.plan, reportOf(race)};
 }
