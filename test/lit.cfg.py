@@ -76,3 +76,8 @@ if ctypes.util.find_library("sodium"):
     config.available_features.add("sodium")
 if shutil.which("chromium"):
     config.available_features.add("chromium")
+# tools/check --require: what is missing is a failure, not a test less.
+if os.environ.get("NNV12_REQUIRE"):
+    expected = {"gpu", "vulkan", "onnx", "sodium", "chromium"}
+    for feature in sorted(expected - config.available_features):
+        lit_config.error(f"found nothing for the feature '{feature}'")

@@ -4,8 +4,6 @@ every machine.
 
     generate.py SEED FOLDER     writes FOLDER/model.onnx, FOLDER/input_I.npy
     generate.py SEED            prints the graph
-    generate.py --digest N      prints a digest of seeds 1 to N, to be the same
-                                everywhere
 
 A graph grows piece by piece: a value is chosen among those that there are,
 rather a late one, and then a piece that fits it (pieces_*.py): a layer, or some
@@ -14,7 +12,6 @@ is decided by the last bit of a sum, so that every correct engine gives nearly
 the same results.
 """
 import argparse
-import hashlib
 import json
 import sys
 from pathlib import Path
@@ -203,19 +200,6 @@ def write_case(folder, model, inputs):
     )
 
 
-def digest(seeds):
-    """Of all that graphs and their inputs hold."""
-    result = hashlib.sha256()
-    for seed in seeds:
-        model, inputs = make(seed)
-        result.update(listing(model).encode())
-        for tensor in model.graph.initializer:
-            result.update(numpy_helper.to_array(tensor).tobytes())
-        for _, data in inputs:
-            result.update(data.tobytes())
-    return result.hexdigest()
-
-
 def listing(model):
     """The graph as text, a node a line."""
     stored = {t.name: list(t.dims) for t in model.graph.initializer}
@@ -250,11 +234,7 @@ def main():
     )
     parser.add_argument("seed", type=int, nargs="?", default=1)
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--digest", type=int, metavar="N")
     args = parser.parse_args()
-    if args.digest:
-        print(digest(range(1, args.digest + 1)))
-        return 0
     model, inputs = make(args.seed)
     if args.folder:
         write_case(args.folder, model, inputs)

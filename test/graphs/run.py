@@ -19,7 +19,8 @@ installs it) only the latter is tried.
 A failure is one line: the seed, its class, what was found. Its folder under
 --work holds the model, inputs, ONNX Runtime's outputs and the commands;
 reduce.py makes it small. The last line is "N graphs, N failed"; after an
-interrupt the one before it says how to go on.
+interrupt the one before it says how to go on. Exits with 77 where nothing fails
+but ONNX Runtime or ../shared is missing.
 """
 import argparse
 import json
@@ -392,15 +393,15 @@ def main():
         if halves < args.halves_at_least:
             failed += 1
             print(f"FAIL: at least {args.halves_at_least} must be")
-    skipped = (
-        ""
-        if modules or not seeds
-        else f" (ONNX Runtime's answers skipped: {missing})"
-    )
+    skipped = []
+    if seeds and not modules:
+        skipped.append(f"ONNX Runtime's answers: {missing}")
     if args.found and not any("regress" in f.parts for f in folders):
-        skipped = " (../shared/regress/graphs skipped: not there)"
-    print(f"{done} graphs, {failed} failed{skipped}")
-    return 1 if failed or not done else 0
+        skipped.append("no ../shared/regress/graphs")
+    for line in skipped:
+        print(f"skipped: {line}")
+    print(f"{done} graphs, {failed} failed")
+    return 1 if failed or not done else 77 if skipped else 0
 
 
 def work_on(job):

@@ -358,7 +358,7 @@ def main():
             failed += 1
             print(f"FAIL {case.name}: {error}", flush=True)
     for line in skipped:
-        print(f"skipped {line}")
+        print(f"skipped: {line}")
     print(
         f"models: {len(cases) - failed} passed, {failed} failed, "
         f"{len(skipped)} groups skipped"

@@ -121,7 +121,10 @@ FIGURES = [
             cost("run, peak"),
         ],
     ),
-    (r"library\*\* takes (\S+) KB, stripped", lambda: [cost("runtime library")]),
+    (
+        r"library\*\* takes (\S+) KB, stripped",
+        lambda: [cost("runtime library")],
+    ),
     (
         r"cases:\*\* (\S+) of 1,072 \(as of 1.12\) and (\S+) of 1,884",
         lambda: [

@@ -12,7 +12,7 @@ using namespace nnv12::test;
 TEST(WithoutGpu, BundlesWithAnOverlayRun) {
   // Weights of the sample are compressed.
   if (!dlopen("libzstd.so.1", RTLD_NOW))
-    GTEST_SKIP() << "no libzstd here";
+    GTEST_SKIP() << "install libzstd1";
   GpuSample sample;
   TemporaryFolder folder;
   std::string path = folder.file("sample.nnv");

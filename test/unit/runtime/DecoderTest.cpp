@@ -56,7 +56,7 @@ TEST(Decoder, DecodesFrames) {
 TEST(Decoder, DecodesWhatTheLibraryCompresses) {
   void *library = dlopen("libzstd.so.1", RTLD_NOW);
   if (!library)
-    GTEST_SKIP() << "no libzstd";
+    GTEST_SKIP() << "install libzstd1";
   ASSERT_TRUE(library);
   auto compress =
       reinterpret_cast<size_t (*)(void *, size_t, const void *, size_t, int)>(

@@ -125,7 +125,7 @@ TEST_F(TrustTest, MemoryOfTheCallersIsCopiedToo) {
 
 TEST_F(TrustTest, CopiesWhereThereIsAKey) {
   if (!hasSodium)
-    GTEST_SKIP() << "no libsodium";
+    GTEST_SKIP() << "install libsodium23";
   OpenOptions options;
   options.publicKey = key;
   Bundle bundle(path, options);
@@ -146,7 +146,7 @@ TEST_F(TrustTest, CopiesNothingUnlessAsked) {
 
 TEST_F(TrustTest, TheSignatureCoversTheWeights) {
   if (!hasSodium)
-    GTEST_SKIP() << "no libsodium";
+    GTEST_SKIP() << "install libsodium23";
   overwrite(segments[2].first + segments[2].second - 1, 1, 0xff);
   OpenOptions options;
   options.publicKey = key;
@@ -163,7 +163,7 @@ TEST_F(TrustTest, TheSignatureCoversTheWeights) {
 
 TEST_F(TrustTest, EveryByteThatMeansSomethingIsCovered) {
   if (!hasSodium)
-    GTEST_SKIP() << "no libsodium";
+    GTEST_SKIP() << "install libsodium23";
   OpenOptions options;
   options.publicKey = key;
   AlignedCopy copy(image);

@@ -265,7 +265,7 @@ protected:
     std::vector<int64_t> shape = {1, 3, 1, 2};
     if (readImage(path, infoOf(NNV12_F32, shape), {}, tensor)
             .find("libstb-dev") != std::string::npos)
-      GTEST_SKIP() << "built without stb";
+      GTEST_SKIP() << "built without stb: install libstb-dev";
   }
 
   std::vector<double> read(nnv12_type type, std::vector<int64_t> shape,
