@@ -102,10 +102,10 @@ bool Lanes::makePreparers(uint32_t count, uint8_t *scratch, size_t stride,
   return true;
 }
 
-void Lanes::setPreparing(uint32_t threads) {
-  if (threads < numPreparing())
+void Lanes::setThreads(uint32_t numPreparing, bool areAll) {
+  if (!areAll)
     steal.store(true, std::memory_order_relaxed);
-  preparing.store(threads, std::memory_order_relaxed);
+  preparing.store(numPreparing, std::memory_order_relaxed);
 }
 
 Lanes::~Lanes() {

@@ -59,9 +59,10 @@ public:
   bool hasLane(uint32_t number) const { return number < queues.size(); }
   /// Whether it may ever do something.
   bool prepares(uint32_t number) const { return number < numPreparers; }
-  /// So many threads that only prepare were started. If they are fewer than the
-  /// options said, lanes take from each other whatever the options said.
-  void setPreparing(uint32_t threads);
+  /// So many threads that only prepare were started. Where the system has
+  /// refused one, or one that computes, lanes take from each other whatever the
+  /// options said.
+  void setThreads(uint32_t numPreparing, bool areAll);
 
   const Preparations &preparations() const { return items; }
   /// How many preparations will run, sooner or later.

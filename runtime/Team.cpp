@@ -5,7 +5,6 @@
 #include "runtime/FloatMode.h"
 
 #include <cassert>
-#include <cstring>
 
 namespace nnv12::runtime {
 
@@ -42,23 +41,24 @@ bool Team::start(const bundle::Program *program, Size size, bool pin,
                   : size.onlyReads ? Lanes::Role::Read
                                    : Lanes::Role::Prepare;
     member.startTime = recorder->startTime();
-    int error = starter.start(member.thread, threadMain, &member, member.place);
-    member.isStarted = error == 0;
-    return error;
+    member.isStarted =
+        starter.start(member.thread, threadMain, &member, member.place) == 0;
+    return member.isStarted;
   };
   if (size.preparing) {
     // Storage idles until a lane that has got its bytes asks for the next ones.
     ThreadStarter starter(ThreadStarter::Slices::Short);
-    while (numPreparing < size.preparing && start(starter, numPreparing) == 0)
+    while (numPreparing < size.preparing && start(starter, numPreparing))
       ++numPreparing;
-    lanes->setPreparing(numPreparing);
   }
   ThreadStarter starter;
-  for (uint32_t i = size.preparing; i < count; ++i)
-    if (int error = start(starter, i))
-      return fault.set(artifact::Fault::OutOfMemory,
-                       "threads: found %u, expected %u: %s",
-                       i - size.preparing + 1, size.computing, strerror(error));
+  uint32_t computing = 1;
+  while (computing < size.computing &&
+         start(starter, size.preparing + computing - 1))
+    ++computing;
+  workers->setThreads(computing);
+  lanes->setThreads(numPreparing,
+                    /*areAll=*/numPreparing + computing - 1 == count);
   return true;
 }
 

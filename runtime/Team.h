@@ -39,8 +39,8 @@ public:
   };
 
   /// Starts them. All of the others must stay until this is gone, and be
-  /// created before. Of threads that only prepare, those that cannot be started
-  /// are done without.
+  /// created before. Threads that the system refuses are done without: workers
+  /// and lanes are told how many there are.
   bool start(const bundle::Program *program, Size size, bool pin,
              Workers &workers, Lanes &lanes, Events &events,
              FirstTouch &firstTouch, Recorder &recorder,

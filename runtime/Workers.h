@@ -34,6 +34,9 @@ public:
               uint32_t others, Events &events, Recorder &recorder);
 
   uint32_t threads() const { return count; }
+  /// Before the first operation: so many there are, no more than create() was
+  /// told.
+  void setThreads(uint32_t threads) { count = threads; }
 
   /// Runs `kernel` on tiles [first, end). For the leader alone.
   void run(artifact::KernelFn kernel, void *const *operands, uint64_t first,

@@ -12,7 +12,10 @@
 |*   }                                                                        *|
 |*   nnv12_input in = NNV12_INPUT(pixels, sizeof pixels);                     *|
 |*   nnv12_output out = NNV12_OUTPUT(scores, sizeof scores);                  *|
-|*   nnv12_session_run(session, &in, 1, &out, 1, &error);                     *|
+|*   if (nnv12_session_run(session, &in, 1, &out, 1, &error) != NNV12_OK) {   *|
+|*     fprintf(stderr, "%s\n", error.message);                                *|
+|*     exit(1);                                                               *|
+|*   }                                                                        *|
 |*   nnv12_session_close(session);                                            *|
 |*   nnv12_bundle_close(bundle);                                              *|
 |*                                                                            *|
@@ -437,13 +440,14 @@ typedef enum nnv12_gpu_mode {
 typedef struct nnv12_session_options {
   size_t struct_size;
   /** How many threads compute, the one that calls run included; at most 64. If
-   *  the process may use fewer CPUs (sched_getaffinity, and cpu.max of its
-   *  control group), as many as these are taken; see
-   *  nnv12_session_info.threads. 0: as many as the bundle was compiled for
-   *  (nnv12c --threads); without that, one a CPU. The session starts the
-   *  others, with all signals blocked, and keeps them until it is closed. They
-   *  sleep while nothing runs. Until the first result each is kept on CPUs of
-   *  its own, and off the CPU on which the session was created. */
+   *  the process may use fewer CPUs (sched_getaffinity, and the quotas of its
+   *  control groups), as many as these are taken. The session goes on without
+   *  threads that the system refuses. nnv12_session_info.threads says how many
+   *  there are. 0: as many as the bundle was compiled for (nnv12c --threads);
+   *  without that, one a CPU. The session starts the others, with all signals
+   *  blocked, and keeps them until it is closed. They sleep while nothing runs.
+   *  Until the first result each is kept on CPUs of its own, and off the CPU on
+   *  which the session was created. */
   uint32_t threads;
   /** Not zero: pin each thread that the session starts to a CPU of its own, as
    *  long as there are enough. If CPUs differ, threads that compute get fast

@@ -23,33 +23,92 @@ static bool readText(const char *path, char *text, size_t size) {
   return found > 0;
 }
 
-/// The time that control groups of version 2 give this process, in CPUs,
-/// rounded up: the least of its own group and those around it (cpu.max has
-/// microseconds of a period, or "max"). ~0 where nothing is said.
-static uint32_t readGrant() {
-  char groups[512], path[600], limit[64];
-  uint32_t least = ~0u;
-  if (!readText("/proc/self/cgroup", groups, sizeof groups))
-    return least;
-  // "0::/a/b"; lines of version 1 come before it.
-  char *group = strstr(groups, "0::/");
-  if (!group || (group != groups && group[-1] != '\n'))
-    return least;
-  group += 3;
-  group[strcspn(group, "\n")] = 0;
-  for (;;) {
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
+/// What one group is given: microseconds of a period, "max" or -1 for all.
+static uint32_t grantOf(const char *folder) {
+  char path[800], text[64];
+  auto read = [&](const char *file) {
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    return readText(path, text, sizeof text);
+  };
+  long quota = 0, period = 0;
+  if (read("cpu.max")) {
     char *next;
-    if (readText(path, limit, sizeof limit)) {
-      long quota = strtol(limit, &next, 10), period = strtol(next, nullptr, 10);
-      if (quota > 0 && period > 0)
-        least = std::min(least, uint32_t((quota + period - 1) / period));
-    }
-    char *parent = strrchr(group, '/');
-    if (!parent)
-      return least;
-    *parent = 0;
+    quota = strtol(text, &next, 10);
+    period = strtol(next, nullptr, 10);
+  } else if (read("cpu.cfs_quota_us")) {
+    quota = strtol(text, nullptr, 10);
+    period = read("cpu.cfs_period_us") ? strtol(text, nullptr, 10) : 0;
   }
+  if (quota <= 0 || period <= 0)
+    return ~0u;
+  return static_cast<uint32_t>(
+      std::min((quota - 1) / period + 1, long(CPU_SETSIZE)));
+}
+
+/// Whether `word` is one of a list with commas.
+static bool hasWord(const char *list, const char *word) {
+  for (size_t size; *list; list += size + (list[size] == ',')) {
+    size = strcspn(list, ",\n");
+    if (size == strlen(word) && strncmp(list, word, size) == 0)
+      return true;
+    if (list[size] == '\n')
+      return false;
+  }
+  return false;
+}
+
+/// Where version 1's groups of the controller `cpu` are mounted, and which one
+/// is the topmost that is seen there. False: nowhere.
+static bool findMount(const char *root, char (&mount)[256], char (&top)[256]) {
+  char path[300];
+  snprintf(path, sizeof path, "%s/proc/self/mountinfo", root);
+  FILE *file = fopen(path, "re");
+  if (!file)
+    return false;
+  // "31 24 0:27 TOP MOUNT rw shared:9 - cgroup cgroup rw,cpu,cpuacct"
+  char *line = nullptr;
+  size_t capacity = 0;
+  bool found = false;
+  while (!found && getline(&line, &capacity, file) > 0)
+    found = strstr(line, " - cgroup ") &&
+            hasWord(strrchr(line, ' ') + 1, "cpu") &&
+            sscanf(line, "%*s %*s %*s %255s %255s", top, mount) == 2;
+  free(line);
+  fclose(file);
+  return found;
+}
+
+uint32_t grantedCpus(const char *root) {
+  char groups[4096], path[300], folder[700];
+  uint32_t least = ~0u;
+  snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+  if (!readText(path, groups, sizeof groups))
+    return least;
+  // "4:cpu,cpuacct:/a/b" of version 1, "0::/a/b" of version 2.
+  for (char *line = groups, *next; line; line = next) {
+    if ((next = strchr(line, '\n')))
+      *next++ = 0;
+    char *list = strchr(line, ':'), *group = list ? strchr(++list, ':') : list;
+    if (!group)
+      continue;
+    *group++ = 0;
+    char mount[256] = "/sys/fs/cgroup", top[256] = "";
+    if (*list && (!hasWord(list, "cpu") || !findMount(root, mount, top)))
+      continue;
+    // A container may see its own group alone, as the topmost.
+    size_t hidden = strcmp(top, "/") == 0 ? 0 : strlen(top);
+    bool isBelow = strncmp(group, top, hidden) == 0 &&
+                   (group[hidden] == '/' || group[hidden] == 0);
+    int end = snprintf(folder, sizeof folder, "%s%s", root, mount);
+    snprintf(folder + end, sizeof folder - size_t(end), "%s",
+             isBelow ? group + hidden : "");
+    for (char *parent = folder; parent;) {
+      least = std::min(least, grantOf(folder));
+      if ((parent = strrchr(folder + end, '/')))
+        *parent = 0;
+    }
+  }
+  return least;
 }
 
 /// What has been read, and 1 more; 0: nothing yet. Of CPUs with small numbers.
@@ -62,13 +121,14 @@ uint32_t availableCpus() {
   if (n <= 1)
     return 1;
   uint32_t known = knownGrant.load(std::memory_order_relaxed),
-           granted = known ? known - 1 : readGrant();
+           granted = known ? known - 1 : grantedCpus();
   return std::min(static_cast<uint32_t>(n), granted);
 }
 
 void askForCpus() {
   uint32_t most = ~0u - 1; // so that there is one more
-  knownGrant.store(std::min(readGrant(), most) + 1, std::memory_order_relaxed);
+  knownGrant.store(std::min(grantedCpus(), most) + 1,
+                   std::memory_order_relaxed);
   Cpus().find();
 }
 

@@ -8,8 +8,14 @@
 namespace nnv12::runtime {
 
 /// How many CPUs this process may use: those that the calling thread may run
-/// on, but no more than its control groups give it the time of (cpu.max).
+/// on, but no more than its control groups give it the time of.
 uint32_t availableCpus();
+
+/// The time that control groups give this process, in CPUs, rounded up: the
+/// least of its own groups and those around them, of version 2 (cpu.max) and of
+/// version 1 (cpu.cfs_quota_us). ~0 where nothing is said. `root` is a folder
+/// that stands for that of the system's files: for tests.
+uint32_t grantedCpus(const char *root = "");
 
 /// Reads of the system what availableCpus() and Cpus::find() want to know, a
 /// tenth of a millisecond: while the storage is waited for.

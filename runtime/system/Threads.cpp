@@ -60,15 +60,24 @@ ThreadStarter::~ThreadStarter() {
 }
 
 #ifdef NNV12_TEST_HOOKS
-/// Tests make the system refuse threads: see test/unit/runtime/LanesTest.cpp.
-bool refuseThreads = false;
+/// Tests make the system refuse all threads but so many: see
+/// test/unit/runtime/RefusedThreadsTest.cpp.
+std::atomic<uint32_t> threadsGranted{~0u};
+
+static bool isRefused() {
+  uint32_t left = threadsGranted.load();
+  while (left && left != ~0u &&
+         !threadsGranted.compare_exchange_weak(left, left - 1)) {
+  }
+  return left == 0;
+}
 #else
-static constexpr bool refuseThreads = false;
+static constexpr bool isRefused() { return false; }
 #endif
 
 int ThreadStarter::start(pthread_t &thread, void *(*function)(void *),
                          void *argument, const CpuMask &place) {
-  if (refuseThreads)
+  if (isRefused())
     return EAGAIN;
 #ifdef __GLIBC__
   // Elsewhere there is no such attribute, and a thread begins anywhere.

@@ -11,6 +11,7 @@ using namespace nnv12::test;
 
 namespace nnv12::runtime {
 extern uint64_t leastGpuPatience;
+extern std::atomic<uint32_t> threadsGranted;
 } // namespace nnv12::runtime
 
 namespace {
@@ -124,6 +125,31 @@ TEST_F(GpuFaultTest, EachCallFails) {
   EXPECT_GE(combinations, 300u);
   printf("%u combinations, %u of which left everything to the CPU\n",
          combinations, hit);
+}
+
+/// The system refuses threads that prepare for the GPU: all of them, or all but
+/// some. The others do the work.
+TEST_F(GpuFaultTest, RefusedThreads) {
+  makeDevice(0);
+  (void)expected(2);
+  for (uint32_t granted = 0; granted < 4; ++granted) {
+    nnv12_session_options options = allOptions(NNV12_GPU_WAIT);
+    options.threads = 1;
+    options.preparation_threads = NNV12_NO_PREPARATION_THREADS;
+    options.gpu_threads = 4;
+    runtime::threadsGranted = granted;
+    SessionPointer session = create(options);
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(run(session, i), expected(i)) << granted;
+    runtime::threadsGranted = ~0u;
+    nnv12_session_info now = info(session);
+    EXPECT_EQ(now.gpu_stretches_taken, granted ? 2u : 0u) << granted;
+    EXPECT_STREQ(now.gpu_reason,
+                 granted ? "" : "the system refuses a thread for it");
+    session.reset();
+    nnv12_gpu_release();
+  }
+  expectClean();
 }
 
 /// What cannot be waited for may be waited for otherwise, and is good then.

@@ -20,8 +20,6 @@ using namespace nnv12::test;
 namespace nnv12::runtime {
 /// Called before and after a thread takes a piece.
 extern void (*beforePiece)();
-/// Whether the system refuses threads.
-extern bool refuseThreads;
 } // namespace nnv12::runtime
 
 namespace {
@@ -517,16 +515,4 @@ TEST_F(LanesTest, WrongOptions) {
   EXPECT_EQ(nnv12_recorder_size(nullptr, nullptr, NNV12_RECORD_RUN, 1), 0u);
   EXPECT_EQ(nnv12_recorder_size(bundle.get(), nullptr, NNV12_RECORD_OFF, 1),
             0u);
-}
-
-/// A plan runs without the threads that it was made for.
-TEST_F(LanesTest, TheSystemRefusesThreads) {
-  Bundle bundle(path);
-  runtime::refuseThreads = true;
-  Session session(bundle, options(1));
-  runtime::refuseThreads = false;
-  EXPECT_EQ(session.info().preparation_threads, 0u);
-  EXPECT_TRUE(runs(session, 1, false));
-  prepareAll(session);
-  EXPECT_TRUE(runs(session, 2, true));
 }
