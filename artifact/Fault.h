@@ -23,7 +23,8 @@ struct Fault {
     Unsupported,     ///< a good bundle, but not for this runtime or this CPU
     Untrusted,       ///< a digest or the signature does not match
     OutOfMemory,
-    Busy
+    Busy,
+    TimedOut
   };
 
   Code code = None;

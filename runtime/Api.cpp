@@ -20,6 +20,7 @@ static_assert(int(Fault::Unsupported) == NNV12_UNSUPPORTED);
 static_assert(int(Fault::Untrusted) == NNV12_UNTRUSTED);
 static_assert(int(Fault::OutOfMemory) == NNV12_OUT_OF_MEMORY);
 static_assert(int(Fault::Busy) == NNV12_BUSY);
+static_assert(int(Fault::TimedOut) == NNV12_TIMED_OUT);
 static_assert(int(bundle::ElementType_Bool) == NNV12_BOOL);
 static_assert(int(bundle::ElementType_MAX) == NNV12_U2);
 static_assert(int(bundle::OperationKind_Execute) == NNV12_EXECUTE);
@@ -102,7 +103,8 @@ const char *nnv12_version(void) {
 const char *nnv12_status_name(nnv12_status status) {
   static constexpr const char *names[] = {
       "ok",          "invalid argument", "input/output error", "bad bundle",
-      "unsupported", "untrusted",        "out of memory",      "busy"};
+      "unsupported", "untrusted",        "out of memory",      "busy",
+      "timed out"};
   auto index = static_cast<unsigned>(status);
   return index < sizeof names / sizeof *names ? names[index] : "unknown status";
 }
@@ -352,16 +354,41 @@ void nnv12_session_get_info(const nnv12_session *session,
     writeStruct(session->info(), info);
 }
 
+nnv12_status nnv12_session_prepare(nnv12_session *session, uint32_t timeout_ms,
+                                   nnv12_error *error) {
+  if (!session)
+    return reportArgument("session: found NULL", error);
+  Fault fault;
+  if (!session->prepare(timeout_ms, fault))
+    return report(fault, nullptr, error);
+  return NNV12_OK;
+}
+
+nnv12_status nnv12_session_run_until(nnv12_session *session,
+                                     const nnv12_input *inputs,
+                                     uint32_t num_inputs,
+                                     const nnv12_output *outputs,
+                                     uint32_t num_outputs, uint64_t deadline_ns,
+                                     nnv12_error *error) {
+  if (!session)
+    return reportArgument("session: found NULL", error);
+  if (!deadline_ns)
+    return reportArgument("deadline_ns: found 0, expected a time of "
+                          "CLOCK_MONOTONIC in nanoseconds",
+                          error);
+  Fault fault;
+  if (!session->run(inputs, num_inputs, outputs, num_outputs, deadline_ns,
+                    fault))
+    return report(fault, nullptr, error);
+  return NNV12_OK;
+}
+
 nnv12_status nnv12_session_run(nnv12_session *session,
                                const nnv12_input *inputs, uint32_t num_inputs,
                                const nnv12_output *outputs,
                                uint32_t num_outputs, nnv12_error *error) {
-  if (!session)
-    return reportArgument("session: found NULL", error);
-  Fault fault;
-  if (!session->run(inputs, num_inputs, outputs, num_outputs, fault))
-    return report(fault, nullptr, error);
-  return NNV12_OK;
+  return nnv12_session_run_until(session, inputs, num_inputs, outputs,
+                                 num_outputs, NNV12_NO_DEADLINE, error);
 }
 
 #if NNV12_GPU

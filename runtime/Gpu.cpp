@@ -62,6 +62,8 @@ void Gpu::sessionBegins(bool hasSpareCpu) {
 }
 
 void Gpu::start() {
+  if (isStarted)
+    return;
   isStarted = true;
   hasThread = startThread(0, /*bringsWeights=*/false);
   if (!hasThread)
@@ -221,6 +223,7 @@ bool Gpu::begin(Fault &fault) {
   for (const bundle::GpuPreparation *preparation : *gpu->preparations())
     burstLeft += preparation->stage() == bundle::GpuStage_Pipeline;
   phaseNow.store(Phase::Prepared, std::memory_order_release);
+  events->happen(Events::Preparation);
   return true;
 }
 
@@ -394,10 +397,44 @@ bool Gpu::isAwaitedAt(uint32_t index) const {
 }
 #endif
 
-void Gpu::runBegins() {
+bool Gpu::isReadyForLater() const {
+  Phase now = phase();
+  if (now >= Phase::Settled || lost())
+    return true;
+  if (now != Phase::Prepared)
+    return false;
+  for (uint32_t stretch : warm)
+    if (!isReady(stretch))
+      return false;
+  return true;
+}
+
+bool Gpu::covers(uint32_t execute) const {
+  Phase now = phase();
+  if (isGone())
+    return false;
+  if (now < Phase::Prepared)
+    return true;
+  for (uint32_t stretch : warm) {
+    // Those that the device cannot do are done without.
+    const bundle::Stretch *of = gpu->stretches()->Get(stretch);
+    if (execute - of->first() < of->count() &&
+        (now != Phase::Settled || isReady(stretch)))
+      return true;
+  }
+  return false;
+}
+
+void Gpu::releaseNeeded(Lanes &of) const {
+  if (Phase now = phase(); now == Phase::Prepared || now == Phase::Settled)
+    for (const bundle::GpuPreparation *preparation : *gpu->preparations())
+      of.release(preparation->after());
+}
+
+void Gpu::runBegins(bool isLater) {
   // Who wants one result alone pays for no thread: starting one while others
   // compute takes a tenth of a millisecond and more.
-  if (ran && !isStarted)
+  if (ran)
     start();
   numTaken.store(0, std::memory_order_relaxed);
   taken = nullptr;
@@ -405,18 +442,10 @@ void Gpu::runBegins() {
   Phase now = phase();
   if ((now != Phase::Prepared && now != Phase::Settled) || lost())
     return;
-  if (!ran && mode == NNV12_GPU_AUTO) {
-    taken = &cold;
-    return;
-  }
-  // Those that the device cannot do are done without.
-  if (!isWarm && !(isWarm = now == Phase::Settled)) {
-    isWarm = true;
-    for (uint32_t stretch : warm)
-      isWarm &= isReady(stretch);
-  }
-  if (isWarm)
+  if (isLater)
     taken = &warm;
+  else if (!ran && mode == NNV12_GPU_AUTO)
+    taken = &cold;
 }
 
 uint32_t Gpu::at(uint32_t index) {

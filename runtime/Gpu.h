@@ -48,10 +48,27 @@ public:
 
   // Of the thread that runs the session.
 
-  /// Decides what this run may take. The second one starts the threads if they
-  /// have not been started.
-  void runBegins();
+  /// Starts the threads if they have not been started: the second run does.
+  void start();
+  /// Decides what this run may take. `isLater`: what later runs do.
+  void runBegins(bool isLater);
   void runEnds() { ran = true; }
+  bool hasRun() const { return ran; }
+  /// Whether later runs begin, as far as the GPU is concerned: they have all of
+  /// it that they will have, or nothing.
+  bool isReadyForLater() const;
+
+  // For the CPU's part of later runs.
+
+  /// A number for what is known of the GPU, by which covers() says more.
+  uint32_t knowledge() const { return uint32_t(phase()) * 2 + lost(); }
+  /// Whether it computes an execute in later runs, as far as is known: before
+  /// the plan for it has been read that may be any.
+  bool covers(uint32_t execute) const;
+  /// Whether it has failed or was lost.
+  bool isGone() const { return phase() == Phase::Failed || lost(); }
+  /// Has what the GPU's preparations wait for released of `lanes`.
+  void releaseNeeded(Lanes &lanes) const;
   /// The stretch that this run takes from execute `index` on, or `none`.
   /// Executes are asked for in order.
   uint32_t at(uint32_t index);
@@ -92,7 +109,6 @@ private:
   void work(const Member &member);
   void workOnLanes(const Member &member);
   void stay();
-  void start();
   void startOthers();
   bool startThread(uint32_t number, bool bringsWeights);
   bool begin(artifact::Fault &fault);
@@ -148,7 +164,6 @@ private:
   const artifact::Array<uint32_t> *taken = nullptr; ///< by this run
   uint32_t next = 0;
   bool ran = false;
-  bool isWarm = false;
   bool hung = false;
   std::atomic<uint32_t> numTaken{0};
 

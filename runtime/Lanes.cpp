@@ -43,26 +43,27 @@ bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
   // A lane without a thread, or whose thread only reads, needs others.
   steal = options.steal || onlyReads || artifact::numLanes(program) > threads;
   Array<bool> skipped;
-  return collect(program, options.continuous, skipped, fault) &&
+  return collect(program, options, skipped, fault) &&
          items.create(bundle, memory, skipped, told, fault) &&
          (!items.usesZstd() || Zstd::load(fault)) &&
          makePreparers(threads, scratch, stride, fault);
 }
 
 /// Fills the queues, and marks what is in none of them as skipped.
-bool Lanes::collect(const bundle::Program *program, bool continuous,
+bool Lanes::collect(const bundle::Program *program, const Options &options,
                     Array<bool> &skipped, artifact::Fault &fault) {
   uint32_t executes = artifact::numExecutes(program);
   uint32_t count = program->operations()->size() - executes;
   uint32_t lanes = artifact::numLanes(program);
   if (!entryTable.allocate(count) || !laneOf.allocate(count) ||
-      !skipped.allocate(count) || !queues.allocate(lanes) ||
-      !backgrounds.allocate(lanes))
+      !held.allocate(count) || !skipped.allocate(count) ||
+      !queues.allocate(lanes) || !backgrounds.allocate(lanes))
     return fault.set(artifact::Fault::OutOfMemory, "no memory for the lanes");
   uint32_t *entry = entryTable.data();
   for (bool &skip : skipped)
     skip = true;
-  auto add = [&](uint32_t lane, Queue &queue, uint32_t operation) {
+  uint32_t numWanted = 0;
+  auto add = [&](uint32_t lane, Queue &queue, uint32_t operation, bool isHeld) {
     if (operation < executes)
       return;
     uint32_t index = operation - executes;
@@ -70,18 +71,20 @@ bool Lanes::collect(const bundle::Program *program, bool continuous,
     skipped[index] = false;
     *entry++ = index;
     ++queue.count;
-    ++wanted;
+    held[index].store(isHeld, std::memory_order_relaxed);
+    numWanted += !isHeld;
   };
   for (uint32_t i = 0; i < lanes; ++i) {
     const bundle::Lane *lane = program->lanes()->Get(i);
     queues[i].entries = entry;
     for (uint32_t operation : *lane->queue())
-      add(i, queues[i], operation);
+      add(i, queues[i], operation, /*isHeld=*/false);
     backgrounds[i].entries = entry;
-    if (continuous && lane->background())
+    if (options.continuous && lane->background())
       for (uint32_t operation : *lane->background())
-        add(i, backgrounds[i], operation);
+        add(i, backgrounds[i], operation, options.holdsLater);
   }
+  wanted.store(numWanted, std::memory_order_relaxed);
   return true;
 }
 
@@ -106,6 +109,32 @@ void Lanes::setThreads(uint32_t numPreparing, bool areAll) {
   if (!areAll)
     steal.store(true, std::memory_order_relaxed);
   preparing.store(numPreparing, std::memory_order_relaxed);
+}
+
+bool Lanes::areHeld(const After *after) const {
+  for (uint32_t i = 0; after && i < after->size(); ++i)
+    if (items.isPreparation(after->Get(i)) &&
+        held[items.indexOf(after->Get(i))].load(std::memory_order_relaxed))
+      return true;
+  return false;
+}
+
+void Lanes::release(const After *after) {
+  for (uint32_t i = 0; after && i < after->size(); ++i) {
+    if (!items.isPreparation(after->Get(i)))
+      continue;
+    uint32_t index = items.indexOf(after->Get(i));
+    // Behind the program's are those of its GPU.
+    if (index >= held.size())
+      continue;
+    // It waits for what is in queues alone (artifact/PlanVerifier.cpp:
+    // verifyBackground), or in backgrounds.
+    if (held[index].load(std::memory_order_relaxed)) {
+      wanted.fetch_add(1, std::memory_order_relaxed);
+      held[index].store(false, std::memory_order_release);
+      release(items.afterOf(index));
+    }
+  }
 }
 
 Lanes::~Lanes() {
@@ -141,7 +170,8 @@ Lanes::Help Lanes::help(uint32_t number, Role role, bool idle) {
     if (!isEmpty(queues, own, stages))
       return Help::Nothing;
   }
-  bool leaves = computes && numPreparing() && !onlyReads;
+  // To those that only prepare, where they may take it.
+  bool leaves = computes && numPreparing() && !onlyReads && mayHelp();
   if (!leaves && !isEmpty(backgrounds, own, stages)) {
     uint32_t index =
         computes && !idle ? none : findReady(backgrounds, own, stages);
@@ -174,6 +204,7 @@ uint32_t Lanes::findReady(Queue &queue, Stages stages) {
   queue.head.store(head, std::memory_order_relaxed);
   for (uint32_t i = head; i < queue.count; ++i)
     if (isOf(queue.entries[i], stages) && items.hasPieces(queue.entries[i]) &&
+        !held[queue.entries[i]].load(std::memory_order_acquire) &&
         items.isReady(queue.entries[i]))
       return queue.entries[i];
   return none;
@@ -290,9 +321,10 @@ bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
     uint32_t seen = events->seen();
     if (items.hasFailed())
       return false;
-    if (items.areDone(after)) {
+    bool isDone = items.areDone(after);
+    if (isDone || isOver(deadline)) {
       recordWait(operation, idle);
-      return true;
+      return isDone;
     }
     uint64_t start = recorder->startTime();
     uint32_t index = mayHelp() ? findNeeded(after, /*begun=*/false) : none;
@@ -327,7 +359,9 @@ bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
 bool Lanes::waitForOthers(uint32_t begun, uint32_t seen) {
   uint64_t left = begun == none ? Events::forever : items.patience(begun);
   if (left)
-    events->sleep(seen, Events::Preparation, left);
+    events->sleepUntil(
+        std::min(deadline, left == Events::forever ? never : now() + left),
+        seen, Events::Preparation);
   return left != 0;
 }
 
@@ -343,7 +377,7 @@ bool Lanes::prepareInBackground(uint64_t nanoseconds) {
     workOn(index, preparers[0], 1);
     did = true;
   } while (now() < deadline);
-  if (items.numDone() == wanted)
+  if (areAllDone())
     preparers[0].decoder.release();
   return did;
 }

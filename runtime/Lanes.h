@@ -30,8 +30,9 @@ public:
     uint32_t preparing = 0, helping = 0;
     /// Whether the former do not even prepare, but wait for the storage alone.
     bool onlyReads = false;
-    /// Whether what switches need is prepared as well.
-    bool continuous = false;
+    /// Whether what switches need is prepared as well, and if so, whether only
+    /// what release() names.
+    bool continuous = false, holdsLater = false;
     /// Ignored where others must do a lane's work.
     bool steal = true;
   };
@@ -66,20 +67,31 @@ public:
 
   const Preparations &preparations() const { return items; }
   /// How many preparations will run, sooner or later.
-  uint32_t numWanted() const { return wanted; }
+  uint32_t numWanted() const { return wanted.load(std::memory_order_relaxed); }
+  /// Whether all of them are done.
+  bool areAllDone() const { return items.numDone() == numWanted(); }
+  /// Whether some that `after` names are held back.
+  bool areHeld(const After *after) const;
 
   // For the execute lane.
+
+  /// What `after` names, and what that waits for, is held back no more. Who
+  /// calls it tells of the event.
+  void release(const After *after);
+  /// When waitFor() gives up, a time of now().
+  void setDeadline(uint64_t time) { deadline = time; }
 
   /// An entry of its own queue. What another thread has begun is left to it.
   void prepare(uint32_t index, Workers &workers);
   /// Returns when all that `operation` of the program comes after is done, and
-  /// prepares meanwhile. False when a preparation has failed.
+  /// prepares meanwhile. False when a preparation has failed or the deadline is
+  /// over.
   bool waitFor(uint32_t operation, const After *after, Workers &workers);
   /// Whether there is something left that no thread may come to that only
   /// prepares.
   bool mayPrepareInBackground() const {
-    return (!numPreparing() || onlyReads || !mayHelp()) &&
-           items.numDone() < wanted && !items.hasFailed();
+    return (!numPreparing() || onlyReads || !mayHelp()) && !areAllDone() &&
+           !items.hasFailed();
   }
   /// Between runs: prepares some of that for about `nanoseconds`. Whether there
   /// was something.
@@ -96,7 +108,7 @@ private:
 
   static constexpr uint32_t none = ~0u;
 
-  bool collect(const bundle::Program *program, bool continuous,
+  bool collect(const bundle::Program *program, const Options &options,
                Array<bool> &skipped, artifact::Fault &fault);
   bool makePreparers(uint32_t count, uint8_t *scratch, size_t stride,
                      artifact::Fault &fault);
@@ -122,8 +134,10 @@ private:
   Preparations items;
   Array<uint32_t> entryTable;
   Array<uint32_t> laneOf; ///< by preparation
+  Array<std::atomic<bool>> held;
   Array<Queue> queues, backgrounds;
-  uint32_t wanted = 0;
+  std::atomic<uint32_t> wanted{0};
+  uint64_t deadline = never;
   std::atomic<bool> steal{true};
   bool onlyReads = false;
   Recorder *recorder = nullptr;

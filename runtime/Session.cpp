@@ -161,6 +161,7 @@ bool nnv12_session::create(nnv12_bundle &source,
   laneOptions.preparing = size.preparing;
   laneOptions.onlyReads = size.onlyReads;
   laneOptions.continuous = continuous;
+  laneOptions.holdsLater = mayUseGpu(source, options);
   laneOptions.steal = options.no_stealing == 0;
   if (!createRecorder(options, size, fault) ||
       !allocateMemory(threads + size.preparing, fault))
@@ -170,15 +171,21 @@ bool nnv12_session::create(nnv12_bundle &source,
   // Threads begin first of all: reading takes longest.
   bool hasPlan = artifact::numLanes(program) != 0;
   planDone = !hasPlan;
-  return (!hasPlan || lanes.create(*bundle, laneOptions, memory, scratch,
-                                   scratchStride, events, recorder, fault)) &&
-         team.start(program, size, options.pin_threads != 0, workers, lanes,
-                    events, firstTouch, recorder, fault) &&
-         resolve(fault)
+  bool good =
+      (!hasPlan || lanes.create(*bundle, laneOptions, memory, scratch,
+                                scratchStride, events, recorder, fault)) &&
+      team.start(program, size, options.pin_threads != 0, workers, lanes,
+                 events, firstTouch, recorder, fault) &&
+      resolve(fault)
 #if NNV12_GPU
-         && openGpu(options, size, fault)
+      && openGpu(options, size, fault)
 #endif
       ;
+  // Nothing will change.
+  isSteady = changes.size() == 0 && !laneOptions.holdsLater;
+  if (isSteady)
+    steadyRun.store(0, std::memory_order_relaxed);
+  return good;
 }
 
 bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
@@ -270,7 +277,7 @@ bool nnv12_session::resolve(Fault &fault) {
   for (uint32_t i = 0; i < numChanges; ++i) {
     const bundle::Switch *change = program->switches()->Get(i);
     changes[i] = {resolve(change->replacement(), place, patch),
-                  change->operation(), change->replacement()->after(), false};
+                  change->operation(), change->replacement()->after()};
     changes[i].step.switched = true;
   }
   assert(place == operandTable.end() && patch == patches.end() &&
@@ -284,10 +291,13 @@ nnv12_session_info nnv12_session::info() const {
   result.preparation_threads = team.preparing();
   result.num_preparations = lanes.numWanted();
   result.preparations_done = lanes.preparations().numDone();
-  result.num_switches = static_cast<uint32_t>(changes.size());
-  for (const Change &change : changes)
-    result.switches_ready += lanes.preparations().areDone(change.after);
   result.switches_done = changesDone.load(std::memory_order_relaxed);
+  for (const Change &change : changes)
+    if (!lanes.areHeld(change.after)) {
+      ++result.num_switches;
+      result.switches_ready += lanes.preparations().areDone(change.after);
+    }
+  result.steady_run = steadyRun.load(std::memory_order_relaxed);
   result.gpu_reason = result.gpu_device_name = "";
 #if NNV12_GPU
   if (gpu)
@@ -371,21 +381,34 @@ void nnv12_session::runRecorded(uint32_t index) {
   recorder.end(record);
 }
 
+/// Why a run ends before step `index`: weights cannot be had, or it is late.
+bool nnv12_session::reportStop(uint32_t index, Fault &fault) const {
+  if (lanes.preparations().hasFailed())
+    return lanes.preparations().reportFailure(fault);
+  return fault.set(
+      Fault::TimedOut,
+      "deadline: over before layer '%.200s', after %u of %zu operations",
+      bundle->chosenProgram()->operations()->Get(index)->layer()->c_str(),
+      index, steps.size());
+}
+
 /// The execute lane's queue, as far as the last execute: what may follow is for
-/// later runs. False when weights cannot be had.
-bool nnv12_session::runPlan() {
+/// later runs.
+bool nnv12_session::runPlan(Fault &fault) {
   const bundle::Program *program = bundle->chosenProgram();
   uint32_t numDone = 0;
   for (uint32_t index : *program->lanes()->Get(0)->queue()) {
     if (numDone == steps.size())
       break;
+    if (isLate())
+      return reportStop(numDone, fault);
     if (index >= steps.size()) {
       lanes.prepare(index - static_cast<uint32_t>(steps.size()), workers);
       continue;
     }
     if (!lanes.waitFor(index, program->operations()->Get(index)->after(),
                        workers))
-      return false;
+      return reportStop(index, fault);
     runRecorded(index);
     ++numDone;
   }
@@ -394,17 +417,22 @@ bool nnv12_session::runPlan() {
 }
 
 /// All steps, each of which ends where the next one begins.
-template <RecordLevel Level> void nnv12_session::runSteps() {
+template <RecordLevel Level> bool nnv12_session::runSteps(Fault &fault) {
   if constexpr (Level < RecordLevel::Operation) {
-    for (const Step &step : steps)
+    for (const Step &step : steps) {
+      if (isLate())
+        return reportStop(uint32_t(&step - steps.data()), fault);
       workers.run(step.kernel, step.operands, step.begin, step.end);
-    return;
+    }
+    return true;
   }
   Record record = {};
   record.kind = RecordKind::Execute;
   record.run = recorder.run();
   record.start = recorder.ticks();
   for (const Step &step : steps) {
+    if (isLate())
+      return reportStop(record.index, fault);
     uint64_t end;
     if constexpr (Level == RecordLevel::Piece) {
       end = workers.runRecorded(record.index, record.start, step.kernel,
@@ -419,21 +447,92 @@ template <RecordLevel Level> void nnv12_session::runSteps() {
     record.start = end;
     ++record.index;
   }
+  return true;
 }
 
-/// Changes to the kernels whose weights are ready. False when a preparation has
-/// failed: better said than to stay slow for ever. Waits for nothing.
-bool nnv12_session::takeSwitches() {
+/// Before a run: changes to what later runs do once all of it is ready, so that
+/// no run is half and half. False when a preparation has failed: better said
+/// than to stay slow for ever. Waits for nothing.
+bool nnv12_session::takeLater(Fault &fault) {
+  if (isSteady)
+    return true;
   if (lanes.preparations().hasFailed())
-    return false;
-  for (Change &change : changes) {
-    if (change.done || !lanes.preparations().areDone(change.after))
-      continue;
-    steps[change.operation] = change.step;
-    change.done = true;
-    changesDone.fetch_add(1, std::memory_order_relaxed);
+    return lanes.preparations().reportFailure(fault);
+#if NNV12_GPU
+  if (gpu && !gpu->isReadyForLater())
+    return true;
+#endif
+  uint32_t count = 0;
+  for (const Change &change : changes) {
+    bool isHeld = lanes.areHeld(change.after);
+    if (!isHeld && !lanes.preparations().areDone(change.after))
+      return true;
+    count += !isHeld;
   }
+  for (const Change &change : changes)
+    if (!lanes.areHeld(change.after))
+      steps[change.operation] = change.step;
+  changesDone.store(count, std::memory_order_relaxed);
+  steadyRun.store(numRuns, std::memory_order_relaxed);
+  isSteady = true;
   return true;
+}
+
+/// The first run is over: the outputs are the caller's again.
+void nnv12_session::endFirst() {
+  firstTouch.close();
+  team.release();
+}
+
+/// Until there is nothing left that any run would wait for or change to. The
+/// calling thread prepares as well, a piece at a time. False where a
+/// preparation has failed or the deadline is over.
+bool nnv12_session::prepareAll(Fault &fault) {
+  for (;;) {
+    uint32_t seen = events.seen();
+    bool isSettled = lanes.areAllDone();
+#if NNV12_GPU
+    if (gpu) {
+      // What it knows first: that may leave more to prepare.
+      bool isGpuSettled = gpu->isSettled();
+      releaseLater();
+      isSettled = isGpuSettled && lanes.areAllDone();
+    }
+#endif
+    if (lanes.preparations().hasFailed())
+      return lanes.preparations().reportFailure(fault);
+    if (isSettled)
+      return true;
+    if (isLate())
+      return fault.set(Fault::TimedOut,
+                       "time is over: found %u of %u preparations done%s",
+                       lanes.preparations().numDone(), lanes.numWanted(),
+                       lanes.areAllDone() ? ", and a GPU being prepared" : "");
+    // What others prepare they tell of.
+    if (!lanes.prepareInBackground(0))
+      events.sleepUntil(deadline, seen, Events::Preparation);
+  }
+}
+
+bool nnv12_session::prepare(uint32_t milliseconds, Fault &fault) {
+  if (running.exchange(true, std::memory_order_acquire))
+    return fault.set(Fault::Busy, "the session runs already");
+  FloatMode mode;
+  deadline = now() + milliseconds * uint64_t(1000000);
+#if NNV12_GPU
+  if (gpu)
+    gpu->start();
+#endif
+  bool good = prepareAll(fault);
+  if (good) {
+    while (firstTouch.touchNext()) {
+    }
+    planDone = true;
+    team.release();
+    good = takeLater(fault);
+  }
+  running.store(false, std::memory_order_release);
+  return good;
 }
 
 bool nnv12_session::runOnce(Fault &fault) {
@@ -443,32 +542,31 @@ bool nnv12_session::runOnce(Fault &fault) {
     return runBeside(fault);
 #endif
   if (!planDone) {
-    bool good = runPlan();
-    // The outputs are the caller's again.
-    firstTouch.close();
-    team.release();
-    return good || lanes.preparations().reportFailure(fault);
+    bool good = runPlan(fault);
+    endFirst();
+    return good;
   }
-  bool isChanging =
-      changesDone.load(std::memory_order_relaxed) < changes.size();
-  if (isChanging && !takeSwitches())
-    return lanes.preparations().reportFailure(fault);
+  if (!takeLater(fault))
+    return false;
   if (!recorder.records(RecordLevel::Operation))
-    runSteps<RecordLevel::Off>();
-  else if (!recorder.records(RecordLevel::Piece))
-    runSteps<RecordLevel::Operation>();
-  else
-    runSteps<RecordLevel::Piece>();
-  return true;
+    return runSteps<RecordLevel::Off>(fault);
+  if (!recorder.records(RecordLevel::Piece))
+    return runSteps<RecordLevel::Operation>(fault);
+  return runSteps<RecordLevel::Piece>(fault);
 }
 
 bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
                         const nnv12_output *outputs, uint32_t numOutputs,
-                        Fault &fault) {
+                        uint64_t until, Fault &fault) {
   if (!checkBuffers(inputs, numInputs, outputs, numOutputs, fault))
     return false;
+  if (isOver(until))
+    return fault.set(Fault::TimedOut,
+                     "deadline: found one that was over before the run");
   if (running.exchange(true, std::memory_order_acquire))
     return fault.set(Fault::Busy, "the session runs already");
+  deadline = until;
+  lanes.setDeadline(until);
   for (const Patch &patch : patches) {
     auto *base = static_cast<uint8_t *>(
         patch.isOutput
@@ -487,13 +585,14 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
   bool mayPrepare = lanes.mayPrepareInBackground();
   uint64_t start = mayPrepare ? now() : 0;
   bool good = runOnce(fault);
-  if (good && mayPrepare)
-    lanes.prepareInBackground((now() - start) / 16);
+  if (uint64_t end = mayPrepare ? now() : never; good && end < deadline)
+    lanes.prepareInBackground(std::min((end - start) / 16, deadline - end));
   recorder.endRun(good ? Fault::None : fault.code);
 #if NNV12_GPU
   if (gpu && good)
     gpu->runEnds();
 #endif
+  ++numRuns;
   running.store(false, std::memory_order_release);
   return good;
 }

@@ -23,8 +23,9 @@ public:
   bool create(nnv12_bundle &bundle, const nnv12_session_options &options,
               nnv12::artifact::Fault &fault);
   bool run(const nnv12_input *inputs, uint32_t numInputs,
-           const nnv12_output *outputs, uint32_t numOutputs,
+           const nnv12_output *outputs, uint32_t numOutputs, uint64_t until,
            nnv12::artifact::Fault &fault);
+  bool prepare(uint32_t milliseconds, nnv12::artifact::Fault &fault);
 
   uint32_t threads() const { return workers.threads(); }
   nnv12_session_info info() const;
@@ -52,7 +53,6 @@ private:
     Step step;
     uint32_t operation;
     const nnv12::runtime::After *after;
-    bool done;
   };
 
   /// A place in the operand table that depends on the caller's buffers.
@@ -78,10 +78,15 @@ private:
                     const nnv12_output *outputs, uint32_t numOutputs,
                     nnv12::artifact::Fault &fault) const;
   bool runOnce(nnv12::artifact::Fault &fault);
-  bool runPlan();
-  template <nnv12::runtime::RecordLevel Level> void runSteps();
+  bool runPlan(nnv12::artifact::Fault &fault);
+  template <nnv12::runtime::RecordLevel Level>
+  bool runSteps(nnv12::artifact::Fault &fault);
   void runRecorded(uint32_t index);
-  bool takeSwitches();
+  bool isLate() const { return nnv12::runtime::isOver(deadline); }
+  bool reportStop(uint32_t index, nnv12::artifact::Fault &fault) const;
+  bool prepareAll(nnv12::artifact::Fault &fault);
+  bool takeLater(nnv12::artifact::Fault &fault);
+  void endFirst();
 
 #if NNV12_GPU
   // In runtime/SessionGpu.cpp.
@@ -93,7 +98,7 @@ private:
   bool runStepsBeside(nnv12::artifact::Fault &fault);
   enum class Taken { None, Some, Hung };
   Taken take(uint32_t &index, nnv12::artifact::Fault &fault);
-  void waitForGpu();
+  void releaseLater();
 #endif
 
   nnv12_bundle *bundle = nullptr;
@@ -110,7 +115,11 @@ private:
   /// A run has been through the plan: all that executes wait for is done.
   bool planDone = false;
   bool continuous = false;
-  std::atomic<uint32_t> changesDone{0};
+  /// What later runs do is done from now on, as far as it is known by now.
+  bool isSteady = false;
+  std::atomic<uint32_t> changesDone{0}, steadyRun{NNV12_NO_RUN};
+  uint32_t numRuns = 0;                      ///< that have ended
+  uint64_t deadline = nnv12::runtime::never; ///< of the call that goes on
   nnv12::runtime::FirstTouch firstTouch;
   nnv12::runtime::Events events;
   nnv12::runtime::Lanes lanes;
@@ -118,6 +127,7 @@ private:
 #if NNV12_GPU
   /// What goes on beside the rest: null where nothing does. Ends first of all.
   nnv12::runtime::Gpu *gpu = nullptr;
+  uint32_t gpuKnowledge = 0; ///< for which releaseLater() was done
   const char *whyNoGpu = "";
   nnv12::runtime::CallersBuffers callers = {}; ///< of the run that goes on
 #endif

@@ -33,30 +33,31 @@ void nnv12_session::closeGpu() {
   destroy(gpu);
 }
 
-/// Until all that the GPU shall do is prepared. The calling thread prepares
-/// what the GPU's weights are made of, as in a run.
-void nnv12_session::waitForGpu() {
-  const bundle::Program *program = bundle->chosenProgram();
-  if (!planDone)
-    for (uint32_t index : *program->lanes()->Get(0)->queue())
-      if (index >= steps.size())
-        lanes.prepare(index - static_cast<uint32_t>(steps.size()), workers);
-  for (;;) {
-    uint32_t seen = events.seen();
-    if (gpu->isSettled() || lanes.preparations().hasFailed())
-      return;
-    // What others prepare they tell of.
-    if (!lanes.mayPrepareInBackground() || !lanes.prepareInBackground(0))
-      events.sleep(seen, Events::Preparation);
-  }
+/// Has the CPU prepare for later runs what the GPU will not compute in them,
+/// and what the GPU itself computes with.
+void nnv12_session::releaseLater() {
+  uint32_t known = gpu->knowledge();
+  if (known == gpuKnowledge)
+    return;
+  uint32_t before = lanes.numWanted();
+  for (const Change &change : changes)
+    if (!gpu->covers(change.operation))
+      lanes.release(change.after);
+  gpu->releaseNeeded(lanes);
+  gpuKnowledge = known;
+  if (lanes.numWanted() == before && !gpu->isGone())
+    return;
+  isSteady = false;
+  steadyRun.store(NNV12_NO_RUN, std::memory_order_relaxed);
+  events.happen(Events::Preparation);
 }
 
 /// Has the GPU compute the stretch from execute `index` on, if there is one;
 /// `index` is the first execute behind it then.
 nnv12_session::Taken nnv12_session::take(uint32_t &index, Fault &fault) {
 #ifdef NNV12_TEST_HOOKS
-  if (gpu->isAwaitedAt(index))
-    waitForGpu();
+  if (Fault ignored; gpu->isAwaitedAt(index))
+    (void)prepareAll(ignored);
 #endif
   uint32_t stretch = gpu->at(index);
   if (stretch == Gpu::none)
@@ -97,6 +98,8 @@ bool nnv12_session::runPlanBeside(Fault &fault) {
     }
     if (index < end)
       continue;
+    if (isLate())
+      return reportStop(index, fault);
     Taken taken = take(end = index, fault);
     if (taken == Taken::Hung)
       return false;
@@ -110,7 +113,7 @@ bool nnv12_session::runPlanBeside(Fault &fault) {
     postponed = none;
     if (!lanes.waitFor(index, program->operations()->Get(index)->after(),
                        workers))
-      return lanes.preparations().reportFailure(fault);
+      return reportStop(index, fault);
     runRecorded(index);
     ++end;
   }
@@ -125,6 +128,8 @@ bool nnv12_session::runPlanBeside(Fault &fault) {
 
 bool nnv12_session::runStepsBeside(Fault &fault) {
   for (uint32_t i = 0; i < steps.size();) {
+    if (isLate())
+      return reportStop(i, fault);
     Taken taken = take(i, fault);
     if (taken == Taken::Hung)
       return false;
@@ -137,19 +142,18 @@ bool nnv12_session::runStepsBeside(Fault &fault) {
 bool nnv12_session::runBeside(Fault &fault) {
   if (gpu->isHung())
     return gpu->reportHang(fault);
-  if (gpu->isWaitedFor() && !gpu->isSettled())
-    waitForGpu();
-  gpu->runBegins();
+  bool isWaited = gpu->isWaitedFor() && !isSteady;
+  if (isWaited && !prepareAll(fault))
+    return false;
+  releaseLater();
+  // Where nobody has waited the first run is the plan's.
+  if ((gpu->hasRun() || isWaited || planDone) && !takeLater(fault))
+    return false;
+  gpu->runBegins(isSteady);
   if (!planDone) {
     bool good = runPlanBeside(fault);
-    // The outputs are the caller's again.
-    firstTouch.close();
-    team.release();
+    endFirst();
     return good;
   }
-  bool isChanging =
-      changesDone.load(std::memory_order_relaxed) < changes.size();
-  if (isChanging && !takeSwitches())
-    return lanes.preparations().reportFailure(fault);
   return runStepsBeside(fault);
 }

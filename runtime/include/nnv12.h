@@ -36,6 +36,18 @@
 |* are transformed, are prepared into memory of each session                  *|
 |* (nnv12_bundle_info.prepared_size).                                         *|
 |*                                                                            *|
+|* Results. The same bundle on the same CPU gives the same bytes for the same *|
+|* inputs, for any number of threads and whatever they wait for. Where a      *|
+|* bundle has routines for later runs, or a part for a GPU, that holds for    *|
+|* the runs before they take over, and for those from then on. All of them    *|
+|* take over together, between two runs: nnv12_session_info.steady_run says   *|
+|* which run is the first. With nnv12_session_prepare before the first run    *|
+|* that is the first; with NNV12_MODE_COLD the CPU's never take over, and     *|
+|* with NNV12_GPU_OFF no GPU does. (With NNV12_GPU_AUTO a bundle may have the *|
+|* GPU take over in the middle of the first run; that run may differ.)        *|
+|* Another CPU may take another program of the bundle and differ in the last  *|
+|* bits.                                                                      *|
+|*                                                                            *|
 |* These are not promised:                                                    *|
 |*   - A bundle that is cut in place while it is open may end the process     *|
 |*     with SIGBUS. Weights that are overwritten in place give wrong numbers. *|
@@ -47,9 +59,6 @@
 |*     damage, not malice: for bundles from elsewhere set a public key.       *|
 |*   - Input and output buffers of one run that overlap give wrong numbers.   *|
 |*   - A session does not survive fork() in the child: make a new one there.  *|
-|*   - Results are the same for the same bundle, CPU and inputs, whatever the *|
-|*     number of threads. Another CPU may take another program of the bundle  *|
-|*     and differ in the last bits.                                           *|
 |*   - Subnormal numbers are flushed to zero, in inputs too.                  *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
@@ -90,7 +99,8 @@ typedef enum nnv12_status {
   NNV12_UNSUPPORTED = 4,      /**< not for this runtime or this CPU */
   NNV12_UNTRUSTED = 5,        /**< a digest or the signature does not match */
   NNV12_OUT_OF_MEMORY = 6,
-  NNV12_BUSY = 7 /**< the session runs already, on another thread */
+  NNV12_BUSY = 7,     /**< the session runs already, on another thread */
+  NNV12_TIMED_OUT = 8 /**< the deadline or the timeout is over */
 } nnv12_status;
 
 /** Filled in by the call that fails; untouched by one that succeeds. Memory of
@@ -332,10 +342,14 @@ NNV12_API nnv12_status nnv12_bundle_get_switch(const nnv12_bundle *bundle,
 typedef struct nnv12_session nnv12_session;
 
 /** Whether later runs change to kernels that are faster once their weights are
- *  prepared. Bundles of nnv12c --mode continuous have such kernels. */
+ *  prepared, where the bundle has such. All are changed to between two runs:
+ *  nnv12_session_info.steady_run. */
 typedef enum nnv12_mode {
   NNV12_MODE_PLAN = 0, /**< as the bundle was compiled: change where it can */
-  NNV12_MODE_COLD = 1, /**< never: for a session that runs once or twice */
+  /** Never. Their weights are not prepared: for a session that runs once or
+   *  twice, that must take little memory, or whose runs must all give the same
+   *  bytes. */
+  NNV12_MODE_COLD = 1,
   NNV12_MODE_CONTINUOUS = 2 /**< change where it can */
 } nnv12_mode;
 
@@ -429,10 +443,11 @@ typedef enum nnv12_gpu_mode {
    *  over where and when it is ready, or from later runs on, or never. */
   NNV12_GPU_AUTO = 0,
   NNV12_GPU_OFF = 1, /**< nothing; Vulkan is not touched */
-  /** Nothing of the first run: the second one has it prepared. */
+  /** Nothing of the first run, unless nnv12_session_prepare came before: the
+   *  second one has it prepared. */
   NNV12_GPU_AFTER_FIRST = 2,
-  /** Each run is as all later ones: the first one waits until the GPU is ready,
-   *  or has failed. */
+  /** Each run is as all later ones: the first one waits until all is prepared,
+   *  and the GPU is ready or has failed. */
   NNV12_GPU_WAIT = 3
 } nnv12_gpu_mode;
 
@@ -461,7 +476,7 @@ typedef struct nnv12_session_options {
    *  prepare when they have nothing else to do.
    *  NNV12_NO_PREPARATION_THREADS: none, the calling thread does it all. If the
    *  system refuses some, the others do the work. They end when all is
-   *  prepared. */
+   *  prepared; where a GPU makes some of it needless, with the session. */
   uint32_t preparation_threads;
   nnv12_mode mode;
   /** Where to write what runs when; NULL: nowhere. */
@@ -577,9 +592,10 @@ typedef struct nnv12_session_info {
   uint32_t preparation_threads; /**< that were started */
   uint32_t num_preparations;    /**< that this session does, sooner or later */
   uint32_t preparations_done;
-  uint32_t num_switches;   /**< that this session takes, sooner or later */
-  uint32_t switches_ready; /**< taken, or to be taken at the start of the next
-                                run */
+  uint32_t num_switches;   /**< that this session takes, sooner or later; those
+                                that a GPU makes needless are none */
+  uint32_t switches_ready; /**< their weights are prepared; all are taken at the
+                                start of one run, once all are ready */
   uint32_t switches_done;  /**< taken */
   nnv12_gpu_state gpu_state;
   /** Why the GPU computes nothing (yet), or what it lacks for some of the
@@ -601,11 +617,37 @@ typedef struct nnv12_session_info {
    *  opened it), and until all was ready; 0: not yet. */
   uint64_t gpu_open_ns;
   uint64_t gpu_ready_ns;
+  /** The run (from 0, as in nnv12_record.run) from which later routines
+   *  compute: each run from it on gives the same bytes for the same inputs, and
+   *  so does each run before it. NNV12_NO_RUN: not yet. 0: the first one, for
+   *  there are none, they are forbidden, or nnv12_session_prepare came before.
+   *  When a GPU is lost after that, the CPU's routines for what it did are
+   *  prepared, and this becomes the run from which those compute. */
+  uint32_t steady_run;
 } nnv12_session_info;
+
+/** For nnv12_session_info.steady_run. */
+#define NNV12_NO_RUN 0xffffffffu
 
 /** May be called while the session runs. */
 NNV12_API void nnv12_session_get_info(const nnv12_session *session,
                                       nnv12_session_info *info);
+
+/** Prepares all that any later run wants, and returns when that is done:
+ * weights of the first run and of later routines, and what a GPU shall do. The
+ * calling thread helps. From the next run on later routines compute, even if
+ * that is the first one, whatever nnv12_session_options.gpu says of it; so a
+ * session that was prepared before its first run gives the same bytes in all of
+ * them.
+ *
+ *  NNV12_TIMED_OUT: not all was ready after `timeout_ms`, or a piece of work
+ *  later. Nothing is lost: threads go on with it, and runs are as without the
+ *  call. 0: only whether all is ready. NNV12_BUSY: the session runs. Other
+ *  errors as those of run. A GPU that fails is no error: the CPU's routines for
+ *  its part are prepared then. */
+NNV12_API nnv12_status nnv12_session_prepare(nnv12_session *session,
+                                             uint32_t timeout_ms,
+                                             nnv12_error *error);
 
 /** Computes all outputs from all inputs, in the model's order. Allocates
  *  nothing, and returns when the outputs are complete. The first run waits for
@@ -626,6 +668,30 @@ NNV12_API void nnv12_session_get_info(const nnv12_session *session,
 NNV12_API nnv12_status nnv12_session_run(
     nnv12_session *session, const nnv12_input *inputs, uint32_t num_inputs,
     const nnv12_output *outputs, uint32_t num_outputs, nnv12_error *error);
+
+/** For nnv12_session_run_until. */
+#define NNV12_NO_DEADLINE 0xffffffffffffffffull
+
+/** nnv12_session_run with a deadline: a time of CLOCK_MONOTONIC, nanoseconds.
+ *  The run looks at the clock before each operation and, while it waits for
+ *  weights, between pieces of preparing. Once the deadline is over it ends with
+ *  NNV12_TIMED_OUT, a piece of work later at most. A run whose last operation
+ *  has begun in time is good, however late it ends.
+ *
+ *  After NNV12_TIMED_OUT the outputs' contents are undefined, no thread writes
+ *  to them, and the session is as good as before. Preparing goes on, so that
+ *  the next run has less to wait for, and its results are right. What a GPU has
+ *  begun is waited for, since it writes to the session's memory: a stretch is
+ *  one operation. With NNV12_GPU_WAIT the wait for the GPU ends as well, and
+ *  the next run waits for what is left of it. Such a run counts as one in
+ *  nnv12_session_info.steady_run.
+ *
+ *  A deadline that is over before the call: NNV12_TIMED_OUT, with nothing
+ *  computed and the outputs untouched. 0: NNV12_INVALID_ARGUMENT. */
+NNV12_API nnv12_status nnv12_session_run_until(
+    nnv12_session *session, const nnv12_input *inputs, uint32_t num_inputs,
+    const nnv12_output *outputs, uint32_t num_outputs, uint64_t deadline_ns,
+    nnv12_error *error);
 
 /*===- GPUs ---------------------------------------------------------------===*/
 

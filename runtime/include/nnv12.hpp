@@ -9,14 +9,19 @@
 //   session.run({{pixels.data(), pixels.size() * sizeof(float)}},
 //               {{scores.data(), scores.size() * sizeof(float)}});
 //
+// Inputs and outputs are in the model's order, or named, in any order:
+// session.run({{"x", data, size}}, {{"y", result, size}}).
+//
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_HPP
 #define NNV12_HPP
 
 #include "nnv12.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <stdexcept>
@@ -158,6 +163,55 @@ struct Output : nnv12_output {
 static_assert(sizeof(Input) == sizeof(nnv12_input));
 static_assert(sizeof(Output) == sizeof(nnv12_output));
 
+/// The same of the input or output with this name. Who calls run owns it.
+struct NamedInput {
+  const char *name;
+  const void *data;
+  size_t size; ///< bytes
+};
+struct NamedOutput {
+  const char *name;
+  void *data;
+  size_t size; ///< bytes
+};
+
+namespace detail {
+/// Buffers in the model's order. Each of the `count` that `infoOf` tells of
+/// must be named once.
+template <typename Buffer, typename Named>
+std::vector<Buffer>
+inOrder(const char *what, std::initializer_list<Named> named, uint32_t count,
+        const nnv12_tensor_info *(*infoOf)(const nnv12_bundle *, uint32_t),
+        const nnv12_bundle *bundle) {
+  std::vector<Buffer> result(count, Buffer(nullptr, 0));
+  std::vector<unsigned> times(count);
+  auto require = [&](bool good, const char *name, const std::string &text) {
+    nnv12_error error = {NNV12_INVALID_ARGUMENT, {}};
+    if (good)
+      return;
+    std::snprintf(error.message, sizeof error.message, "%s '%.200s': %s", what,
+                  name, text.c_str());
+    check(error.status, error);
+  };
+  for (const Named &buffer : named) {
+    const char *name = buffer.name ? buffer.name : "";
+    std::string known;
+    uint32_t i = 0;
+    for (; i < count && std::strcmp(infoOf(bundle, i)->name, name) != 0; ++i)
+      known += (i ? ", '" : "'") + std::string(infoOf(bundle, i)->name) + "'";
+    require(i < count, name,
+            "found no such name, expected " +
+                (count ? known.substr(0, 500) : "none"));
+    result[i] = Buffer(buffer.data, buffer.size);
+    ++times[i];
+  }
+  for (uint32_t i = 0; i < count; ++i)
+    require(times[i] == 1, infoOf(bundle, i)->name,
+            "found " + std::to_string(times[i]) + " buffers, expected 1");
+  return result;
+}
+} // namespace detail
+
 /// Options of Session; the fields are those of nnv12_session_options.
 struct SessionOptions {
   uint32_t threads = 0;
@@ -197,7 +251,8 @@ struct SessionOptions {
 /// Runs a bundle. Movable, not copyable. Keeps the bundle's contents alive.
 class Session {
 public:
-  explicit Session(const Bundle &bundle, const SessionOptions &options = {}) {
+  explicit Session(const Bundle &bundle, const SessionOptions &options = {})
+      : bundle(bundle.get()) {
     nnv12_session_options c = options.get();
     nnv12_session *raw = nullptr;
     nnv12_error error;
@@ -224,6 +279,51 @@ public:
         static_cast<uint32_t>(outputs.size()));
   }
 
+  /// All of the model's, by their names, in any order. What is unknown, missing
+  /// or named twice is an Error of NNV12_INVALID_ARGUMENT. Allocates.
+  void run(std::initializer_list<NamedInput> inputs,
+           std::initializer_list<NamedOutput> outputs) {
+    run(detail::inOrder<Input>("input", inputs, nnv12_bundle_num_inputs(bundle),
+                               nnv12_bundle_input, bundle),
+        detail::inOrder<Output>("output", outputs,
+                                nnv12_bundle_num_outputs(bundle),
+                                nnv12_bundle_output, bundle));
+  }
+
+  /// As run(), until a deadline: see nnv12_session_run_until. False where it is
+  /// over before the outputs are complete.
+  bool runUntil(std::chrono::steady_clock::time_point deadline,
+                const nnv12_input *inputs, uint32_t numInputs,
+                const nnv12_output *outputs, uint32_t numOutputs) {
+    auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        deadline.time_since_epoch());
+    nnv12_error error;
+    nnv12_status status =
+        nnv12_session_run_until(get(), inputs, numInputs, outputs, numOutputs,
+                                static_cast<uint64_t>(since.count()), &error);
+    if (status != NNV12_TIMED_OUT)
+      detail::check(status, error);
+    return status == NNV12_OK;
+  }
+  bool runUntil(std::chrono::steady_clock::time_point deadline,
+                const std::vector<Input> &inputs,
+                const std::vector<Output> &outputs) {
+    return runUntil(deadline, inputs.data(),
+                    static_cast<uint32_t>(inputs.size()), outputs.data(),
+                    static_cast<uint32_t>(outputs.size()));
+  }
+
+  /// Until all is prepared that later runs want: see nnv12_session_prepare.
+  /// False where the timeout is over before.
+  bool prepare(std::chrono::milliseconds timeout) {
+    nnv12_error error;
+    nnv12_status status = nnv12_session_prepare(
+        get(), static_cast<uint32_t>(timeout.count()), &error);
+    if (status != NNV12_TIMED_OUT)
+      detail::check(status, error);
+    return status == NNV12_OK;
+  }
+
   uint32_t threads() const { return nnv12_session_threads(get()); }
   nnv12_session_info info() const {
     nnv12_session_info info = {};
@@ -235,6 +335,7 @@ public:
   nnv12_session *get() const { return handle.get(); }
 
 private:
+  const nnv12_bundle *bundle; ///< the session keeps it
   std::unique_ptr<nnv12_session, detail::CloseSession> handle;
 };
 

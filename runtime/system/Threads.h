@@ -68,6 +68,14 @@ inline uint64_t now() {
   return uint64_t(time.tv_sec) * 1000000000 + uint64_t(time.tv_nsec);
 }
 
+/// A deadline that is none.
+constexpr uint64_t never = ~uint64_t(0);
+
+/// Whether a time of now() is over.
+inline bool isOver(uint64_t deadline) {
+  return deadline != never && now() >= deadline;
+}
+
 /// How long to spin before sleeping. A wake-up costs some 5 to 50 us; layers
 /// that one thread computes alone are mostly shorter than this.
 constexpr uint64_t spinNanoseconds = 40000;
@@ -109,6 +117,12 @@ public:
   /// Returns when the count is not `seen` any more, or after so many
   /// nanoseconds. Sleeps through events that are of none of the `kinds`.
   void sleep(uint32_t seen, uint32_t kinds, uint64_t most = forever);
+  /// As sleep(), until a time of now().
+  void sleepUntil(uint64_t deadline, uint32_t seen, uint32_t kinds) {
+    uint64_t time = deadline == never ? 0 : now();
+    if (time < deadline)
+      sleep(seen, kinds, deadline == never ? forever : deadline - time);
+  }
   /// Both.
   void wait(uint32_t seen, uint32_t kinds) {
     if (!spin(seen))

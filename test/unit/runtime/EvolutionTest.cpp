@@ -55,21 +55,6 @@ protected:
     return testing::AssertionSuccess();
   }
 
-  /// Until every kernel can be switched.
-  void prepareAll(Session &session, const PlannedSample &sample) {
-    std::vector<float> x(sample.elements()), y(x.size());
-    for (int i = 0; i < 100000; ++i) {
-      nnv12_session_info info = session.info();
-      if (info.switches_ready == info.num_switches)
-        return;
-      if (info.preparation_threads == 0)
-        session.run({{x.data(), x.size() * 4}}, {{y.data(), y.size() * 4}});
-      else
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-    FAIL() << "not prepared";
-  }
-
   void expectRuns(const char *name) {
     expectRuns(Bundle(fileNamed(name), wholeBundle()), sample);
   }
@@ -89,9 +74,10 @@ protected:
       options.threads = threads;
       options.oversubscribe = true;
       options.mode = NNV12_MODE_PLAN;
+      options.gpu = NNV12_GPU_OFF;
       Session session(bundle, options);
       EXPECT_TRUE(runs(session, sample, 1, false));
-      prepareAll(session, sample);
+      EXPECT_TRUE(session.prepare(std::chrono::seconds(60)));
       EXPECT_TRUE(runs(session, sample, 2, true));
     }
   }

@@ -459,3 +459,58 @@ TEST_F(SessionTest, MessagesAreOneLine) {
   path = folder.file("a\nb.nnv");
   EXPECT_EQ(openError(nullptr, NNV12_IO).find('\n'), std::string::npos);
 }
+
+/// By name, in any order; what does not fit is said in one line.
+TEST_F(SessionTest, NamedBuffers) {
+  artifact::Tensor other = sample->bundle.inputs[0];
+  other.name = "unused";
+  sample->bundle.inputs.push_back(other);
+  path = folder.file("named.nnv");
+  ASSERT_EQ(artifact::writeBundle(sample->bundle, path), "");
+  Bundle bundle(path);
+  Session session(bundle, threads(1));
+  size_t n = sample->elements();
+  std::vector<float> x(n, 3), w(n, 100), y(n, -1);
+  session.run({{"unused", w.data(), n * 4}, {"x", x.data(), n * 4}},
+              {{"y", y.data(), n * 4}});
+  for (size_t i = 0; i < n; ++i)
+    ASSERT_EQ(y[i], sample->expected(i, 3));
+  // The session keeps the names.
+  Session kept(Bundle(path), threads(1));
+  kept.run({{"x", x.data(), n * 4}, {"unused", w.data(), n * 4}},
+           {{"y", y.data(), n * 4}});
+
+  using In = std::initializer_list<NamedInput>;
+  using Out = std::initializer_list<NamedOutput>;
+  auto refusal = [&](In in, Out out) -> std::string {
+    y.assign(n, -1);
+    try {
+      session.run(in, out);
+    } catch (const Error &error) {
+      EXPECT_EQ(error.status(), NNV12_INVALID_ARGUMENT);
+      EXPECT_EQ(y, std::vector<float>(n, -1)) << "untouched";
+      return error.what();
+    }
+    return "";
+  };
+  NamedInput good = {"x", x.data(), n * 4},
+             unused = {"unused", w.data(), n * 4};
+  NamedOutput result = {"y", y.data(), n * 4};
+  EXPECT_EQ(refusal({good, unused}, {result}), "");
+  EXPECT_EQ(refusal({good, unused, {"z", w.data(), n * 4}}, {result}),
+            "input 'z': found no such name, expected 'x', 'unused'");
+  EXPECT_EQ(refusal({good, unused, {nullptr, w.data(), n * 4}}, {result}),
+            "input '': found no such name, expected 'x', 'unused'");
+  EXPECT_EQ(refusal({good}, {result}),
+            "input 'unused': found 0 buffers, expected 1");
+  EXPECT_EQ(refusal({good, unused, good}, {result}),
+            "input 'x': found 2 buffers, expected 1");
+  EXPECT_EQ(refusal({good, {"unused", w.data(), n}}, {result}),
+            "input 'unused': size: found 48 bytes, expected 192");
+  EXPECT_EQ(refusal({good, unused}, {}),
+            "output 'y': found 0 buffers, expected 1");
+  EXPECT_EQ(refusal({good, unused}, {result, result}),
+            "output 'y': found 2 buffers, expected 1");
+  EXPECT_EQ(refusal({good, unused}, {{"x", y.data(), n * 4}}),
+            "output 'x': found no such name, expected 'y'");
+}
