@@ -2,6 +2,7 @@
 #include "tools/common/Loading.h"
 
 #include "artifact/KeyFile.h"
+#include "tools/common/Clock.h"
 #include "tools/common/Files.h"
 #include "tools/common/Npy.h"
 #include "tools/common/Report.h"
@@ -75,12 +76,22 @@ Session openSession(const std::string &path, const Bundle &bundle,
 }
 
 void runSession(const std::string &path, Session &session,
-                const std::vector<Input> &in, const std::vector<Output> &out) {
-  try {
-    session.run(in, out);
-  } catch (const Error &error) {
-    fail(path + ": " + error.what());
-  }
+                const std::vector<Input> &in, const std::vector<Output> &out,
+                unsigned deadline) {
+  uint64_t until = NNV12_NO_DEADLINE;
+  if (deadline)
+    until = nanoseconds() + deadline * uint64_t(1000000);
+  nnv12_error error;
+  if (nnv12_session_run_until(session.get(), in.data(), uint32_t(in.size()),
+                              out.data(), uint32_t(out.size()), until, &error))
+    fail(path + ": " + error.message);
+}
+
+void prepareSession(const std::string &path, Session &session,
+                    unsigned milliseconds) {
+  nnv12_error error;
+  if (nnv12_session_prepare(session.get(), milliseconds, &error))
+    fail(path + ": " + error.message);
 }
 
 void RunOptions::addTo(Options &options) {
@@ -94,6 +105,10 @@ void RunOptions::addTo(Options &options) {
                  "Whether later runs change to kernels that are faster once "
                  "their weights are prepared. plan, the default, and "
                  "continuous: where the bundle has such; cold: never.");
+  options.number("wait-ms", "N", waitFor, 1, 86400000,
+                 "Before the first run wait until all is prepared that later "
+                 "runs want, a GPU's part too, so that the first one is as "
+                 "they are. An error after N ms. Default: do not wait.");
   options.flag("no-stealing", noStealing,
                "Lanes leave each other's work alone. For measurements.");
   options.flag("pin", pin, "Pin threads to CPUs.");

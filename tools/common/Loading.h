@@ -26,15 +26,22 @@ Session openSession(const std::string &path, const Bundle &bundle,
                     unsigned threads);
 Session openSession(const std::string &path, const Bundle &bundle,
                     const SessionOptions &options);
-/// Ends the process when the run fails.
+/// Ends the process when the run fails, or takes longer than so many
+/// milliseconds; 0: it may take any time.
 void runSession(const std::string &path, Session &session,
-                const std::vector<Input> &in, const std::vector<Output> &out);
+                const std::vector<Input> &in, const std::vector<Output> &out,
+                unsigned deadline = 0);
+/// Waits until all is prepared that later runs want. Ends the process when that
+/// fails, or takes longer than so many milliseconds.
+void prepareSession(const std::string &path, Session &session,
+                    unsigned milliseconds);
 
 /// The options that tools have for a session. What session() gives points to
 /// strings of these.
 struct RunOptions {
   unsigned threads = 0;
   bool pin = false;
+  unsigned waitFor = 0; ///< milliseconds, before the first run
 
   void addTo(Options &options);
   SessionOptions session() const;

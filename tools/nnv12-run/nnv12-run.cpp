@@ -50,6 +50,7 @@ struct CommandLine {
   double tolerance = 1e-4;
   unsigned runs = 1;
   unsigned top = 5;
+  unsigned deadline = 0;
   bool settle = false;
   bool profile = false;
   bool time = false;
@@ -82,10 +83,13 @@ static CommandLine parseOptions(int argc, char **argv) {
                  "For --labels: how many classes to print. Default 5.");
   options.number("runs", "N", result.runs, 1, 1000000,
                  "Run N times; outputs are those of the last. Default 1.");
+  options.number("deadline-ms", "N", result.deadline, 1, 86400000,
+                 "An error if a run takes longer than N ms, which is looked at "
+                 "between layers. Default: none.");
   options.flag("settle", result.settle,
-               "Then run on until every kernel has changed to the one that is "
-               "for later runs (nnv12c --mode continuous), and a GPU does "
-               "what it has for them.");
+               "Then wait until all is prepared that later runs want, and run "
+               "once more: with the kernels that the bundle has for later "
+               "runs, and what a GPU does in them.");
   options.text("trace", "FILE", result.trace,
                "Write what each lane did when, from opening the bundle to the "
                "end of the last run, in the Trace Event Format, for Perfetto, "
@@ -229,33 +233,8 @@ static void printClasses(const CommandLine &options, const Bundle &bundle,
     printf("%6.2f %%  %s\n", 100 * values[order[i]], labels[order[i]].c_str());
 }
 
-/// Whether a run that begins now is as all later ones.
-static bool isSettled(const nnv12_session_info &info) {
-  return info.switches_done == info.num_switches &&
-         info.gpu_state != NNV12_GPU_WAITING &&
-         info.gpu_state != NNV12_GPU_STARTING;
-}
-
-/// Each run of a session prepares a piece at least of what is for later ones,
-/// or gives the GPU's threads time to.
-static void settle(const CommandLine &options, Session &session,
-                   const std::vector<Input> &in,
-                   const std::vector<Output> &out) {
-  static constexpr unsigned mostRuns = 100000;
-  for (unsigned i = 0; i < mostRuns && !isSettled(session.info()); ++i)
-    runSession(options.bundle, session, in, out);
-  nnv12_session_info info = session.info();
-  if (!isSettled(info))
-    fail(options.bundle + ": --settle: found " +
-         std::to_string(info.switches_done) + " kernels changed after " +
-         std::to_string(mostRuns) + " runs, expected " +
-         std::to_string(info.num_switches) +
-         (info.gpu_state == NNV12_GPU_STARTING ? ", and a GPU being prepared"
-                                               : ""));
-  // It became ready in the middle of the last run, or behind it.
-  if (info.gpu_state == NNV12_GPU_READY && !info.gpu_stretches_taken)
-    runSession(options.bundle, session, in, out);
-}
+/// For --settle: what takes longer than this does not come to an end.
+static constexpr unsigned mostSettling = 600000;
 
 int main(int argc, char **argv) {
   CommandLine options = parseOptions(argc, argv);
@@ -284,14 +263,18 @@ int main(int argc, char **argv) {
   std::vector<Output> out = asOutputs(outputs);
   if (!options.labels.empty() && outputs.empty())
     fail(options.bundle + ": outputs: found none, expected one for --labels");
+  if (options.session.waitFor)
+    prepareSession(options.bundle, *session, options.session.waitFor);
   uint64_t loaded = nanoseconds(), ran = 0;
   for (unsigned i = 0; i < options.runs; ++i) {
-    runSession(options.bundle, *session, in, out);
+    runSession(options.bundle, *session, in, out, options.deadline);
     if (i == 0)
       ran = nanoseconds();
   }
-  if (options.settle)
-    settle(options, *session, in, out);
+  if (options.settle) {
+    prepareSession(options.bundle, *session, mostSettling);
+    runSession(options.bundle, *session, in, out, options.deadline);
+  }
   options.session.explainGpu("nnv12-run", *session);
 
   bool good = true;
@@ -310,6 +293,11 @@ int main(int argc, char **argv) {
            (opened - start) * 1e-6, (created - creating) * 1e-6,
            (loaded - created) * 1e-6, (ran - loaded) * 1e-6,
            bundle.info().target, session->threads());
+  if (nnv12_session_info info = session->info();
+      options.time && info.steady_run != NNV12_NO_RUN &&
+      (info.switches_done || info.gpu_stretches_taken))
+    printf("routines for later runs compute from run %u on\n",
+           info.steady_run + 1);
   if (nnv12_session_info info = session->info();
       options.time && info.gpu_stretches_taken)
     printf(
