@@ -15,7 +15,7 @@ using namespace nnv12;
 using namespace nnv12::test;
 using mlir::RankedTensorType;
 
-static RankedTensorType tensor(mlir::Type type) {
+static RankedTensorType tensorOf(mlir::Type type) {
   return llvm::cast<RankedTensorType>(type);
 }
 
@@ -80,7 +80,7 @@ void test::setLayouts(const Routine &routine, mlir::Operation *layer) {
   LayoutRequest request = routine.layouts(layer);
   auto set = [](mlir::Value value, const std::optional<std::string> &tag) {
     if (tag)
-      value.setType(nn::withLayout(tensor(value.getType()), *tag));
+      value.setType(nn::withLayout(tensorOf(value.getType()), *tag));
   };
   for (auto [value, tag] : llvm::zip(layer->getOperands(), request.operands))
     set(value, tag);
@@ -92,7 +92,7 @@ std::vector<Bytes> test::packOperands(mlir::Operation *layer,
                                       const std::vector<Bytes> &operands) {
   std::vector<Bytes> packed;
   for (auto [i, value] : llvm::enumerate(layer->getOperands())) {
-    RankedTensorType type = tensor(value.getType());
+    RankedTensorType type = tensorOf(value.getType());
     size_t dense =
         type.getNumElements() * nn::storageElementSize(type.getElementType());
     if (i >= operands.size() || operands[i].size() != dense) {
@@ -127,7 +127,7 @@ static void checkPadding(mlir::Type element, const char *memory,
 }
 
 Bytes test::unpackTensor(mlir::Value value, const char *memory) {
-  RankedTensorType type = tensor(value.getType());
+  RankedTensorType type = tensorOf(value.getType());
   int64_t element = nn::storageElementSize(type.getElementType());
   nn::Layout layout = nn::Layout::of(type);
   Bytes dense(type.getNumElements() * element);
