@@ -295,6 +295,10 @@ struct Program {
 
 enum class BundleKind : uint8_t { Model, Tuning };
 
+struct Property {
+  std::string key, value;
+};
+
 struct Bundle {
   std::string model;
   std::string producer;
@@ -304,7 +308,8 @@ struct Bundle {
   std::vector<Program> programs;
   uint32_t threads = 0; ///< of a session that is not told; 0: one a CPU
   BundleKind kind = BundleKind::Model;
-  std::optional<Gpu> gpu = {}; ///< needed where a program has one
+  std::optional<Gpu> gpu = {};           ///< needed where a program has one
+  std::vector<Property> properties = {}; ///< by key, without bytes of zero
 };
 
 /// The one signature of every kernel. `operands` points to as many addresses as

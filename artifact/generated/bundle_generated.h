@@ -99,6 +99,9 @@ struct OverlayHeadBuilder;
 struct Program;
 struct ProgramBuilder;
 
+struct Property;
+struct PropertyBuilder;
+
 struct Bundle;
 struct BundleBuilder;
 
@@ -3648,6 +3651,76 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
       overlay);
 }
 
+/// What the model says of itself, as ONNX's metadata_props has it. For people
+/// and applications: nothing is decided by it. docs/bundle-format.md lists keys
+/// that mean the same in every bundle.
+struct Property FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef PropertyBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_KEY = 4,
+    VT_VALUE = 6
+  };
+  const flatbuffers::String *key() const {
+    return GetPointer<const flatbuffers::String *>(VT_KEY);
+  }
+  const flatbuffers::String *value() const {
+    return GetPointer<const flatbuffers::String *>(VT_VALUE);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_KEY) &&
+           verifier.VerifyString(key()) &&
+           VerifyOffsetRequired(verifier, VT_VALUE) &&
+           verifier.VerifyString(value()) &&
+           verifier.EndTable();
+  }
+};
+
+struct PropertyBuilder {
+  typedef Property Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_key(flatbuffers::Offset<flatbuffers::String> key) {
+    fbb_.AddOffset(Property::VT_KEY, key);
+  }
+  void add_value(flatbuffers::Offset<flatbuffers::String> value) {
+    fbb_.AddOffset(Property::VT_VALUE, value);
+  }
+  explicit PropertyBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Property> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Property>(end);
+    fbb_.Required(o, Property::VT_KEY);
+    fbb_.Required(o, Property::VT_VALUE);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Property> CreateProperty(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> key = 0,
+    flatbuffers::Offset<flatbuffers::String> value = 0) {
+  PropertyBuilder builder_(_fbb);
+  builder_.add_value(value);
+  builder_.add_key(key);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Property> CreatePropertyDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *key = nullptr,
+    const char *value = nullptr) {
+  auto key__ = key ? _fbb.CreateString(key) : 0;
+  auto value__ = value ? _fbb.CreateString(value) : 0;
+  return nnv12::bundle::CreateProperty(
+      _fbb,
+      key__,
+      value__);
+}
+
 struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef BundleBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -3659,7 +3732,8 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SEGMENTS = 14,
     VT_PROGRAMS = 16,
     VT_THREADS = 18,
-    VT_OVERLAYS = 22
+    VT_OVERLAYS = 22,
+    VT_PROPERTIES = 24
   };
   nnv12::bundle::BundleKind kind() const {
     return static_cast<nnv12::bundle::BundleKind>(GetField<uint8_t>(VT_KIND, 0));
@@ -3691,6 +3765,10 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t overlays() const {
     return GetField<uint32_t>(VT_OVERLAYS, 4294967295);
   }
+  /// In the order of their keys' bytes, each once.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Property>> *properties() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Property>> *>(VT_PROPERTIES);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
@@ -3712,6 +3790,9 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(programs()) &&
            VerifyField<uint32_t>(verifier, VT_THREADS, 4) &&
            VerifyField<uint32_t>(verifier, VT_OVERLAYS, 4) &&
+           VerifyOffset(verifier, VT_PROPERTIES) &&
+           verifier.VerifyVector(properties()) &&
+           verifier.VerifyVectorOfTables(properties()) &&
            verifier.EndTable();
   }
 };
@@ -3747,6 +3828,9 @@ struct BundleBuilder {
   void add_overlays(uint32_t overlays) {
     fbb_.AddElement<uint32_t>(Bundle::VT_OVERLAYS, overlays, 4294967295);
   }
+  void add_properties(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Property>>> properties) {
+    fbb_.AddOffset(Bundle::VT_PROPERTIES, properties);
+  }
   explicit BundleBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3772,8 +3856,10 @@ inline flatbuffers::Offset<Bundle> CreateBundle(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Segment>>> segments = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>>> programs = 0,
     uint32_t threads = 0,
-    uint32_t overlays = 4294967295) {
+    uint32_t overlays = 4294967295,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Property>>> properties = 0) {
   BundleBuilder builder_(_fbb);
+  builder_.add_properties(properties);
   builder_.add_overlays(overlays);
   builder_.add_threads(threads);
   builder_.add_programs(programs);
@@ -3796,13 +3882,15 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::Segment>> *segments = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Program>> *programs = nullptr,
     uint32_t threads = 0,
-    uint32_t overlays = 4294967295) {
+    uint32_t overlays = 4294967295,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Property>> *properties = nullptr) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Tensor>>(*inputs) : 0;
   auto outputs__ = outputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Tensor>>(*outputs) : 0;
   auto segments__ = segments ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Segment>>(*segments) : 0;
   auto programs__ = programs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Program>>(*programs) : 0;
+  auto properties__ = properties ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Property>>(*properties) : 0;
   return nnv12::bundle::CreateBundle(
       _fbb,
       kind,
@@ -3813,7 +3901,8 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
       segments__,
       programs__,
       threads,
-      overlays);
+      overlays,
+      properties__);
 }
 
 inline const nnv12::bundle::Bundle *GetBundle(const void *buf) {
