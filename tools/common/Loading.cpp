@@ -55,7 +55,7 @@ Bundle openBundle(const std::string &path, const LoadOptions &options) {
   try {
     return Bundle(path, open);
   } catch (const Error &error) {
-    fail(error.what());
+    fail(explainBundle(path, error.what()));
   }
 }
 
@@ -245,6 +245,9 @@ static uint32_t findInput(const Bundle &bundle, const std::string &bundlePath,
     std::string prefix = std::string(bundle.input(i).name) + "=";
     if (argument.compare(0, prefix.size(), prefix) == 0) {
       file = argument.substr(prefix.size());
+      if (file.empty())
+        fail(bundlePath + ": --input: found '" + argument +
+             "' without a file, expected " + prefix + "FILE");
       return i;
     }
   }

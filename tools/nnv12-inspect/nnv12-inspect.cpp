@@ -106,7 +106,7 @@ static void load(const InspectOptions &options, Image &image) {
   Fault fault;
   auto check = [&](bool good) {
     if (!good)
-      fail(options.bundle + ": " + fault.text);
+      fail(explainBundle(options.bundle, options.bundle + ": " + fault.text));
   };
   uint8_t key[32];
   bool isTrusted = !options.publicKey.empty();
