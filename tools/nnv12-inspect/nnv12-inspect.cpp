@@ -8,6 +8,7 @@
 #include "tools/common/Files.h"
 #include "tools/common/Json.h"
 #include "tools/common/Options.h"
+#include "tools/common/Properties.h"
 #include "tools/common/Report.h"
 #include "tools/common/Tensor.h"
 #include "tools/nnv12-inspect/GpuText.h"
@@ -242,10 +243,32 @@ static void printTensors(const char *title, const TensorList *tensors) {
   printf("\n%s\n", title);
   for (uint32_t i = 0; i < tensors->size(); ++i) {
     const bundle::Tensor *tensor = tensors->Get(i);
-    printf("  %u  '%s' %s %s, %" PRIu64 " bytes\n", i, tensor->name()->c_str(),
-           typeName(tensor),
+    printf("  %u  '%s' %s %s, %" PRIu64 " bytes\n", i,
+           escaped(tensor->name()->str()).c_str(), typeName(tensor),
            shapeText(tensor->shape()->data(), tensor->shape()->size()).c_str(),
            artifact::byteSize(tensor));
+  }
+}
+
+/// The beginnings of long ones.
+static void printProperties(const bundle::Bundle *bundle) {
+  static constexpr size_t mostBytes = 120;
+  if (!bundle->properties())
+    return;
+  printf("\nproperties\n");
+  for (const bundle::Property *property : *bundle->properties()) {
+    std::string value = property->value()->str();
+    size_t size = value.size();
+    std::string rest;
+    if (size > mostBytes) {
+      // Not in the middle of a letter.
+      size = mostBytes;
+      while (size && (value[size] & 0xc0) == 0x80)
+        --size;
+      rest = "... (" + std::to_string(value.size()) + " bytes)";
+    }
+    printf("  %s = '%s'%s\n", escaped(property->key()->str()).c_str(),
+           escaped(value.substr(0, size)).c_str(), rest.c_str());
   }
 }
 
@@ -301,7 +324,7 @@ static void printProgram(const bundle::Bundle *bundle,
                            ? " from " + std::to_string(operation->tile_begin())
                            : "";
     printf("    %u  %s\n         %s, %" PRIu64 " tiles%s:%s <-%s\n", i,
-           operation->layer()->c_str(), kernel->name()->c_str(),
+           escaped(operation->layer()->str()).c_str(), kernel->name()->c_str(),
            artifact::numTiles(operation), from.c_str(), writes.c_str(),
            reads.c_str());
   }
@@ -316,10 +339,12 @@ static void printText(const InspectOptions &options, const Image &image) {
   if (image.header.isSigned)
     printf("  public key %s (%s)\n", hex(image.header.publicKey, 32).c_str(),
            options.publicKey.empty() ? "not checked" : "checked");
-  printf("model '%s', written by %s\n", textOf(bundle->model()).c_str(),
-         textOf(bundle->producer()).c_str());
+  printf("model '%s', written by %s\n",
+         escaped(textOf(bundle->model())).c_str(),
+         escaped(textOf(bundle->producer())).c_str());
   printTensors("inputs", bundle->inputs());
   printTensors("outputs", bundle->outputs());
+  printProperties(bundle);
   printf("\nsegments%s\n  #  %-8s %12s %12s  BLAKE2bp-256\n",
          options.verify ? " (digests checked)" : "", "kind", "offset", "size");
   printf("  -  %-8s %12" PRIu64 " %12" PRIu64 "  %s\n", "metadata",
@@ -503,6 +528,13 @@ static void printJson(const InspectOptions &options, const Image &image) {
   json.member("metadata_size", image.header.metadataSize);
   addTensors(json, "inputs", bundle->inputs());
   addTensors(json, "outputs", bundle->outputs());
+  json.key("properties").beginObject();
+  for (uint32_t i = 0; bundle->properties() && i < bundle->properties()->size();
+       ++i) {
+    const bundle::Property *property = bundle->properties()->Get(i);
+    json.member(property->key()->c_str(), property->value()->str());
+  }
+  json.endObject();
   json.key("segments").beginArray();
   for (const bundle::Segment *segment : *bundle->segments()) {
     json.beginObject().member("kind", kindName(segment->kind()));
