@@ -3,6 +3,7 @@
 #include "tools/common/Compare.h"
 #include "tools/common/Json.h"
 #include "tools/common/Npy.h"
+#include "tools/common/OtherPrograms.h"
 #include "tools/common/Statistics.h"
 
 #include <cmath>
@@ -209,6 +210,22 @@ TEST(Compare, NotANumberAndInfinity) {
   EXPECT_FALSE(compare(tensorOf({1}), tensorOf({NAN}), 1e-4).within);
   EXPECT_FALSE(compare(tensorOf({inf}), tensorOf({-inf}), 1e-4).within);
   EXPECT_TRUE(compare(tensorOf({}), tensorOf({}), 1e-4).within);
+}
+
+TEST(OtherPrograms, BusyTime) {
+  EXPECT_EQ(busyTime("cpu  100 20 3 5000 600 4 5 6 7 8", 100), 1.38e9);
+  EXPECT_EQ(busyTime("cpu0 1 2 3 4 5 6 7 8", 100), -1);
+  EXPECT_EQ(busyTime("cpu 1 2", 100), -1);
+  EXPECT_EQ(busyTime("", 100), -1);
+  EXPECT_EQ(OtherPrograms().cpuTime(), -1); // no time has passed
+}
+
+TEST(OtherPrograms, IsSaidWhereItMatters) {
+  EXPECT_EQ(busyText(0.94, 2),
+            "the machine was busy: other programs took 0.9 of 2 CPUs, so that "
+            "times are longer");
+  EXPECT_EQ(busyText(0.05, 2), "");
+  EXPECT_EQ(busyText(-1, 2), ""); // not known
 }
 
 TEST(Statistics, NearestRank) {
