@@ -36,7 +36,6 @@
 #include "tools/nnv12c/HostTuning.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Signals.h"
 
 #include <chrono>
 
@@ -478,7 +477,6 @@ FailureOr<std::string> Compilation::errorOfHalf() {
       {roundedAsOnGpu(*module), folder.file("rounded.nnv")},
       {OwningOpRef<ModuleOp>(module->clone()), folder.file("exact.nnv")}};
   for (auto &[model, file] : models) {
-    llvm::sys::RemoveFileOnSignal(file);
     auto fault = writeHostBundle(*model, planning, file);
     if (failed(fault))
       return failure();

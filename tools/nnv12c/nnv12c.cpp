@@ -5,6 +5,7 @@
 #include "compiler/codegen/gpu/GpuRoutine.h"
 #include "compiler/import/OpTable.h"
 #include "tools/nnv12c/Compiler.h"
+#include "tools/nnv12c/Interruption.h"
 #include "tools/nnv12c/OutOfMemory.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -214,7 +215,9 @@ static std::string place(Location location, const std::string &file) {
 }
 
 int main(int argc, char **argv) {
+  Interruption interruption;
   llvm::InitLLVM init(argc, argv);
+  interruption.handle();
   // A limit on file sizes is a fault like a full disk, no crash.
   std::signal(SIGXFSZ, SIG_IGN);
   // libLLVM registers an option of this name for itself.
