@@ -3,6 +3,8 @@
 #include "tools/nnv12c/Compiler.h"
 
 #include "artifact/AtomicFile.h"
+#include "artifact/FileKind.h"
+#include "artifact/Header.h"
 #include "artifact/InputFiles.h"
 #include "artifact/Limits.h"
 #include "artifact/MappedFile.h"
@@ -38,6 +40,7 @@
 #include "llvm/Support/Path.h"
 
 #include <chrono>
+#include <cstring>
 
 using namespace mlir;
 using namespace nnv12;
@@ -92,6 +95,21 @@ static LogicalResult checkOutput(const CompileOptions &options,
     return success();
   return emitError(UnknownLoc::get(&context))
          << options.output << ": " << fault.text;
+}
+
+/// Fails for a bundle, whose name is also that of what would be written.
+static LogicalResult checkInput(const CompileOptions &options,
+                                MLIRContext &context) {
+  artifact::MappedFile file;
+  artifact::Fault fault; // of which the import tells
+  if (!file.open(options.input.c_str(), fault) ||
+      file.size() < sizeof artifact::magic ||
+      memcmp(file.data(), artifact::magic, sizeof artifact::magic) != 0)
+    return success();
+  return emitError(UnknownLoc::get(&context))
+         << options.input << ": found "
+         << artifact::fileKind(file.data(), file.size())
+         << ", expected an ONNX model";
 }
 
 static OwningOpRef<ModuleOp> load(const CompileOptions &options,
@@ -303,7 +321,8 @@ private:
 
 LogicalResult Compilation::readOptions() {
   noteInputs(options, inputs);
-  if (failed(checkOutput(options, inputs, context)))
+  if (failed(checkInput(options, context)) ||
+      failed(checkOutput(options, inputs, context)))
     return failure();
   auto given = readProfileOption(options, context);
   if (failed(given))

@@ -6,6 +6,7 @@
 #include "compiler/import/OpTable.h"
 #include "tools/nnv12c/Compiler.h"
 #include "tools/nnv12c/Interruption.h"
+#include "tools/nnv12c/OptionErrors.h"
 #include "tools/nnv12c/OutOfMemory.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -45,8 +46,8 @@ static cl::list<std::string>
     targets("target", cl::CommaSeparated,
             cl::desc("CPUs to compile for: host, x86-64-v3, x86-64-v4, "
                      "aarch64; several give "
-                     "one bundle with code for each over the same weights, "
-                     "best first. `host`, "
+                     "one bundle with code for each, best first; weights that "
+                     "all store in the same form are stored once. `host`, "
                      "said so, also measures kernels on this machine"),
             cl::value_desc("LIST"), cl::cat(category));
 static cl::opt<std::string> cacheDir(
@@ -230,6 +231,14 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(
       [](llvm::raw_ostream &os) { os << "nnv12c " << NNV12_VERSION << "\n"; });
+  std::string error = findOptionError(
+      {argv + 1, argv + argc}, category,
+      {mode, parts, gpuPrecision, gpuCache, emitKind, lanes, gpuForceFrom,
+       threads, storageMBps, noCache, gpuForce, timing, quiet, routines,
+       checkBounds, checkTiles, listOps, listRoutines},
+      "MODEL.onnx");
+  if (!error.empty())
+    return fail(error);
   cl::ParseCommandLineOptions(argc, argv,
                               "Compiles an ONNX model into one bundle of "
                               "native code and packed weights.\n\n"
