@@ -36,6 +36,7 @@
 #include "tools/nnv12c/GpuError.h"
 #include "tools/nnv12c/HostPlans.h"
 #include "tools/nnv12c/HostTuning.h"
+#include "tools/nnv12c/ModelProperties.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -82,6 +83,7 @@ static void noteInputs(const CompileOptions &options,
   inputs.add(options.profile);
   inputs.add(options.gpuProfile);
   inputs.add(options.signingKey);
+  inputs.add(options.labels);
   for (const auto &[name, file] : options.import.constants)
     inputs.add(file);
 }
@@ -556,8 +558,10 @@ LogicalResult Compilation::printSpirv(const std::optional<GpuCode> &code) {
 LogicalResult Compilation::writeModel() {
   BundleBuilder builder(nameOf(*module));
   builder.bundle.threads = options.plan.threads;
-  if (failed(builder.describeTensors(main)))
+  auto properties = modelProperties(*module, main, options);
+  if (failed(properties) || failed(builder.describeTensors(main)))
     return failure();
+  builder.bundle.properties = std::move(*properties);
   std::string summary;
   llvm::raw_string_ostream os(summary);
   for (const codegen::Target &target : targets) {

@@ -152,6 +152,18 @@ static cl::opt<Emit> emitKind(
                           "layers that come with nnv12c"),
                clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")),
     cl::cat(category));
+static cl::list<std::string> properties(
+    "property",
+    cl::desc(
+        "Something that the bundle says of the model, for applications; counts "
+        "more than the model's own (metadata_props). nnv12-run looks at "
+        "labels, scale, mean, std, color (rgb or bgr), layout (nchw or nhwc) "
+        "and fit (stretch, crop or pad)"),
+    cl::value_desc("KEY=VALUE"), cl::cat(category));
+static cl::opt<std::string>
+    labels("labels",
+           cl::desc("Property labels: the names of classes, one a line"),
+           cl::value_desc("FILE"), cl::cat(category));
 static cl::opt<std::string> signingKey(
     "sign",
     cl::desc("Sign the bundle with this Ed25519 key: its header and, by way of "
@@ -352,6 +364,16 @@ int main(int argc, char **argv) {
                   "', expected NAME=FILE.npy");
     options.import.constants.push_back({name.str(), rest.str()});
   }
+
+  for (const std::string &property : properties) {
+    auto [key, value] = StringRef(property).split('=');
+    if (key.empty() || !StringRef(property).contains('='))
+      return fail("--property: found '" + property + "', expected KEY=VALUE");
+    options.properties.push_back({key.str(), value.str()});
+  }
+  if (labels.getNumOccurrences() && labels.empty())
+    return fail("--labels: found '', expected a file");
+  options.labels = labels;
 
   MLIRContext context(MLIRContext::Threading::DISABLED);
   // One line for each fault; what is no error is not for the user.
