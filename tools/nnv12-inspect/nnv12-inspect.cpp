@@ -12,6 +12,7 @@
 #include "tools/common/Report.h"
 #include "tools/common/Tensor.h"
 #include "tools/nnv12-inspect/GpuText.h"
+#include "tools/nnv12-inspect/MemoryText.h"
 #include "tools/nnv12-inspect/PlanText.h"
 #include "tools/nnv12-inspect/TraceFile.h"
 #include "tools/page/PlanPage.h"
@@ -283,9 +284,9 @@ static std::vector<uint32_t> countUses(const bundle::Program *program) {
   return uses;
 }
 
-static void printProgram(const bundle::Bundle *bundle,
-                         const bundle::Overlays *overlays,
-                         const bundle::Program *program, bool summary) {
+static void printProgram(const Image &image, const bundle::Program *program,
+                         bool summary) {
+  const bundle::Bundle *bundle = image.bundle;
   std::string features;
   const bundle::Processor *processor = artifact::cpuOf(program);
   for (const flatbuffers::String *feature : *processor->features())
@@ -300,8 +301,10 @@ static void printProgram(const bundle::Bundle *bundle,
          artifact::memorySize(program, bundle::MemoryKind_Arena),
          scratchOf(program), program->kernels()->size(),
          artifact::numExecutes(program));
+  printMemory(memoryUse(bundle, image.overlays, program,
+                        image.header.metadataSize));
   printPlan(program, summary);
-  printOverlay(overlays, program, summary);
+  printOverlay(image.overlays, program, summary);
   if (summary)
     return;
   std::vector<uint32_t> uses = countUses(program);
@@ -359,7 +362,7 @@ static void printText(const InspectOptions &options, const Image &image) {
   printGpu(image.overlays, options.summary);
   for (const auto &[program, newer] : selectPrograms(options, bundle))
     if (newer.empty())
-      printProgram(bundle, image.overlays, program, options.summary);
+      printProgram(image, program, options.summary);
     else
       printf("\nprogram %s: for newer readers: %s\n",
              program->target()->c_str(), newer.c_str());
@@ -480,9 +483,9 @@ static void addExecute(Json &json, const bundle::Program *program,
   json.endArray().endObject();
 }
 
-static void addProgram(Json &json, const bundle::Bundle *bundle,
-                       const bundle::Overlays *overlays,
+static void addProgram(Json &json, const Image &image,
                        const bundle::Program *program, bool summary) {
+  const bundle::Bundle *bundle = image.bundle;
   json.beginObject().member("target", program->target()->str());
   json.member("revision", textOf(program->revision()));
   const bundle::Processor *processor = artifact::cpuOf(program);
@@ -491,6 +494,8 @@ static void addProgram(Json &json, const bundle::Bundle *bundle,
   json.member("runs_here", runsHere(program));
   addProcessors(json, program);
   addMemories(json, program);
+  addMemory(json, memoryUse(bundle, image.overlays, program,
+                        image.header.metadataSize));
   json.member("code_segment", processor->code());
   json.member("code_size", bundle->segments()->Get(processor->code())->size());
   json.member("arena_size",
@@ -499,7 +504,7 @@ static void addProgram(Json &json, const bundle::Bundle *bundle,
   json.member("num_kernels", program->kernels()->size());
   json.member("num_operations", artifact::numExecutes(program));
   addPlan(json, program, summary);
-  addOverlay(json, overlays, program, summary);
+  addOverlay(json, image.overlays, program, summary);
   if (!summary) {
     json.key("kernels").beginArray();
     for (const bundle::Kernel *kernel : *program->kernels())
@@ -547,7 +552,7 @@ static void printJson(const InspectOptions &options, const Image &image) {
   json.key("programs").beginArray();
   for (const auto &[program, newer] : selected)
     if (newer.empty())
-      addProgram(json, bundle, image.overlays, program, options.summary);
+      addProgram(json, image, program, options.summary);
   json.endArray().key("newer_programs").beginArray();
   for (const auto &[program, newer] : selected)
     if (!newer.empty())
