@@ -291,6 +291,7 @@ struct Program {
   std::string revision;
   std::string tune;
   std::optional<ProgramGpu> gpu = {}; ///< what a GPU may take over
+  bool laterWaits = false; ///< backgrounds begin behind the first result
 };
 
 enum class BundleKind : uint8_t { Model, Tuning };

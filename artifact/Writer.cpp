@@ -314,7 +314,8 @@ static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
   return bundle::CreateProgramDirect(
       builder, program.target.c_str(), program.revision.c_str(), &processors,
       &memories, &kernels, &operations, &lanes, &switches,
-      program.predictedCold, program.predictedWarm, overlay);
+      program.predictedCold, program.predictedWarm, overlay,
+      program.laterWaits);
 }
 
 /// Whose modules are pieces of its segment.

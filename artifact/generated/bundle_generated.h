@@ -3455,7 +3455,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SWITCHES = 18,
     VT_PREDICTED_COLD = 20,
     VT_PREDICTED_WARM = 22,
-    VT_OVERLAY = 26
+    VT_OVERLAY = 26,
+    VT_LATER_WAITS = 28
   };
   /// As given to --target, e.g. "x86-64-v4". Programs are ordered best first.
   const flatbuffers::String *target() const {
@@ -3502,6 +3503,11 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const nnv12::bundle::OverlayHead *overlay() const {
     return GetPointer<const nnv12::bundle::OverlayHead *>(VT_OVERLAY);
   }
+  /// What is in the backgrounds begins when there is a first result; else it
+  /// begins beside the first run.
+  bool later_waits() const {
+    return GetField<uint8_t>(VT_LATER_WAITS, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_TARGET) &&
@@ -3530,6 +3536,7 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_PREDICTED_WARM, 8) &&
            VerifyOffset(verifier, VT_OVERLAY) &&
            verifier.VerifyTable(overlay()) &&
+           VerifyField<uint8_t>(verifier, VT_LATER_WAITS, 1) &&
            verifier.EndTable();
   }
 };
@@ -3571,6 +3578,9 @@ struct ProgramBuilder {
   void add_overlay(flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay) {
     fbb_.AddOffset(Program::VT_OVERLAY, overlay);
   }
+  void add_later_waits(bool later_waits) {
+    fbb_.AddElement<uint8_t>(Program::VT_LATER_WAITS, static_cast<uint8_t>(later_waits), 0);
+  }
   explicit ProgramBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3599,7 +3609,8 @@ inline flatbuffers::Offset<Program> CreateProgram(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>>> switches = 0,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0,
-    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0) {
+    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0,
+    bool later_waits = false) {
   ProgramBuilder builder_(_fbb);
   builder_.add_predicted_warm(predicted_warm);
   builder_.add_predicted_cold(predicted_cold);
@@ -3612,6 +3623,7 @@ inline flatbuffers::Offset<Program> CreateProgram(
   builder_.add_processors(processors);
   builder_.add_revision(revision);
   builder_.add_target(target);
+  builder_.add_later_waits(later_waits);
   return builder_.Finish();
 }
 
@@ -3627,7 +3639,8 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::Switch>> *switches = nullptr,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0,
-    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0) {
+    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0,
+    bool later_waits = false) {
   auto target__ = target ? _fbb.CreateString(target) : 0;
   auto revision__ = revision ? _fbb.CreateString(revision) : 0;
   auto processors__ = processors ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Processor>>(*processors) : 0;
@@ -3648,7 +3661,8 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
       switches__,
       predicted_cold,
       predicted_warm,
-      overlay);
+      overlay,
+      later_waits);
 }
 
 /// What the model says of itself, as ONNX's metadata_props has it. For people

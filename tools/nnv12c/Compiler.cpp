@@ -198,6 +198,7 @@ static FailureOr<plan::ProgramOp> planFor(ModuleOp module,
   if (planning.how.lanes)
     plan.lanes = *planning.how.lanes;
   plan.mode = planning.how.mode;
+  plan.memory = planning.how.memory;
   plan.parts = planning.how.parts;
   plan.allowPredicted = planning.costs.mayLack;
   plan.gpu = gpu;

@@ -59,11 +59,30 @@ static cl::opt<bool> noCache("no-cache",
                              cl::desc("Measure anew, and remember nothing"),
                              cl::cat(category));
 static cl::opt<Mode> mode(
-    "mode", cl::init(Mode::Cold), cl::desc("What inferences the plan is for"),
-    cl::values(clEnumValN(Mode::Cold, "cold", "one after start (default)"),
+    "mode", cl::init(Mode::Auto), cl::desc("What inferences the plan is for"),
+    cl::values(clEnumValN(Mode::Auto, "auto",
+                          "the first as with cold; then routines take over "
+                          "that are worth their memory (default)"),
+               clEnumValN(Mode::Cold, "cold", "one after start"),
                clEnumValN(Mode::Continuous, "continuous",
-                          "many: the first as fast as it can be so, routines "
-                          "that are faster later take over")),
+                          "many: whatever is faster later takes over, and "
+                          "weights are kept so that it can; the first as fast "
+                          "as it can be so")),
+    cl::cat(category));
+static cl::opt<Memory> memory(
+    "memory", cl::init(Memory::Default),
+    cl::desc("What a session may take of memory that no other process shares"),
+    cl::values(
+        clEnumValN(Memory::Least, "least",
+                   "activations alone: weights lie in the file as they are "
+                   "used, where processes share them, and no routine takes "
+                   "over later; not with --mode continuous"),
+        clEnumValN(Memory::Default, "default",
+                   "also weights that gain enough time, as the device profile "
+                   "says (default)"),
+        clEnumValN(Memory::Most, "most",
+                   "routines take over later wherever they gain; not with "
+                   "--mode cold")),
     cl::cat(category));
 static cl::opt<Parts> parts(
     "plan", cl::init(Parts::KCP),
@@ -287,7 +306,18 @@ int main(int argc, char **argv) {
     return fail("-o: found '" + options.output + "', expected a file" +
                 (isText ? " or -" : ""));
   }
+  if (memory == Memory::Least && mode == Mode::Continuous)
+    return fail("--memory least: found --mode continuous, which keeps weights "
+                "for later routines; expected auto or cold");
+  if (memory == Memory::Least && (parts == Parts::None || parts == Parts::K))
+    return fail("--memory least: found --plan " +
+                llvm::Twine(parts == Parts::K ? "K" : "none") +
+                ", which keeps weights as in the model; expected K+C or K+C+P");
+  if (memory == Memory::Most && mode == Mode::Cold)
+    return fail("--memory most: found --mode cold, which has no later "
+                "routines; expected auto or continuous");
   options.plan.mode = mode;
+  options.plan.memory = memory;
   options.plan.parts = parts;
   if (lanes.getNumOccurrences())
     options.plan.lanes = lanes;

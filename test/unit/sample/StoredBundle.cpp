@@ -222,6 +222,7 @@ Program ProgramReader::read() const {
   }
   result.predictedCold = program->predicted_cold();
   result.predictedWarm = program->predicted_warm();
+  result.laterWaits = program->later_waits();
   if (gpu)
     result.gpu = read(gpu);
   return result;
