@@ -264,9 +264,9 @@ int main(int argc, char **argv) {
       [](llvm::raw_ostream &os) { os << "nnv12c " << NNV12_VERSION << "\n"; });
   std::string error = findOptionError(
       {argv + 1, argv + argc}, category,
-      {mode, parts, gpuPrecision, gpuCache, emitKind, lanes, gpuForceFrom,
-       threads, storageMBps, noCache, gpuForce, timing, quiet, routines,
-       checkBounds, checkTiles, listOps, listRoutines},
+      {mode, memory, parts, gpuPrecision, gpuCache, emitKind, lanes,
+       gpuForceFrom, threads, storageMBps, noCache, gpuForce, timing, quiet,
+       routines, checkBounds, checkTiles, listOps, listRoutines},
       "MODEL.onnx");
   if (!error.empty())
     return fail(error);
