@@ -206,14 +206,12 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
     costs.bytes += std::min(bytes, content * encoded.ratio);
     costs.decode = decodeTime(bytes, encoded.repeats) + firstTouch(bytes);
     costs.memory += bytes;
-    costs.prepared += bytes;
   } else {
     costs.bytes += bytes;
   }
   if (storage == Storage::raw || narrow) {
     Time time = narrow ? widen(packed, *narrow) : pack(packed);
     costs.transform = time.core + firstTouch(packedBytes);
-    costs.prepared += packedBytes;
     // Packed ones would be in the file, and so in memory: what is made of
     // narrow ones is there instead of them, not beside them.
     if (!narrow)
@@ -224,7 +222,6 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
     Time time = transformTime(layer.op, routine);
     costs.transform = costs.transform + time.core + firstTouch(form->bytes);
     costs.memory += form->bytes;
-    costs.prepared += form->bytes;
     result.measured &= time.measured;
   }
   // What it is made from leaves the process's memory then.
@@ -255,8 +252,7 @@ static void dropWide(std::vector<CostedCandidate> &candidates,
 }
 
 std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
-                                                   bool storedForms,
-                                                   bool mappedWeights) {
+                                                   bool storedForms) {
   std::vector<CostedCandidate> result;
   bool isDense =
       layer.mainOperand && nn::layoutTag(layer.weights().getType()).empty();
@@ -307,8 +303,7 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
     if (form && storedForms)
       add(routine, Storage::transformed);
   }
-  if (!mappedWeights)
-    dropWide(result, device({}));
+  dropWide(result, device({}));
   if (result.empty())
     add(codegen::cpuRoutines().chosen(layer.op), Storage::packed);
   return result;

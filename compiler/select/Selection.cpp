@@ -4,7 +4,6 @@
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/narrow/Narrow.h"
-#include "compiler/select/LaterRoutines.h"
 #include "dialects/nn/Layout.h"
 #include "mlir/IR/Builders.h"
 
@@ -19,6 +18,10 @@ static constexpr StringLiteral routineAttr = "nn.routine";
 static constexpr StringLiteral storageAttr = "nn.storage";
 static constexpr StringLiteral placeAttr = "nn.place";
 static constexpr StringLiteral warmAttr = "nn.warm_routine";
+
+/// What the execute of a routine that takes over has left of the other's time,
+/// at most.
+static constexpr double leastWarmGain = 0.99;
 
 Selection nnv12::selectRoutines(func::FuncOp main,
                                 const device::DeviceProfile &profile,
@@ -35,7 +38,7 @@ Selection nnv12::selectRoutines(func::FuncOp main,
   problem.device = costs.device(plan);
   for (ExecutedLayer &layer : layers) {
     std::vector<CostedCandidate> candidates =
-        costs.candidates(layer, options.storedForms, options.mappedWeights);
+        costs.candidates(layer, options.storedForms);
     assert(!candidates.empty() && "each layer has a routine");
     costs.add(problem, layer, candidates);
     selection.layers.push_back({std::move(layer), std::move(candidates)});
@@ -43,22 +46,21 @@ Selection nnv12::selectRoutines(func::FuncOp main,
   selection.kernels = costs.kernels();
   selection.plan = search::plan(problem, options);
   assert(selection.plan.choice.size() == selection.layers.size());
-  for (auto [layer, chosen] :
-       llvm::zip(selection.layers, selection.plan.choice)) {
+  search::Choice warm = selection.plan.choice;
+  if (options.continuous)
+    warm = search::warmChoice(problem);
+  assert(warm.size() == selection.layers.size() && "a choice for each layer");
+  for (auto [layer, chosen, later] :
+       llvm::zip(selection.layers, selection.plan.choice, warm)) {
     assert(chosen < layer.candidates.size() &&
+           later < layer.candidates.size() &&
            "the search chooses among the candidates");
-    layer.chosen = layer.warm = chosen;
+    layer.chosen = chosen;
+    // A change costs memory and code, so it must win something.
+    bool wins = layer.candidates[later].costs.execute <
+                layer.candidates[chosen].costs.execute * leastWarmGain;
+    layer.warm = wins ? later : chosen;
   }
-  if (!switches(plan))
-    return selection;
-  if (plan.mode == Mode::Auto) {
-    chooseLaterRoutines(selection, profile, target, plan.memory);
-    return selection;
-  }
-  for (auto [layer, later] :
-       llvm::zip(selection.layers, search::warmChoice(problem)))
-    if (gainsLater(layer.candidates[layer.chosen], layer.candidates[later]))
-      layer.warm = later;
   return selection;
 }
 

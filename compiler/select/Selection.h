@@ -12,8 +12,8 @@ struct Selection {
     ExecutedLayer layer;
     std::vector<CostedCandidate> candidates;
     unsigned chosen = 0;
-    /// The option whose routine takes over after the first inference; `chosen`
-    /// where none does.
+    /// Continuous mode: the option whose routine takes over; `chosen` where
+    /// none does.
     unsigned warm = 0;
   };
   std::vector<Layer> layers;
@@ -34,8 +34,8 @@ Selection selectRoutines(mlir::func::FuncOp main,
 ///   nn.routine       the routine
 ///   nn.storage       how the main weights are kept, where there are any
 ///   nn.place         lane and index of its preparation (search::Place), where
-///   it has one nn.warm_routine  what takes over after the first inference,
-///   where another one does
+///   it has one nn.warm_routine  what takes over in continuous mode, where
+///   another one does
 void annotate(const Selection &selection);
 /// Removes what annotate() wrote, from all of `main`.
 void clearAnnotations(mlir::func::FuncOp main);

@@ -103,13 +103,10 @@ struct PlanWeights : PlanningPass<nnv12::impl::PlanWeightsBase<PlanWeights>> {
       if (old.getTarget() == device->target.name)
         old.erase();
     OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-    bool waits = laterWaits && llvm::any_of(*layers, [](auto &layer) {
-                   return layer.warm != nullptr;
-                 });
     auto program = plan::ProgramOp::create(
         b, main.getLoc(), device->target.name,
         threads ? threads : defaultThreads(*device->profile),
-        /*cold=*/IntegerAttr(), /*warm=*/IntegerAttr(), waits);
+        /*cold=*/IntegerAttr(), /*warm=*/IntegerAttr());
     b.createBlock(&program.getBody());
     for (auto [number, layer] : llvm::enumerate(*layers)) {
       StageWriter(b, number, layer).write();

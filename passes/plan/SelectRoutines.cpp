@@ -25,7 +25,7 @@ struct SelectRoutines
     clearAnnotations(main);
     Selection selection =
         selectRoutines(main, *device->profile, device->target,
-                       {threads, lanesOf(lanes), mode, memory, parts});
+                       {threads, lanesOf(lanes), mode, parts});
     std::string missing =
         device::missingKernels(*device->profile, selection.kernels);
     if (!missing.empty() && !allowPredicted)

@@ -67,7 +67,7 @@ struct InputOptions {
   std::vector<std::string> inputs; ///< NAME=FILE, or FILE for the only one
   bool random = false;
   unsigned seed = 1;
-  ImageArguments image;
+  ImageOptions image;
 
   void addTo(Options &options);
 };

@@ -21,7 +21,8 @@ static void warn(const llvm::Twine &message) {
 
 /// Runs nnv12-tune on the bundle. "" or a line that says why there is no
 /// profile.
-static std::string runTuner(const std::string &bundle, const std::string &base,
+static std::string runTuner(const TemporaryFolder &folder,
+                            const std::string &bundle, const std::string &base,
                             const std::string &storage,
                             const std::string &profile) {
   std::vector<std::string> arguments = {bundle, "-o", profile};
@@ -29,25 +30,8 @@ static std::string runTuner(const std::string &bundle, const std::string &base,
     arguments.insert(arguments.end(), {"--base", base});
   if (!storage.empty())
     arguments.insert(arguments.end(), {"--storage", storage});
-  return runSubprogram("nnv12-tune", arguments, /*showsProgress=*/true);
-}
-
-/// Writes the bundle of `program`. Fails with a diagnostic where kernels cannot
-/// be compiled; `error` says where the file cannot be written, which is no
-/// fault of the model.
-static LogicalResult writeBundle(func::FuncOp main,
-                                 const TuningProgram &program,
-                                 const std::string &file, std::string &error) {
-  ScopedDiagnosticHandler handler(main.getContext(),
-                                  [&](Diagnostic &diagnostic) {
-                                    std::string text = diagnostic.str();
-                                    if (!StringRef(text).starts_with(file))
-                                      return failure();
-                                    error = std::move(text);
-                                    return success();
-                                  });
-  return success(succeeded(writeTuningBundle(main, program, file)) ||
-                 !error.empty());
+  return runSubprogram("nnv12-tune", arguments, folder.file("log"),
+                       /*showsProgress=*/true);
 }
 
 /// Measures `program` and returns a profile of this machine with its kernels,
@@ -75,11 +59,9 @@ measure(func::FuncOp main, const TuningProgram &program,
   if (!llvm::sys::Process::StandardErrIsDisplayed())
     llvm::errs() << "nnv12c: measuring " << program.kernels.size()
                  << " kernels on this machine\n";
-  if (failed(writeBundle(main, program, bundle, error)))
+  if (failed(writeTuningBundle(main, program, bundle)))
     return failure();
-  if (!error.empty())
-    return give(error);
-  error = runTuner(bundle, base, storage, profile);
+  error = runTuner(folder, bundle, base, storage, profile);
   if (!error.empty())
     return give(error);
   auto measured = device::readProfile(profile, error);

@@ -9,16 +9,11 @@ namespace nnv12 {
 
 /// Runs the program of this name that stands beside this one, and waits for
 /// it. What it says goes to standard error where that is a terminal and
-/// `showsProgress`; else its last line is kept, which tells what went wrong. It
-/// comes by a pipe: a full disk takes no word from it. Returns "" or one line
-/// that says what went wrong. One thread at a time.
+/// `showsProgress`, else to file `log`. Returns "" or one line that says what
+/// went wrong.
 std::string runSubprogram(const std::string &name,
                           const std::vector<std::string> &arguments,
-                          bool showsProgress = false);
-
-/// Ends the program that runs, if one does, and waits until it is gone. For
-/// handlers of signals.
-void endSubprogram();
+                          const std::string &log, bool showsProgress = false);
 
 } // namespace nnv12
 

@@ -22,8 +22,7 @@ public:
   /// Why there is none, if so.
   std::error_code error;
 
-  /// Removes all that exist, for a process that ends without destructors. For
-  /// handlers of signals as well: takes no memory.
+  /// Removes all that exist, for a process that ends without destructors.
   static void removeAll();
 
 private:

@@ -98,8 +98,7 @@ TEST(System, FiguresAreNumbersAboveZero) {
   EXPECT_EQ(
       storage.assumed,
       (std::vector<std::string>{"storage.sessionUs", "storage.startUsPerLayer",
-                                "memory.preparedMB", "memory.mostPreparedMB",
-                                "memory.laterMsPerMB"}));
+                                "memory.preparedMB", "memory.mostPreparedMB"}));
   EXPECT_GE(storage.startUsPerMB, 0);
   ASSERT_FALSE(storage.arrival.empty());
   EXPECT_NEAR(storage.arrival.back().megabytes, 4.0, 0.1); // less the head

@@ -297,7 +297,7 @@ TEST_F(CostTableTest, ChoicesAreReadBackAsWritten) {
     for (Parts parts : {Parts::None, Parts::K, Parts::KC, Parts::KCP}) {
       clearAnnotations(main);
       Selection selection =
-          selectRoutines(main, profile, target, {2, std::nullopt, mode, Memory::Default, parts});
+          selectRoutines(main, profile, target, {2, std::nullopt, mode, parts});
       annotate(selection);
       auto chosen = chosenCandidates(main);
       ASSERT_TRUE(succeeded(chosen));
