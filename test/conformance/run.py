@@ -428,7 +428,8 @@ def report(version, listed_file, faults, in_f16, whole, verbose):
 
 
 def report_gpu(uses, verbose):
-    """The same of what a GPU computed: nine of ten cases of f32, in part."""
+    """The same of what a GPU computed of a suite: nine of ten cases of f32, in
+    part."""
     floats = [u for u in uses.values() if u.is_float]
     used = sum(u.dispatches for u in floats)
     print(
@@ -470,7 +471,8 @@ def main():
         "--halves-at-least",
         type=int,
         default=0,
-        help="with --gpu-precision f16: how many must have tensors in f16",
+        help="with --gpu-precision f16: how many of each suite must have "
+        "tensors in f16",
     )
     parser.add_argument(
         "--stride", type=int, default=1, help="every Nth case only"
@@ -517,11 +519,12 @@ def main():
         )
 
     wrong = 0
-    halves = {k for k, c in first.items() if uses[c].halves}
     for version, digests in suites.items():
         suite = SUITES[version]
         faults = {name_of(c): found[k] for c, k in digests.items()}
-        in_f16 = {name_of(c) for c, k in digests.items() if k in halves}
+        in_f16 = {
+            name_of(c) for c, k in digests.items() if uses[first[k]].halves
+        }
         wrong += report(
             version, suite.listed, faults, in_f16, whole, args.verbose
         )
@@ -529,21 +532,23 @@ def main():
         if whole and passed < suite.least:
             wrong += 1
             print(f"FAIL: at least {suite.least} must pass")
+        if args.gpu:
+            wrong += report_gpu(
+                {c: uses[first[k]] for c, k in digests.items()}, args.verbose
+            )
+        if tools.halves:
+            print(f"tensors were in f16 in {len(in_f16)} of them")
+            if args.verbose:
+                for name in sorted(in_f16):
+                    print(f"in f16: {name}")
+            if len(in_f16) < args.halves_at_least:
+                wrong += 1
+                print(f"FAIL: at least {args.halves_at_least} must be")
     of = sum(map(len, suites.values()))
     print(
         f"{len(first)} different cases of {of}, "
         f"{time.monotonic() - start:.0f} s"
     )
-    if args.gpu and first:
-        wrong += report_gpu(uses, args.verbose)
-    if tools.halves:
-        print(f"tensors were in f16 in {len(halves)} of them")
-        if args.verbose:
-            for name in sorted(name_of(first[k]) for k in halves):
-                print(f"in f16: {name}")
-        if len(halves) < args.halves_at_least:
-            wrong += 1
-            print(f"FAIL: at least {args.halves_at_least} must be")
     for line in skipped:
         print(f"skipped: {line}")
     return 1 if wrong else 77 if skipped else 0
