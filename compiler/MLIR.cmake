@@ -22,10 +22,7 @@ function(nnv12_compiler_library name)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
   nnv12_precompile(${name})
-  if(NNV12_FILES_AT_ONCE GREATER 1)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON
-      UNITY_BUILD_BATCH_SIZE ${NNV12_FILES_AT_ONCE})
-  endif()
+  nnv12_join_files(${name})
 endfunction()
 
 function(nnv12_precompile target)
