@@ -75,8 +75,8 @@ public:
 
   // For the execute lane.
 
-  /// What `after` names, and what that waits for, is held back no more. Who
-  /// calls it tells of the event.
+  /// What `after` names, and what that waits for, is held back no more. The
+  /// caller tells of the event.
   void release(const After *after);
   /// When waitFor() gives up, a time of now().
   void setDeadline(uint64_t time) { deadline = time; }

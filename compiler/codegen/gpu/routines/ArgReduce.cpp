@@ -34,13 +34,14 @@ namespace {
 
 struct ArgReducePush {
   enum Word : unsigned {
-    // Where elements lie, in elements of memory. Within 16 of a row and from 16
-    // to 16 they are apart as in blocks of channels; dense rows are so as well.
+    // Steps through memory, in elements. A row is cut into blocks of 16: `Step`
+    // leads on within a block, `BlockStep` to the next one. Dense rows have
+    // both, too.
     OuterStep = RowWalk::Words,
     LaneStep, ///< from row to row
     Step,     ///< from element to element
     BlockStep,
-    // What is searched.
+    // The order of the elements, and the direction of the search.
     FlippedLow,  ///< bits that turn the order round
     FlippedHigh, ///< of elements of 64 bits
     IsBackward,

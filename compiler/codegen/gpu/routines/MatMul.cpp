@@ -56,7 +56,7 @@ struct MatMulPush {
     BiasRow,
     BiasColumn,
     BiasMatrix,
-    // Where the columns are a part of the result's.
+    // The columns that a dispatch computes may be a part of the result's.
     ResultColumns,
     FirstColumn,
     Words

@@ -49,7 +49,7 @@ struct ProductPush {
     WeightBlock,
     WeightBatch,
     FlatWords,
-    // Of kernels for windows.
+    // Only kernels for windows have these.
     KernelRows = FlatWords,
     KernelCols,
     DilationRows,
