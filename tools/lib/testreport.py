@@ -5,28 +5,30 @@
     testreport.py OUTPUT --name TEST [--require]
 
 Of a report the first line is "PASSED FAILED", in tests of ctest. A line follows
-for each test, and each test of GoogleTest in one, that was skipped, with its
-reason. With --require a skip is a failure, and its line begins with "required:"
-instead of "skipped:", unless ../shared or the system lacks something: a reason
-that says what to install is a package's.
+for each test that was skipped, with its reason, and for each reason for which
+tests of GoogleTest in one were. With --require a skip for lack of a package is
+a failure, and its line begins with "required:" instead of "skipped:". It is
+one if its reason says which package to install.
 """
 import argparse
 import re
 import xml.etree.ElementTree as tree
+from collections import Counter
 from pathlib import Path
 
 # A line that tools print, and what GoogleTest says of GTEST_SKIP() << REASON.
 SAID = re.compile(r"^skipped: (.*)$", re.M)
 GOOGLE = re.compile(
-    r"^\S+:\d+: Skipped\n(.*)\n(?:.*\n)*?\[  SKIPPED \] (\S+)", re.M
+    r"^\S+:\d+: Skipped\n(.*)\n(?:.*\n)*?\[  SKIPPED \] \S+ \(", re.M
 )
 
 
 def skips(case):
     """(name, reason) of what a test of ctest has skipped."""
     name, output = case.get("name"), case.findtext("system-out") or ""
-    for reason, inner in GOOGLE.findall(output):
-        yield f"{name}: {inner}", reason
+    inner = Counter(GOOGLE.findall(output))
+    for reason, count in inner.items():
+        yield f"{name}, {count} of its tests", reason
     said = SAID.findall(output)
     for reason in said:
         yield name, reason
@@ -40,7 +42,11 @@ def is_lack(reason):
     """Whether a package that the project installs would have helped."""
     if "../shared" in reason:
         return False
-    return bool(re.search(r"\binstall\b|ONNX Runtime|zoo:|did not run", reason))
+    return bool(
+        re.search(
+            r"\binstall\b|\bpackage\b|ONNX Runtime|zoo:|did not run", reason
+        )
+    )
 
 
 def tell(found, require):

@@ -35,7 +35,7 @@ protected:
   /// Weights of the sample are compressed.
   void SetUp() override {
     if (!dlopen("libzstd.so.1", RTLD_NOW))
-      GTEST_SKIP() << "no libzstd here";
+      GTEST_SKIP() << "install libzstd1";
   }
 
   /// Writes `sample` and opens it.
