@@ -291,9 +291,14 @@ struct Program {
   std::string revision;
   std::string tune;
   std::optional<ProgramGpu> gpu = {}; ///< what a GPU may take over
+  bool laterWaits = false; ///< backgrounds begin behind the first result
 };
 
 enum class BundleKind : uint8_t { Model, Tuning };
+
+struct Property {
+  std::string key, value;
+};
 
 struct Bundle {
   std::string model;
@@ -304,7 +309,8 @@ struct Bundle {
   std::vector<Program> programs;
   uint32_t threads = 0; ///< of a session that is not told; 0: one a CPU
   BundleKind kind = BundleKind::Model;
-  std::optional<Gpu> gpu = {}; ///< needed where a program has one
+  std::optional<Gpu> gpu = {};           ///< needed where a program has one
+  std::vector<Property> properties = {}; ///< by key, without bytes of zero
 };
 
 /// The one signature of every kernel. `operands` points to as many addresses as

@@ -15,6 +15,7 @@ constexpr uint32_t maxRank = 64;
 constexpr uint64_t mostAlignment = uint64_t(1) << 21;
 constexpr uint32_t maxLanes = 64;
 constexpr uint32_t maxPrograms = 64;
+constexpr uint32_t maxProperties = 4096;
 /// Of operations, and of switches.
 constexpr uint32_t maxOperations = 1u << 20;
 

@@ -52,7 +52,7 @@ using Known = Numbered<
     bundle::Operation, bundle::Lane, bundle::Switch, bundle::Overlays,
     bundle::Gpu, bundle::GpuModule, bundle::GpuPipeline, bundle::ProgramGpu,
     bundle::Boundary, bundle::GpuPreparation, bundle::Upload, bundle::Stretch,
-    bundle::Dispatch, bundle::DispatchWork,
+    bundle::Dispatch, bundle::DispatchWork, bundle::Property,
     // Without such fields.
     bundle::Memory, bundle::Operand, bundle::OverlayHead, bundle::Rows>;
 
@@ -97,6 +97,7 @@ constexpr Field fields[] = {
     FIELD(Bundle, outputs, OUTPUTS),
     FIELD(Bundle, segments, SEGMENTS),
     FIELD(Bundle, programs, PROGRAMS),
+    FIELD(Bundle, properties, PROPERTIES),
     FIELD(Tensor, name, NAME),
     FIELD(Tensor, shape, SHAPE),
     FIELD(Segment, digest, DIGEST),
@@ -156,6 +157,8 @@ constexpr Field fields[] = {
     FIELD(Dispatch, work, WORK),
     FIELD(DispatchWork, routine, ROUTINE),
     FIELD(DispatchWork, key, KEY),
+    FIELD(Property, key, KEY),
+    FIELD(Property, value, VALUE),
 #undef FIELD
 };
 

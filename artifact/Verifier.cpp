@@ -26,7 +26,7 @@ public:
     return isUnderstood(bundle, fault) &&
            verifyTensors(bundle->inputs(), "input") &&
            verifyTensors(bundle->outputs(), "output") && verifySegments() &&
-           verifyPrograms();
+           verifyPrograms() && verifyProperties();
   }
 
 private:
@@ -34,6 +34,7 @@ private:
 
   bool verifyTensors(const TensorList *tensors, const char *what);
   bool verifySegments();
+  bool verifyProperties();
   bool verifyPrograms();
   bool verifyProgram(const bundle::Program *program, unsigned number);
   bool verifyProcessors(const bundle::Program *program, unsigned number);
@@ -109,6 +110,28 @@ bool MetadataVerifier::verifySegments() {
                        "file's %" PRIu64 ", expected them not to overlap",
                        i, fileSize);
     left -= segment->size();
+  }
+  return true;
+}
+
+/// Any text will do. Keys in order are each there once.
+bool MetadataVerifier::verifyProperties() {
+  const auto *list = bundle->properties();
+  if (!list)
+    return true;
+  if (list->size() > maxProperties)
+    return fault.set(Fault::BadBundle,
+                     "properties: found %u, expected at most %u", list->size(),
+                     maxProperties);
+  const char *last = "";
+  for (unsigned i = 0; i < list->size(); ++i) {
+    const char *key = list->Get(i)->key()->c_str();
+    if (strcmp(last, key) >= 0)
+      return fault.set(Fault::BadBundle,
+                       "property %u: key: found one that is empty, or not "
+                       "behind that before it",
+                       i);
+    last = key;
   }
   return true;
 }

@@ -314,7 +314,8 @@ static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
   return bundle::CreateProgramDirect(
       builder, program.target.c_str(), program.revision.c_str(), &processors,
       &memories, &kernels, &operations, &lanes, &switches,
-      program.predictedCold, program.predictedWarm, overlay);
+      program.predictedCold, program.predictedWarm, overlay,
+      program.laterWaits);
 }
 
 /// Whose modules are pieces of its segment.
@@ -396,6 +397,10 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
   uint32_t overlays = 0;
   for (const Program &program : source.programs)
     programs.push_back(addProgram(builder, program, overlays));
+  std::vector<fb::Offset<bundle::Property>> properties;
+  for (const Property &property : source.properties)
+    properties.push_back(bundle::CreatePropertyDirect(
+        builder, property.key.c_str(), property.value.c_str()));
   uint32_t overlaysSegment =
       source.gpu ? static_cast<uint32_t>(places.size() - 1) : ~0u;
   bundle::FinishBundleBuffer(
@@ -403,7 +408,8 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
       bundle::CreateBundleDirect(
           builder, static_cast<bundle::BundleKind>(source.kind),
           source.model.c_str(), source.producer.c_str(), &inputs, &outputs,
-          &segments, &programs, source.threads, overlaysSegment));
+          &segments, &programs, source.threads, overlaysSegment,
+          properties.empty() ? nullptr : &properties));
 }
 
 /// Of segment `index`, which is the code of whatever programs name it.
@@ -472,6 +478,17 @@ static bool verifyModules(const Bundle &source, Fault &fault) {
   return true;
 }
 
+/// Whether readers, to whom a byte of zero is the end, get properties whole.
+static bool verifyTexts(const Bundle &source, Fault &fault) {
+  for (size_t i = 0; i < source.properties.size(); ++i)
+    for (const std::string *text :
+         {&source.properties[i].key, &source.properties[i].value})
+      if (text->find('\0') != std::string::npos)
+        return fault.set(Fault::InvalidArgument,
+                         "property %zu: found a byte of zero in its text", i);
+  return true;
+}
+
 static bool write(const Bundle &source, const char *path,
                   const std::string &signingKeyPath, std::string &culprit,
                   Fault &fault) {
@@ -481,7 +498,7 @@ static bool write(const Bundle &source, const char *path,
                        "segment %zu: piece alignment: found 0, expected at "
                        "least 1",
                        i);
-  if (!verifyModules(source, fault))
+  if (!verifyModules(source, fault) || !verifyTexts(source, fault))
     return false;
   std::vector<Segment> segments = source.segments;
   fb::FlatBufferBuilder overlays;

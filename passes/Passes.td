@@ -281,10 +281,16 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
     Result: attributes `nn.layer` (number in execution order), `nn.routine`,
     `nn.storage` and, where there is something to prepare, `nn.place` (the lane
     that does it, and how many preparations and executes of that lane come
-    before: the schedule that the search has found with the routines); in
-    continuous mode also `nn.warm_routine` where another routine takes over
-    after the first inference. A measured profile that lacks a candidate's
-    kernel is refused unless `allow-predicted`.
+    before: the schedule that the search has found with the routines); unless
+    `mode` is cold also `nn.warm_routine` where another routine takes over after
+    the first inference. In mode auto the rest is as in mode cold, and a
+    routine takes over where it gains `laterMsPerMB` of the profile for each
+    megabyte of weights and code that is there for it alone, as long as all
+    that takes no more than half of what a session and its weights take
+    without (`search::chooseLater`). With `memory` most it takes over wherever
+    it gains; with least it never does, and weights are kept as the layer's
+    routine reads them. A measured profile that lacks a candidate's kernel is
+    refused unless `allow-predicted`.
   }];
   let options =
       [Plan_Target<>, Plan_Profile<>, Plan_Threads<>, Plan_Lanes<>,
@@ -293,8 +299,20 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
               "what inferences there will be", [{::llvm::cl::values(
                clEnumValN(::nnv12::Mode::Cold, "cold",
                           "one, after start"),
+               clEnumValN(::nnv12::Mode::Auto, "auto",
+                          "the same, and routines that are worth their memory "
+                          "take over"),
                clEnumValN(::nnv12::Mode::Continuous, "continuous",
                           "many: warm routines take over"))}]>,
+       Option<"memory", "memory", "::nnv12::Memory",
+              /*default=*/"::nnv12::Memory::Default",
+              "what a session may take of its own", [{::llvm::cl::values(
+               clEnumValN(::nnv12::Memory::Least, "least",
+                          "weights are used where the file is mapped"),
+               clEnumValN(::nnv12::Memory::Default, "default",
+                          "what is worth it by the profile"),
+               clEnumValN(::nnv12::Memory::Most, "most",
+                          "routines take over wherever they gain"))}]>,
        Plan_Parts<"what of NNV12 is used">,
        Option<"allowPredicted", "allow-predicted", "bool", /*default=*/"false",
               "predict the costs of kernels that a measured profile lacks">];
@@ -311,12 +329,16 @@ def PlanWeights : Pass<"plan-weights", "::mlir::ModuleOp"> {
     Makes a `plan.program` with the stages of every layer: a read of constants
     that no earlier layer has read, a decode where they are compressed, a
     transform for each step from the form in the file to the form that the
-    routine reads, and the execute. In continuous mode the transforms of the
-    routines that take over come behind, with a `plan.switch`. An older program
+    routine reads, and the execute. The transforms of the routines that take
+    over later come behind, with a `plan.switch`. An older program
     of the same target goes.
   }];
   let dependentDialects = ["::nnv12::plan::PlanDialect"];
-  let options = [Plan_Target<>, Plan_Profile<>, Plan_Threads<>];
+  let options = [Plan_Target<>, Plan_Profile<>, Plan_Threads<>,
+                 Option<"laterWaits", "later-waits", "bool",
+                        /*default=*/"false",
+                        "what takes over later is prepared behind the first "
+                        "result, not beside the first inference">];
   let statistics = [Statistic<"preparations", "preparations",
                               "reads, decodes and transforms">,
                     Statistic<"bypassed", "bypassed",

@@ -55,12 +55,14 @@ void nnv12::buildPlanPipeline(OpPassManager &pm,
   select.threads = options.threads;
   select.lanes = options.lanes;
   select.mode = options.mode;
+  select.memory = options.memory;
   select.parts = options.parts;
   select.allowPredicted = options.allowPredicted;
   PlanWeightsOptions weights;
   weights.target = options.target;
   weights.profile = options.profile;
   weights.threads = options.threads;
+  weights.laterWaits = options.mode == Mode::Auto;
   ScheduleOptions schedule;
   schedule.profile = options.profile;
   schedule.lanes = options.lanes;

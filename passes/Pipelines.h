@@ -46,6 +46,7 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
       llvm::cl::init(false)};
   // Set by the driver alone.
   Mode mode = Mode::Cold;
+  Memory memory = Memory::Default;
   Parts parts = Parts::KCP;
   bool allowPredicted = false;
   bool pipelineCache = true;

@@ -167,6 +167,27 @@ const nnv12_tensor_info *nnv12_bundle_output(const nnv12_bundle *bundle,
                                                   : nullptr;
 }
 
+nnv12_status nnv12_bundle_get_property(const nnv12_bundle *bundle,
+                                       uint32_t index, const char **key,
+                                       const char **value) {
+  const auto *list = bundle ? bundle->metadata()->properties() : nullptr;
+  if (!list || index >= list->size() || !key || !value)
+    return NNV12_INVALID_ARGUMENT;
+  *key = list->Get(index)->key()->c_str();
+  *value = list->Get(index)->value()->c_str();
+  return NNV12_OK;
+}
+
+const char *nnv12_bundle_property(const nnv12_bundle *bundle, const char *key) {
+  const char *found, *value;
+  for (uint32_t i = 0;
+       key && nnv12_bundle_get_property(bundle, i, &found, &value) == NNV12_OK;
+       ++i)
+    if (strcmp(found, key) == 0)
+      return value;
+  return nullptr;
+}
+
 void nnv12_bundle_get_info(const nnv12_bundle *bundle,
                            nnv12_bundle_info *info) {
   if (!bundle || !info)

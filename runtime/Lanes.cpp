@@ -28,7 +28,9 @@ uint32_t Lanes::wantedThreads(const bundle::Program *program, bool continuous,
     return 0;
   // In the first run lanes mostly wait for the storage. One thread more
   // prepares what switches need meanwhile, while CPUs are idle.
-  return lanes - 1 + (continuous && steal && hasBackground(program));
+  return lanes - 1 +
+         (continuous && steal && !program->later_waits() &&
+          hasBackground(program));
 }
 
 bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
@@ -40,6 +42,7 @@ bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
   preparing.store(options.preparing, std::memory_order_relaxed);
   uint32_t threads = 1 + options.preparing + options.helping;
   onlyReads = options.onlyReads;
+  later.store(!program->later_waits(), std::memory_order_relaxed);
   // A lane without a thread, or whose thread only reads, needs others.
   steal = options.steal || onlyReads || artifact::numLanes(program) > threads;
   Array<bool> skipped;
@@ -103,6 +106,12 @@ bool Lanes::makePreparers(uint32_t count, uint8_t *scratch, size_t stride,
       if (!preparers[i].decoder.create(items.largestSplit(), fault))
         return false;
   return true;
+}
+
+void Lanes::beginLater() {
+  later.store(true, std::memory_order_relaxed);
+  if (numWanted())
+    events->happen(Events::Preparation);
 }
 
 void Lanes::setThreads(uint32_t numPreparing, bool areAll) {
@@ -173,8 +182,9 @@ Lanes::Help Lanes::help(uint32_t number, Role role, bool idle) {
   // To those that only prepare, where they may take it.
   bool leaves = computes && numPreparing() && !onlyReads && mayHelp();
   if (!leaves && !isEmpty(backgrounds, own, stages)) {
-    uint32_t index =
-        computes && !idle ? none : findReady(backgrounds, own, stages);
+    uint32_t index = !isLater() || (computes && !idle)
+                         ? none
+                         : findReady(backgrounds, own, stages);
     if (index == none)
       return Help::Nothing;
     // Of this thread, and never more than the application's own.

@@ -38,7 +38,8 @@ public:
   };
 
   /// How many threads there is something for that only prepare: one a
-  /// preparation lane, and one more for what switches need.
+  /// preparation lane, and one more for what switches need beside the first
+  /// run.
   static uint32_t wantedThreads(const bundle::Program *program, bool continuous,
                                 bool steal);
 
@@ -53,9 +54,10 @@ public:
   enum class Role { Compute, Prepare, Read };
   enum class Help { Did, Nothing, Over };
   /// A part of what thread `number` may do: of one that computes a piece, else
-  /// a preparation. What later runs want is for threads that prepare, and where
-  /// there are none for those that compute, when they are `idle`. Nothing:
-  /// there may be something after the next event. Over: there will never be.
+  /// a preparation. What later runs want, once it isLater(), is for threads
+  /// that prepare, and where there are none for those that compute, when they
+  /// are `idle`. Nothing: there may be something after the next event. Over:
+  /// there will never be.
   Help help(uint32_t number, Role role, bool idle);
   bool hasLane(uint32_t number) const { return number < queues.size(); }
   /// Whether it may ever do something.
@@ -87,6 +89,11 @@ public:
   /// prepares meanwhile. False when a preparation has failed or the deadline is
   /// over.
   bool waitFor(uint32_t operation, const After *after, Workers &workers);
+  /// There is a first result: from now on threads prepare what only later runs
+  /// want, also where the plan has it wait for that.
+  void beginLater();
+  /// Whether they may.
+  bool isLater() const { return later.load(std::memory_order_relaxed); }
   /// Whether there is something left that no thread may come to that only
   /// prepares.
   bool mayPrepareInBackground() const {
@@ -139,6 +146,7 @@ private:
   std::atomic<uint32_t> wanted{0};
   uint64_t deadline = never;
   std::atomic<bool> steal{true};
+  std::atomic<bool> later{false}; ///< see isLater()
   bool onlyReads = false;
   Recorder *recorder = nullptr;
   Events *events = nullptr;

@@ -198,6 +198,8 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
            preparedSize = prepared ? prepared->size() : 0;
   // One behind the other, so that they share huge pages: each first use of a
   // small page takes one or two microseconds, that of a huge one a hundred.
+  // Prepared weights come last: what only later runs need is at their end, and
+  // leaves all else where it would be without.
   static constexpr uint64_t page = 4096;
   auto after = [](uint64_t end, const bundle::Memory *memory) {
     uint64_t alignment = page;
@@ -205,12 +207,12 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
       alignment = memory->alignment();
     return (end + alignment - 1) & ~(alignment - 1);
   };
-  uint64_t preparedAt = after(arenaSize, prepared),
-           scratchAt = after(preparedAt + preparedSize, nullptr);
   // Pages of its own for each thread's scratch, so that no cache line and no
   // page is shared.
   scratchStride = after(bundle->scratchSize(), nullptr);
-  uint64_t size = scratchAt + scratchStride * threads, huge = inHugePages(size);
+  uint64_t scratchAt = after(arenaSize, nullptr),
+           preparedAt = after(scratchAt + scratchStride * threads, prepared),
+           size = preparedAt + preparedSize, huge = inHugePages(size);
   if (!pages.allocate(std::max(size, huge),
                       std::max(huge ? hugePageSize : page, after(1, arena))))
     return fault.set(Fault::OutOfMemory,
@@ -488,6 +490,7 @@ void nnv12_session::endFirst() {
 /// calling thread prepares as well, a piece at a time. False where a
 /// preparation has failed or the deadline is over.
 bool nnv12_session::prepareAll(Fault &fault) {
+  lanes.beginLater();
   for (;;) {
     uint32_t seen = events.seen();
     bool isSettled = lanes.areAllDone();
@@ -582,11 +585,13 @@ bool nnv12_session::run(const nnv12_input *inputs, uint32_t numInputs,
       firstTouch.add(elementOf(outputs, i).data, elementOf(outputs, i).size,
                      /*ours=*/false);
   recorder.beginRun();
-  bool mayPrepare = lanes.mayPrepareInBackground();
+  bool mayPrepare = lanes.isLater() && lanes.mayPrepareInBackground();
   uint64_t start = mayPrepare ? now() : 0;
   bool good = runOnce(fault);
   if (uint64_t end = mayPrepare ? now() : never; good && end < deadline)
     lanes.prepareInBackground(std::min((end - start) / 16, deadline - end));
+  if (good && !lanes.isLater())
+    lanes.beginLater();
   recorder.endRun(good ? Fault::None : fault.code);
 #if NNV12_GPU
   if (gpu && good)

@@ -74,6 +74,15 @@ if config.nnv12_sanitized:
     config.available_features.add("sanitized")
 if ctypes.util.find_library("sodium"):
     config.available_features.add("sodium")
+# A file system of a few bytes, without being root.
+if (
+    subprocess.run(
+        ["unshare", "-rm", "sh", "-c", "mount -t tmpfs none /mnt"],
+        capture_output=True,
+    ).returncode
+    == 0
+):
+    config.available_features.add("tmpfs")
 if shutil.which("chromium"):
     config.available_features.add("chromium")
 # tools/check --require: what is missing is a failure, not a test less.

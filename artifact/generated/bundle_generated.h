@@ -99,6 +99,9 @@ struct OverlayHeadBuilder;
 struct Program;
 struct ProgramBuilder;
 
+struct Property;
+struct PropertyBuilder;
+
 struct Bundle;
 struct BundleBuilder;
 
@@ -3452,7 +3455,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SWITCHES = 18,
     VT_PREDICTED_COLD = 20,
     VT_PREDICTED_WARM = 22,
-    VT_OVERLAY = 26
+    VT_OVERLAY = 26,
+    VT_LATER_WAITS = 28
   };
   /// As given to --target, e.g. "x86-64-v4". Programs are ordered best first.
   const flatbuffers::String *target() const {
@@ -3499,6 +3503,11 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const nnv12::bundle::OverlayHead *overlay() const {
     return GetPointer<const nnv12::bundle::OverlayHead *>(VT_OVERLAY);
   }
+  /// What is in the backgrounds begins when there is a first result; else it
+  /// begins beside the first run.
+  bool later_waits() const {
+    return GetField<uint8_t>(VT_LATER_WAITS, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_TARGET) &&
@@ -3527,6 +3536,7 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_PREDICTED_WARM, 8) &&
            VerifyOffset(verifier, VT_OVERLAY) &&
            verifier.VerifyTable(overlay()) &&
+           VerifyField<uint8_t>(verifier, VT_LATER_WAITS, 1) &&
            verifier.EndTable();
   }
 };
@@ -3568,6 +3578,9 @@ struct ProgramBuilder {
   void add_overlay(flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay) {
     fbb_.AddOffset(Program::VT_OVERLAY, overlay);
   }
+  void add_later_waits(bool later_waits) {
+    fbb_.AddElement<uint8_t>(Program::VT_LATER_WAITS, static_cast<uint8_t>(later_waits), 0);
+  }
   explicit ProgramBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3596,7 +3609,8 @@ inline flatbuffers::Offset<Program> CreateProgram(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Switch>>> switches = 0,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0,
-    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0) {
+    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0,
+    bool later_waits = false) {
   ProgramBuilder builder_(_fbb);
   builder_.add_predicted_warm(predicted_warm);
   builder_.add_predicted_cold(predicted_cold);
@@ -3609,6 +3623,7 @@ inline flatbuffers::Offset<Program> CreateProgram(
   builder_.add_processors(processors);
   builder_.add_revision(revision);
   builder_.add_target(target);
+  builder_.add_later_waits(later_waits);
   return builder_.Finish();
 }
 
@@ -3624,7 +3639,8 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::Switch>> *switches = nullptr,
     uint64_t predicted_cold = 0,
     uint64_t predicted_warm = 0,
-    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0) {
+    flatbuffers::Offset<nnv12::bundle::OverlayHead> overlay = 0,
+    bool later_waits = false) {
   auto target__ = target ? _fbb.CreateString(target) : 0;
   auto revision__ = revision ? _fbb.CreateString(revision) : 0;
   auto processors__ = processors ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Processor>>(*processors) : 0;
@@ -3645,7 +3661,78 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
       switches__,
       predicted_cold,
       predicted_warm,
-      overlay);
+      overlay,
+      later_waits);
+}
+
+/// What the model says of itself, as ONNX's metadata_props has it. For people
+/// and applications: nothing is decided by it. docs/tools.md lists keys
+/// that mean the same in every bundle.
+struct Property FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef PropertyBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_KEY = 4,
+    VT_VALUE = 6
+  };
+  const flatbuffers::String *key() const {
+    return GetPointer<const flatbuffers::String *>(VT_KEY);
+  }
+  const flatbuffers::String *value() const {
+    return GetPointer<const flatbuffers::String *>(VT_VALUE);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_KEY) &&
+           verifier.VerifyString(key()) &&
+           VerifyOffsetRequired(verifier, VT_VALUE) &&
+           verifier.VerifyString(value()) &&
+           verifier.EndTable();
+  }
+};
+
+struct PropertyBuilder {
+  typedef Property Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_key(flatbuffers::Offset<flatbuffers::String> key) {
+    fbb_.AddOffset(Property::VT_KEY, key);
+  }
+  void add_value(flatbuffers::Offset<flatbuffers::String> value) {
+    fbb_.AddOffset(Property::VT_VALUE, value);
+  }
+  explicit PropertyBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Property> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Property>(end);
+    fbb_.Required(o, Property::VT_KEY);
+    fbb_.Required(o, Property::VT_VALUE);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Property> CreateProperty(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> key = 0,
+    flatbuffers::Offset<flatbuffers::String> value = 0) {
+  PropertyBuilder builder_(_fbb);
+  builder_.add_value(value);
+  builder_.add_key(key);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Property> CreatePropertyDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *key = nullptr,
+    const char *value = nullptr) {
+  auto key__ = key ? _fbb.CreateString(key) : 0;
+  auto value__ = value ? _fbb.CreateString(value) : 0;
+  return nnv12::bundle::CreateProperty(
+      _fbb,
+      key__,
+      value__);
 }
 
 struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -3659,7 +3746,8 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SEGMENTS = 14,
     VT_PROGRAMS = 16,
     VT_THREADS = 18,
-    VT_OVERLAYS = 22
+    VT_OVERLAYS = 22,
+    VT_PROPERTIES = 24
   };
   nnv12::bundle::BundleKind kind() const {
     return static_cast<nnv12::bundle::BundleKind>(GetField<uint8_t>(VT_KIND, 0));
@@ -3691,6 +3779,10 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint32_t overlays() const {
     return GetField<uint32_t>(VT_OVERLAYS, 4294967295);
   }
+  /// In the order of their keys' bytes, each once.
+  const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Property>> *properties() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Property>> *>(VT_PROPERTIES);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_KIND, 1) &&
@@ -3712,6 +3804,9 @@ struct Bundle FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(programs()) &&
            VerifyField<uint32_t>(verifier, VT_THREADS, 4) &&
            VerifyField<uint32_t>(verifier, VT_OVERLAYS, 4) &&
+           VerifyOffset(verifier, VT_PROPERTIES) &&
+           verifier.VerifyVector(properties()) &&
+           verifier.VerifyVectorOfTables(properties()) &&
            verifier.EndTable();
   }
 };
@@ -3747,6 +3842,9 @@ struct BundleBuilder {
   void add_overlays(uint32_t overlays) {
     fbb_.AddElement<uint32_t>(Bundle::VT_OVERLAYS, overlays, 4294967295);
   }
+  void add_properties(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Property>>> properties) {
+    fbb_.AddOffset(Bundle::VT_PROPERTIES, properties);
+  }
   explicit BundleBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3772,8 +3870,10 @@ inline flatbuffers::Offset<Bundle> CreateBundle(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Segment>>> segments = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Program>>> programs = 0,
     uint32_t threads = 0,
-    uint32_t overlays = 4294967295) {
+    uint32_t overlays = 4294967295,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<nnv12::bundle::Property>>> properties = 0) {
   BundleBuilder builder_(_fbb);
+  builder_.add_properties(properties);
   builder_.add_overlays(overlays);
   builder_.add_threads(threads);
   builder_.add_programs(programs);
@@ -3796,13 +3896,15 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
     const std::vector<flatbuffers::Offset<nnv12::bundle::Segment>> *segments = nullptr,
     const std::vector<flatbuffers::Offset<nnv12::bundle::Program>> *programs = nullptr,
     uint32_t threads = 0,
-    uint32_t overlays = 4294967295) {
+    uint32_t overlays = 4294967295,
+    const std::vector<flatbuffers::Offset<nnv12::bundle::Property>> *properties = nullptr) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Tensor>>(*inputs) : 0;
   auto outputs__ = outputs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Tensor>>(*outputs) : 0;
   auto segments__ = segments ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Segment>>(*segments) : 0;
   auto programs__ = programs ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Program>>(*programs) : 0;
+  auto properties__ = properties ? _fbb.CreateVector<flatbuffers::Offset<nnv12::bundle::Property>>(*properties) : 0;
   return nnv12::bundle::CreateBundle(
       _fbb,
       kind,
@@ -3813,7 +3915,8 @@ inline flatbuffers::Offset<Bundle> CreateBundleDirect(
       segments__,
       programs__,
       threads,
-      overlays);
+      overlays,
+      properties__);
 }
 
 inline const nnv12::bundle::Bundle *GetBundle(const void *buf) {

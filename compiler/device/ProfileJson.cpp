@@ -181,6 +181,7 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     fields.number("preparedMB", p.preparedMB, Fields::NotNegative, false);
     fields.number("mostPreparedMB", p.mostPreparedMB, Fields::NotNegative,
                   false);
+    fields.number("laterMsPerMB", p.laterMsPerMB, Fields::NotNegative, false);
   }
   if (const Json *codecs = top.section("codecs")) {
     Fields fields(*codecs, "codecs.", error);
@@ -302,7 +303,8 @@ std::string printProfile(const DeviceProfile &p) {
   json["memory"] = {{"firstTouchUsPerMB", p.firstTouchUsPerMB},
                     {"firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB},
                     {"preparedMB", p.preparedMB},
-                    {"mostPreparedMB", p.mostPreparedMB}};
+                    {"mostPreparedMB", p.mostPreparedMB},
+                    {"laterMsPerMB", p.laterMsPerMB}};
   json["codecs"] = {{"zstdStartUs", p.zstdStartUs},
                     {"zstdMBps", p.zstdMBps},
                     {"zstdLittleMBps", p.zstdLittleMBps},

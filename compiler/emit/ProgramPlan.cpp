@@ -53,13 +53,20 @@ public:
       return failure();
     placeTensors();
     program.arenaSize = arena.size;
+    // What only later runs need lies behind all that the first one does, which
+    // so finds its memory as it would without.
+    if (plan)
+      firstOperations = plan.firstOperations();
     for (auto [index, step] : llvm::enumerate(steps))
       emit(index, step);
+    for (auto [index, step] : llvm::enumerate(steps))
+      emitLater(index, step);
     markLastReaders(program);
     if (!plan)
       return success();
     for (auto lane : plan.getBody().getOps<plan::LaneOp>())
       emit(lane);
+    program.laterWaits = plan.getLaterWaits();
     program.predictedCold = plan.getCold().value_or(0);
     program.predictedWarm = plan.getWarm().value_or(0);
     return success();
@@ -399,9 +406,8 @@ private:
                        op.getDone());
           })
           .Case([&](plan::TransformOp op) {
-            done[op.getDone()] = transform(layer, op);
-            note(layer, op.getForm() == "packed" ? "" : op.getForm(),
-                 op.getDone());
+            if (firstOperations.contains(op))
+              emitTransform(layer, op);
           })
           .Case([&](plan::ExecuteOp op) {
             isPlanned = true;
@@ -410,6 +416,28 @@ private:
                         *codegen::cpuRoutines().chosen(layer), op.getAfter()));
             done[op.getDone()].entries = {
                 {artifact::LaneKind::Execute, number}};
+          });
+    for (Operation *stage : step.stages)
+      if (firstOperations.contains(stage))
+        expect(stage, done[stage->getResult(0)].entries);
+    if (!isPlanned)
+      program.operations.push_back(execute(
+          step, step.kernel, *codegen::cpuRoutines().chosen(layer), {}));
+  }
+
+  void emitTransform(Operation *layer, plan::TransformOp op) {
+    done[op.getDone()] = transform(layer, op);
+    note(layer, op.getForm() == "packed" ? "" : op.getForm(), op.getDone());
+  }
+
+  /// The layer's switch, and what only that waits for.
+  void emitLater(uint32_t number, const Step &step) {
+    Operation *layer = step.layer;
+    for (Operation *stage : step.stages)
+      llvm::TypeSwitch<Operation *>(stage)
+          .Case([&](plan::TransformOp op) {
+            if (!firstOperations.contains(op))
+              emitTransform(layer, op);
           })
           .Case([&](plan::SwitchOp op) {
             program.switches.push_back(
@@ -417,12 +445,6 @@ private:
                                  *codegen::cpuRoutines().named(op.getRoutine()),
                                  op.getAfter())});
           });
-    for (Operation *stage : step.stages)
-      if (stage->getNumResults())
-        expect(stage, done[stage->getResult(0)].entries);
-    if (!isPlanned)
-      program.operations.push_back(execute(
-          step, step.kernel, *codegen::cpuRoutines().chosen(layer), {}));
   }
 
   /// Notes when the plan expects a stage to run.
@@ -469,6 +491,7 @@ private:
   ArenaPlan arena;
   /// Of the arena, by number of the layer in the order.
   std::vector<uint64_t> liveBytes;
+  llvm::DenseSet<Operation *> firstOperations; ///< see plan::ProgramOp
   /// By the plan's values.
   llvm::DenseMap<Value, Done> done;
   /// The operand that a layer's read calls the main one, and its place in the

@@ -131,6 +131,13 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
   const onnx::GraphProto &graph = model.graph();
   OwningOpRef<ModuleOp> module = ModuleOp::create(fileLoc);
   (*module)->setAttr("nn.model", builder_.getStringAttr(graph.name()));
+  NamedAttrList properties;
+  for (const onnx::StringStringEntryProto &property : model.metadata_props())
+    if (!property.key().empty())
+      properties.set(property.key(), builder_.getStringAttr(property.value()));
+  if (!properties.empty())
+    (*module)->setAttr("nn.properties",
+                       properties.getDictionary(builder_.getContext()));
   builder_.setInsertionPointToEnd(module->getBody());
   mainFunc = func::FuncOp::create(builder_, fileLoc, "main",
                                   builder_.getFunctionType({}, {}));

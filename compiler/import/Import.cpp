@@ -2,6 +2,7 @@
 
 #include "compiler/import/Import.h"
 
+#include "artifact/FileKind.h"
 #include "artifact/MappedFile.h"
 #include "compiler/import/GraphImporter.h"
 #include "compiler/import/Onnx.h"
@@ -51,6 +52,12 @@ static std::unique_ptr<onnx::ModelProto> parse(StringRef bytes, StringRef path,
     parsed = model->ParseFromCodedStream(&stream);
   }
   if (!parsed || (!model->has_graph() && !model->has_ir_version())) {
+    if (const char *kind = artifact::fileKind(bytes.data(), bytes.size());
+        kind && kind != StringRef("an ONNX model")) {
+      refuse(path, context,
+             "found " + Twine(kind) + ", expected an ONNX model");
+      return nullptr;
+    }
     refuse(path, context,
            "found a file that is truncated, no ONNX model, or one with more "
            "than " +

@@ -35,6 +35,15 @@ static unsigned fastestExecute(const Problem &problem, const Layer &layer,
   return best;
 }
 
+static double leastPrepared(const Layer &layer,
+                            const std::vector<unsigned> &allowed) {
+  assert(!allowed.empty());
+  double least = layer.candidates[allowed[0]].prepared;
+  for (unsigned i : allowed)
+    least = std::min(least, layer.candidates[i].prepared);
+  return least;
+}
+
 static std::vector<unsigned> all(const Layer &layer) {
   std::vector<unsigned> indices(layer.candidates.size());
   for (unsigned i = 0; i < indices.size(); ++i)
@@ -79,6 +88,10 @@ std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,
       keep([](const Candidate &c) { return c.storage == "raw"; });
     if (!options.decoding)
       keep([](const Candidate &c) { return !isDecoded(c); });
+    if (options.mappedWeights) {
+      double least = leastPrepared(layer, allowed);
+      keep([&](const Candidate &c) { return c.prepared == least; });
+    }
     if (!options.selectKernels) {
       double fastest =
           layer.candidates[fastestExecute(problem, layer, allowed)].execute;

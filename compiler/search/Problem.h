@@ -41,6 +41,9 @@ struct Candidate {
   double execute = 0; ///< on the execute lane, with everything in memory
   double memory =
       0; ///< bytes that its weights take beside those of the file, or less
+  /// Bytes that a session makes of them for itself: decoded and transformed
+  /// ones. 0: they are used where the file is mapped, by all processes at once.
+  double prepared = 0;
 };
 
 /// One way to compute a layer on the GPU. Its pipelines and its weights there

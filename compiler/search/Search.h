@@ -34,6 +34,9 @@ struct Options {
   /// P: preparation lanes. Off: the execute lane first prepares all layers,
   /// then executes them.
   bool pipeline = true;
+  /// Weights are used where the file is mapped: of each layer only candidates
+  /// that prepare the fewest bytes, which are none but for odd layers.
+  bool mappedWeights = false;
   /// Continuous mode (section 3.5): each layer's weights must be stored in a
   /// form from which its warm routine's can be derived, see derivable().
   bool continuous = false;

@@ -2,7 +2,7 @@
 #ifndef NNV12_COMPILER_SELECT_CHOSENPLAN_H
 #define NNV12_COMPILER_SELECT_CHOSENPLAN_H
 
-#include "compiler/select/Selection.h"
+#include "compiler/select/Annotations.h"
 
 namespace nnv12 {
 

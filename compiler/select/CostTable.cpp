@@ -206,12 +206,14 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
     costs.bytes += std::min(bytes, content * encoded.ratio);
     costs.decode = decodeTime(bytes, encoded.repeats) + firstTouch(bytes);
     costs.memory += bytes;
+    costs.prepared += bytes;
   } else {
     costs.bytes += bytes;
   }
   if (storage == Storage::raw || narrow) {
     Time time = narrow ? widen(packed, *narrow) : pack(packed);
     costs.transform = time.core + firstTouch(packedBytes);
+    costs.prepared += packedBytes;
     // Packed ones would be in the file, and so in memory: what is made of
     // narrow ones is there instead of them, not beside them.
     if (!narrow)
@@ -222,6 +224,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
     Time time = transformTime(layer.op, routine);
     costs.transform = costs.transform + time.core + firstTouch(form->bytes);
     costs.memory += form->bytes;
+    costs.prepared += form->bytes;
     result.measured &= time.measured;
   }
   // What it is made from leaves the process's memory then.
@@ -252,7 +255,8 @@ static void dropWide(std::vector<CostedCandidate> &candidates,
 }
 
 std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
-                                                   bool storedForms) {
+                                                   bool storedForms,
+                                                   bool mappedWeights) {
   std::vector<CostedCandidate> result;
   bool isDense =
       layer.mainOperand && nn::layoutTag(layer.weights().getType()).empty();
@@ -303,7 +307,8 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
     if (form && storedForms)
       add(routine, Storage::transformed);
   }
-  dropWide(result, device({}));
+  if (!mappedWeights)
+    dropWide(result, device({}));
   if (result.empty())
     add(codegen::cpuRoutines().chosen(layer.op), Storage::packed);
   return result;

@@ -39,9 +39,12 @@ public:
             unsigned threads);
 
   /// All ways to run `layer` that a plan may take. `storedForms` off (plans
-  /// without C): weights are kept as they are in the model. Never empty.
+  /// without C): weights are kept as they are in the model. `mappedWeights`:
+  /// weights in more bits than are needed stay, which can be used where the
+  /// file is mapped. Never empty.
   std::vector<CostedCandidate> candidates(const ExecutedLayer &layer,
-                                          bool storedForms);
+                                          bool storedForms,
+                                          bool mappedWeights = false);
   /// The costs of one of them.
   CostedCandidate cost(const ExecutedLayer &layer, const Candidate &candidate);
   /// Milliseconds that a routine's execute takes, and its transform on the core

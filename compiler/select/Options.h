@@ -9,9 +9,21 @@
 namespace nnv12 {
 
 enum class Mode {
-  Cold,      ///< one inference after start
-  Continuous ///< many: warm routines take over from the second on (NNV12,
-             ///< section 3.5)
+  Cold, ///< one inference after start
+  /// The same first inference; routines that are faster later take over where
+  /// they gain more than their memory costs.
+  Auto,
+  /// Many: weights are kept so that the fastest routine of each layer can take
+  /// over (NNV12, section 3.5).
+  Continuous
+};
+
+/// What a session may take of memory that is its own.
+enum class Memory {
+  /// Weights are used where the file is mapped, and no routine takes over.
+  Least,
+  Default, ///< what gains more than it costs by the device profile
+  Most     ///< routines take over wherever they gain
 };
 
 /// What of NNV12 is in use, for ablation (Figure 13).
@@ -29,6 +41,7 @@ struct PlanOptions {
   /// Preparation lanes at most; nothing: see device::searchDevice().
   std::optional<unsigned> lanes = std::nullopt;
   Mode mode = Mode::Cold;
+  Memory memory = Memory::Default;
   Parts parts = Parts::KCP;
 };
 
@@ -38,7 +51,13 @@ inline search::Options searchOptions(const PlanOptions &plan) {
   options.storedForms = plan.parts == Parts::KC || plan.parts == Parts::KCP;
   options.pipeline = plan.parts == Parts::KCP;
   options.continuous = plan.mode == Mode::Continuous;
+  options.mappedWeights = plan.memory == Memory::Least;
   return options;
+}
+
+/// Whether routines may take over later.
+inline bool switches(const PlanOptions &plan) {
+  return plan.mode != Mode::Cold && plan.memory != Memory::Least;
 }
 
 } // namespace nnv12

@@ -2,6 +2,7 @@
 
 #include "compiler/select/Report.h"
 
+#include "compiler/select/LaterMemory.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/MapVector.h"
@@ -176,11 +177,31 @@ static void count(std::string &text, unsigned number, StringRef what) {
             what.str() + (number == 1 ? "" : "s");
 }
 
+/// What takes over after the first inference.
+static void printLater(func::FuncOp main, plan::ProgramOp program,
+                       llvm::raw_ostream &os) {
+  LaterMemory cpu, gpu;
+  countLater(main, program, cpu, gpu);
+  auto text = [](const LaterMemory &later) {
+    return llvm::formatv(
+               "{0} {1} after the first result, {2:f1} MB more memory",
+               later.layers,
+               later.layers == 1 ? "layer switches" : "layers switch",
+               later.bytes / 1e6)
+        .str();
+  };
+  if (cpu.layers)
+    os << "  later      " << text(cpu) << "\n";
+  if (gpu.layers)
+    os << "  " << (cpu.layers ? "          " : "later     ")
+       << " where no GPU takes them over, " << text(gpu) << "\n";
+}
+
 void nnv12::printSummary(func::FuncOp main, plan::ProgramOp program,
                          const device::DeviceProfile &profile, double fileBytes,
                          llvm::raw_ostream &os) {
   llvm::MapVector<StringRef, unsigned> routines, storages;
-  unsigned layers = 0, switches = 0;
+  unsigned layers = 0;
   for (Operation &op : main.getBody().front()) {
     auto routine = op.getAttrOfType<StringAttr>("nn.routine");
     if (!routine)
@@ -189,7 +210,6 @@ void nnv12::printSummary(func::FuncOp main, plan::ProgramOp program,
     ++routines[family(routine)];
     if (auto storage = op.getAttrOfType<StringAttr>("nn.storage"))
       ++storages[storage];
-    switches += op.hasAttr("nn.warm_routine");
   }
   double rawBytes = 0;
   llvm::DenseSet<Attribute> seen;
@@ -230,12 +250,9 @@ void nnv12::printSummary(func::FuncOp main, plan::ProgramOp program,
     os << others << (others == 1 ? " preparation lane" : " preparation lanes");
     if (later)
       os << ", " << later << " in the background";
-    if (switches)
-      os << "; " << switches
-         << (switches == 1 ? " layer switches" : " layers switch")
-         << " after the first inference";
     os << "\n";
   }
+  printLater(main, program, os);
   if (program.getCold() && program.getWarm())
     os << llvm::formatv("  predicted  cold {0:f2} ms, warm {1:f2} ms\n",
                         *program.getCold() / 1e6, *program.getWarm() / 1e6);

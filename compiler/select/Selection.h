@@ -12,8 +12,8 @@ struct Selection {
     ExecutedLayer layer;
     std::vector<CostedCandidate> candidates;
     unsigned chosen = 0;
-    /// Continuous mode: the option whose routine takes over; `chosen` where
-    /// none does.
+    /// The option whose routine takes over after the first inference; `chosen`
+    /// where none does.
     unsigned warm = 0;
   };
   std::vector<Layer> layers;
@@ -22,34 +22,6 @@ struct Selection {
   /// Every kernel whose cost the search has used.
   std::vector<device::KernelFeatures> kernels;
 };
-
-/// Searches (search::plan) over all candidates of `main`'s layers.
-Selection selectRoutines(mlir::func::FuncOp main,
-                         const device::DeviceProfile &profile,
-                         const codegen::Target &target,
-                         const PlanOptions &plan);
-
-/// Writes what was chosen onto the layers:
-///   nn.layer         the number in execution order
-///   nn.routine       the routine
-///   nn.storage       how the main weights are kept, where there are any
-///   nn.place         lane and index of its preparation (search::Place), where
-///   it has one nn.warm_routine  what takes over in continuous mode, where
-///   another one does
-void annotate(const Selection &selection);
-/// Removes what annotate() wrote, from all of `main`.
-void clearAnnotations(mlir::func::FuncOp main);
-
-/// What annotate() wrote, read back and checked.
-struct ChosenCandidate {
-  ExecutedLayer layer;
-  Candidate candidate;
-  const Routine *warm = nullptr; ///< null: the same
-  std::optional<search::Place> place;
-};
-/// Fails with a diagnostic at the layer whose attributes are missing or wrong.
-mlir::FailureOr<std::vector<ChosenCandidate>>
-chosenCandidates(mlir::func::FuncOp main);
 
 } // namespace nnv12
 

@@ -51,7 +51,9 @@ def Plan_ProgramOp
   let summary = "the plan of a model for one target";
   let description = [{
     `cold` and `warm` are what the simulator expects of a first and of a later
-    inference, in nanoseconds. Operations come before their users; lanes come
+    inference, in nanoseconds. With `later_waits` what is in the background
+    begins when there is a first result, else beside the first inference.
+    Operations come before their users; lanes come
     last, the execute lane first. Each stage is in one lane's queue or
     background. Before `schedule` there are no lanes.
 
@@ -61,17 +63,22 @@ def Plan_ProgramOp
     or, around several lanes, for itself.
   }];
   let arguments = (ins StrAttr:$target, I32Attr:$threads,
-      OptionalAttr<I64Attr>:$cold, OptionalAttr<I64Attr>:$warm);
+      OptionalAttr<I64Attr>:$cold, OptionalAttr<I64Attr>:$warm,
+      UnitAttr:$later_waits);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $target `threads` `(` $threads `)` (`cold` `(` $cold^ `)`)?
-    (`warm` `(` $warm^ `)`)? attr-dict-with-keyword $body
+    (`warm` `(` $warm^ `)`)? (`later_waits` $later_waits^)?
+    attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
     /// The lanes, the execute lane first; none before the plan is scheduled.
     llvm::SmallVector<LaneOp> lanes();
     /// What a GPU may take over; null where that is nothing.
     GpuOp gpu();
+    /// Executes and what they wait for: all that a first inference needs. What
+    /// else there is only switches wait for.
+    llvm::DenseSet<mlir::Operation *> firstOperations();
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -135,8 +142,7 @@ def Plan_ExecuteOp : Plan_Op<"execute"> {
 def Plan_SwitchOp : Plan_Op<"switch"> {
   let summary = "compute a layer by another routine in later inferences";
   let description = [{
-    Continuous mode (section 3.5): taken over between two inferences once
-    `after` is done.
+    Taken over between two inferences once `after` is done (section 3.5).
   }];
   let arguments = (ins Variadic<Plan_DoneType>:$after, I64Attr:$layer,
       StrAttr:$routine);

@@ -346,6 +346,21 @@ SmallVector<LaneOp> ProgramOp::lanes() {
   return llvm::to_vector(getBody().getOps<LaneOp>());
 }
 
+llvm::DenseSet<Operation *> ProgramOp::firstOperations() {
+  llvm::DenseSet<Operation *> found;
+  SmallVector<Operation *> todo;
+  for (auto execute : getBody().getOps<ExecuteOp>())
+    todo.push_back(execute);
+  while (!todo.empty()) {
+    Operation *op = todo.pop_back_val();
+    if (!found.insert(op).second)
+      continue;
+    for (Value token : op->getOperands())
+      todo.push_back(token.getDefiningOp());
+  }
+  return found;
+}
+
 GpuOp ProgramOp::gpu() {
   auto overlays = getBody().getOps<GpuOp>();
   return overlays.empty() ? GpuOp() : *overlays.begin();

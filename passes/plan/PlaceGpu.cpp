@@ -312,8 +312,10 @@ private:
     device::GpuProfile profile = device->profile->gpu
                                      ? *device->profile->gpu
                                      : device::builtinGpuProfile();
-    PlanOptions options = {program.getThreads(), lanesOf(lanes), Mode::Cold,
-                           parts};
+    PlanOptions options;
+    options.threads = program.getThreads();
+    options.lanes = lanesOf(lanes);
+    options.parts = parts;
     CostTable costs(*device->profile, device->target, program.getThreads());
     auto chosen = chosenPlan(layers, *device->profile, costs, options);
     if (failed(chosen))

@@ -1,6 +1,6 @@
 //===- PlanWeights.cpp - The stages that make weights ready ---------------===//
 
-#include "compiler/select/Selection.h"
+#include "compiler/select/Annotations.h"
 #include "dialects/plan/PlanDialect.h"
 #include "mlir/IR/Builders.h"
 #include "passes/plan/PlanningPass.h"
@@ -103,10 +103,13 @@ struct PlanWeights : PlanningPass<nnv12::impl::PlanWeightsBase<PlanWeights>> {
       if (old.getTarget() == device->target.name)
         old.erase();
     OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+    bool waits = laterWaits && llvm::any_of(*layers, [](auto &layer) {
+                   return layer.warm != nullptr;
+                 });
     auto program = plan::ProgramOp::create(
         b, main.getLoc(), device->target.name,
         threads ? threads : defaultThreads(*device->profile),
-        /*cold=*/IntegerAttr(), /*warm=*/IntegerAttr());
+        /*cold=*/IntegerAttr(), /*warm=*/IntegerAttr(), waits);
     b.createBlock(&program.getBody());
     for (auto [number, layer] : llvm::enumerate(*layers)) {
       StageWriter(b, number, layer).write();

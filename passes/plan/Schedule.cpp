@@ -21,15 +21,10 @@ namespace {
 /// The program's stages by what the search calls them.
 class Stages {
 public:
-  explicit Stages(plan::ProgramOp program) {
-    for (Operation &op : program.getBody().front()) {
-      bool isSwitch = isa<plan::SwitchOp>(op);
-      if (isa<plan::LaneOp, plan::GpuOp>(op) || isSwitch)
-        continue;
-      all.push_back(&op);
-      if (isa<plan::ExecuteOp>(op))
-        need(&op);
-    }
+  explicit Stages(plan::ProgramOp program) : needed(program.firstOperations()) {
+    for (Operation &op : program.getBody().front())
+      if (!isa<plan::LaneOp, plan::GpuOp, plan::SwitchOp>(op))
+        all.push_back(&op);
     for (Operation *op : all) {
       auto layer = op->getAttrOfType<IntegerAttr>("layer").getInt();
       if (needed.contains(op))
@@ -57,13 +52,6 @@ private:
           assert(isa<plan::ExecuteOp>(op) && "a program has no other stages");
           return search::Stage::Execute;
         });
-  }
-
-  void need(Operation *op) {
-    if (!needed.insert(op).second)
-      return;
-    for (Value token : op->getOperands())
-      need(token.getDefiningOp());
   }
 
   SmallVector<Operation *> all;
@@ -104,8 +92,10 @@ private:
     for (plan::LaneOp lane : program.lanes())
       lane.erase();
 
-    PlanOptions plan = {program.getThreads(), lanesOf(lanes), Mode::Cold,
-                        parts};
+    PlanOptions plan;
+    plan.threads = program.getThreads();
+    plan.lanes = lanesOf(lanes);
+    plan.parts = parts;
     CostTable costs(*device->profile, device->target, program.getThreads());
     auto chosen = chosenPlan(layers, *device->profile, costs, plan);
     if (failed(chosen))
@@ -126,7 +116,7 @@ private:
     std::vector<Lane> lanes(std::max<size_t>(1, found.lanes.size()));
     fill(lanes, stages, found);
     record(lanes, stages, timeline);
-    fillBackground(lanes, stages, costs, layers);
+    fillBackground(lanes, stages, costs, layers, program.getLaterWaits());
     write(program, lanes, *device->profile);
     program.setCold(nanoseconds(timeline.finish));
     program.setWarm(nanoseconds(chosen->warmTime));
@@ -229,15 +219,24 @@ private:
     }
   }
 
-  /// What a switch waits for goes to the lane that is soonest done.
+  /// What a switch waits for goes to the preparation lane that is soonest done.
+  /// Where the first inference must not be later for it, to one that it has
+  /// anyway, and else to the execute lane: a thread more takes time to start.
   void fillBackground(std::vector<Lane> &lanes, const Stages &stages,
-                      CostTable &costs, ArrayRef<ChosenCandidate> layers) {
+                      CostTable &costs, ArrayRef<ChosenCandidate> layers,
+                      bool waits) {
     for (Operation *op : stages.operations()) {
       if (stages.isNeeded(op))
         continue;
-      auto first = lanes.begin() + (lanes.size() > 1);
       auto lane = std::min_element(
-          first, lanes.end(), [](auto &a, auto &b) { return a.end < b.end; });
+          lanes.begin(), lanes.end(), [&](const Lane &a, const Lane &b) {
+            auto rank = [&](const Lane &of) {
+              bool isExecute = &of == &lanes.front();
+              bool isNew = waits && of.queue.empty();
+              return std::pair(isExecute ? 1 : isNew ? 2 : 0, of.end);
+            };
+            return rank(a) < rank(b);
+          });
       lane->background.push_back(op->getResult(0));
       uint64_t layer = op->getAttrOfType<IntegerAttr>("layer").getInt();
       lane->end += costs.transform(layers[layer].layer.op, *layers[layer].warm);

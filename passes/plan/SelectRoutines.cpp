@@ -1,7 +1,8 @@
 //===- SelectRoutines.cpp - Choose how each layer is computed -------------===//
 
+#include "compiler/select/SelectRoutines.h"
 #include "compiler/device/CostModel.h"
-#include "compiler/select/Selection.h"
+#include "compiler/select/Annotations.h"
 #include "dialects/nn/NNDialect.h"
 #include "passes/plan/PlanningPass.h"
 
@@ -25,7 +26,7 @@ struct SelectRoutines
     clearAnnotations(main);
     Selection selection =
         selectRoutines(main, *device->profile, device->target,
-                       {threads, lanesOf(lanes), mode, parts});
+                       {threads, lanesOf(lanes), mode, memory, parts});
     std::string missing =
         device::missingKernels(*device->profile, selection.kernels);
     if (!missing.empty() && !allowPredicted)

@@ -229,6 +229,19 @@ nnv12_bundle_input(const nnv12_bundle *bundle, uint32_t index);
 NNV12_API const nnv12_tensor_info *
 nnv12_bundle_output(const nnv12_bundle *bundle, uint32_t index);
 
+/** What the model says of itself: key and value, UTF-8, as in ONNX's
+ *  metadata_props or as nnv12c was told. Keys that mean the same in every
+ *  bundle ("labels", "mean", "std"...) are in docs/tools.md. The value,
+ *  or NULL where there is none for this key. */
+NNV12_API const char *nnv12_bundle_property(const nnv12_bundle *bundle,
+                                            const char *key);
+/** Sets `*key` and `*value` to number `index` of them, in the order of their
+ *  keys. NNV12_INVALID_ARGUMENT, and nothing set, when there is no such one. */
+NNV12_API nnv12_status nnv12_bundle_get_property(const nnv12_bundle *bundle,
+                                                 uint32_t index,
+                                                 const char **key,
+                                                 const char **value);
+
 /** What a bundle is for. */
 typedef enum nnv12_bundle_kind {
   NNV12_BUNDLE_MODEL = 0, /**< inputs and outputs are a model's */

@@ -107,6 +107,10 @@ public:
   const nnv12_tensor_info &output(uint32_t index) const {
     return *nnv12_bundle_output(get(), index);
   }
+  /// What the model says of itself by this key; null: nothing.
+  const char *property(const char *key) const {
+    return nnv12_bundle_property(get(), key);
+  }
   nnv12_bundle_info info() const {
     nnv12_bundle_info info = {};
     info.struct_size = sizeof info;

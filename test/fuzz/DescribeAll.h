@@ -22,6 +22,10 @@ inline void describeAll(const nnv12_bundle *bundle) {
     sum += describe(*nnv12_bundle_input(bundle, i));
   for (uint32_t i = 0; i < nnv12_bundle_num_outputs(bundle); ++i)
     sum += describe(*nnv12_bundle_output(bundle, i));
+  const char *key, *value;
+  for (uint32_t i = 0;
+       nnv12_bundle_get_property(bundle, i, &key, &value) == NNV12_OK; ++i)
+    sum += strlen(value) + strlen(nnv12_bundle_property(bundle, key));
   nnv12_bundle_info info;
   info.struct_size = sizeof info;
   nnv12_bundle_get_info(bundle, &info);

@@ -10,7 +10,7 @@ themselves.
     run.py --from 1000 --count 500 --compiler-flag=--check-bounds
     run.py --gpu --gpu-precision f16        on a GPU, or lavapipe
 
-Each seed draws two plans of nnv12c (none, K, K+C, K+C+P, continuous) and one
+Each seed draws two plans of nnv12c (trial.PLANS) and one
 target; every bundle runs on 1, 2, 3 and 7 threads. Outputs must be ONNX
 Runtime's, and equal bit by bit for all threads, and for plans that call the
 same kernels (trial.py has it exactly). Without onnxruntime-node (tools/check

@@ -36,12 +36,15 @@ TOLERANCE, LEAST = 1e-4, 1e-5
 HALF_TOLERANCE = 2.0**-6
 THREADS = (1, 2, 3, 7)
 PLANS = {
-    "none": ["--plan=none"],
-    "K": ["--plan=K"],
-    "K+C": ["--plan=K+C"],
-    "K+C+P": ["--plan=K+C+P"],
+    "none": ["--plan=none", "--mode=cold"],
+    "K": ["--plan=K", "--mode=cold"],
+    "K+C": ["--plan=K+C", "--mode=cold"],
+    "K+C+P": ["--plan=K+C+P", "--mode=cold"],
+    "auto": ["--mode=auto", "--memory=most"],
     "continuous": ["--mode=continuous"],
+    "least": ["--memory=least"],
 }
+SWITCHING = ("auto", "continuous")  # other kernels may take over
 TARGETS = ("x86-64-v4", "x86-64-v3", "aarch64")
 TIMEOUT = 120  # seconds: nothing takes ten
 
@@ -254,7 +257,7 @@ def try_plan(tools, case, work, plan, setup):
         # A first run finds fresh memory, a later one what the one before left
         # there.
         for when, option in (("first", []), ("later", ["--runs=3"])):
-            if when == "later" and plan == "continuous":
+            if when == "later" and plan in SWITCHING:
                 option = ["--settle"]
             elif when == "later" and number % 2:
                 continue
@@ -283,9 +286,7 @@ def try_plan(tools, case, work, plan, setup):
                     )
             # Where kernels change, a later run may round otherwise than the
             # first.
-            key = (
-                "later" if when == "later" and plan == "continuous" else "first"
-            )
+            key = "later" if when == "later" and plan in SWITCHING else "first"
             others, other_count, other_run = seen.setdefault(
                 key, (outputs, count, run)
             )

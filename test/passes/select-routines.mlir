@@ -9,9 +9,30 @@
 // RUN: not nnv12-opt %t/model.mlir --assign-layouts --select-routines=target=z80 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not nnv12-opt %t/model.mlir --assign-layouts --select-routines="target=x86-64-v4 profile=%t/none.json" 2>&1 | FileCheck %s --check-prefix=FILE
 // RUN: not nnv12-opt %t/model.mlir --assign-layouts --select-routines="parts=P" 2>&1 | FileCheck %s --check-prefix=PARTS
+// RUN: %python %S/Inputs/random_convs.py > %t/later.mlir
+// RUN: sed 's/"firstTouchUsPerMB"/"preparedMB": 0, "mostPreparedMB": 0, &/; s/"readMBps": [0-9.]*/"readMBps": 60/; s/"zstdMBps": [0-9.]*/"zstdMBps": 1/' %source/compiler/device/profiles/meizu-16t.json > %t/frugal.json
+// RUN: sed 's/"firstTouchUsPerMB"/"laterMsPerMB": 1000, &/' %t/frugal.json > %t/dear.json
+// RUN: nnv12-opt %t/later.mlir --assign-layouts --select-routines="target=aarch64 profile=%t/frugal.json" > %t/cold
+// RUN: nnv12-opt %t/later.mlir --assign-layouts --select-routines="target=aarch64 profile=%t/frugal.json mode=auto" > %t/auto
+// RUN: FileCheck %s --check-prefix=AUTO < %t/auto
+// RUN: sed 's/, nn.warm_routine = "[^"]*"//' %t/auto | diff %t/cold -
+// RUN: nnv12-opt %t/later.mlir --assign-layouts --select-routines="target=aarch64 profile=%t/frugal.json mode=auto" | diff %t/auto -
+// RUN: nnv12-opt %t/later.mlir --assign-layouts --select-routines="target=aarch64 profile=%t/dear.json mode=auto memory=most" | FileCheck %s --check-prefix=AUTO
+// RUN: nnv12-opt %t/later.mlir --assign-layouts --select-routines="target=aarch64 profile=%t/frugal.json mode=auto memory=least" | FileCheck %s --check-prefix=LEAST
+// RUN: nnv12-opt %t/later.mlir --assign-layouts --select-routines="target=aarch64 profile=%t/dear.json mode=auto" | FileCheck %s --check-prefix=DEAR
 // TARGET: error: target: found 'z80', expected one of {{.*}}x86-64-v3
 // FILE: error: {{.*}}none.json: {{.*}}
 // PARTS: Cannot find option named 'P'
+
+// Where storage is slow and memory dear, a first run has other routines than later ones.
+// Afterwards they take over if that is worth their memory, and all else is as without. Where the file is mapped nothing can take over, and nothing is
+// made of the weights.
+// AUTO: nn.warm_routine = "conv.winograd
+// DEAR-NOT: nn.warm_routine
+// LEAST-NOT: nn.warm_routine
+// LEAST-NOT: nn.storage = "raw
+// LEAST-NOT: nn.storage = "packed+
+// LEAST-NOT: nn.routine = "conv.winograd{{[^,]*}}, nn.storage = "packed"
 
 //--- model.mlir
 // Layers are numbered in execution order, constants and views are not; each gets a

@@ -2,6 +2,7 @@
 #include "tools/common/Files.h"
 
 #include "artifact/AtomicFile.h"
+#include "artifact/FileKind.h"
 #include "artifact/InputFiles.h"
 #include "tools/common/Report.h"
 
@@ -21,6 +22,19 @@ std::string openInput(const std::string &path, artifact::MappedFile &file) {
   noteInput(path);
   artifact::Fault fault;
   return file.open(path.c_str(), fault) ? "" : path + ": " + fault.text;
+}
+
+std::string explainBundle(const std::string &path, const std::string &fault) {
+  static constexpr char foreign[] = "magic: ";
+  artifact::MappedFile file;
+  artifact::Fault ignored;
+  if (fault.find(foreign) == std::string::npos ||
+      !file.open(path.c_str(), ignored))
+    return fault;
+  const char *kind = artifact::fileKind(file.data(), file.size());
+  return kind ? path + ": " + foreign + "found " + kind +
+                    ", expected a bundle, as nnv12c makes of an ONNX model"
+              : fault;
 }
 
 void writeText(const std::string &path, const std::string &text) {

@@ -21,6 +21,10 @@ void checkOutput(const std::string &path);
 /// path.
 std::string openInput(const std::string &path, artifact::MappedFile &file);
 
+/// What a tool says of a file that is no bundle: `fault`, with what the file
+/// is, where that is known, instead of what it is not.
+std::string explainBundle(const std::string &path, const std::string &fault);
+
 /// Writes to a file, which appears whole or not at all. "-" is standard output.
 /// Ends the process when it cannot.
 void writeText(const std::string &path, const std::string &text);

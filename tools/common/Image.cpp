@@ -1,6 +1,8 @@
 //===- Image.cpp - Photos as model inputs ---------------------------------===//
 #include "tools/common/Image.h"
 
+#include "artifact/FileKind.h"
+#include "tools/common/Exif.h"
 #include "tools/common/Files.h"
 #include "tools/common/Report.h"
 
@@ -8,6 +10,7 @@
 #include <cassert>
 #include <climits>
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 #ifdef NNV12_HAVE_STB
@@ -23,26 +26,30 @@
 
 namespace nnv12::tools {
 
-void ImageOptions::addTo(Options &options) {
+void ImageArguments::addTo(Options &options) {
   options.real("scale", "X", scale,
                "Images: each pixel, 0 to 255, is multiplied by this first. "
-               "Default 1/255.");
+               "This and the following options are as the bundle says unless "
+               "they are given. Where it says nothing: 1/255.");
   options.reals("mean", "R,G,B", mean,
-                "Images: then subtracted, per channel. Default 0.");
+                "Images: then subtracted, per channel. Else 0.");
   options.reals("std", "R,G,B", std,
-                "Images: then divided by, per channel. Default 1.");
-  options.flag("bgr", bgr,
-               "Images: the model takes blue, green, red. --mean and --std are "
-               "in the model's order.");
+                "Images: then divided by, per channel. Else 1.");
+  options.choice("color", {"auto", "rgb", "bgr"}, color,
+                 "Images: the order of colors that the model takes. --mean and "
+                 "--std are in the model's order. auto, the default: as the "
+                 "bundle says, else rgb.");
+  options.flag("bgr", bgr, "The same as --color bgr.");
   options.choice(
-      "fit", {"stretch", "crop", "pad"}, fit,
+      "fit", {"auto", "stretch", "crop", "pad"}, fit,
       "Images: how to come to the input's height and width. stretch "
       "changes proportions; crop fills the input and cuts what stands "
-      "out at both sides; pad shows all and leaves the rest black. "
-      "Default stretch.");
+      "out at both sides; pad shows all and leaves the rest black. auto, the "
+      "default: as the bundle says, else stretch.");
   options.choice("layout", {"auto", "nchw", "nhwc"}, layout,
-                 "Images: order of the input's dimensions. auto takes where "
-                 "there are 1 or 3 channels, nchw when both could be.");
+                 "Images: order of the input's dimensions. auto, the default: "
+                 "as the bundle says, else where there are 1 or 3 channels, "
+                 "nchw when both could be.");
 }
 
 namespace {
@@ -85,7 +92,7 @@ static std::string findGeometry(const nnv12_tensor_info &input,
   bool last = rank == 3 && isChannels(shape[2]) && layout != "nchw";
   if (!first && !last)
     return "shape: found " + shapeText(input.shape, input.rank) +
-           ", expected one image of 1 or 3 channels";
+           ", expected one image of 1 or 3 channels (or a .npy file)";
   geometry.channelsFirst = first;
   int64_t height = shape[first ? 1 : 0], width = shape[first ? 2 : 1];
   if (height < 1 || width < 1 || height > 65536 || width > 65536)
@@ -141,9 +148,10 @@ static std::string checkOptions(const ImageOptions &options,
     return "--mean, --std: found " + std::to_string(options.mean.size()) +
            " and " + std::to_string(options.std.size()) +
            " numbers, expected 1 or " + std::to_string(channels);
-  for (double value : options.std)
-    if (value == 0)
-      return "--std: found 0";
+  for (size_t i = 0; i < options.std.size(); ++i)
+    if (options.std[i] == 0)
+      return "--std: found 0 for channel " + std::to_string(i) +
+             ", expected other numbers, which pixels are divided by";
   switch (input.type) {
   case NNV12_F32:
   case NNV12_F64:
@@ -155,6 +163,19 @@ static std::string checkOptions(const ImageOptions &options,
     return std::string("type: found an input of ") +
            nnv12_type_name(input.type) + ", expected floats or u8 for an image";
   }
+}
+
+/// `reason`: why stb cannot read it.
+static std::string explainFormat(const uint8_t *file, size_t size,
+                                 const char *reason) {
+  std::string expected = std::string("expected .npy, ") + imageKinds;
+  const char *kind = artifact::fileKind(file, size);
+  // Of a kind that could be read it says what is wrong.
+  bool isForeign = strcmp(reason, "unknown image type") == 0;
+  if (!isForeign)
+    return std::string("found ") + (kind ? kind : "an image") +
+           " that cannot be read (" + reason + "), " + expected;
+  return std::string("found ") + (kind ? kind : "no image") + ", " + expected;
 }
 
 std::string readImage(const std::string &path, const nnv12_tensor_info &input,
@@ -177,12 +198,22 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
                             channels),
       stbi_image_free);
   if (!pixels)
-    return path + ": format: neither .npy nor an image that can be read (" +
-           stbi_failure_reason() + ")";
+    return path + ": format: " +
+           explainFormat(file.data(), file.size(), stbi_failure_reason());
   // stb takes a cut PNM for an image without rows.
   if (width < 1 || height < 1)
     return path + ": format: found an image of " + std::to_string(width) + "x" +
            std::to_string(height) + " pixels (truncated)";
+
+  const uint8_t *upright = pixels.get();
+  Pixels turned = {width, height, channels};
+  if (unsigned orientation = exifOrientation(file.data(), file.size());
+      orientation > 1) {
+    orient(upright, orientation, turned);
+    upright = turned.bytes.data();
+    width = turned.width;
+    height = turned.height;
+  }
 
   Window source, target;
   placeImage(options.fit, width, height, geometry, source, target);
@@ -192,7 +223,7 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
   // Bilinear, over all source pixels when it shrinks: as PIL does. The default
   // filter would blur even where the size stays.
   if (!stbir_resize_uint8_generic(
-          pixels.get() + (size_t(source.y) * width + source.x) * channels,
+          upright + (size_t(source.y) * width + source.x) * channels,
           source.width, source.height, width * channels,
           resized.data() + size_t(target.y) * row + target.x * channels,
           target.width, target.height, row, channels, STBIR_ALPHA_CHANNEL_NONE,

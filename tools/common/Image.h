@@ -5,6 +5,8 @@
 #include "tools/common/Options.h"
 #include "tools/common/Tensor.h"
 
+#include <optional>
+
 namespace nnv12::tools {
 
 /// How pixels become numbers: (pixel * scale - mean) / std, per channel, in the
@@ -16,12 +18,27 @@ struct ImageOptions {
   std::string fit = "stretch";
   std::string layout = "auto";
   bool bgr = false;
+};
+
+/// The same as said on the command line; what is not said is as the bundle says
+/// (Properties.h), or the default.
+struct ImageArguments {
+  std::optional<double> scale;
+  std::vector<double> mean, std;
+  std::string fit = "auto";
+  std::string layout = "auto";
+  std::string color = "auto";
+  bool bgr = false;
 
   void addTo(Options &options);
 };
 
-/// Reads JPEG, PNG, BMP, GIF, TGA, PNM or PSD and makes it a tensor of the
-/// input's type and shape. Empty, or one line that starts with the path.
+/// The kinds of image that can be read, for help and messages.
+constexpr char imageKinds[] = "JPEG, PNG, BMP, GIF, TGA, PNM or PSD";
+
+/// Reads an image of these kinds, held as its EXIF data say (JPEG), and makes
+/// it a tensor of the input's type and shape. Empty, or one line that starts
+/// with the path.
 std::string readImage(const std::string &path, const nnv12_tensor_info &input,
                       const ImageOptions &options, Tensor &tensor);
 

@@ -5,6 +5,7 @@
 #include "tools/common/Clock.h"
 #include "tools/common/Files.h"
 #include "tools/common/Npy.h"
+#include "tools/common/Properties.h"
 #include "tools/common/Report.h"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ Bundle openBundle(const std::string &path, const LoadOptions &options) {
   try {
     return Bundle(path, open);
   } catch (const Error &error) {
-    fail(error.what());
+    fail(explainBundle(path, error.what()));
   }
 }
 
@@ -175,8 +176,11 @@ void RunOptions::explainGpu(const char *tool, const Session &session) const {
 
 void InputOptions::addTo(Options &options) {
   options.list("input", "NAME=FILE", inputs,
-               "What the input NAME is: a .npy file of its type and shape, or "
-               "an image. NAME= may be left out when there is one input.");
+               std::string("What the input NAME is: a .npy file of its type "
+                           "and shape, or an image: ")
+                   .append(imageKinds)
+                   .append(". NAME= may be left out when there is one input.")
+                   .c_str());
   options.flag("random", random,
                "Fill the inputs that have no file with random numbers: 0 to 1 "
                "for floats, 0 and 1 for others.");
@@ -212,12 +216,15 @@ static void fillRandom(const nnv12_tensor_info &info, Generator &generator,
   }
 }
 
-static void loadFile(const std::string &file, const nnv12_tensor_info &info,
-                     const ImageOptions &image, Tensor &tensor) {
+static void loadFile(const std::string &bundlePath, const Bundle &bundle,
+                     const std::string &file, const nnv12_tensor_info &info,
+                     const ImageArguments &image, Tensor &tensor) {
   bool npy = isNpy(file) ||
              (file.size() > 4 && file.compare(file.size() - 4, 4, ".npy") == 0);
-  std::string error = npy ? readNpy(file, info.type, tensor)
-                          : readImage(file, info, image, tensor);
+  std::string error =
+      npy ? readNpy(file, info.type, tensor)
+          : readImage(file, info, imageOptions(bundlePath, bundle, image),
+                      tensor);
   if (!error.empty())
     fail(error);
   std::string input = std::string(" of input '") + info.name + "'";
@@ -245,6 +252,9 @@ static uint32_t findInput(const Bundle &bundle, const std::string &bundlePath,
     std::string prefix = std::string(bundle.input(i).name) + "=";
     if (argument.compare(0, prefix.size(), prefix) == 0) {
       file = argument.substr(prefix.size());
+      if (file.empty())
+        fail(bundlePath + ": --input: found '" + argument +
+             "' without a file, expected " + prefix + "FILE");
       return i;
     }
   }
@@ -276,7 +286,7 @@ std::vector<Tensor> loadInputs(const std::string &bundlePath,
     if (files[i].empty() && !caseDir.empty() && !options.random)
       files[i] = caseDir + "/input_" + std::to_string(i) + ".npy";
     if (!files[i].empty())
-      loadFile(files[i], info, options.image, tensors[i]);
+      loadFile(bundlePath, bundle, files[i], info, options.image, tensors[i]);
     else if (options.random)
       fillRandom(info, generator, tensors[i]);
     else

@@ -67,7 +67,7 @@ struct InputOptions {
   std::vector<std::string> inputs; ///< NAME=FILE, or FILE for the only one
   bool random = false;
   unsigned seed = 1;
-  ImageOptions image;
+  ImageArguments image;
 
   void addTo(Options &options);
 };

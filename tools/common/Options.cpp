@@ -2,6 +2,7 @@
 #include "tools/common/Options.h"
 
 #include "runtime/include/nnv12.h"
+#include "tools/common/Nearest.h"
 #include "tools/common/Report.h"
 
 #include <CLI/CLI.hpp>
@@ -30,10 +31,6 @@ Options::Options(const char *tool, const char *overview, const char *examples)
 }
 
 Options::~Options() = default;
-
-static std::string dashed(const std::string &name) {
-  return (name.size() == 1 ? "-" : "--") + name;
-}
 
 void Options::add(const char *name, std::string meta, std::string help,
                   std::function<std::string(const std::string &)> set) {
@@ -111,17 +108,26 @@ void Options::real(const char *name, const char *meta, double &value,
   });
 }
 
+void Options::real(const char *name, const char *meta,
+                   std::optional<double> &value, const char *help) {
+  add(name, meta, help, [&value](const std::string &text) {
+    return std::string(parseReal(text, value.emplace()) ? "" : "a number");
+  });
+}
+
+bool parseReals(const std::string &text, std::vector<double> &values) {
+  values.clear();
+  for (const std::string &part : CLI::detail::split(text, ','))
+    if (!parseReal(part, values.emplace_back()))
+      return false;
+  return !values.empty();
+}
+
 void Options::reals(const char *name, const char *meta,
                     std::vector<double> &value, const char *help) {
   add(name, meta, help, [&value](const std::string &text) {
-    value.clear();
-    for (const std::string &part : CLI::detail::split(text, ',')) {
-      double item;
-      if (!parseReal(part, item))
-        return std::string("numbers with commas between them");
-      value.push_back(item);
-    }
-    return std::string();
+    return std::string(
+        parseReals(text, value) ? "" : "numbers with commas between them");
   });
 }
 
@@ -188,12 +194,20 @@ void Options::printHelp() const {
          examples);
 }
 
+std::vector<std::string> Options::names() const {
+  std::vector<std::string> names = {"help", "version"};
+  for (const Option &option : shown)
+    if (!option.help.empty())
+      names.push_back(option.name);
+  return names;
+}
+
 /// Ends the process where there is an argument that no option takes.
 void Options::checkArguments() const {
   for (const std::string &argument : parser->app.remaining())
     if (argument[0] == '-' && argument.size() > 1)
-      fail(argument.substr(0, argument.find('=')) + ": unknown option; see " +
-           tool + " --help");
+      fail(
+          unknownOption(argument.substr(0, argument.find('=')), names(), tool));
     else
       fail("'" + argument + "': found another argument, expected options " +
            "alone");

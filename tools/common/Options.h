@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ public:
   void number(const char *name, const char *meta, unsigned &value,
               unsigned least, unsigned most, const char *help);
   void real(const char *name, const char *meta, double &value,
+            const char *help);
+  void real(const char *name, const char *meta, std::optional<double> &value,
             const char *help);
   /// Comma-separated reals.
   void reals(const char *name, const char *meta, std::vector<double> &value,
@@ -61,6 +64,8 @@ private:
            std::function<std::string(const std::string &)> set);
   void printHelp() const;
   void checkArguments() const;
+  /// Of the options that are shown.
+  std::vector<std::string> names() const;
 
   const char *tool, *overview, *examples;
   std::unique_ptr<Parser> parser;
@@ -73,6 +78,8 @@ private:
 
 /// Parses all of `text` as a finite number.
 bool parseReal(const std::string &text, double &value);
+/// The same of numbers with commas between them.
+bool parseReals(const std::string &text, std::vector<double> &values);
 
 } // namespace nnv12::tools
 

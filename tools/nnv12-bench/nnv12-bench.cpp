@@ -5,6 +5,7 @@
 #include "tools/common/Files.h"
 #include "tools/common/Json.h"
 #include "tools/common/Loading.h"
+#include "tools/common/OtherPrograms.h"
 #include "tools/common/Profile.h"
 #include "tools/common/Recorded.h"
 #include "tools/common/Report.h"
@@ -14,6 +15,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <iterator>
+#include <unistd.h>
 
 using namespace nnv12;
 using namespace nnv12::tools;
@@ -66,6 +68,7 @@ struct Results {
   /// Of the warm session: what it knows, what it took, and after how many runs.
   uint32_t switches = 0, switchesDone = 0, runsToSwitch = 0;
   OperationProfile profile; ///< empty if not asked for
+  double otherCpus = -1;    ///< that other programs took meanwhile
 };
 } // namespace
 
@@ -310,6 +313,10 @@ static void printTable(const BenchOptions &options, const Bundle &bundle,
              results.switches, results.runsToSwitch);
     printStages(results.warm);
   }
+  if (std::string busy =
+          busyText(results.otherCpus, unsigned(sysconf(_SC_NPROCESSORS_ONLN)));
+      !busy.empty())
+    printf("%s\n", busy.c_str());
   if (!results.profile.nanoseconds.empty())
     printProfile(bundle, results.profile);
 }
@@ -347,6 +354,8 @@ static std::string makeJson(const BenchOptions &options, const Bundle &bundle,
   json.member("num_lanes", info.num_lanes);
   json.member("predicted_cold_ms", info.predicted_cold_ns * 1e-6);
   json.member("predicted_warm_ms", info.predicted_warm_ns * 1e-6);
+  if (results.otherCpus >= 0)
+    json.member("other_programs_cpus", results.otherCpus);
   if (options.cold) {
     json.key("cold").beginObject().member("runs", options.cold);
     json.member("cached_before", results.residency);
@@ -393,6 +402,7 @@ int main(int argc, char **argv) {
   }
   if (!options.json.empty())
     checkOutput(options.json);
+  OtherPrograms others;
   if (options.cold || options.floor)
     measureCold(options, argv, inputs, results);
   double start = milliseconds();
@@ -400,6 +410,7 @@ int main(int argc, char **argv) {
   double open = milliseconds() - start;
   if (options.warm)
     measureWarm(options, bundle, open, results);
+  results.otherCpus = others.cpus();
   if (options.json != "-")
     printTable(options, bundle, threads, results);
   if (!options.json.empty())

@@ -8,9 +8,11 @@
 #include "tools/common/Files.h"
 #include "tools/common/Json.h"
 #include "tools/common/Options.h"
+#include "tools/common/Properties.h"
 #include "tools/common/Report.h"
 #include "tools/common/Tensor.h"
 #include "tools/nnv12-inspect/GpuText.h"
+#include "tools/nnv12-inspect/MemoryText.h"
 #include "tools/nnv12-inspect/PlanText.h"
 #include "tools/nnv12-inspect/TraceFile.h"
 #include "tools/page/PlanPage.h"
@@ -106,7 +108,7 @@ static void load(const InspectOptions &options, Image &image) {
   Fault fault;
   auto check = [&](bool good) {
     if (!good)
-      fail(options.bundle + ": " + fault.text);
+      fail(explainBundle(options.bundle, options.bundle + ": " + fault.text));
   };
   uint8_t key[32];
   bool isTrusted = !options.publicKey.empty();
@@ -242,10 +244,32 @@ static void printTensors(const char *title, const TensorList *tensors) {
   printf("\n%s\n", title);
   for (uint32_t i = 0; i < tensors->size(); ++i) {
     const bundle::Tensor *tensor = tensors->Get(i);
-    printf("  %u  '%s' %s %s, %" PRIu64 " bytes\n", i, tensor->name()->c_str(),
-           typeName(tensor),
+    printf("  %u  '%s' %s %s, %" PRIu64 " bytes\n", i,
+           escaped(tensor->name()->str()).c_str(), typeName(tensor),
            shapeText(tensor->shape()->data(), tensor->shape()->size()).c_str(),
            artifact::byteSize(tensor));
+  }
+}
+
+/// The beginnings of long ones.
+static void printProperties(const bundle::Bundle *bundle) {
+  static constexpr size_t mostBytes = 120;
+  if (!bundle->properties())
+    return;
+  printf("\nproperties\n");
+  for (const bundle::Property *property : *bundle->properties()) {
+    std::string value = property->value()->str();
+    size_t size = value.size();
+    std::string rest;
+    if (size > mostBytes) {
+      // Not in the middle of a letter.
+      size = mostBytes;
+      while (size && (value[size] & 0xc0) == 0x80)
+        --size;
+      rest = "... (" + std::to_string(value.size()) + " bytes)";
+    }
+    printf("  %s = '%s'%s\n", escaped(property->key()->str()).c_str(),
+           escaped(value.substr(0, size)).c_str(), rest.c_str());
   }
 }
 
@@ -260,9 +284,9 @@ static std::vector<uint32_t> countUses(const bundle::Program *program) {
   return uses;
 }
 
-static void printProgram(const bundle::Bundle *bundle,
-                         const bundle::Overlays *overlays,
-                         const bundle::Program *program, bool summary) {
+static void printProgram(const Image &image, const bundle::Program *program,
+                         bool summary) {
+  const bundle::Bundle *bundle = image.bundle;
   std::string features;
   const bundle::Processor *processor = artifact::cpuOf(program);
   for (const flatbuffers::String *feature : *processor->features())
@@ -277,8 +301,10 @@ static void printProgram(const bundle::Bundle *bundle,
          artifact::memorySize(program, bundle::MemoryKind_Arena),
          scratchOf(program), program->kernels()->size(),
          artifact::numExecutes(program));
+  printMemory(
+      memoryUse(bundle, image.overlays, program, image.header.metadataSize));
   printPlan(program, summary);
-  printOverlay(overlays, program, summary);
+  printOverlay(image.overlays, program, summary);
   if (summary)
     return;
   std::vector<uint32_t> uses = countUses(program);
@@ -301,7 +327,7 @@ static void printProgram(const bundle::Bundle *bundle,
                            ? " from " + std::to_string(operation->tile_begin())
                            : "";
     printf("    %u  %s\n         %s, %" PRIu64 " tiles%s:%s <-%s\n", i,
-           operation->layer()->c_str(), kernel->name()->c_str(),
+           escaped(operation->layer()->str()).c_str(), kernel->name()->c_str(),
            artifact::numTiles(operation), from.c_str(), writes.c_str(),
            reads.c_str());
   }
@@ -316,10 +342,12 @@ static void printText(const InspectOptions &options, const Image &image) {
   if (image.header.isSigned)
     printf("  public key %s (%s)\n", hex(image.header.publicKey, 32).c_str(),
            options.publicKey.empty() ? "not checked" : "checked");
-  printf("model '%s', written by %s\n", textOf(bundle->model()).c_str(),
-         textOf(bundle->producer()).c_str());
+  printf("model '%s', written by %s\n",
+         escaped(textOf(bundle->model())).c_str(),
+         escaped(textOf(bundle->producer())).c_str());
   printTensors("inputs", bundle->inputs());
   printTensors("outputs", bundle->outputs());
+  printProperties(bundle);
   printf("\nsegments%s\n  #  %-8s %12s %12s  BLAKE2bp-256\n",
          options.verify ? " (digests checked)" : "", "kind", "offset", "size");
   printf("  -  %-8s %12" PRIu64 " %12" PRIu64 "  %s\n", "metadata",
@@ -334,7 +362,7 @@ static void printText(const InspectOptions &options, const Image &image) {
   printGpu(image.overlays, options.summary);
   for (const auto &[program, newer] : selectPrograms(options, bundle))
     if (newer.empty())
-      printProgram(bundle, image.overlays, program, options.summary);
+      printProgram(image, program, options.summary);
     else
       printf("\nprogram %s: for newer readers: %s\n",
              program->target()->c_str(), newer.c_str());
@@ -455,9 +483,9 @@ static void addExecute(Json &json, const bundle::Program *program,
   json.endArray().endObject();
 }
 
-static void addProgram(Json &json, const bundle::Bundle *bundle,
-                       const bundle::Overlays *overlays,
+static void addProgram(Json &json, const Image &image,
                        const bundle::Program *program, bool summary) {
+  const bundle::Bundle *bundle = image.bundle;
   json.beginObject().member("target", program->target()->str());
   json.member("revision", textOf(program->revision()));
   const bundle::Processor *processor = artifact::cpuOf(program);
@@ -466,6 +494,8 @@ static void addProgram(Json &json, const bundle::Bundle *bundle,
   json.member("runs_here", runsHere(program));
   addProcessors(json, program);
   addMemories(json, program);
+  addMemory(json, memoryUse(bundle, image.overlays, program,
+                            image.header.metadataSize));
   json.member("code_segment", processor->code());
   json.member("code_size", bundle->segments()->Get(processor->code())->size());
   json.member("arena_size",
@@ -474,7 +504,7 @@ static void addProgram(Json &json, const bundle::Bundle *bundle,
   json.member("num_kernels", program->kernels()->size());
   json.member("num_operations", artifact::numExecutes(program));
   addPlan(json, program, summary);
-  addOverlay(json, overlays, program, summary);
+  addOverlay(json, image.overlays, program, summary);
   if (!summary) {
     json.key("kernels").beginArray();
     for (const bundle::Kernel *kernel : *program->kernels())
@@ -503,6 +533,13 @@ static void printJson(const InspectOptions &options, const Image &image) {
   json.member("metadata_size", image.header.metadataSize);
   addTensors(json, "inputs", bundle->inputs());
   addTensors(json, "outputs", bundle->outputs());
+  json.key("properties").beginObject();
+  for (uint32_t i = 0; bundle->properties() && i < bundle->properties()->size();
+       ++i) {
+    const bundle::Property *property = bundle->properties()->Get(i);
+    json.member(property->key()->c_str(), property->value()->str());
+  }
+  json.endObject();
   json.key("segments").beginArray();
   for (const bundle::Segment *segment : *bundle->segments()) {
     json.beginObject().member("kind", kindName(segment->kind()));
@@ -515,7 +552,7 @@ static void printJson(const InspectOptions &options, const Image &image) {
   json.key("programs").beginArray();
   for (const auto &[program, newer] : selected)
     if (newer.empty())
-      addProgram(json, bundle, image.overlays, program, options.summary);
+      addProgram(json, image, program, options.summary);
   json.endArray().key("newer_programs").beginArray();
   for (const auto &[program, newer] : selected)
     if (!newer.empty())

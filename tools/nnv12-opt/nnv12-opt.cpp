@@ -16,6 +16,27 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Pipelines.h"
+#include "tools/common/Nearest.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
+
+/// The first option that there is none of; empty: there is none such. Passes
+/// and pipelines are options, too.
+static std::string findUnknown(int argc, char **argv) {
+  const auto &known = llvm::cl::getRegisteredOptions();
+  std::vector<std::string> names = {"o"}; // which MLIR makes when it parses
+  for (const auto &[name, option] : known)
+    names.push_back(name.str());
+  llvm::sort(names);
+  for (int i = 1; i < argc && llvm::StringRef(argv[i]) != "--"; ++i) {
+    llvm::StringRef given = llvm::StringRef(argv[i]).split('=').first;
+    std::string name = given.ltrim('-').str();
+    if (given.starts_with("-") && !name.empty() &&
+        !llvm::is_contained(names, name))
+      return nnv12::tools::unknownOption(given.str(), names, "nnv12-opt");
+  }
+  return "";
+}
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -30,8 +51,17 @@ int main(int argc, char **argv) {
   nnv12::registerNNV12Passes();
   nnv12::registerPipelines();
   nnv12::codegen::registerKernelPasses();
-  auto [input, output] = mlir::registerAndParseCLIOptions(
-      argc, argv, "nnv12-opt: runs passes on nn layers\n", registry);
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "nnv12-opt " << NNV12_VERSION << " (LLVM " << LLVM_VERSION_STRING
+       << ")\n";
+  });
+  std::string header = mlir::registerCLIOptions(
+      "nnv12-opt: runs passes on nn layers\n", registry);
+  if (std::string unknown = findUnknown(argc, argv); !unknown.empty()) {
+    llvm::errs() << "nnv12-opt: " << unknown << "\n";
+    return 1;
+  }
+  auto [input, output] = mlir::parseCLIOptions(argc, argv, header);
   // The input is mapped while the output is emptied.
   nnv12::artifact::InputFiles inputs;
   nnv12::artifact::Fault fault;

@@ -7,9 +7,11 @@
 #include "tools/common/Loading.h"
 #include "tools/common/Npy.h"
 #include "tools/common/Profile.h"
+#include "tools/common/Properties.h"
 #include "tools/common/Report.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -28,9 +30,11 @@ static constexpr char overview[] =
 static constexpr char examples[] =
     R"(  nnv12-run model.nnv --input x=x.npy --output-dir out
       writes out/output_0.npy, out/output_1.npy... in the model's order
+  nnv12-run model.nnv --input photo.jpg
+      says what is on a photo, where the bundle has labels and says how it takes
+      pictures; else as here:
   nnv12-run model.nnv --input photo.jpg --mean 0.485,0.456,0.406 \
             --std 0.229,0.224,0.225 --labels imagenet.txt --top 3
-      says what is on a photo
   nnv12-run model.nnv --expect case
       takes case/input_0.npy..., compares with case/output_0.npy...; exits with
       1 if they differ
@@ -78,7 +82,8 @@ static CommandLine parseOptions(int argc, char **argv) {
                "For --expect: |a-b| may be X * max|b| + 1e-5. Default 1e-4.");
   options.text("labels", "FILE", result.labels,
                "Print the first output as a classification: one line of FILE "
-               "is the name of one class.");
+               "is the name of one class. Without: the names that the bundle "
+               "has (nnv12c --labels), if any.");
   options.number("top", "K", result.top, 1, 1000000,
                  "For --labels: how many classes to print. Default 5.");
   options.number("runs", "N", result.runs, 1, 1000000,
@@ -111,16 +116,24 @@ static void printSummary(const Bundle &bundle,
     const nnv12_tensor_info &info = bundle.output(i);
     size_t count = outputs[i].data.size() / elementSize(info.type);
     double least = INFINITY, most = -INFINITY, sum = 0;
+    size_t numbers = 0;
     for (size_t k = 0; k < count; ++k) {
       double value = elementAt(info.type, outputs[i].data.data(), k);
+      if (std::isnan(value))
+        continue;
+      ++numbers;
       least = std::min(least, value);
       most = std::max(most, value);
       sum += value;
     }
-    printf("output_%u '%s' %s", i, info.name, describe(info).c_str());
-    if (count)
+    printf("output_%u '%s' %s", i, escaped(info.name).c_str(),
+           describe(info).c_str());
+    if (numbers)
       printf(": min %g, max %g, mean %g", least, most,
-             sum / static_cast<double>(count));
+             sum / static_cast<double>(numbers));
+    if (numbers < count)
+      printf("%s %zu of %zu are NaN", numbers ? "," : ":", count - numbers,
+             count);
     printf("\n");
   }
 }
@@ -173,8 +186,9 @@ static bool compareOutputs(const CommandLine &options, const Bundle &bundle,
            ", expected " + shapeText(expected.shape));
     Difference difference = compare(outputs[i], expected, options.tolerance);
     printf("output_%u '%s' %s: largest error %.3g absolute, %.3g relative: %s",
-           i, info.name, describe(info).c_str(), difference.absolute,
-           difference.relative, difference.within ? "ok" : "differs");
+           i, escaped(info.name).c_str(), describe(info).c_str(),
+           difference.absolute, difference.relative,
+           difference.within ? "ok" : "differs");
     if (!difference.within)
       printf(" (element %zu: found %.9g, expected %.9g)", difference.index,
              difference.found, difference.expected);
@@ -189,48 +203,86 @@ static std::vector<std::string> readLabels(const std::string &path) {
   std::string error = openInput(path, file);
   if (!error.empty())
     fail(error);
-  std::vector<std::string> labels(1);
-  for (size_t i = 0; i < file.size(); ++i) {
-    char c = static_cast<char>(file.data()[i]);
-    if (c == '\n')
-      labels.emplace_back();
-    else if (c != '\r')
-      labels.back() += c;
-  }
-  if (labels.back().empty())
-    labels.pop_back();
-  return labels;
+  return splitLines({reinterpret_cast<const char *>(file.data()), file.size()});
+}
+
+/// The names of classes and where they come from; none where nobody says them,
+/// or where those of the bundle are not for its first output, which is said.
+static std::vector<std::string> chooseLabels(const CommandLine &options,
+                                             const Bundle &bundle) {
+  std::string from =
+      options.labels.empty() ? options.bundle + ": property" : options.labels;
+  std::vector<std::string> labels =
+      options.labels.empty() ? labelsOf(bundle) : readLabels(options.labels);
+  if (!options.labels.empty() && bundle.numOutputs() == 0)
+    fail(options.bundle + ": outputs: found none, expected one for --labels");
+  if (bundle.numOutputs() == 0 || (options.labels.empty() && labels.empty()))
+    return {};
+  const nnv12_tensor_info &scores = bundle.output(0);
+  size_t count = scores.byte_size / elementSize(scores.type);
+  if (labels.size() == count && count)
+    return labels;
+  if (!options.labels.empty())
+    fail(from + ": labels: found " + std::to_string(labels.size()) +
+         ", expected the " + std::to_string(count) + " of output '" +
+         scores.name + "'");
+  // A detector's are for a part of its output: no fault.
+  bool isVector =
+      scores.rank &&
+      count ==
+          size_t(*std::max_element(scores.shape, scores.shape + scores.rank));
+  if (isVector)
+    fprintf(stderr,
+            "nnv12-run: %s labels: found %zu, expected the %zu of output "
+            "'%s'; they are left alone (--labels takes others)\n",
+            from.c_str(), labels.size(), count, escaped(scores.name).c_str());
+  return {};
+}
+
+/// Makes probabilities of scores, unless they are some already. Ends the
+/// process where scores are no numbers, of which nothing can be made.
+static void makeProbabilities(const CommandLine &options, const Bundle &bundle,
+                              std::vector<double> &values) {
+  auto most = *std::max_element(values.begin(), values.end());
+  auto numNan = std::count_if(values.begin(), values.end(),
+                              [](double value) { return std::isnan(value); });
+  bool hasNone = numNan || !std::isfinite(most);
+  if (hasNone)
+    fail(options.bundle + ": output '" + bundle.output(0).name + "': found " +
+         (numNan ? std::to_string(numNan) + " of " +
+                       std::to_string(values.size()) + " scores that are NaN"
+                 : std::string("a largest score that is ") +
+                       (most > 0 ? "infinite" : "minus infinity")) +
+         ", expected numbers");
+  double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  double least = *std::min_element(values.begin(), values.end());
+  if (least >= 0 && std::fabs(sum - 1) <= 0.01)
+    return;
+  sum = 0;
+  for (double &value : values)
+    sum += value = std::exp(value - most);
+  for (double &value : values)
+    value /= sum;
 }
 
 static void printClasses(const CommandLine &options, const Bundle &bundle,
+                         const std::vector<std::string> &labels,
                          const Tensor &scores) {
-  std::vector<std::string> labels = readLabels(options.labels);
-  size_t count = scores.data.size() / elementSize(scores.type);
-  if (labels.size() != count)
-    fail(options.labels + ": labels: found " + std::to_string(labels.size()) +
-         ", expected the " + std::to_string(count) + " of output '" +
-         bundle.output(0).name + "'");
+  size_t count = labels.size();
+  assert(count * elementSize(scores.type) == scores.data.size() &&
+         "chooseLabels() has looked");
   std::vector<double> values(count);
   for (size_t i = 0; i < count; ++i)
     values[i] = elementAt(scores.type, scores.data.data(), i);
-  double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  double least = *std::min_element(values.begin(), values.end());
-  // Scores that are no probabilities yet are made some.
-  if (least < 0 || std::fabs(sum - 1) > 0.01) {
-    double most = *std::max_element(values.begin(), values.end());
-    sum = 0;
-    for (double &value : values)
-      sum += value = std::exp(value - most);
-    for (double &value : values)
-      value /= sum;
-  }
+  makeProbabilities(options, bundle, values);
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   size_t top = std::min<size_t>(options.top, count);
   std::partial_sort(order.begin(), order.begin() + top, order.end(),
                     [&](size_t a, size_t b) { return values[a] > values[b]; });
   for (size_t i = 0; i < top; ++i)
-    printf("%6.2f %%  %s\n", 100 * values[order[i]], labels[order[i]].c_str());
+    printf("%6.2f %%  %s\n", 100 * values[order[i]],
+           escaped(labels[order[i]]).c_str());
 }
 
 /// For --settle: what takes longer than this does not come to an end.
@@ -261,10 +313,14 @@ int main(int argc, char **argv) {
   std::vector<Tensor> outputs = makeOutputs(bundle);
   std::vector<Input> in = asInputs(inputs);
   std::vector<Output> out = asOutputs(outputs);
-  if (!options.labels.empty() && outputs.empty())
-    fail(options.bundle + ": outputs: found none, expected one for --labels");
   if (options.session.waitFor)
     prepareSession(options.bundle, *session, options.session.waitFor);
+  // What a bundle says is shown where nothing else is asked for.
+  bool isSummary = options.expect.empty() && options.outputDir.empty() &&
+                   options.trace != "-";
+  std::vector<std::string> labels;
+  if (isSummary || !options.labels.empty())
+    labels = chooseLabels(options, bundle);
   uint64_t loaded = nanoseconds(), ran = 0;
   for (unsigned i = 0; i < options.runs; ++i) {
     runSession(options.bundle, *session, in, out, options.deadline);
@@ -280,12 +336,11 @@ int main(int argc, char **argv) {
   bool good = true;
   if (!options.outputDir.empty())
     writeOutputs(options.outputDir, bundle, outputs);
-  if (!options.labels.empty())
-    printClasses(options, bundle, outputs[0]);
+  if (!labels.empty())
+    printClasses(options, bundle, labels, outputs[0]);
   if (!options.expect.empty())
     good = compareOutputs(options, bundle, outputs);
-  else if (options.labels.empty() && options.outputDir.empty() &&
-           options.trace != "-")
+  else if (labels.empty() && isSummary)
     printSummary(bundle, outputs);
   if (options.time)
     printf("open %.3f ms, session %.3f ms, read inputs %.3f ms, first run %.3f "

@@ -225,7 +225,8 @@ void Storage::describe(device::DeviceProfile &profile) const {
   profile.sessionUs = sessionUs;
   profile.startUsPerLayer = sessionUsPerLayer;
   profile.assumed = {"storage.sessionUs", "storage.startUsPerLayer",
-                     "memory.preparedMB", "memory.mostPreparedMB"};
+                     "memory.preparedMB", "memory.mostPreparedMB",
+                     "memory.laterMsPerMB"};
   profile.startUsPerMB =
       std::max(0.0, tools::median(heads) - least) * 1e3 / early;
   // What comes within so long is one piece.

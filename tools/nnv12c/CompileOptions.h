@@ -51,6 +51,10 @@ struct CompileOptions {
   unsigned gpuForceFrom = 0; ///< of the layers from this one on
   bool gpuHalf = false;      ///< tensors in f16 in the GPU's memory
   bool gpuCache = true;      ///< the driver's cache has all pipelines
+  /// What the bundle says of the model beside what that says, and the file with
+  /// the names of classes, one a line; empty: none.
+  std::vector<std::pair<std::string, std::string>> properties;
+  std::string labels;
   Emit emit = Emit::Bundle;
   std::string signingKey;   ///< file, empty for none
   bool checkBounds = false; ///< kernels compare each access with its operand

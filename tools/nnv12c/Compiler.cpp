@@ -3,6 +3,8 @@
 #include "tools/nnv12c/Compiler.h"
 
 #include "artifact/AtomicFile.h"
+#include "artifact/FileKind.h"
+#include "artifact/Header.h"
 #include "artifact/InputFiles.h"
 #include "artifact/Limits.h"
 #include "artifact/MappedFile.h"
@@ -17,6 +19,7 @@
 #include "compiler/emit/TuningBundle.h"
 #include "compiler/import/Import.h"
 #include "compiler/select/Report.h"
+#include "compiler/select/SelectRoutines.h"
 #include "compiler/verify/PlanProof.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
@@ -34,11 +37,12 @@
 #include "tools/nnv12c/GpuError.h"
 #include "tools/nnv12c/HostPlans.h"
 #include "tools/nnv12c/HostTuning.h"
+#include "tools/nnv12c/ModelProperties.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Signals.h"
 
 #include <chrono>
+#include <cstring>
 
 using namespace mlir;
 using namespace nnv12;
@@ -80,6 +84,7 @@ static void noteInputs(const CompileOptions &options,
   inputs.add(options.profile);
   inputs.add(options.gpuProfile);
   inputs.add(options.signingKey);
+  inputs.add(options.labels);
   for (const auto &[name, file] : options.import.constants)
     inputs.add(file);
 }
@@ -93,6 +98,21 @@ static LogicalResult checkOutput(const CompileOptions &options,
     return success();
   return emitError(UnknownLoc::get(&context))
          << options.output << ": " << fault.text;
+}
+
+/// Fails for a bundle, whose name is also that of what would be written.
+static LogicalResult checkInput(const CompileOptions &options,
+                                MLIRContext &context) {
+  artifact::MappedFile file;
+  artifact::Fault fault; // of which the import tells
+  if (!file.open(options.input.c_str(), fault) ||
+      file.size() < sizeof artifact::magic ||
+      memcmp(file.data(), artifact::magic, sizeof artifact::magic) != 0)
+    return success();
+  return emitError(UnknownLoc::get(&context))
+         << options.input << ": found "
+         << artifact::fileKind(file.data(), file.size())
+         << ", expected an ONNX model";
 }
 
 static OwningOpRef<ModuleOp> load(const CompileOptions &options,
@@ -179,6 +199,7 @@ static FailureOr<plan::ProgramOp> planFor(ModuleOp module,
   if (planning.how.lanes)
     plan.lanes = *planning.how.lanes;
   plan.mode = planning.how.mode;
+  plan.memory = planning.how.memory;
   plan.parts = planning.how.parts;
   plan.allowPredicted = planning.costs.mayLack;
   plan.gpu = gpu;
@@ -304,7 +325,8 @@ private:
 
 LogicalResult Compilation::readOptions() {
   noteInputs(options, inputs);
-  if (failed(checkOutput(options, inputs, context)))
+  if (failed(checkInput(options, context)) ||
+      failed(checkOutput(options, inputs, context)))
     return failure();
   auto given = readProfileOption(options, context);
   if (failed(given))
@@ -478,7 +500,6 @@ FailureOr<std::string> Compilation::errorOfHalf() {
       {roundedAsOnGpu(*module), folder.file("rounded.nnv")},
       {OwningOpRef<ModuleOp>(module->clone()), folder.file("exact.nnv")}};
   for (auto &[model, file] : models) {
-    llvm::sys::RemoveFileOnSignal(file);
     auto fault = writeHostBundle(*model, planning, file);
     if (failed(fault))
       return failure();
@@ -539,8 +560,10 @@ LogicalResult Compilation::printSpirv(const std::optional<GpuCode> &code) {
 LogicalResult Compilation::writeModel() {
   BundleBuilder builder(nameOf(*module));
   builder.bundle.threads = options.plan.threads;
-  if (failed(builder.describeTensors(main)))
+  auto properties = modelProperties(*module, main, options);
+  if (failed(properties) || failed(builder.describeTensors(main)))
     return failure();
+  builder.bundle.properties = std::move(*properties);
   std::string summary;
   llvm::raw_string_ostream os(summary);
   for (const codegen::Target &target : targets) {

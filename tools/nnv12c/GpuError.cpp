@@ -138,8 +138,7 @@ std::string nnv12::compareRounded(const std::string &rounded,
   const std::string *bundles[] = {&rounded, &exact};
   for (size_t i = 0; i < 2; ++i) {
     std::string fault = runSubprogram(
-        "nnv12-run", {*bundles[i], "--random", "--output-dir", dirs[i]},
-        folder.file("log"));
+        "nnv12-run", {*bundles[i], "--random", "--output-dir", dirs[i]});
     if (!fault.empty())
       return fault;
   }

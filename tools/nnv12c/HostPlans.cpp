@@ -9,7 +9,6 @@
 #include "tools/nnv12c/PlanMemory.h"
 #include "tools/nnv12c/PlanRace.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Signals.h"
 
 #include <cstring>
 #include <memory>
@@ -97,7 +96,6 @@ public:
   FailureOr<std::string> add(ArrayRef<HostPlan> plans) {
     for (const HostPlan &plan : plans) {
       std::string file = folder.file(std::to_string(entries.size()) + ".nnv");
-      llvm::sys::RemoveFileOnSignal(file);
       auto fault = write(plan, file);
       if (failed(fault) || !fault->empty())
         return fault;

@@ -21,8 +21,7 @@ static void warn(const llvm::Twine &message) {
 
 /// Runs nnv12-tune on the bundle. "" or a line that says why there is no
 /// profile.
-static std::string runTuner(const TemporaryFolder &folder,
-                            const std::string &bundle, const std::string &base,
+static std::string runTuner(const std::string &bundle, const std::string &base,
                             const std::string &storage,
                             const std::string &profile) {
   std::vector<std::string> arguments = {bundle, "-o", profile};
@@ -30,8 +29,25 @@ static std::string runTuner(const TemporaryFolder &folder,
     arguments.insert(arguments.end(), {"--base", base});
   if (!storage.empty())
     arguments.insert(arguments.end(), {"--storage", storage});
-  return runSubprogram("nnv12-tune", arguments, folder.file("log"),
-                       /*showsProgress=*/true);
+  return runSubprogram("nnv12-tune", arguments, /*showsProgress=*/true);
+}
+
+/// Writes the bundle of `program`. Fails with a diagnostic where kernels cannot
+/// be compiled; `error` says where the file cannot be written, which is no
+/// fault of the model.
+static LogicalResult writeBundle(func::FuncOp main,
+                                 const TuningProgram &program,
+                                 const std::string &file, std::string &error) {
+  ScopedDiagnosticHandler handler(main.getContext(),
+                                  [&](Diagnostic &diagnostic) {
+                                    std::string text = diagnostic.str();
+                                    if (!StringRef(text).starts_with(file))
+                                      return failure();
+                                    error = std::move(text);
+                                    return success();
+                                  });
+  return success(succeeded(writeTuningBundle(main, program, file)) ||
+                 !error.empty());
 }
 
 /// Measures `program` and returns a profile of this machine with its kernels,
@@ -59,9 +75,11 @@ measure(func::FuncOp main, const TuningProgram &program,
   if (!llvm::sys::Process::StandardErrIsDisplayed())
     llvm::errs() << "nnv12c: measuring " << program.kernels.size()
                  << " kernels on this machine\n";
-  if (failed(writeTuningBundle(main, program, bundle)))
+  if (failed(writeBundle(main, program, bundle, error)))
     return failure();
-  error = runTuner(folder, bundle, base, storage, profile);
+  if (!error.empty())
+    return give(error);
+  error = runTuner(bundle, base, storage, profile);
   if (!error.empty())
     return give(error);
   auto measured = device::readProfile(profile, error);

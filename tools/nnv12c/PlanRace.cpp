@@ -72,10 +72,9 @@ static std::optional<double> readTime(const std::string &file) {
 /// One cold run; "" or what went wrong.
 static std::string run(Racer &racer, const TemporaryFolder &folder) {
   std::string json = folder.file("cold.json");
-  std::string error = runSubprogram("nnv12-bench",
-                                    {racer.bundle, "--cold", "1", "--warm", "0",
-                                     "--unbacked", "--json", json},
-                                    folder.file("log"));
+  std::string error =
+      runSubprogram("nnv12-bench", {racer.bundle, "--cold", "1", "--warm", "0",
+                                    "--unbacked", "--json", json});
   if (!error.empty())
     return error;
   std::optional<double> time = readTime(json);

@@ -9,11 +9,16 @@ namespace nnv12 {
 
 /// Runs the program of this name that stands beside this one, and waits for
 /// it. What it says goes to standard error where that is a terminal and
-/// `showsProgress`, else to file `log`. Returns "" or one line that says what
-/// went wrong.
+/// `showsProgress`; else its last line is kept, which tells what went wrong. It
+/// comes by a pipe: a full disk takes no word from it. Returns "" or one line
+/// that says what went wrong. One thread at a time.
 std::string runSubprogram(const std::string &name,
                           const std::vector<std::string> &arguments,
-                          const std::string &log, bool showsProgress = false);
+                          bool showsProgress = false);
+
+/// Ends the program that runs, if one does, and waits until it is gone. For
+/// handlers of signals.
+void endSubprogram();
 
 } // namespace nnv12
 

@@ -5,6 +5,8 @@
 #include "compiler/codegen/gpu/GpuRoutine.h"
 #include "compiler/import/OpTable.h"
 #include "tools/nnv12c/Compiler.h"
+#include "tools/nnv12c/Interruption.h"
+#include "tools/nnv12c/OptionErrors.h"
 #include "tools/nnv12c/OutOfMemory.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -44,8 +46,8 @@ static cl::list<std::string>
     targets("target", cl::CommaSeparated,
             cl::desc("CPUs to compile for: host, x86-64-v3, x86-64-v4, "
                      "aarch64; several give "
-                     "one bundle with code for each over the same weights, "
-                     "best first. `host`, "
+                     "one bundle with code for each, best first; weights that "
+                     "all store in the same form are stored once. `host`, "
                      "said so, also measures kernels on this machine"),
             cl::value_desc("LIST"), cl::cat(category));
 static cl::opt<std::string> cacheDir(
@@ -57,11 +59,30 @@ static cl::opt<bool> noCache("no-cache",
                              cl::desc("Measure anew, and remember nothing"),
                              cl::cat(category));
 static cl::opt<Mode> mode(
-    "mode", cl::init(Mode::Cold), cl::desc("What inferences the plan is for"),
-    cl::values(clEnumValN(Mode::Cold, "cold", "one after start (default)"),
+    "mode", cl::init(Mode::Auto), cl::desc("What inferences the plan is for"),
+    cl::values(clEnumValN(Mode::Auto, "auto",
+                          "the first as with cold; then routines take over "
+                          "that are worth their memory (default)"),
+               clEnumValN(Mode::Cold, "cold", "one after start"),
                clEnumValN(Mode::Continuous, "continuous",
-                          "many: the first as fast as it can be so, routines "
-                          "that are faster later take over")),
+                          "many: whatever is faster later takes over, and "
+                          "weights are kept so that it can; the first as fast "
+                          "as it can be so")),
+    cl::cat(category));
+static cl::opt<Memory> memory(
+    "memory", cl::init(Memory::Default),
+    cl::desc("What a session may take of memory that no other process shares"),
+    cl::values(
+        clEnumValN(Memory::Least, "least",
+                   "activations alone: weights lie in the file as they are "
+                   "used, where processes share them, and no routine takes "
+                   "over later; not with --mode continuous"),
+        clEnumValN(Memory::Default, "default",
+                   "also weights that gain enough time, as the device profile "
+                   "says (default)"),
+        clEnumValN(Memory::Most, "most",
+                   "routines take over later wherever they gain; not with "
+                   "--mode cold")),
     cl::cat(category));
 static cl::opt<Parts> parts(
     "plan", cl::init(Parts::KCP),
@@ -150,6 +171,18 @@ static cl::opt<Emit> emitKind(
                           "layers that come with nnv12c"),
                clEnumValN(Emit::Bundle, "bundle", "the bundle (default)")),
     cl::cat(category));
+static cl::list<std::string> properties(
+    "property",
+    cl::desc(
+        "Something that the bundle says of the model, for applications; counts "
+        "more than the model's own (metadata_props). nnv12-run looks at "
+        "labels, scale, mean, std, color (rgb or bgr), layout (nchw or nhwc) "
+        "and fit (stretch, crop or pad)"),
+    cl::value_desc("KEY=VALUE"), cl::cat(category));
+static cl::opt<std::string>
+    labels("labels",
+           cl::desc("Property labels: the names of classes, one a line"),
+           cl::value_desc("FILE"), cl::cat(category));
 static cl::opt<std::string> signingKey(
     "sign",
     cl::desc("Sign the bundle with this Ed25519 key: its header and, by way of "
@@ -214,7 +247,9 @@ static std::string place(Location location, const std::string &file) {
 }
 
 int main(int argc, char **argv) {
+  Interruption interruption;
   llvm::InitLLVM init(argc, argv);
+  interruption.handle();
   // A limit on file sizes is a fault like a full disk, no crash.
   std::signal(SIGXFSZ, SIG_IGN);
   // libLLVM registers an option of this name for itself.
@@ -227,6 +262,14 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(
       [](llvm::raw_ostream &os) { os << "nnv12c " << NNV12_VERSION << "\n"; });
+  std::string error = findOptionError(
+      {argv + 1, argv + argc}, category,
+      {mode, memory, parts, gpuPrecision, gpuCache, emitKind, lanes,
+       gpuForceFrom, threads, storageMBps, noCache, gpuForce, timing, quiet,
+       routines, checkBounds, checkTiles, listOps, listRoutines},
+      "MODEL.onnx");
+  if (!error.empty())
+    return fail(error);
   cl::ParseCommandLineOptions(argc, argv,
                               "Compiles an ONNX model into one bundle of "
                               "native code and packed weights.\n\n"
@@ -263,7 +306,18 @@ int main(int argc, char **argv) {
     return fail("-o: found '" + options.output + "', expected a file" +
                 (isText ? " or -" : ""));
   }
+  if (memory == Memory::Least && mode == Mode::Continuous)
+    return fail("--memory least: found --mode continuous, which keeps weights "
+                "for later routines; expected auto or cold");
+  if (memory == Memory::Least && (parts == Parts::None || parts == Parts::K))
+    return fail("--memory least: found --plan " +
+                llvm::Twine(parts == Parts::K ? "K" : "none") +
+                ", which keeps weights as in the model; expected K+C or K+C+P");
+  if (memory == Memory::Most && mode == Mode::Cold)
+    return fail("--memory most: found --mode cold, which has no later "
+                "routines; expected auto or continuous");
   options.plan.mode = mode;
+  options.plan.memory = memory;
   options.plan.parts = parts;
   if (lanes.getNumOccurrences())
     options.plan.lanes = lanes;
@@ -340,6 +394,16 @@ int main(int argc, char **argv) {
                   "', expected NAME=FILE.npy");
     options.import.constants.push_back({name.str(), rest.str()});
   }
+
+  for (const std::string &property : properties) {
+    auto [key, value] = StringRef(property).split('=');
+    if (key.empty() || !StringRef(property).contains('='))
+      return fail("--property: found '" + property + "', expected KEY=VALUE");
+    options.properties.push_back({key.str(), value.str()});
+  }
+  if (labels.getNumOccurrences() && labels.empty())
+    return fail("--labels: found '', expected a file");
+  options.labels = labels;
 
   MLIRContext context(MLIRContext::Threading::DISABLED);
   // One line for each fault; what is no error is not for the user.

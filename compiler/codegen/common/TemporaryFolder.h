@@ -22,7 +22,8 @@ public:
   /// Why there is none, if so.
   std::error_code error;
 
-  /// Removes all that exist, for a process that ends without destructors.
+  /// Removes all that exist, for a process that ends without destructors. For
+  /// handlers of signals as well: takes no memory.
   static void removeAll();
 
 private:

@@ -134,8 +134,8 @@ FailureOr<CodeBlob> nnv12::codegen::linkFlat(ModuleOp module,
         writeFile(scriptPath,
                   llvm::ArrayRef<char>(linkerScript, sizeof(linkerScript) - 1));
   if (error)
-    return module.emitError("cannot write a temporary file: ")
-               << error.message(),
+    return module.emitError(objectPath)
+               << ": cannot write: " << error.message(),
            failure();
   const char *emulation =
       target.architecture == "aarch64" ? "aarch64linux" : "elf_x86_64";

@@ -26,6 +26,8 @@ struct Shared {
   size_t numOperations = 1, numOperands = 1, numFeatures = 0, numPrograms = 1;
   size_t numKernels = 1, numMemories = 1, numParts = 0;
   uint32_t numSegments = 1;
+  size_t numProperties = 0;
+  std::string propertyValue = "x";
 
   fb::Offset<bundle::TileMap> buildMap() {
     auto axes =
@@ -81,10 +83,17 @@ struct Shared {
                                          segmentAlignment, 64, digest);
     auto segments = builder.CreateVector(std::vector(numSegments, segment));
     auto inputVector = builder.CreateVector(inputs);
+    auto value = builder.CreateString(propertyValue);
+    std::vector<fb::Offset<bundle::Property>> properties;
+    for (size_t i = 0; i < numProperties; ++i)
+      properties.push_back(bundle::CreateProperty(
+          builder, builder.CreateString(std::to_string(10000 + i)), value));
     bundle::FinishBundleBuffer(
-        builder, bundle::CreateBundle(builder, bundle::BundleKind_Model, 0, 0,
-                                      inputVector, inputVector, segments,
-                                      programVector));
+        builder,
+        bundle::CreateBundle(builder, bundle::BundleKind_Model, 0, 0,
+                             inputVector, inputVector, segments, programVector,
+                             /*threads=*/0, /*overlays=*/~0u,
+                             builder.CreateVector(properties)));
     return {builder.GetBufferPointer(),
             builder.GetBufferPointer() + builder.GetSize()};
   }
@@ -164,6 +173,11 @@ TEST(MetadataBudget, SharedStrings) {
   revisions.numPrograms = 64;
   revisions.revision.assign(100000, 'x');
   EXPECT_EQ(revisions.verify().find(tooOften), 0u);
+  Shared properties;
+  properties.numProperties = 1000;
+  EXPECT_EQ(properties.verify(), "");
+  properties.propertyValue.assign(100000, 'x');
+  EXPECT_EQ(properties.verify().find(tooOften), 0u);
 }
 
 // What tools read of a tuning bundle.

@@ -451,6 +451,33 @@ TEST(Verifier, MemoriesMayBeAnyAsLongAsTheyAreUsedRight) {
   EXPECT_TRUE(metadata.verify(fault)) << fault.text;
 }
 
+TEST(Verifier, Properties) {
+  using Properties = std::vector<artifact::Property>;
+  auto verify = [](Properties properties) {
+    TemporaryFolder folder;
+    Sample sample;
+    sample.bundle.properties = std::move(properties);
+    std::string path = folder.file("a.nnv");
+    std::string error = writeBundle(sample.bundle, path);
+    return error.substr(std::min(error.size(), path.size() + 2));
+  };
+  EXPECT_EQ(verify({}), "");
+  EXPECT_EQ(verify({{"a", ""}, {"b", "1"}, {"\xff", "2"}}), "");
+  std::string order = ": key: found one that is empty, or not behind that "
+                      "before it";
+  EXPECT_EQ(verify({{"", "1"}}), "property 0" + order);
+  EXPECT_EQ(verify({{"a", "1"}, {"a", "2"}}), "property 1" + order);
+  EXPECT_EQ(verify({{"b", "1"}, {"a", "2"}}), "property 1" + order);
+  EXPECT_EQ(verify({{"a", {"x\0y", 3}}}),
+            "property 0: found a byte of zero in its text");
+  Properties many;
+  for (unsigned i = 0; i <= maxProperties; ++i)
+    many.push_back({std::to_string(10000 + i), ""});
+  EXPECT_EQ(verify(many), "properties: found 4097, expected at most 4096");
+  many.pop_back();
+  EXPECT_EQ(verify(many), "");
+}
+
 TEST(Verifier, ZeroSizedTensorsAreFine) {
   TemporaryFolder folder;
   Sample sample;

@@ -174,6 +174,42 @@ TEST_F(EvolutionTest, DamagedOverlaysAreLeftAlone) {
             std::string::npos);
 }
 
+/// What a bundle says of its model changes nothing of what it computes.
+TEST_F(EvolutionTest, PropertiesStayReadable) {
+  Bundle bundle(fileNamed("format-4-properties.nnv"), wholeBundle());
+  expectRuns(bundle, sample);
+  EXPECT_STREQ(bundle.property("mean"), "0.485,0.456,0.406");
+  EXPECT_STREQ(bundle.property("labels"), "tench\ngoldfish");
+  EXPECT_STREQ(bundle.property("empty"), "");
+  EXPECT_EQ(bundle.property("Mean"), nullptr);
+  EXPECT_EQ(nnv12_bundle_property(bundle.get(), nullptr), nullptr);
+  EXPECT_EQ(nnv12_bundle_property(nullptr, "mean"), nullptr);
+  std::string keys;
+  const char *key = nullptr, *value = nullptr;
+  uint32_t count = 0;
+  for (;
+       nnv12_bundle_get_property(bundle.get(), count, &key, &value) == NNV12_OK;
+       ++count) {
+    keys += key + std::string(" ");
+    EXPECT_EQ(value, bundle.property(key));
+  }
+  EXPECT_EQ(keys, "empty labels mean ");
+  EXPECT_STREQ(key, "mean") << "nothing is set behind the last";
+  EXPECT_EQ(nnv12_bundle_get_property(bundle.get(), 0, nullptr, &value),
+            NNV12_INVALID_ARGUMENT);
+  EXPECT_EQ(Bundle(fileNamed("format-4.nnv")).property("mean"), nullptr);
+}
+
+/// To readers of before there were properties it looks like this.
+TEST_F(EvolutionTest, WithoutItsPropertiesABundleIsTheSame) {
+  AlignedCopy image(readFile(fileNamed("format-4-properties.nnv")));
+  hide(metadataOf(image), bundle::Bundle::VT_PROPERTIES);
+  fitDigests(image.data);
+  Bundle bundle(image.data, image.size, wholeBundle());
+  EXPECT_EQ(bundle.property("mean"), nullptr);
+  expectRuns(bundle, sample);
+}
+
 TEST_F(EvolutionTest, FormatsOfThePastAreRefused) {
   EXPECT_EQ(refusal("format-3.nnv"),
             "format version: found 3, expected 4 (compile the model again)");

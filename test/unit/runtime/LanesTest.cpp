@@ -362,6 +362,40 @@ TEST_F(LanesTest, OneMoreThreadForWhatSwitchesNeed) {
   EXPECT_EQ(threads(own), 1u) << "the lane has a background of its own";
 }
 
+TEST_F(LanesTest, WhatSwitchesNeedMayWaitForTheFirstResult) {
+  make(200, 3, 5);
+  for (artifact::Program &program : sample->bundle.programs)
+    program.laterWaits = true;
+  write();
+  Bundle bundle(path);
+  for (uint32_t threads : {1u, 2u})
+    for (uint32_t preparing : {0u, none}) {
+      SessionOptions own = options(threads, preparing);
+      Recorder recorder(bundle, own, NNV12_RECORD_OPERATION, 10000);
+      own.recorder = recorder.get();
+      {
+        Session session(bundle, own);
+        EXPECT_LE(session.info().preparation_threads, 2u)
+            << "one a lane: another one would make the first result later";
+        ASSERT_TRUE(runs(session, 1, false));
+        prepareAll(session);
+        ASSERT_TRUE(runs(session, 2, true));
+      }
+      uint64_t lost = 0, end = 0, first = ~uint64_t(0);
+      for (const nnv12_record &record : recorder.recording().readAll(lost)) {
+        if (record.kind == NNV12_RECORD_EXECUTE && record.run == 0)
+          end = std::max(end, record.start_ns + record.duration_ns);
+        if ((record.kind == NNV12_RECORD_DECODE ||
+             record.kind == NNV12_RECORD_TRANSFORM) &&
+            bundle.preparation(record.index).in_background)
+          first = std::min(first, record.start_ns);
+      }
+      EXPECT_GT(end, 0u);
+      EXPECT_LT(first, ~uint64_t(0));
+      EXPECT_GE(first, end);
+    }
+}
+
 TEST_F(LanesTest, DamagedFrame) {
   sample->damage();
   write();

@@ -2,8 +2,10 @@
 //
 //   make-sample-bundle FILE [TILES [KEY [LANES ROUNDS]]]
 //   make-sample-bundle FILE gpu
+//   make-sample-bundle FILE properties KEY=VALUE...
 //
-// With LANES one with a plan, with `gpu` one with an overlay for a GPU. An
+// With LANES one with a plan, with `gpu` one with an overlay for a GPU, with
+// `properties` one with a plan and with what it says of itself, by key. An
 // empty KEY signs nothing.
 //
 //===----------------------------------------------------------------------===//
@@ -23,15 +25,25 @@ int main(int argc, char **argv) {
                     : otherwise;
   };
   std::unique_ptr<nnv12::test::Sample> sample;
-  if (argc > 2 && strcmp(argv[2], "gpu") == 0)
+  bool hasProperties = argc > 2 && strcmp(argv[2], "properties") == 0;
+  if (hasProperties) {
+    sample = std::make_unique<nnv12::test::PlannedSample>(2, 3, 2);
+    for (int i = 3; i < argc; ++i) {
+      const char *equals = strchr(argv[i], '=');
+      if (!equals)
+        return 1;
+      sample->bundle.properties.push_back(
+          {std::string(argv[i], size_t(equals - argv[i])), equals + 1});
+    }
+  } else if (argc > 2 && strcmp(argv[2], "gpu") == 0)
     sample = std::make_unique<nnv12::test::GpuSample>();
   else if (argc > 4)
     sample = std::make_unique<nnv12::test::PlannedSample>(
         number(2, 3), number(4, 2), number(5, 1));
   else
     sample = std::make_unique<nnv12::test::Sample>(number(2, 3));
-  std::string error = nnv12::artifact::writeBundle(sample->bundle, argv[1],
-                                                   argc > 3 ? argv[3] : "");
+  std::string error = nnv12::artifact::writeBundle(
+      sample->bundle, argv[1], argc > 3 && !hasProperties ? argv[3] : "");
   if (!error.empty())
     fprintf(stderr, "make-sample-bundle: %s\n", error.c_str());
   return error.empty() ? 0 : 1;

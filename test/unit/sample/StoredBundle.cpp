@@ -222,6 +222,7 @@ Program ProgramReader::read() const {
   }
   result.predictedCold = program->predicted_cold();
   result.predictedWarm = program->predicted_warm();
+  result.laterWaits = program->later_waits();
   if (gpu)
     result.gpu = read(gpu);
   return result;
@@ -283,6 +284,12 @@ std::string StoredBundle::read(const std::string &path) {
   bundle.inputs = readTensors(stored->inputs());
   bundle.outputs = readTensors(stored->outputs());
   bundle.threads = stored->threads();
+  for (uint32_t i = 0; stored->properties() && i < stored->properties()->size();
+       ++i) {
+    const bundle::Property *property = stored->properties()->Get(i);
+    bundle.properties.push_back(
+        {property->key()->str(), property->value()->str()});
+  }
   // The writer makes that of overlays.
   for (const bundle::Segment *segment : *stored->segments())
     if (segment->kind() != bundle::SegmentKind_Overlays)

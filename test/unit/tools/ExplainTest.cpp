@@ -1,7 +1,6 @@
 //===- ExplainTest.cpp - Why made up runs take the time that they take ----===//
 #include "tools/nnv12-prof/Explain.h"
 #include "tools/nnv12-prof/Idle.h"
-#include "tools/nnv12-prof/OtherPrograms.h"
 
 #include <gtest/gtest.h>
 #include <numeric>
@@ -369,14 +368,6 @@ TEST(Idle, LateTailAndAbsent) {
   // Rounded, tiles may end after their operation.
   nnv12_record rounded = stretch(0, 1000, 101);
   EXPECT_EQ(findIdle(execute, {&rounded}, 1).sum(), 0);
-}
-
-TEST(OtherPrograms, BusyTime) {
-  EXPECT_EQ(busyTime("cpu  100 20 3 5000 600 4 5 6 7 8", 100), 1.38e9);
-  EXPECT_EQ(busyTime("cpu0 1 2 3 4 5 6 7 8", 100), -1);
-  EXPECT_EQ(busyTime("cpu 1 2", 100), -1);
-  EXPECT_EQ(busyTime("", 100), -1);
-  EXPECT_EQ(OtherPrograms().cpuTime(), -1); // no time has passed
 }
 
 /// What warm runs have of a GPU is not what the first one has: that may wait

@@ -1,9 +1,9 @@
 //===- ToolsTest.cpp - What the runtime's tools have in common ------------===//
 #include "test/unit/sample/SampleBundle.h"
 #include "tools/common/Compare.h"
-#include "tools/common/Image.h"
 #include "tools/common/Json.h"
 #include "tools/common/Npy.h"
+#include "tools/common/OtherPrograms.h"
 #include "tools/common/Statistics.h"
 
 #include <cmath>
@@ -212,6 +212,22 @@ TEST(Compare, NotANumberAndInfinity) {
   EXPECT_TRUE(compare(tensorOf({}), tensorOf({}), 1e-4).within);
 }
 
+TEST(OtherPrograms, BusyTime) {
+  EXPECT_EQ(busyTime("cpu  100 20 3 5000 600 4 5 6 7 8", 100), 1.38e9);
+  EXPECT_EQ(busyTime("cpu0 1 2 3 4 5 6 7 8", 100), -1);
+  EXPECT_EQ(busyTime("cpu 1 2", 100), -1);
+  EXPECT_EQ(busyTime("", 100), -1);
+  EXPECT_EQ(OtherPrograms().cpuTime(), -1); // no time has passed
+}
+
+TEST(OtherPrograms, IsSaidWhereItMatters) {
+  EXPECT_EQ(busyText(0.94, 2),
+            "the machine was busy: other programs took 0.9 of 2 CPUs, so that "
+            "times are longer");
+  EXPECT_EQ(busyText(0.05, 2), "");
+  EXPECT_EQ(busyText(-1, 2), ""); // not known
+}
+
 TEST(Statistics, NearestRank) {
   Statistics s({5, 1, 4, 2, 3});
   EXPECT_EQ(s.median, 3);
@@ -251,95 +267,4 @@ TEST(Json, Escapes) {
   json.key("d").beginArray().endArray().endObject();
   EXPECT_EQ(json.text(), "{\n  \"a\\\"\\n\": \"b\\\\\",\n  \"c\": [\n    "
                          "1,\n    0.3,\n    null\n  ],\n  \"d\": []\n}\n");
-}
-
-namespace {
-/// A 2x1 image: a red and a blue pixel.
-class ImageTest : public testing::Test {
-protected:
-  void SetUp() override {
-    static constexpr char ppm[] = "P6 2 1 255\n\xff\0\0\0\0\xff";
-    path = folder.file("a.ppm");
-    writeFile(path, ppm, sizeof ppm - 1);
-    Tensor tensor;
-    std::vector<int64_t> shape = {1, 3, 1, 2};
-    if (readImage(path, infoOf(NNV12_F32, shape), {}, tensor)
-            .find("libstb-dev") != std::string::npos)
-      GTEST_SKIP() << "built without stb: install libstb-dev";
-  }
-
-  std::vector<double> read(nnv12_type type, std::vector<int64_t> shape,
-                           const ImageOptions &options = {}) {
-    Tensor tensor;
-    EXPECT_EQ(readImage(path, infoOf(type, shape), options, tensor), "");
-    std::vector<double> values;
-    for (size_t i = 0; i < tensor.data.size() / elementSize(type); ++i)
-      values.push_back(elementAt(type, tensor.data.data(), i));
-    return values;
-  }
-
-  TemporaryFolder folder;
-  std::string path;
-};
-using Values = std::vector<double>;
-} // namespace
-
-TEST_F(ImageTest, Layouts) {
-  EXPECT_EQ(read(NNV12_F32, {1, 3, 1, 2}), (Values{1, 0, 0, 0, 0, 1}));
-  EXPECT_EQ(read(NNV12_F32, {3, 1, 2}), (Values{1, 0, 0, 0, 0, 1}));
-  ImageOptions nhwc;
-  nhwc.layout = "nhwc";
-  EXPECT_EQ(read(NNV12_F32, {1, 1, 2, 3}, nhwc), (Values{1, 0, 0, 0, 0, 1}));
-  EXPECT_EQ(read(NNV12_U8, {1, 2, 3}, nhwc), (Values{255, 0, 0, 0, 0, 255}));
-}
-
-TEST_F(ImageTest, Options) {
-  ImageOptions options;
-  options.bgr = true;
-  EXPECT_EQ(read(NNV12_F32, {1, 3, 1, 2}, options), (Values{0, 1, 0, 0, 1, 0}));
-  options.scale = 1;
-  options.mean = {5, 0, 0};
-  options.std = {2, 1, 1};
-  EXPECT_EQ(read(NNV12_F32, {1, 3, 1, 2}, options),
-            (Values{-2.5, 125, 0, 0, 255, 0}));
-}
-
-TEST_F(ImageTest, Fit) {
-  ImageOptions options;
-  EXPECT_EQ(read(NNV12_U8, {1, 2, 2, 3}).size(), 12u);
-  options.fit = "pad";
-  // Onto 2x2: the picture is one row of two, the other row black.
-  Values padded = read(NNV12_U8, {1, 2, 2, 3}, options);
-  EXPECT_EQ(Values(padded.begin() + 6, padded.end()), Values(6));
-  EXPECT_EQ(padded[0], 255);
-  options.fit = "crop";
-  options.layout = "nhwc";
-  // Onto 1x1: one of the two pixels.
-  Values cropped = read(NNV12_U8, {1, 1, 1, 3}, options);
-  EXPECT_EQ(cropped[0] + cropped[2], 255);
-}
-
-TEST_F(ImageTest, Refuses) {
-  Tensor tensor;
-  auto error = [&](nnv12_type type, std::vector<int64_t> shape,
-                   const ImageOptions &options = {}) {
-    std::string text = readImage(path, infoOf(type, shape), options, tensor);
-    return text.substr(std::min(text.size(), path.size() + 2));
-  };
-  EXPECT_EQ(error(NNV12_F32, {1, 4, 2, 2}),
-            "shape: found 1x4x2x2, expected one image of 1 or 3 channels");
-  EXPECT_EQ(error(NNV12_I64, {1, 3, 2, 2}),
-            "type: found an input of i64, expected floats or u8 for an image");
-  ImageOptions options;
-  options.std = {0};
-  EXPECT_EQ(error(NNV12_F32, {1, 3, 2, 2}, options), "--std: found 0");
-  options.std = {1, 2};
-  EXPECT_NE(error(NNV12_F32, {1, 3, 2, 2}, options).find("expected 1 or 3"),
-            std::string::npos);
-  writeFile(path, "P6 9", 4);
-  EXPECT_NE(error(NNV12_F32, {1, 3, 2, 2}).find("format: found an image of"),
-            std::string::npos);
-  writeFile(path, "garbage", 7);
-  EXPECT_NE(error(NNV12_F32, {1, 3, 2, 2}).find("format: neither"),
-            std::string::npos);
 }

@@ -23,6 +23,7 @@ static DeviceProfile sample() {
   p.sessionUs = 120;
   p.preparedMB = 0.5;
   p.mostPreparedMB = 16;
+  p.laterMsPerMB = 0.75;
   p.assumed = {"storage.sessionUs", "memory.preparedMB"};
   p.startUsPerMB = 150;
   p.laneStartUs = 40;
@@ -100,6 +101,7 @@ TEST(Profile, roundTrip) {
   EXPECT_EQ(p->sessionUs, 120);
   EXPECT_EQ(p->preparedMB, 0.5);
   EXPECT_EQ(p->mostPreparedMB, 16);
+  EXPECT_EQ(p->laterMsPerMB, 0.75);
   EXPECT_EQ(p->assumed, sample().assumed);
   EXPECT_EQ(p->firstRun, 1.25);
   EXPECT_EQ(p->startUsPerMB, 150);
@@ -111,6 +113,16 @@ TEST(Profile, roundTrip) {
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].big,
             (std::vector<double>{1.5, 0.8}));
   EXPECT_EQ(p->kernels["00112233445566778899aabbccddeeff"].little, 7);
+}
+
+TEST(Profile, whatOlderOnesLackHasItsDefault) {
+  std::string text = printProfile(sample()), error;
+  std::string field = ",\n  \"laterMsPerMB\": 0.75";
+  size_t at = text.find(field);
+  ASSERT_NE(at, std::string::npos) << text;
+  auto p = parseProfile(text.erase(at, field.size()), "p.json", error);
+  ASSERT_TRUE(p) << error;
+  EXPECT_EQ(p->laterMsPerMB, 0.25);
 }
 
 TEST(Profile, startDependsOnLayersWeightsAndThreads) {
@@ -284,6 +296,9 @@ TEST(Profile, refused) {
             "p.json: kernels.00112233445566778899aabbccddeeff.little: found "
             "\"fast\", expected a "
             "number, at least 0");
+  EXPECT_EQ(faultWith("\"laterMsPerMB\": 0.75", "\"laterMsPerMB\": -1"),
+            "p.json: memory.laterMsPerMB: found -1, expected a number, at "
+            "least 0");
   EXPECT_EQ(faultWith("4000.5\n", "800\n"),
             "p.json: storage.arrival: found 800, expected pairs of megabytes "
             "and microseconds, "

@@ -212,17 +212,39 @@ TEST_F(ProgramPlan, SwitchesComputeTheirWeightsFromWhatIsInTheFile) {
   const artifact::Switch &change = program.switches[0];
   EXPECT_EQ(change.operation, 0u);
   EXPECT_EQ(names[change.replacement.kernel], "conv.winograd4.nChw16c");
-  EXPECT_EQ(change.replacement.after, preparations({1}));
+  EXPECT_EQ(change.replacement.after, preparations({2}));
   EXPECT_EQ(operand(change.replacement, 2).space, Space::Prepared);
   EXPECT_EQ(operand(change.replacement, 2).size, weightBytes * 4);
   EXPECT_EQ(operand(program.operations[0], 2).space, Space::Weights);
   EXPECT_EQ(operand(change.replacement, 0).offset,
             operand(program.operations[0], 0).offset);
   ASSERT_EQ(program.lanes.size(), 2u);
-  EXPECT_EQ(program.lanes[1].background, preparations({1}));
-  EXPECT_FALSE(program.preparations[1].lastReader)
+  EXPECT_EQ(program.lanes[1].background, preparations({2}));
+  EXPECT_FALSE(program.preparations[2].lastReader)
       << "the execute that is switched reads them too";
   EXPECT_EQ(weights.size(), 2 * weightBytes + 64) << "only what the plan needs";
+}
+
+TEST_F(ProgramPlan, WhatLaterRunsNeedLiesBehindTheFirst) {
+  emit("conv.direct.nChw16c", "conv.direct.nChw16c", R"(
+    %r0 = plan.read 0 operand(1) storage(packed, stored)
+    %e0 = plan.execute 0 routine("conv.direct.nChw16c") after(%r0)
+    %t0 = plan.transform 0 form("winograd4") routine("conv.winograd4.nChw16c") after(%r0)
+    plan.switch 0 routine("conv.winograd4.nChw16c") after(%t0)
+    %r1 = plan.read 1 operand(1) storage(raw, stored)
+    %t1 = plan.transform 1 form("packed") routine("conv.direct.nChw16c") after(%r1)
+    %e1 = plan.execute 1 routine("conv.direct.nChw16c") after(%t1)
+    %e2 = plan.execute 2 routine("element")
+    plan.lane execute on any queue(%r0, %e0, %e1, %e2)
+    plan.lane prepare on any queue(%r1, %t1) background(%t0))");
+  ASSERT_EQ(program.preparations.size(), 4u);
+  EXPECT_EQ(operand(program.preparations[2], 0).offset, 0u)
+      << "the second layer's, of the first run";
+  EXPECT_EQ(operand(program.preparations[3], 0).offset, weightBytes)
+      << "the first layer's, of later ones";
+  EXPECT_EQ(program.preparedSize, 5 * weightBytes);
+  EXPECT_EQ(program.lanes[1].background, preparations({3}));
+  EXPECT_EQ(program.switches[0].replacement.after, preparations({3}));
 }
 
 } // namespace

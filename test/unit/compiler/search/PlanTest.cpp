@@ -299,6 +299,29 @@ TEST(Plan, continuousKeepsWhatWarmNeeds) {
   EXPECT_EQ(plan(p, options).choice, Choice{2});
 }
 
+TEST(Plan, mappedWeightsAreNotPrepared) {
+  Candidate transformed, mapped, decoded;
+  transformed.bytes = 1e5;
+  transformed.prepared = 4e5;
+  transformed.transform = {0.1, 0.1};
+  transformed.execute = 1;
+  decoded = transformed;
+  decoded.bytes = 1e4;
+  mapped.bytes = 4e6;
+  mapped.execute = 1.5;
+  Problem p;
+  p.layers.resize(2);
+  p.layers[0].candidates = {transformed, mapped, decoded};
+  // What must be prepared is: as little as can be.
+  decoded.prepared = 2e5;
+  p.layers[1].candidates = {transformed, decoded};
+  p.device.readBandwidth = 1e6;
+  EXPECT_EQ(plan(p).choice[0], 2u);
+  Options options;
+  options.mappedWeights = true;
+  EXPECT_EQ(plan(p, options).choice, (Choice{1, 1}));
+}
+
 TEST(Plan, warmWeightBreaksTies) {
   // The read is so long that it does not matter which execute fills the time.
   Candidate slow, fast;

@@ -2,7 +2,8 @@
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/emit/Codec.h"
-#include "compiler/select/Selection.h"
+#include "compiler/select/Annotations.h"
+#include "compiler/select/SelectRoutines.h"
 #include "tools/nnv12c/Compiler.h"
 
 #include "dialects/nn/Layout.h"
@@ -297,7 +298,8 @@ TEST_F(CostTableTest, ChoicesAreReadBackAsWritten) {
     for (Parts parts : {Parts::None, Parts::K, Parts::KC, Parts::KCP}) {
       clearAnnotations(main);
       Selection selection =
-          selectRoutines(main, profile, target, {2, std::nullopt, mode, parts});
+          selectRoutines(main, profile, target,
+                         {2, std::nullopt, mode, Memory::Default, parts});
       annotate(selection);
       auto chosen = chosenCandidates(main);
       ASSERT_TRUE(succeeded(chosen));

@@ -1,14 +1,16 @@
 //===- OtherPrograms.cpp - What other programs take of the CPUs -----------===//
-#include "tools/nnv12-prof/OtherPrograms.h"
+#include "tools/common/OtherPrograms.h"
 
 #include "tools/common/Clock.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <sys/resource.h>
 #include <unistd.h>
 
-namespace nnv12::prof {
+namespace nnv12::tools {
 
 /// Of fewer ticks nothing can be said.
 static constexpr double leastTicks = 20;
@@ -34,22 +36,47 @@ static double readBusyTime() {
   return busyTime(line, ticksPerSecond());
 }
 
+static double nanosecondsOf(const timeval &time) {
+  return double(time.tv_sec) * 1e9 + double(time.tv_usec) * 1e3;
+}
+
 static double ownTime() {
   timespec time;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return double(time.tv_sec) * 1e9 + double(time.tv_nsec);
+  rusage children = {};
+  getrusage(RUSAGE_CHILDREN, &children);
+  return double(time.tv_sec) * 1e9 + double(time.tv_nsec) +
+         nanosecondsOf(children.ru_utime) + nanosecondsOf(children.ru_stime);
 }
 
 OtherPrograms::OtherPrograms()
-    : busy(readBusyTime()), own(ownTime()),
-      start(double(tools::nanoseconds())) {}
+    : busy(readBusyTime()), own(ownTime()), start(double(nanoseconds())) {}
+
+double OtherPrograms::passed() const { return double(nanoseconds()) - start; }
 
 double OtherPrograms::cpuTime() const {
-  double passed = double(tools::nanoseconds()) - start;
   double now = readBusyTime();
-  if (busy < 0 || now < 0 || passed * 1e-9 * ticksPerSecond() < leastTicks)
+  if (busy < 0 || now < 0 || passed() * 1e-9 * ticksPerSecond() < leastTicks)
     return -1;
   return std::max(0.0, now - busy - (ownTime() - own));
 }
 
-} // namespace nnv12::prof
+double OtherPrograms::cpus() const {
+  double time = cpuTime();
+  return time < 0 ? time : time / passed();
+}
+
+std::string busyText(double cpus, unsigned all) {
+  /// A system that is idle does as much for itself.
+  static constexpr double little = 0.1;
+  if (cpus < little)
+    return "";
+  char text[128];
+  snprintf(text, sizeof text,
+           "the machine was busy: other programs took %.1f of %u CPUs, so that "
+           "times are longer",
+           cpus, all);
+  return text;
+}
+
+} // namespace nnv12::tools

@@ -1,6 +1,6 @@
-//===- Selection.cpp - One routine and storage for every layer ------------===//
+//===- Annotations.cpp - A selection, written onto layers -----------------===//
 
-#include "compiler/select/Selection.h"
+#include "compiler/select/Annotations.h"
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/narrow/Narrow.h"
@@ -18,51 +18,6 @@ static constexpr StringLiteral routineAttr = "nn.routine";
 static constexpr StringLiteral storageAttr = "nn.storage";
 static constexpr StringLiteral placeAttr = "nn.place";
 static constexpr StringLiteral warmAttr = "nn.warm_routine";
-
-/// What the execute of a routine that takes over has left of the other's time,
-/// at most.
-static constexpr double leastWarmGain = 0.99;
-
-Selection nnv12::selectRoutines(func::FuncOp main,
-                                const device::DeviceProfile &profile,
-                                const codegen::Target &target,
-                                const PlanOptions &plan) {
-  Selection selection;
-  selection.threads = plan.threads ? plan.threads : defaultThreads(profile);
-  CostTable costs(profile, target, selection.threads);
-  std::vector<ExecutedLayer> layers = executedLayers(main);
-  search::Options options = searchOptions(plan);
-  options.memoryLimit = profile.preparedMB * 1e6;
-  options.memoryMost = profile.mostPreparedMB * 1e6;
-  search::Problem problem;
-  problem.device = costs.device(plan);
-  for (ExecutedLayer &layer : layers) {
-    std::vector<CostedCandidate> candidates =
-        costs.candidates(layer, options.storedForms);
-    assert(!candidates.empty() && "each layer has a routine");
-    costs.add(problem, layer, candidates);
-    selection.layers.push_back({std::move(layer), std::move(candidates)});
-  }
-  selection.kernels = costs.kernels();
-  selection.plan = search::plan(problem, options);
-  assert(selection.plan.choice.size() == selection.layers.size());
-  search::Choice warm = selection.plan.choice;
-  if (options.continuous)
-    warm = search::warmChoice(problem);
-  assert(warm.size() == selection.layers.size() && "a choice for each layer");
-  for (auto [layer, chosen, later] :
-       llvm::zip(selection.layers, selection.plan.choice, warm)) {
-    assert(chosen < layer.candidates.size() &&
-           later < layer.candidates.size() &&
-           "the search chooses among the candidates");
-    layer.chosen = chosen;
-    // A change costs memory and code, so it must win something.
-    bool wins = layer.candidates[later].costs.execute <
-                layer.candidates[chosen].costs.execute * leastWarmGain;
-    layer.warm = wins ? later : chosen;
-  }
-  return selection;
-}
 
 void nnv12::annotate(const Selection &selection) {
   search::Places places =

@@ -1,0 +1,62 @@
+//===- KnownProperties.h - What is known of a model's pictures --*- C++ -*-===//
+//
+// Exporters write what a model's input and output mean into metadata_props,
+// each by keys of its own. Here that becomes one set of keys, for all bundles:
+//
+//   labels  the names of classes, one a line
+//   scale   a number: each pixel, 0 to 255, is multiplied by it first,
+//   mean    then these are subtracted: one number, or one a channel with
+//   commas, std     then divided by these color   rgb or bgr: the order of the
+//   model's channels, also of mean and std layout  nchw or nhwc fit stretch,
+//   crop or pad: how a picture comes to the input's size
+//
+// Texts alone: no MLIR, no files.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_IMPORT_KNOWNPROPERTIES_H
+#define NNV12_COMPILER_IMPORT_KNOWNPROPERTIES_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nnv12::importer {
+
+using Properties = std::map<std::string, std::string>;
+
+/// What properties must fit to.
+struct PropertyShapes {
+  /// Of the first input that is a picture, as `layout` reads it; 0: there is
+  /// none. The same for either order of dimensions.
+  unsigned channelsFirst = 0, channelsLast = 0;
+  /// Of the first output where that is one score a class; 0: it is not.
+  uint64_t classes = 0;
+};
+
+/// Whether `key` is one of those above.
+bool isKnownProperty(llvm::StringRef key);
+
+/// Brings the value of a known key into its form. Empty, or what is wrong:
+/// "found X, expected Y".
+std::string normalizeProperty(llvm::StringRef key, std::string &value);
+
+/// Compares normalized properties with the model's shapes. Calls `report` with
+/// the key and what is wrong with it.
+void checkProperties(
+    const Properties &properties, const PropertyShapes &shapes,
+    llvm::function_ref<void(llvm::StringRef key, const std::string &fault)>
+        report);
+
+/// What the model's own properties say by the keys above. Calls `report` with
+/// the model's key where its value cannot be taken.
+Properties knownProperties(
+    const Properties &model,
+    llvm::function_ref<void(llvm::StringRef key, const std::string &fault)>
+        report);
+
+} // namespace nnv12::importer
+
+#endif // NNV12_COMPILER_IMPORT_KNOWNPROPERTIES_H

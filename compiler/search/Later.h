@@ -1,0 +1,49 @@
+//===- Later.h - Which routines take over after the first run ---*- C++ -*-===//
+//
+// What a first run computes with is the fastest for it, but not for those that
+// follow. A routine that takes over gains time in each later run and takes
+// memory: weights in its form, and its code. Layers may share both, which then
+// count once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_SEARCH_LATER_H
+#define NNV12_COMPILER_SEARCH_LATER_H
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace nnv12::search {
+
+/// A routine that can take over a layer.
+struct LaterRoutine {
+  double gain = 0;             ///< milliseconds of each later run
+  std::vector<uint32_t> needs; ///< of LaterProblem::bytes, each once
+};
+
+struct LaterProblem {
+  /// What must be there for some routine, and is not there without.
+  std::vector<double> bytes;
+  /// Of each layer what can take over.
+  std::vector<std::vector<LaterRoutine>> layers;
+  double price = 0; ///< milliseconds that a byte must gain
+  /// Bytes that all may take.
+  double most = std::numeric_limits<double>::infinity();
+};
+
+/// Of each layer the index of the routine that takes over, if one does.
+using LaterChoice = std::vector<std::optional<unsigned>>;
+
+double laterGain(const LaterProblem &problem, const LaterChoice &choice);
+double laterBytes(const LaterProblem &problem, const LaterChoice &choice);
+
+/// The choice with the largest gain less the price of its bytes that takes no
+/// more than `most`: by single changes and by changes of all layers that share
+/// something, so the best in nearly all cases, and near it in the rest. Of
+/// routines that are equal the first.
+LaterChoice chooseLater(const LaterProblem &problem);
+
+} // namespace nnv12::search
+
+#endif // NNV12_COMPILER_SEARCH_LATER_H

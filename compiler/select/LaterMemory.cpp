@@ -1,0 +1,40 @@
+//===- LaterMemory.cpp - What later routines take -------------------------===//
+
+#include "compiler/select/LaterMemory.h"
+
+#include "compiler/codegen/cpu/CpuRoutine.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+
+void nnv12::countLater(func::FuncOp main, plan::ProgramOp program,
+                       LaterMemory &cpu, LaterMemory &gpu) {
+  llvm::DenseMap<int64_t, Operation *> layers;
+  for (Operation &op : main.getBody().front())
+    if (auto number = op.getAttrOfType<IntegerAttr>("nn.layer"))
+      layers[number.getInt()] = &op;
+  llvm::DenseSet<uint64_t> onGpu;
+  if (plan::GpuOp overlay = program.gpu())
+    for (plan::StretchOp stretch : overlay.stretches())
+      for (uint64_t i = 0; stretch.getWarm() && i < stretch.getCount(); ++i)
+        onGpu.insert(stretch.getFirst() + i);
+  auto of = [&](uint64_t layer) -> LaterMemory & {
+    return onGpu.contains(layer) ? gpu : cpu;
+  };
+  llvm::DenseSet<Operation *> first = program.firstOperations();
+  for (Operation &op : program.getBody().front()) {
+    if (auto change = dyn_cast<plan::SwitchOp>(op))
+      ++of(change.getLayer()).layers;
+    auto transform = dyn_cast<plan::TransformOp>(op);
+    if (!transform || first.contains(&op))
+      continue;
+    const Routine *routine =
+        codegen::cpuRoutines().named(transform.getRoutine());
+    assert(routine && layers.contains(transform.getLayer()) &&
+           "schedule has checked the program");
+    if (auto form = routine->weightForm(layers[transform.getLayer()]))
+      of(transform.getLayer()).bytes += form->bytes;
+  }
+}

@@ -1,0 +1,25 @@
+//===- LaterMemory.h - What later routines take -----------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_SELECT_LATERMEMORY_H
+#define NNV12_COMPILER_SELECT_LATERMEMORY_H
+
+#include "dialects/plan/PlanDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace nnv12 {
+
+/// Layers whose routine changes after the first inference, and bytes of the
+/// weights that are prepared for that alone.
+struct LaterMemory {
+  unsigned layers = 0;
+  uint64_t bytes = 0;
+};
+
+/// Of a plan of `main`, apart for what later inferences leave to the CPUs
+/// (`cpu`) and for layers of a stretch that a GPU takes over in them (`gpu`),
+/// for which a session prepares nothing unless it has no such GPU.
+void countLater(mlir::func::FuncOp main, plan::ProgramOp program,
+                LaterMemory &cpu, LaterMemory &gpu);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_SELECT_LATERMEMORY_H

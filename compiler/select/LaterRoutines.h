@@ -1,0 +1,24 @@
+//===- LaterRoutines.h - What takes over after the first run ----*- C++ -*-===//
+#ifndef NNV12_COMPILER_SELECT_LATERROUTINES_H
+#define NNV12_COMPILER_SELECT_LATERROUTINES_H
+
+#include "compiler/select/Selection.h"
+
+namespace nnv12 {
+
+/// Whether a change from the first's routine to the second's is worth its code:
+/// it takes less than 99 % of the time.
+bool gainsLater(const CostedCandidate &first, const CostedCandidate &later);
+
+/// Mode::Auto: sets `warm` of the layers of a selection, whose `chosen` stays.
+/// With Memory::Default a megabyte of weights or code that takes over must gain
+/// DeviceProfile::laterMsPerMB in each later run, and all that does takes half
+/// of what the session and its weights take without, at most (laterPart); with
+/// Memory::Most whatever gains does.
+void chooseLaterRoutines(Selection &selection,
+                         const device::DeviceProfile &profile,
+                         const codegen::Target &target, Memory memory);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_SELECT_LATERROUTINES_H

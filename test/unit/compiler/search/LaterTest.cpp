@@ -1,0 +1,163 @@
+//===- LaterTest.cpp - What takes over against the best there is ----------===//
+
+#include "compiler/search/Later.h"
+#include "RandomProblem.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+using namespace nnv12::search;
+
+static double valueOf(const LaterProblem &problem, const LaterChoice &choice) {
+  return laterGain(problem, choice) -
+         problem.price * laterBytes(problem, choice);
+}
+
+/// The largest value of all choices that keep to the limit, by trying all.
+static double bestByTrying(const LaterProblem &problem, LaterChoice &choice,
+                           size_t layer = 0) {
+  if (layer == problem.layers.size())
+    return laterBytes(problem, choice) <= problem.most
+               ? valueOf(problem, choice)
+               : -1e9;
+  choice[layer] = std::nullopt;
+  double best = bestByTrying(problem, choice, layer + 1);
+  for (unsigned k = 0; k < problem.layers[layer].size(); ++k) {
+    choice[layer] = k;
+    best = std::max(best, bestByTrying(problem, choice, layer + 1));
+  }
+  choice[layer] = std::nullopt;
+  return best;
+}
+
+/// Layers with routines that need weights of their own, weights that others
+/// need as well, and code that many share.
+static LaterProblem randomLater(Random &random) {
+  LaterProblem p;
+  unsigned layers = 1 + random.below(6), shared = 1 + random.below(4);
+  for (unsigned i = 0; i < shared; ++i)
+    p.bytes.push_back(
+        std::floor(random.flip() ? 4096 : random.between(1e4, 4e6)));
+  for (unsigned i = 0; i < layers; ++i) {
+    std::vector<LaterRoutine> &routines = p.layers.emplace_back();
+    for (unsigned n = random.below(4); n > 0; --n) {
+      LaterRoutine routine;
+      routine.gain = random.between(0.001, 2);
+      if (random.below(4)) {
+        routine.needs.push_back(uint32_t(p.bytes.size()));
+        p.bytes.push_back(std::floor(random.between(1e4, 8e6)));
+      }
+      for (unsigned k = 0; k < shared; ++k)
+        if (random.below(3) == 0)
+          routine.needs.push_back(k);
+      routines.push_back(routine);
+    }
+  }
+  p.price = random.below(5) ? random.between(0.05, 1) * 1e-6 : 0;
+  return p;
+}
+
+TEST(Later, nothing) {
+  EXPECT_TRUE(chooseLater({}).empty());
+  LaterProblem p;
+  p.layers.resize(2);
+  EXPECT_EQ(chooseLater(p), (LaterChoice{std::nullopt, std::nullopt}));
+}
+
+TEST(Later, gainsMoreThanItsMemoryCosts) {
+  LaterProblem p;
+  p.bytes = {4e6, 1e6};
+  p.layers = {{{0.9, {0}}, {0.4, {1}}}};
+  p.price = 0.25e-6;
+  EXPECT_EQ(chooseLater(p), LaterChoice{1}) << "0.4 - 0.25 beats 0.9 - 1";
+  p.price = 0.1e-6;
+  EXPECT_EQ(chooseLater(p), LaterChoice{0}) << "0.9 - 0.4 beats 0.4 - 0.1";
+  p.price = 1e-6;
+  EXPECT_EQ(chooseLater(p), LaterChoice{std::nullopt});
+  // Exactly its price is no gain.
+  p.price = 0.4e-6;
+  EXPECT_EQ(chooseLater(p), LaterChoice{std::nullopt});
+  p.price = 0;
+  EXPECT_EQ(chooseLater(p), LaterChoice{0});
+  p.most = 2e6;
+  EXPECT_EQ(chooseLater(p), LaterChoice{1}) << "what fits";
+  p.most = 0;
+  EXPECT_EQ(chooseLater(p), LaterChoice{std::nullopt});
+}
+
+TEST(Later, countsWhatLayersShareOnce) {
+  // None is worth it alone, three are together.
+  LaterProblem p;
+  p.bytes = {4e6};
+  p.layers.assign(3, {{0.4, {0}}});
+  p.price = 0.25e-6;
+  LaterChoice choice = chooseLater(p);
+  EXPECT_EQ(choice, (LaterChoice{0, 0, 0}));
+  EXPECT_DOUBLE_EQ(laterBytes(p, choice), 4e6);
+  EXPECT_DOUBLE_EQ(laterGain(p, choice), 1.2);
+  p.layers.pop_back();
+  EXPECT_EQ(chooseLater(p), LaterChoice(2)) << "0.8 for 1 ms";
+  // What is there for another one costs nothing more.
+  p.layers.push_back({{0.9, {0}}});
+  EXPECT_EQ(chooseLater(p), (LaterChoice{0, 0, 0}));
+}
+
+TEST(Later, randomAgainstBest) {
+  for (bool limited : {false, true}) {
+    Random random(limited ? 31 : 30);
+    int equal = 0, rounds = 2000;
+    double worst = 1, all = 0, best = 0;
+    for (int round = 0; round < rounds; ++round) {
+      LaterProblem p = randomLater(random);
+      if (limited)
+        p.most = std::floor(random.between(0, 1e7));
+      LaterChoice choice = chooseLater(p), tried(p.layers.size());
+      double found = valueOf(p, choice), exact = bestByTrying(p, tried);
+      ASSERT_LE(laterBytes(p, choice), p.most) << round;
+      ASSERT_GE(found, -1e-9) << round;
+      ASSERT_LE(found, exact + 1e-9) << round;
+      equal += found > exact - 1e-9;
+      if (exact > 0)
+        worst = std::min(worst, found / exact);
+      all += found;
+      best += exact;
+    }
+    printf("%s: best %d of %d, worst %.4f, sum %.5f of the best\n",
+           limited ? "limited" : "unlimited", equal, rounds, worst, all / best);
+    EXPECT_GE(equal, rounds * (limited ? 90 : 97) / 100);
+    EXPECT_GE(all / best, limited ? 0.99 : 0.999);
+  }
+}
+
+TEST(Later, deterministic) {
+  Random random(32);
+  for (int round = 0; round < 100; ++round) {
+    LaterProblem p = randomLater(random);
+    p.most = random.between(0, 1e7);
+    EXPECT_EQ(chooseLater(p), chooseLater(p));
+  }
+}
+
+TEST(Later, largeOneEnds) {
+  Random random(33);
+  LaterProblem p;
+  for (unsigned i = 0; i < 20; ++i)
+    p.bytes.push_back(4096);
+  for (unsigned i = 0; i < 1500; ++i) {
+    std::vector<LaterRoutine> &routines = p.layers.emplace_back();
+    for (unsigned k = 0; k < 8; ++k) {
+      routines.push_back({random.between(0.001, 1),
+                          {random.below(20), uint32_t(p.bytes.size())}});
+      p.bytes.push_back(std::floor(random.between(1e4, 1e6)));
+    }
+  }
+  p.price = 0.25e-6;
+  double free = laterBytes(p, chooseLater(p));
+  p.most = free / 3;
+  LaterChoice choice = chooseLater(p);
+  EXPECT_LE(laterBytes(p, choice), p.most);
+  EXPECT_GT(laterBytes(p, choice), 0.9 * p.most);
+}

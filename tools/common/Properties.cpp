@@ -1,0 +1,123 @@
+//===- Properties.cpp - What a bundle says of its model -------------------===//
+#include "tools/common/Properties.h"
+
+#include "tools/common/Report.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace nnv12::tools {
+
+namespace {
+/// Reads one property after another.
+class PropertyReader {
+public:
+  PropertyReader(const std::string &path, const Bundle &bundle)
+      : path(path), bundle(bundle) {}
+
+  /// One of the words; `otherwise` where the bundle says nothing.
+  std::string word(const char *key, const std::vector<const char *> &words,
+                   const char *otherwise) const {
+    const char *value = bundle.property(key);
+    if (!value)
+      return otherwise;
+    std::string list;
+    for (const char *word : words) {
+      if (std::string(word) == value)
+        return word;
+      list += (list.empty() ? "" : "|") + std::string(word);
+    }
+    refuse(key, "one of " + list);
+  }
+
+  std::vector<double> numbers(const char *key, double otherwise) const {
+    const char *value = bundle.property(key);
+    std::vector<double> numbers = {otherwise};
+    if (value && !parseReals(value, numbers))
+      refuse(key, "numbers with commas between them");
+    return numbers;
+  }
+
+private:
+  [[noreturn]] void refuse(const char *key, const std::string &expected) const {
+    fail(path + ": property " + key + ": found '" + bundle.property(key) +
+         "', expected " + expected);
+  }
+
+  const std::string &path;
+  const Bundle &bundle;
+};
+} // namespace
+
+ImageOptions imageOptions(const std::string &path, const Bundle &bundle,
+                          const ImageArguments &arguments) {
+  PropertyReader reader(path, bundle);
+  ImageOptions result;
+  result.scale = arguments.scale
+                     ? *arguments.scale
+                     : reader.numbers("scale", result.scale).front();
+  result.mean =
+      arguments.mean.empty() ? reader.numbers("mean", 0) : arguments.mean;
+  result.std = arguments.std.empty() ? reader.numbers("std", 1) : arguments.std;
+  auto chosen = [&](const std::string &given, const char *key,
+                    const std::vector<const char *> &words,
+                    const char *otherwise) {
+    return given == "auto" ? reader.word(key, words, otherwise) : given;
+  };
+  result.bgr = arguments.bgr ||
+               chosen(arguments.color, "color", {"rgb", "bgr"}, "rgb") == "bgr";
+  result.layout = chosen(arguments.layout, "layout", {"nchw", "nhwc"}, "auto");
+  result.fit =
+      chosen(arguments.fit, "fit", {"stretch", "crop", "pad"}, "stretch");
+  return result;
+}
+
+std::vector<std::string> splitLines(const std::string &text) {
+  std::vector<std::string> lines(1);
+  for (char c : text) {
+    if (c == '\n')
+      lines.emplace_back();
+    else if (c != '\r')
+      lines.back() += c;
+  }
+  if (lines.back().empty())
+    lines.pop_back();
+  return lines;
+}
+
+std::vector<std::string> labelsOf(const Bundle &bundle) {
+  const char *labels = bundle.property("labels");
+  // The last line has no end, and may be empty.
+  return labels ? splitLines(std::string(labels) + "\n")
+                : std::vector<std::string>();
+}
+
+std::string escaped(const std::string &name) {
+  std::string text;
+  for (size_t i = 0; i < name.size(); ++i) {
+    auto byte = static_cast<uint8_t>(name[i]);
+    // U+0080 to U+009F, which terminals may obey as well, are c2 80 to c2 9f.
+    bool isLong = byte == 0xc2 && i + 1 < name.size() &&
+                  static_cast<uint8_t>(name[i + 1]) >= 0x80 &&
+                  static_cast<uint8_t>(name[i + 1]) < 0xa0;
+    if (byte == '\n')
+      text += "\\n";
+    else if (byte == '\t')
+      text += "\\t";
+    else if (byte == '\\')
+      text += "\\\\";
+    else if (byte < 0x20 || byte == 0x7f || isLong) {
+      char digits[8];
+      for (size_t end = i + isLong; i <= end; ++i) {
+        snprintf(digits, sizeof digits, "\\x%02x",
+                 static_cast<unsigned>(static_cast<uint8_t>(name[i])));
+        text += digits;
+      }
+      --i;
+    } else
+      text += name[i];
+  }
+  return text;
+}
+
+} // namespace nnv12::tools

@@ -1,0 +1,35 @@
+//===- Properties.h - What a bundle says of its model -----------*- C++ -*-===//
+//
+// Keys that mean the same in every bundle: docs/tools.md.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_TOOLS_COMMON_PROPERTIES_H
+#define NNV12_TOOLS_COMMON_PROPERTIES_H
+
+#include "runtime/include/nnv12.hpp"
+#include "tools/common/Image.h"
+
+#include <string>
+#include <vector>
+
+namespace nnv12::tools {
+
+/// How pixels become the bundle's input: as the arguments say, else the bundle,
+/// else the defaults. Ends the process where the bundle's property is none that
+/// can be taken. `path`: of the bundle, for messages.
+ImageOptions imageOptions(const std::string &path, const Bundle &bundle,
+                          const ImageArguments &arguments);
+
+/// The names of classes that the bundle has; none: it has none.
+std::vector<std::string> labelsOf(const Bundle &bundle);
+
+/// The lines of a text, without their ends; "\r\n" is one, too.
+std::vector<std::string> splitLines(const std::string &text);
+
+/// A name of a model as it can be shown: control characters, which could move
+/// a terminal's cursor, are \n, \t or \xNN, and a backslash is two.
+std::string escaped(const std::string &name);
+
+} // namespace nnv12::tools
+
+#endif // NNV12_TOOLS_COMMON_PROPERTIES_H
