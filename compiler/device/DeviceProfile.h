@@ -97,8 +97,8 @@ struct DeviceProfile {
   /// must gain much, and those from which on each must gain very much, see
   /// search::Options::memoryLimit.
   double preparedMB = 1, mostPreparedMB = 4;
-  /// Milliseconds of a later run that a megabyte of weights for later routines
-  /// must gain, see search::LaterProblem::price.
+  /// Milliseconds of a later run, of all threads together, that a megabyte of
+  /// weights for later routines must gain, see search::LaterProblem::price.
   double laterMsPerMB = 0.25;
   // Codecs: decompressed MB a second on a big and on a little core. 1: the
   // device cannot.

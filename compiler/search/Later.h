@@ -18,7 +18,7 @@ namespace nnv12::search {
 
 /// A routine that can take over a layer.
 struct LaterRoutine {
-  double gain = 0;             ///< milliseconds of each later run
+  double gain = 0;             ///< milliseconds of all threads, a later run
   std::vector<uint32_t> needs; ///< of LaterProblem::bytes, each once
 };
 

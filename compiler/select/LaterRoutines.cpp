@@ -119,7 +119,8 @@ void nnv12::chooseLaterRoutines(Selection &selection,
         continue;
       last = later.routine;
       search::LaterRoutine routine;
-      routine.gain = chosen.costs.execute - later.costs.execute;
+      routine.gain =
+          selection.threads * (chosen.costs.execute - later.costs.execute);
       routine.needs = {
           needs.add(executeCode(layer, *later.routine, target), codeBytes)};
       if (auto form = later.routine->weightForm(layer.layer.op)) {
