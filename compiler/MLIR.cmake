@@ -11,12 +11,21 @@ include(AddMLIR)
 # Also where tablegen looks.
 include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 
+# Most of the compiler's time is LLVM's. Under sanitizers it takes longer to
+# optimise the compiler than its tests take without that.
+set(NNV12_COMPILER_FLAGS -fno-rtti -fno-exceptions)
+if(NNV12_SANITIZE)
+  list(APPEND NNV12_COMPILER_FLAGS -O0)
+else()
+  list(APPEND NNV12_COMPILER_FLAGS -O1)
+endif()
+
 # nnv12_compiler_library(NAME source... [DEPENDS target...] [LINK library...])
 # A static library of the compiler: no RTTI, as libLLVM is built.
 function(nnv12_compiler_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
-  target_compile_options(${name} PRIVATE -fno-rtti -fno-exceptions -O1)
+  target_compile_options(${name} PRIVATE ${NNV12_COMPILER_FLAGS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
@@ -39,7 +48,7 @@ if(NNV12_PRECOMPILE_HEADERS)
   set(empty ${PROJECT_BINARY_DIR}/Precompiled.cpp)
   file(CONFIGURE OUTPUT ${empty} CONTENT "")
   add_library(NNV12Precompiled STATIC ${empty})
-  target_compile_options(NNV12Precompiled PRIVATE -fno-rtti -fno-exceptions -O1)
+  target_compile_options(NNV12Precompiled PRIVATE ${NNV12_COMPILER_FLAGS})
   add_dependencies(NNV12Precompiled NNIncGen PlanIncGen)
   set(dialects ${PROJECT_SOURCE_DIR}/dialects)
   target_precompile_headers(NNV12Precompiled PRIVATE

@@ -51,6 +51,9 @@ config.substitutions.append(
 config.substitutions.append(
     ("%refuses", os.path.join(config.test_source_root, "refuses.sh"))
 )
+# tools/check --quick says so: what takes longer than ten seconds is left out.
+if os.environ.get("NNV12_QUICK"):
+    config.available_features.add("quick")
 if config.nnv12_gpu:
     config.available_features.add("gpu")
 # Software is a device everywhere.

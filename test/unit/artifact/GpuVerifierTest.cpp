@@ -23,7 +23,6 @@ namespace fb = flatbuffers;
 namespace {
 
 using Overlay = GpuSample;
-const LaneKind prepare = LaneKind::Prepare;
 
 const OverlayCase tables[] = {
     // Memories and boundaries.
@@ -72,7 +71,7 @@ const OverlayCase tables[] = {
     {"gpu: Device preparations: found 2, expected 1 to 1",
      [](ProgramGpu &g) {
        g.preparations.push_back(g.preparations[Overlay::Device]);
-       g.lanes[0].queue.push_back({prepare, 16});
+       g.lanes[0].queue.push_back({LaneKind::Prepare, 16});
      }},
     {"gpu: Device preparations: found 0, expected 1 to 1",
      [](ProgramGpu &g) {

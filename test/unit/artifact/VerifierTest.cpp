@@ -90,12 +90,12 @@ TEST(Verifier, MetadataCutAtEveryLength) {
 }
 
 TEST(Verifier, HeaderFields) {
-  struct Case {
+  struct FieldCase {
     const char *message;
     Fault::Code code;
     std::function<void(Header &)> change;
   };
-  const Case cases[] = {
+  const FieldCase cases[] = {
       {"format version: found 5, expected 4 (the bundle is newer than this "
        "reader)",
        Fault::Unsupported, [](Header &h) { h.version = 5; }},
@@ -117,7 +117,7 @@ TEST(Verifier, HeaderFields) {
       {"reserved", Fault::BadBundle, [](Header &h) { h.reserved[3] = 1; }},
       {"reserved", Fault::BadBundle, [](Header &h) { h.isSigned = 2; }},
   };
-  for (const Case &c : cases) {
+  for (const FieldCase &c : cases) {
     std::vector<unsigned char> image = sampleImage();
     Header header = headerOf(image);
     c.change(header);
@@ -132,14 +132,14 @@ TEST(Verifier, HeaderFields) {
 }
 
 namespace {
-struct Case {
+struct FieldCase {
   const char *message;
   std::function<void(Bundle &)> change;
 };
 } // namespace
 
 template <typename Cases> static void expectRefused(const Cases &cases) {
-  for (const Case &c : cases) {
+  for (const FieldCase &c : cases) {
     Sample sample;
     c.change(sample.bundle);
     // The writer runs the verifier.
@@ -154,7 +154,7 @@ TEST(Verifier, Fields) {
     return b.programs[0].operations[0].operands[0];
   };
   const uint64_t huge = ~uint64_t(0);
-  const Case cases[] = {
+  const FieldCase cases[] = {
       {"programs: found none", [](Bundle &b) { b.programs.clear(); }},
       {"program 0: code", [](Bundle &b) { b.programs[0].code = 9; }},
       {"program 0: code", [](Bundle &b) { b.programs[0].code = 2; }},
@@ -215,7 +215,7 @@ TEST(Verifier, Fields) {
 
 TEST(Verifier, Kernels) {
   auto kernel = [](Bundle &b) -> Kernel & { return b.programs[0].kernels[0]; };
-  const Case cases[] = {
+  const FieldCase cases[] = {
       {"program 0: kernel 0: tiles: found 2147483649, expected at most 2^31",
        [&](Bundle &b) { kernel(b).tiles = (uint64_t(1) << 31) + 1; }},
       {"program 0: kernel 0: fingerprint: found 31 bytes, expected none or 32",

@@ -17,11 +17,6 @@ namespace nnv12::runtime {
 extern bool copiesAlways;
 } // namespace nnv12::runtime
 
-/// What drivers and layers keep until the process ends is theirs.
-extern "C" __attribute__((used)) const char *__lsan_default_suppressions() {
-  return "leak:libvulkan_lvp\nleak:libVkLayer\nleak:libLLVM\n";
-}
-
 namespace {
 
 class RealDeviceTest : public GpuTest {

@@ -61,7 +61,6 @@ private:
   std::thread thread;
 };
 
-constexpr uint32_t none = NNV12_NO_PREPARATION_THREADS;
 constexpr unsigned rounds = 4;
 
 class FailedPlanTest : public testing::Test {
@@ -112,7 +111,7 @@ protected:
 /// Calls test(options, text) for every way to have threads.
 template <typename Test> void forEachWay(const Test &test) {
   for (uint32_t threads : {1, 2, 3})
-    for (uint32_t preparing : {0u, 1u, none})
+    for (uint32_t preparing : {0u, 1u, noPreparation})
       for (bool noStealing : {false, true}) {
         SessionOptions options;
         options.threads = threads;
@@ -120,9 +119,9 @@ template <typename Test> void forEachWay(const Test &test) {
         options.preparationThreads = preparing;
         options.noStealing = noStealing;
         test(options, std::to_string(threads) + " threads, " +
-                          (preparing == none ? "no"
-                           : preparing       ? "1"
-                                             : "the plan's") +
+                          (preparing == noPreparation ? "no"
+                           : preparing                ? "1"
+                                                      : "the plan's") +
                           " preparation threads, " +
                           (noStealing ? "no stealing" : "stealing"));
       }

@@ -117,10 +117,8 @@ SessionOptions options(uint32_t threads, uint32_t preparing = 0,
   return result;
 }
 
-constexpr uint32_t none = NNV12_NO_PREPARATION_THREADS;
-
 /// Sleeps now and then, for times between nothing and longer than threads spin.
-void delay() {
+void delayLanes() {
   static std::atomic<uint32_t> calls{0};
   uint32_t z = calls.fetch_add(0x9e3779b9u, std::memory_order_relaxed);
   z = (z ^ z >> 16) * 0x21f0aaadu;
@@ -205,7 +203,7 @@ TEST_F(LanesTest, AnyNumberOfThreads) {
       make(rounds == 9 ? 40 : 3, lanes, rounds);
       Bundle bundle(path);
       for (uint32_t threads : {1, 2, 4})
-        for (uint32_t preparing : {0u, 1u, none}) {
+        for (uint32_t preparing : {0u, 1u, noPreparation}) {
           Session session(bundle, options(threads, preparing, NNV12_MODE_COLD));
           for (int i = 0; i < 4; ++i)
             ASSERT_TRUE(runs(session, i, false))
@@ -215,7 +213,7 @@ TEST_F(LanesTest, AnyNumberOfThreads) {
           EXPECT_EQ(info.num_preparations, rounds * 3);
           EXPECT_EQ(info.preparations_done, rounds * 3);
           EXPECT_EQ(info.num_switches, 0u);
-          if (preparing == none) {
+          if (preparing == noPreparation) {
             EXPECT_EQ(info.preparation_threads, 0u);
           }
         }
@@ -224,7 +222,7 @@ TEST_F(LanesTest, AnyNumberOfThreads) {
 
 TEST_F(LanesTest, SwitchesBetweenRuns) {
   Bundle bundle(path);
-  for (uint32_t preparing : {0u, 1u, none}) {
+  for (uint32_t preparing : {0u, 1u, noPreparation}) {
     Session session(bundle, options(2, preparing));
     EXPECT_TRUE(runs(session, 1, false));
     EXPECT_EQ(session.info().num_switches, 4u);
@@ -238,11 +236,12 @@ TEST_F(LanesTest, SwitchesBetweenRuns) {
 }
 
 TEST_F(LanesTest, RandomDelays) {
-  runtime::beforePiece = delay;
+  runtime::beforePiece = delayLanes;
   for (int round = 0; round < 60; ++round) {
     make(1 + round % 7 * 20, 1 + round % 5, 1 + round % 6);
     Bundle bundle(path);
-    Session session(bundle, options(1 + round % 3, round % 4 == 3 ? none : 0));
+    Session session(bundle,
+                    options(1 + round % 3, round % 4 == 3 ? noPreparation : 0));
     ASSERT_TRUE(runs(session, round, false)) << round;
     prepareAll(session);
     ASSERT_TRUE(runs(session, round + 1, true)) << round;
@@ -250,7 +249,7 @@ TEST_F(LanesTest, RandomDelays) {
 }
 
 TEST_F(LanesTest, SessionsOfOneBundleInManyThreads) {
-  runtime::beforePiece = delay;
+  runtime::beforePiece = delayLanes;
   make(10, 3, 5);
   Bundle bundle(path);
   std::vector<std::thread> users;
@@ -268,7 +267,7 @@ TEST_F(LanesTest, SessionsOfOneBundleInManyThreads) {
 }
 
 TEST_F(LanesTest, ClosedAtAnyTime) {
-  runtime::beforePiece = delay;
+  runtime::beforePiece = delayLanes;
   make(50, 4, 8);
   Bundle bundle(path);
   for (int i = 0; i < 40; ++i) {
@@ -313,11 +312,11 @@ TEST_F(LanesTest, Pinned) {
 }
 
 TEST_F(LanesTest, WithoutStealing) {
-  runtime::beforePiece = delay;
+  runtime::beforePiece = delayLanes;
   for (unsigned lanes : {1, 2, 3}) {
     make(20, lanes, 5);
     Bundle bundle(path);
-    for (uint32_t preparing : {0u, 1u, none}) {
+    for (uint32_t preparing : {0u, 1u, noPreparation}) {
       SessionOptions own = options(1, preparing);
       own.noStealing = true;
       Recorder recorder(bundle, own, NNV12_RECORD_OPERATION, 100);
@@ -369,7 +368,7 @@ TEST_F(LanesTest, WhatSwitchesNeedMayWaitForTheFirstResult) {
   write();
   Bundle bundle(path);
   for (uint32_t threads : {1u, 2u})
-    for (uint32_t preparing : {0u, none}) {
+    for (uint32_t preparing : {0u, noPreparation}) {
       SessionOptions own = options(threads, preparing);
       Recorder recorder(bundle, own, NNV12_RECORD_OPERATION, 10000);
       own.recorder = recorder.get();
@@ -400,7 +399,7 @@ TEST_F(LanesTest, DamagedFrame) {
   sample->damage();
   write();
   Bundle bundle(path);
-  for (uint32_t preparing : {0u, none}) {
+  for (uint32_t preparing : {0u, noPreparation}) {
     Session session(bundle, options(1, preparing));
     for (int i = 0; i < 2; ++i) {
       nnv12_error error = runError(session);
@@ -482,7 +481,7 @@ TEST_F(LanesTest, Recorded) {
 /// Without preparation threads the caller does it all, and waits for nobody.
 TEST_F(LanesTest, RecordedWithoutThreads) {
   Bundle bundle(path);
-  SessionOptions recorded = options(1, none);
+  SessionOptions recorded = options(1, noPreparation);
   Recorder recorder(bundle, recorded, NNV12_RECORD_PIECE, 1);
   recorded.recorder = recorder.get();
   Session session(bundle, recorded);

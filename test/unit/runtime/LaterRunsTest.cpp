@@ -24,7 +24,6 @@ extern void (*beforeTiles)();
 
 namespace {
 
-constexpr uint32_t none = NNV12_NO_PREPARATION_THREADS;
 constexpr unsigned numRounds = 4;
 
 /// Sleeps now and then, for times between nothing and longer than threads spin.
@@ -110,7 +109,7 @@ protected:
   /// test(options) for every way to have threads.
   template <typename Test> void forEachWay(nnv12_mode mode, const Test &test) {
     for (uint32_t threads : {1, 2, 4})
-      for (uint32_t preparing : {0u, 1u, none})
+      for (uint32_t preparing : {0u, 1u, noPreparation})
         for (bool noStealing : {false, true}) {
           SessionOptions way = options(threads, preparing, mode);
           way.noStealing = noStealing;
@@ -171,7 +170,7 @@ TEST_F(LaterRunsTest, PreparedBeforeTheFirstRun) {
 
 TEST_F(LaterRunsTest, PreparedAfterRuns) {
   Bundle bundle(path);
-  Session session(bundle, options(1, none));
+  Session session(bundle, options(1, noPreparation));
   ASSERT_EQ(run(session), expected(false));
   ASSERT_TRUE(session.prepare(milliseconds(60000)));
   EXPECT_EQ(session.info().steady_run, 1u);
@@ -200,7 +199,7 @@ TEST_F(LaterRunsTest, Forbidden) {
 TEST_F(LaterRunsTest, PreparingTakesTooLong) {
   runtime::beforePiece = delayAlways;
   Bundle bundle(path);
-  Session session(bundle, options(1, none));
+  Session session(bundle, options(1, noPreparation));
   nnv12_error error = {};
   for (uint32_t timeout : {0u, 10u}) {
     EXPECT_EQ(nnv12_session_prepare(session.get(), timeout, &error),
@@ -223,7 +222,7 @@ TEST_F(LaterRunsTest, NobodyWaitsBesideARun) {
   runtime::beforePiece = delayAlways;
   numDelays = 0;
   Bundle bundle(path);
-  Session session(bundle, options(1, none));
+  Session session(bundle, options(1, noPreparation));
   std::thread user([&] { EXPECT_EQ(run(session), expected(false)); });
   // The run's first piece, of many.
   while (numDelays == 0)
@@ -238,7 +237,7 @@ TEST_F(LaterRunsTest, WhatIsDamagedIsSaid) {
   sample.damage(1, PlannedSample::Decode::Later);
   write();
   Bundle bundle(path);
-  Session session(bundle, options(1, none));
+  Session session(bundle, options(1, noPreparation));
   nnv12_error error = {};
   EXPECT_EQ(nnv12_session_prepare(session.get(), 60000, &error),
             NNV12_BAD_BUNDLE);
@@ -302,7 +301,7 @@ TEST_F(LaterRunsTest, BetweenOperations) {
   Bundle bundle(path);
   for (nnv12_record_level level :
        {NNV12_RECORD_OFF, NNV12_RECORD_OPERATION, NNV12_RECORD_PIECE}) {
-    SessionOptions way = options(2, none, NNV12_MODE_COLD);
+    SessionOptions way = options(2, noPreparation, NNV12_MODE_COLD);
     Recorder recorder(bundle, way, level ? level : NNV12_RECORD_RUN, 100);
     if (level)
       way.recorder = recorder.get();

@@ -10,9 +10,13 @@
 #ifndef NNV12_TEST_UNIT_SAMPLE_PLANNEDSAMPLE_H
 #define NNV12_TEST_UNIT_SAMPLE_PLANNEDSAMPLE_H
 
+#include "runtime/include/nnv12.h"
 #include "test/unit/sample/SampleBundle.h"
 
 namespace nnv12::test {
+
+/// SessionOptions::preparationThreads: the threads of lanes prepare alone.
+constexpr uint32_t noPreparation = NNV12_NO_PREPARATION_THREADS;
 
 /// `data` as a zstd frame.
 std::vector<unsigned char> storedFrame(const std::vector<unsigned char> &data);

@@ -12,7 +12,14 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#ifdef __clang__ // shifts negative numbers, as C++17 does not allow
+#pragma clang attribute push(__attribute__((no_sanitize("shift"))),            \
+                             apply_to = function)
+#endif
 #include <stb/stb_image_write.h>
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
 #pragma GCC diagnostic pop
 #endif
 

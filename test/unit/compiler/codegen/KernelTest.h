@@ -111,7 +111,8 @@ std::vector<Bytes> runLayer(llvm::StringRef text,
                             llvm::StringRef target = "host",
                             llvm::StringRef routine = "");
 
-/// The targets of CPUs that tests go through on this machine.
+/// The targets of CPUs that tests go through on this machine; where
+/// NNV12_QUICK is set (tools/check --quick) one, the machine's own.
 std::vector<std::string> testTargets();
 
 } // namespace nnv12::test

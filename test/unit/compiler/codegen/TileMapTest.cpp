@@ -84,7 +84,7 @@ TEST(UnitGrid, TilesAreBoxes) {
     }
 }
 
-constexpr int64_t tiles = 4, perTile = 8, count = tiles * perTile;
+constexpr int64_t tiles = 4, perTile = 8, elements = tiles * perTile;
 
 /// A kernel of one operand: twice each element. Tile t has elements [8 t, 8 t +
 /// 8).
@@ -110,10 +110,10 @@ protected:
     check.name = "sample";
     check.info.tiles = tiles;
     if (withMap)
-      check.info.maps = {TileMap::grid({{count, 1}}, {{0, tiles, perTile}})};
+      check.info.maps = {TileMap::grid({{elements, 1}}, {{0, tiles, perTile}})};
     if (inPlace)
       check.info.inPlaceOperands = {0};
-    check.operands = {{count * 4, f32}, {count * 4, f32}};
+    check.operands = {{elements * 4, f32}, {elements * 4, f32}};
     return runTileCheck(check, kernel);
   }
 };
@@ -134,7 +134,7 @@ TEST_F(TileCheckTest, FindsWritesBesideTheBox) {
   artifact::KernelFn greedy = [](void *const *operands, int64_t begin,
                                  int64_t end, void *) {
     forTiles(operands, begin, end, [](float *out, const float *in, int64_t t) {
-      doubles(out, in, t * perTile, std::min((t + 1) * perTile + 1, count));
+      doubles(out, in, t * perTile, std::min((t + 1) * perTile + 1, elements));
     });
   };
   EXPECT_NE(run(greedy, true).find("another tile wrote"), std::string::npos);
@@ -174,7 +174,7 @@ TEST_F(TileCheckTest, FindsWrongBoxes) {
   artifact::KernelFn strided = [](void *const *operands, int64_t begin,
                                   int64_t end, void *) {
     forTiles(operands, begin, end, [](float *out, const float *in, int64_t t) {
-      for (int64_t i = t; i < count; i += tiles)
+      for (int64_t i = t; i < elements; i += tiles)
         doubles(out, in, i, i + 1);
     });
   };
@@ -203,7 +203,7 @@ TEST_F(TileCheckTest, DiesOfTouchesBehindTheEnd) {
       doubles(out, in, t * perTile, (t + 1) * perTile);
       static volatile float sink;
       if (t + 1 == tiles)
-        sink = in[count];
+        sink = in[elements];
       (void)sink;
     });
   };

@@ -18,8 +18,8 @@ static Work workOf(const std::string &text, llvm::StringRef routine = "") {
   return kernel->routine().work(kernel->layer());
 }
 
-static ConvCase conv(int64_t c, int64_t o, int64_t size, int64_t k,
-                     int64_t pad) {
+static ConvCase convOf(int64_t c, int64_t o, int64_t size, int64_t k,
+                       int64_t pad) {
   ConvCase x;
   x.c = c, x.o = o, x.h = x.w = size, x.kh = x.kw = k;
   x.top = x.left = x.bottom = x.right = pad;
@@ -28,21 +28,21 @@ static ConvCase conv(int64_t c, int64_t o, int64_t size, int64_t k,
 }
 
 TEST(Work, ConvolutionsCountWholeBlocksOfOutputs) {
-  Work w = workOf(conv(40, 20, 8, 3, 1).text(), "conv.direct.nChw16c");
+  Work w = workOf(convOf(40, 20, 8, 3, 1).text(), "conv.direct.nChw16c");
   EXPECT_EQ(w.multiplyAdds, 64.0 * 9 * 40 * 32);
   EXPECT_EQ(w.bytes, 4.0 * (48 * 64 + 32 * 48 * 9 + 32 * 64));
-  ConvCase grouped = conv(96, 48, 8, 3, 1);
+  ConvCase grouped = convOf(96, 48, 8, 3, 1);
   grouped.groups = 3;
   EXPECT_EQ(workOf(grouped.text()).multiplyAdds, 64.0 * 9 * 32 * 48);
   EXPECT_EQ(
-      workOf(conv(3, 16, 8, 3, 1).text(), "conv.first.nChw16c").multiplyAdds,
+      workOf(convOf(3, 16, 8, 3, 1).text(), "conv.first.nChw16c").multiplyAdds,
       64.0 * 9 * 3 * 16);
-  EXPECT_EQ(workOf(conv(20, 1, 8, 1, 0).text(), "conv.few").multiplyAdds,
+  EXPECT_EQ(workOf(convOf(20, 1, 8, 1, 0).text(), "conv.few").multiplyAdds,
             64.0 * 32);
 }
 
 TEST(Work, SlidingWindowsSkipThePadding) {
-  ConvCase x = conv(20, 20, 8, 3, 1);
+  ConvCase x = convOf(20, 20, 8, 3, 1);
   x.groups = 20;
   EXPECT_EQ(workOf(x.text(), "conv.depthwise.nChw16c").multiplyAdds,
             double((8 * 3 - 2) * (8 * 3 - 2) * 32));
@@ -54,7 +54,7 @@ TEST(Work, SlidingWindowsSkipThePadding) {
 }
 
 TEST(Work, TransposedConvolution) {
-  ConvCase x = conv(24, 20, 8, 2, 0);
+  ConvCase x = convOf(24, 20, 8, 2, 0);
   x.transpose = true, x.strideH = x.strideW = 2;
   EXPECT_EQ(workOf(x.text(), "conv_transpose.phases.nChw16c").multiplyAdds,
             64.0 * 24 * 4 * 32);

@@ -11,7 +11,7 @@
 using namespace nnv12;
 using namespace nnv12::device;
 
-static DeviceProfile sample() {
+static DeviceProfile sampleCosts() {
   DeviceProfile p;
   p.name = "sample";
   p.big = {"big", 4, 100, 10};
@@ -22,7 +22,7 @@ static DeviceProfile sample() {
 }
 
 TEST(Cost, predicted) {
-  DeviceProfile p = sample();
+  DeviceProfile p = sampleCosts();
   // 2 * 25e6 / (0.5 * 100e9) s = 1 ms, and 10 us.
   KernelFeatures compute = {"conv", "", 25e6, 0, 1000};
   EXPECT_DOUBLE_EQ(cost(p, compute, 1).milliseconds, 1.01);
@@ -38,7 +38,7 @@ TEST(Cost, predicted) {
 }
 
 TEST(Cost, threadsAndTiles) {
-  DeviceProfile p = sample();
+  DeviceProfile p = sampleCosts();
   EXPECT_EQ(speedup(p, 1, 100), 1);
   EXPECT_EQ(speedup(p, 3, 99), 2); // 1 + 2 * 0.5
   EXPECT_EQ(speedup(p, 0, 99), 1);
@@ -51,7 +51,7 @@ TEST(Cost, threadsAndTiles) {
 }
 
 TEST(Cost, measured) {
-  DeviceProfile p = sample();
+  DeviceProfile p = sampleCosts();
   p.kernels["f"] = {{8, 5}, 30};
   p.kernels["g"] = {{8}, 0};
   KernelFeatures f = {"conv", "f", 25e6, 0, 3000}, g = f;
@@ -68,7 +68,7 @@ TEST(Cost, measured) {
 }
 
 TEST(Cost, missingKernels) {
-  DeviceProfile p = sample();
+  DeviceProfile p = sampleCosts();
   p.kernels["f"] = {{8}, 0};
   std::vector<KernelFeatures> kernels = {
       {"a", "f", 1, 1, 1}, {"b", "g", 1, 1, 1}, {"c", "", 1, 1, 1}};
@@ -83,7 +83,7 @@ TEST(Cost, missingKernels) {
 }
 
 TEST(SearchDevice, lanesByCores) {
-  DeviceProfile p = sample();
+  DeviceProfile p = sampleCosts();
   p.readMBps = 500;
   p.readLatencyUs = 20;
   p.mapUsPerMB = 100;
@@ -181,7 +181,7 @@ TEST(Fit, predictsWhatWasNotMeasured) {
 }
 
 TEST(Fit, familiesWithoutMeasurementsAreScaled) {
-  DeviceProfile p = sample();
+  DeviceProfile p = sampleCosts();
   p.efficiency = {{"", {0.5, 0.5, 0}},
                   {"conv.direct", {0.8, 0.5, 0}},
                   {"pool", {0.4, 0.2, 0}},
@@ -200,7 +200,7 @@ TEST(Fit, familiesWithoutMeasurementsAreScaled) {
 }
 
 TEST(Fit, nothingMeasured) {
-  DeviceProfile p = sample();
+  DeviceProfile p = sampleCosts();
   std::string before = printProfile(p);
   Fit fit = fitEfficiency(p, {{"conv", "f", 1, 1, 1}, {"conv", "", 1, 1, 1}});
   EXPECT_EQ(fit.kernels, 0u);

@@ -13,7 +13,7 @@
 using namespace nnv12;
 using namespace nnv12::device;
 
-static GpuProfile sample() {
+static GpuProfile sampleGpu() {
   GpuProfile gpu;
   gpu.name = "sample";
   gpu.units = 4;
@@ -27,7 +27,7 @@ static GpuProfile sample() {
 }
 
 TEST(GpuCost, predicted) {
-  GpuProfile gpu = sample();
+  GpuProfile gpu = sampleGpu();
   GpuKernelFeatures k;
   k.routine = "gpu.conv.gemm.16x4";
   k.groups = 8;
@@ -63,7 +63,7 @@ TEST(GpuCost, predicted) {
 }
 
 TEST(GpuCost, ofWeightsFromMemory) {
-  GpuProfile gpu = sample();
+  GpuProfile gpu = sampleGpu();
   GpuKernelFeatures k;
   k.groups = 4;
   k.steps = 10;
@@ -90,7 +90,7 @@ TEST(GpuCost, ofWeightsFromMemory) {
 }
 
 TEST(GpuCost, ofSoftware) {
-  GpuProfile gpu = sample();
+  GpuProfile gpu = sampleGpu();
   gpu.kind = GpuKind::Software;
   gpu.efficiency[""].work = 10;
   GpuKernelFeatures k;
@@ -112,7 +112,7 @@ TEST(GpuCost, ofSoftware) {
 }
 
 TEST(GpuCost, withoutTimeStamps) {
-  GpuProfile gpu = sample();
+  GpuProfile gpu = sampleGpu();
   gpu.stampUs = 3;
   GpuKernelFeatures k;
   k.groups = 4;
@@ -133,7 +133,7 @@ TEST(GpuCost, withoutTimeStamps) {
 }
 
 TEST(GpuCost, fromThePeakWhereNothingIsKnown) {
-  GpuProfile gpu = sample();
+  GpuProfile gpu = sampleGpu();
   gpu.efficiency.clear();
   gpu.compute = 0.5;
   GpuKernelFeatures k;
@@ -148,7 +148,7 @@ namespace {
 
 /// A GPU whose true coefficients are known, "measured" with noise.
 struct SyntheticGpu {
-  GpuProfile truth = sample();
+  GpuProfile truth = sampleGpu();
   std::vector<GpuKernelFeatures> features;
 
   SyntheticGpu(unsigned kernels, double noise, unsigned seed) {
@@ -222,7 +222,7 @@ double medianOf(std::vector<double> values) {
 TEST(GpuFit, recoversCoefficients) {
   for (double noise : {0.0, 0.1}) {
     SyntheticGpu device(360, noise, 5);
-    GpuProfile gpu = sample();
+    GpuProfile gpu = sampleGpu();
     gpu.units = device.truth.units;
     gpu.memoryGBps = device.truth.memoryGBps;
     gpu.kernels = device.truth.kernels;
@@ -252,7 +252,7 @@ TEST(GpuFit, recoversCoefficients) {
 
 TEST(GpuFit, beatsFlops) {
   SyntheticGpu device(360, 0.1, 6);
-  GpuProfile gpu = sample();
+  GpuProfile gpu = sampleGpu();
   gpu.units = device.truth.units;
   gpu.memoryGBps = device.truth.memoryGBps;
   std::map<std::string, std::vector<std::pair<double, double>>> measured;
@@ -297,7 +297,7 @@ static std::vector<GpuSample> samplesOf(const SyntheticGpu &device) {
 
 TEST(GpuFit, heldOutKernelsArePredicted) {
   SyntheticGpu device(360, 0.0, 8);
-  GpuProfile gpu = sample();
+  GpuProfile gpu = sampleGpu();
   gpu.units = device.truth.units;
   gpu.memoryGBps = device.truth.memoryGBps;
   HeldOut held = fitAndHoldOut(gpu, samplesOf(device));
@@ -314,7 +314,7 @@ TEST(GpuFit, heldOutKernelsArePredicted) {
 
 TEST(GpuFit, isSmall) {
   SyntheticGpu device(90, 0.1, 7);
-  GpuProfile gpu = sample();
+  GpuProfile gpu = sampleGpu();
   gpu.kernels = device.truth.kernels;
   fitGpuEfficiency(gpu, device.features);
   // With every kind of kernel of convolutions that there is.
@@ -325,7 +325,7 @@ TEST(GpuFit, isSmall) {
 }
 
 TEST(GpuFit, ofSoftware) {
-  GpuProfile truth = sample();
+  GpuProfile truth = sampleGpu();
   truth.kind = GpuKind::Software;
   truth.units = 1;
   truth.efficiency = {{"gpu.conv.few", {3, 0, 2, 0.5, 0.5, 0, 400}},
@@ -349,7 +349,7 @@ TEST(GpuFit, ofSoftware) {
     s.p10 = s.p90 = s.median;
     samples.push_back(s);
   }
-  GpuProfile gpu = sample();
+  GpuProfile gpu = sampleGpu();
   gpu.kind = GpuKind::Software;
   gpu.units = 1;
   HeldOut held = fitAndHoldOut(gpu, samples);
@@ -366,7 +366,7 @@ TEST(GpuFit, ofSoftware) {
 }
 
 TEST(GpuFit, nothingMeasured) {
-  GpuProfile gpu = sample();
+  GpuProfile gpu = sampleGpu();
   EXPECT_EQ(fitGpuEfficiency(gpu, {GpuKernelFeatures()}).kernels, 0u);
   EXPECT_EQ(gpu.efficiency.size(), 1u);
   // A single kernel moves all that its family has.
@@ -384,7 +384,7 @@ TEST(GpuFit, nothingMeasured) {
 }
 
 TEST(SearchGpu, fromProfile) {
-  GpuProfile gpu = sample();
+  GpuProfile gpu = sampleGpu();
   gpu.kind = GpuKind::Discrete;
   gpu.startMs = 200;
   gpu.pipelineMs = 30;
