@@ -74,8 +74,8 @@ static bool holds(string_view file, size_t offset, string_view bytes) {
   return offset <= file.size() && file.substr(offset, bytes.size()) == bytes;
 }
 
-/// As protobuf begins one: ir_version, a small number, then a text or the
-/// graph.
+/// An ONNX file begins with the field ir_version, a small number; a text field
+/// or the graph follows.
 static bool isOnnx(string_view file) {
   return file.size() > 3 && file[0] == 0x08 && file[1] >= 3 && file[1] < 0x20 &&
          "\x12\x1a\x22\x28\x32\x3a\x42"sv.find(file[2]) != string_view::npos;

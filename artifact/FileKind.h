@@ -6,9 +6,9 @@
 
 namespace nnv12::artifact {
 
-/// What the bytes look like, for messages: "a PNG picture", "a text"; null
-/// where they look like nothing that is known. Looks at the first bytes alone,
-/// and so is a guess: for files that have been refused.
+/// Names the kind of file that begins with these bytes, for messages: "a PNG
+/// picture", "a text"; null if no known kind does. Only the first bytes count,
+/// so this is a guess: for files that have been refused.
 const char *fileKind(const void *data, size_t size);
 
 } // namespace nnv12::artifact

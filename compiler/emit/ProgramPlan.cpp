@@ -53,8 +53,8 @@ public:
       return failure();
     placeTensors();
     program.arenaSize = arena.size;
-    // What only later runs need lies behind all that the first one does, which
-    // so finds its memory as it would without.
+    // Memory of later runs lies behind the first run's memory, so that the
+    // first run finds its own where it would be without later ones.
     if (plan)
       firstOperations = plan.firstOperations();
     for (auto [index, step] : llvm::enumerate(steps))

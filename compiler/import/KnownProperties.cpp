@@ -181,7 +181,7 @@ void importer::checkProperties(const Properties &properties,
 }
 
 //===----------------------------------------------------------------------===//
-// What exporters write
+// Keys that exporters write
 //===----------------------------------------------------------------------===//
 
 namespace {

@@ -55,7 +55,7 @@ std::string TemporaryFolder::file(llvm::StringRef name) const {
   return result.str().str();
 }
 
-/// As the system gives the entries of a folder.
+/// An entry of a folder as the system returns it.
 namespace {
 struct Entry {
   uint64_t inode;
@@ -95,7 +95,7 @@ static void removeContents(int folder, unsigned depth) {
       close(below);
       isRemoved |= unlinkat(folder, name, AT_REMOVEDIR) == 0;
     }
-    // What was removed may move what comes next.
+    // Removing entries may move the ones that follow.
     if (isRemoved)
       lseek(folder, 0, SEEK_SET);
   }

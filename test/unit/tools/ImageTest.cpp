@@ -1,6 +1,6 @@
 //===- ImageTest.cpp - Photos as model inputs -----------------------------===//
 #include "tools/common/Image.h"
-#include "test/unit/sample/SampleBundle.h"
+#include "test/unit/tools/TensorInfo.h"
 #include "tools/common/Exif.h"
 
 #include <algorithm>
@@ -25,15 +25,6 @@
 
 using namespace nnv12::test;
 using namespace nnv12::tools;
-
-static nnv12_tensor_info infoOf(nnv12_type type,
-                                const std::vector<int64_t> &shape) {
-  nnv12_tensor_info info = {"t", type, uint32_t(shape.size()), shape.data(),
-                            elementSize(type)};
-  for (int64_t extent : shape)
-    info.byte_size *= size_t(extent);
-  return info;
-}
 
 namespace {
 /// A 2x1 image: a red and a blue pixel.

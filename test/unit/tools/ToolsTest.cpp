@@ -1,5 +1,5 @@
 //===- ToolsTest.cpp - What the runtime's tools have in common ------------===//
-#include "test/unit/sample/SampleBundle.h"
+#include "test/unit/tools/TensorInfo.h"
 #include "tools/common/Compare.h"
 #include "tools/common/Json.h"
 #include "tools/common/Npy.h"
@@ -12,15 +12,6 @@
 
 using namespace nnv12::test;
 using namespace nnv12::tools;
-
-static nnv12_tensor_info infoOf(nnv12_type type,
-                                const std::vector<int64_t> &shape) {
-  nnv12_tensor_info info = {"t", type, uint32_t(shape.size()), shape.data(),
-                            elementSize(type)};
-  for (int64_t extent : shape)
-    info.byte_size *= size_t(extent);
-  return info;
-}
 
 TEST(Tensor, RoundTripsNumbersOfEachType) {
   uint8_t bytes[8];
