@@ -51,9 +51,11 @@ config.substitutions.append(
 config.substitutions.append(
     ("%refuses", os.path.join(config.test_source_root, "refuses.sh"))
 )
-# tools/check --quick says so: what takes longer than ten seconds is left out.
-if os.environ.get("NNV12_QUICK"):
-    config.available_features.add("quick")
+# How much tools/check tries: without `quick` what takes up to half a minute,
+# with `full` all.
+tier = os.environ.get("NNV12_TIER")
+if tier in ("quick", "full"):
+    config.available_features.add(tier)
 if config.nnv12_gpu:
     config.available_features.add("gpu")
 # Software is a device everywhere.

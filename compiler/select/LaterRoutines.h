@@ -14,9 +14,8 @@ bool gainsLater(const CostedCandidate &first, const CostedCandidate &later);
 /// With Memory::Default a megabyte of weights or code that takes over must gain
 /// DeviceProfile::laterMsPerMB of the threads' time, taken together, in each
 /// later run: what it is worth does not depend on how many share the work. All
-/// that takes over takes half
-/// of what the session and its weights take without, at most (laterPart); with
-/// Memory::Most whatever gains does.
+/// that takes over takes half of what the session and its weights take without,
+/// at most (laterPart); with Memory::Most whatever gains does.
 void chooseLaterRoutines(Selection &selection,
                          const device::DeviceProfile &profile,
                          const codegen::Target &target, Memory memory);

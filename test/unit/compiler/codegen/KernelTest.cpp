@@ -434,12 +434,16 @@ std::vector<Bytes> test::runLayer(llvm::StringRef text,
   return kernel->run(inputs);
 }
 
+bool test::isTier(llvm::StringRef name) {
+  const char *tier = std::getenv("NNV12_TIER");
+  return tier && tier == name;
+}
+
 std::vector<std::string> test::testTargets() {
   std::vector<std::string> result;
   auto features = llvm::sys::getHostCPUFeatures();
-  bool isQuick = std::getenv("NNV12_QUICK");
   for (llvm::StringRef name : {"x86-64-v4", "x86-64-v3", "aarch64"}) {
-    if (isQuick && !result.empty())
+    if (!isTier("full") && !result.empty())
       break;
     auto target = Target::byName(name);
     bool runs =

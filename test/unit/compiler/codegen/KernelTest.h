@@ -111,8 +111,12 @@ std::vector<Bytes> runLayer(llvm::StringRef text,
                             llvm::StringRef target = "host",
                             llvm::StringRef routine = "");
 
-/// The targets of CPUs that tests go through on this machine; where
-/// NNV12_QUICK is set (tools/check --quick) one, the machine's own.
+/// Whether tests are to try as much as this tier of tools/check, "quick" or
+/// "full", does: NNV12_TIER is it.
+bool isTier(llvm::StringRef name);
+
+/// The targets of CPUs that tests go through: the machine's own, and with
+/// NNV12_TIER=full (tools/check --full) all that it runs.
 std::vector<std::string> testTargets();
 
 } // namespace nnv12::test

@@ -174,7 +174,7 @@ Tensor values(std::string element, std::vector<double> data) {
 
 std::vector<std::string> layerTargets() {
   std::vector<std::string> targets = testTargets();
-  if (ShaderRunner::instance().isAvailable())
+  if (!isTier("quick") && ShaderRunner::instance().isAvailable())
     targets.push_back(gpuTarget);
   return targets;
 }

@@ -39,7 +39,7 @@ double roundToHalf(double x);
 using Formula = std::function<double(const Indices &)>;
 
 /// The targets of layers' tests on this machine: those of CPUs, and the GPU
-/// where there is one.
+/// where there is one, but not with tools/check --quick.
 std::vector<std::string> layerTargets();
 
 /// Runs a layer with operands %0, %1…, whose types are written $0, $1…, the
