@@ -51,8 +51,8 @@ config.substitutions.append(
 config.substitutions.append(
     ("%refuses", os.path.join(config.test_source_root, "refuses.sh"))
 )
-# How much tools/check tries: without `quick` what takes up to half a minute,
-# with `full` all.
+# The tier of tools/check: a test that takes ten seconds says `UNSUPPORTED:
+# quick`, one that takes a minute `REQUIRES: full`.
 tier = os.environ.get("NNV12_TIER")
 if tier in ("quick", "full"):
     config.available_features.add(tier)

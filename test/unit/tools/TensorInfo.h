@@ -10,7 +10,8 @@
 
 namespace nnv12::test {
 
-/// Of a tensor named "t", whose elements take whole bytes. Points to `shape`.
+/// Describes a tensor named "t" whose elements take whole bytes. The result
+/// points into `shape`, which must outlive it.
 inline nnv12_tensor_info infoOf(nnv12_type type,
                                 const std::vector<int64_t> &shape) {
   nnv12_tensor_info info = {"t", type, uint32_t(shape.size()), shape.data(),
