@@ -283,14 +283,14 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
     that does it, and how many preparations and executes of that lane come
     before: the schedule that the search has found with the routines); unless
     `mode` is cold also `nn.warm_routine` where another routine takes over after
-    the first inference. In mode auto the rest is as in mode cold, and a
-    routine takes over where it gains `laterMsPerMB` of the profile for each
-    megabyte of weights and code that is there for it alone, as long as all
-    that takes no more than half of what a session and its weights take
-    without (`search::chooseLater`). With `memory` most it takes over wherever
-    it gains; with least it never does, and weights are kept as the layer's
-    routine reads them. A measured profile that lacks a candidate's kernel is
-    refused unless `allow-predicted`.
+    the first inference. In mode auto the rest is as in mode cold, and of
+    routines those take over that gain most, as long as they gain together
+    `laterMsPerMB` of the profile for each megabyte of weights and code that
+    is there for them alone, and all that takes no more than half of what a
+    session and its weights take without (`search::chooseLater`). With `memory`
+    most a routine takes over wherever it gains; with least none does, and
+    weights are kept as the layer's routine reads them. A measured profile that
+    lacks a candidate's kernel is refused unless `allow-predicted`.
   }];
   let options =
       [Plan_Target<>, Plan_Profile<>, Plan_Threads<>, Plan_Lanes<>,

@@ -98,7 +98,8 @@ struct DeviceProfile {
   /// search::Options::memoryLimit.
   double preparedMB = 1, mostPreparedMB = 4;
   /// Milliseconds of a later run, of all threads together, that a megabyte of
-  /// weights for later routines must gain, see search::LaterProblem::price.
+  /// weights for later routines must gain, on average over the network, see
+  /// search::LaterProblem::price.
   double laterMsPerMB = 0.25;
   // Codecs: decompressed MB a second on a big and on a little core. 1: the
   // device cannot.

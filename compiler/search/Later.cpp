@@ -9,6 +9,9 @@ namespace nnv12::search {
 
 /// Milliseconds that a change must win: more than sums are rounded by.
 static constexpr double leastLaterWin = 1e-9;
+/// Milliseconds that a byte must gain where memory counts for nothing: of equal
+/// routines the smaller one is taken.
+static constexpr double cheapest = 1e-12;
 /// How often the price is halved towards the one at which all fits.
 static constexpr unsigned priceHalvings = 40;
 
@@ -51,16 +54,15 @@ public:
   }
 
   LaterChoice run() {
-    improve(problem.price);
-    if (bytes > problem.most)
-      keepTo(problem.most);
+    improve(cheapest);
+    if (!fits())
+      makeFit();
     return choice;
   }
 
 private:
   using Way = std::optional<unsigned>;
   static constexpr uint32_t none = ~0u;
-  static constexpr double unlimited = std::numeric_limits<double>::infinity();
 
   void take(uint32_t layer, Way way) {
     for (bool comes : {true, false}) {
@@ -76,7 +78,15 @@ private:
     choice[layer] = way;
   }
 
+  void clear() {
+    for (uint32_t i = 0; i < choice.size(); ++i)
+      take(i, std::nullopt);
+  }
+
   double value(double price) const { return gain - price * bytes; }
+  bool fits() const {
+    return bytes <= problem.most && value(problem.price) >= -leastLaterWin;
+  }
 
   /// The best for one layer while all others stay: without what needs `never`,
   /// and as if `always` were there.
@@ -103,10 +113,10 @@ private:
     return best;
   }
 
-  /// Gives all `layers` what `way(layer)` says, unless that is no better or too
-  /// large. Tells whether it is.
+  /// Gives all `layers` what `way(layer)` says, unless that is no better, or
+  /// does not fit where it must. Tells whether it is.
   template <typename WayOf>
-  bool attempt(const std::vector<uint32_t> &layers, double price, double limit,
+  bool attempt(const std::vector<uint32_t> &layers, double price, bool mustFit,
                const WayOf &way) {
     double least = value(price);
     before.clear();
@@ -114,7 +124,7 @@ private:
       before.push_back(choice[layer]);
       take(layer, way(layer));
     }
-    if (value(price) > least + leastLaterWin && bytes <= limit)
+    if (value(price) > least + leastLaterWin && (!mustFit || fits()))
       return true;
     for (size_t i = 0; i < layers.size(); ++i)
       take(layers[i], before[i]);
@@ -123,26 +133,26 @@ private:
 
   /// Changes one layer, and all layers that can use something, as long as that
   /// helps. Each change makes the value larger, so it ends.
-  void improve(double price, double limit = unlimited) {
+  void improve(double price, bool mustFit = false) {
     for (bool improved = true; improved;) {
       improved = false;
       for (uint32_t i = 0; i < choice.size(); ++i) {
-        improved |= attempt({i}, price, limit,
+        improved |= attempt({i}, price, mustFit,
                             [&](uint32_t) { return bestOf(i, price); });
-        if (limit == unlimited)
+        if (!mustFit)
           continue;
         // The best may be too large where another one is not.
         for (unsigned k = 0; k < problem.layers[i].size(); ++k)
           improved |=
-              attempt({i}, price, limit, [&](uint32_t) { return Way(k); });
+              attempt({i}, price, mustFit, [&](uint32_t) { return Way(k); });
       }
       for (uint32_t need = 0; need < problem.bytes.size(); ++need) {
         if (readers[need].size() < 2)
           continue;
-        improved |= attempt(readers[need], price, limit, [&](uint32_t layer) {
+        improved |= attempt(readers[need], price, mustFit, [&](uint32_t layer) {
           return bestOf(layer, price, none, need);
         });
-        improved |= attempt(readers[need], price, limit, [&](uint32_t layer) {
+        improved |= attempt(readers[need], price, mustFit, [&](uint32_t layer) {
           return bestOf(layer, price, need);
         });
       }
@@ -151,28 +161,32 @@ private:
 
   /// A limit that all keep to is a price that all pay, as in a Lagrangian
   /// relaxation: the least at which all fits. What is left of the limit then is
-  /// filled up.
-  void keepTo(double limit) {
-    double low = problem.price, high = low;
+  /// filled up. (At problem.price each byte gains it, so all do.)
+  void makeFit() {
+    double low = cheapest, high = std::max(low, problem.price);
     for (const auto &layer : problem.layers)
       for (const LaterRoutine &routine : layer)
         for (uint32_t need : routine.needs)
           if (problem.bytes[need] > 0)
             high = std::max(high, 2 * routine.gain / problem.bytes[need]);
     auto choose = [&](double price) {
-      for (uint32_t i = 0; i < choice.size(); ++i)
-        take(i, std::nullopt);
+      clear();
       improve(price);
-      return bytes <= limit;
+      return fits();
     };
     for (unsigned n = 0; n < priceHalvings; ++n) {
       double middle = (low + high) / 2;
       (choose(middle) ? high : low) = middle;
     }
     if (!choose(high))
-      for (uint32_t i = 0; i < choice.size(); ++i)
-        take(i, std::nullopt);
-    improve(problem.price, limit);
+      clear();
+    improve(cheapest, /*mustFit=*/true);
+    LaterChoice filled = choice;
+    double most = gain;
+    clear();
+    improve(cheapest, /*mustFit=*/true);
+    if (gain < most + leastLaterWin)
+      choice = filled;
   }
 
   const LaterProblem &problem;

@@ -3,7 +3,8 @@
 // What a first run computes with is the fastest for it, but not for those that
 // follow. A routine that takes over gains time in each later run and takes
 // memory: weights in its form, and its code. Layers may share both, which then
-// count once.
+// count once. The network pays as a whole: what gains much for few bytes may
+// bring in what alone would not be worth its own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_SEARCH_LATER_H
@@ -27,7 +28,8 @@ struct LaterProblem {
   std::vector<double> bytes;
   /// Of each layer what can take over.
   std::vector<std::vector<LaterRoutine>> layers;
-  double price = 0; ///< milliseconds that a byte must gain
+  /// Milliseconds that a byte must gain, on average over all that takes over.
+  double price = 0;
   /// Bytes that all may take.
   double most = std::numeric_limits<double>::infinity();
 };
@@ -38,10 +40,10 @@ using LaterChoice = std::vector<std::optional<unsigned>>;
 double laterGain(const LaterProblem &problem, const LaterChoice &choice);
 double laterBytes(const LaterProblem &problem, const LaterChoice &choice);
 
-/// The choice with the largest gain less the price of its bytes that takes no
-/// more than `most`: by single changes and by changes of all layers that share
-/// something, so the best in nearly all cases, and near it in the rest. Of
-/// routines that are equal the first.
+/// The choice with the largest gain of those that gain the price of their bytes
+/// and take no more than `most`: by single changes and by changes of all layers
+/// that share something, so the best in most cases, and near it in the rest. Of
+/// routines that gain the same the one with fewer bytes, then the first.
 LaterChoice chooseLater(const LaterProblem &problem);
 
 } // namespace nnv12::search

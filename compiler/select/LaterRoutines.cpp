@@ -22,10 +22,6 @@ static constexpr double laterPart = 0.5;
 /// A kernel's code: of convolutions some kilobytes, in pages.
 static constexpr double codeBytes = 4096;
 
-/// Milliseconds that a byte must gain where memory counts for nothing: of equal
-/// routines the smaller one is taken.
-static constexpr double cheapest = 1e-12;
-
 bool nnv12::gainsLater(const CostedCandidate &first,
                        const CostedCandidate &later) {
   return later.costs.execute < first.costs.execute * leastGain;
@@ -135,7 +131,6 @@ void nnv12::chooseLaterRoutines(Selection &selection,
     }
   }
   problem.bytes = std::move(needs.bytes);
-  problem.price = cheapest;
   if (memory == Memory::Default) {
     problem.price = profile.laterMsPerMB * 1e-6;
     problem.most = laterPart * memoryOf(selection);

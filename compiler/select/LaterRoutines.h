@@ -11,12 +11,12 @@ namespace nnv12 {
 bool gainsLater(const CostedCandidate &first, const CostedCandidate &later);
 
 /// Mode::Auto: sets `warm` of the layers of a selection, whose `chosen` stays.
-/// With Memory::Default a megabyte of weights or code that takes over must gain
-/// DeviceProfile::laterMsPerMB of the threads' time, taken together, in each
-/// later run: what it is worth does not depend on how many share the work.
-/// Together the routines that take over use at most half (laterPart) of the
-/// memory that the session and its weights use without them. With Memory::Most
-/// every routine that gains takes over.
+/// With Memory::Default a megabyte of the weights and code of all that takes
+/// over must gain DeviceProfile::laterMsPerMB of the threads' time, taken
+/// together, in each later run: what it is worth does not depend on how many
+/// share the work. Together the routines that take over use at most half
+/// (laterPart) of the memory that the session and its weights use without them.
+/// With Memory::Most every routine that gains takes over.
 void chooseLaterRoutines(Selection &selection,
                          const device::DeviceProfile &profile,
                          const codegen::Target &target, Memory memory);

@@ -11,7 +11,7 @@ namespace nnv12 {
 enum class Mode {
   Cold, ///< one inference after start
   /// The same first inference; routines that are faster later take over where
-  /// they gain more than their memory costs.
+  /// they gain what their memory costs.
   Auto,
   /// Many: weights are kept so that the fastest routine of each layer can take
   /// over (NNV12, section 3.5).

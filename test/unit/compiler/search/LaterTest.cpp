@@ -11,18 +11,17 @@
 
 using namespace nnv12::search;
 
-static double valueOf(const LaterProblem &problem, const LaterChoice &choice) {
-  return laterGain(problem, choice) -
-         problem.price * laterBytes(problem, choice);
+static bool fits(const LaterProblem &problem, const LaterChoice &choice) {
+  double bytes = laterBytes(problem, choice);
+  return bytes <= problem.most &&
+         laterGain(problem, choice) >= problem.price * bytes - 1e-9;
 }
 
-/// The largest value of all choices that keep to the limit, by trying all.
+/// The largest gain of all choices that keep to price and limit, by trying all.
 static double bestByTrying(const LaterProblem &problem, LaterChoice &choice,
                            size_t layer = 0) {
   if (layer == problem.layers.size())
-    return laterBytes(problem, choice) <= problem.most
-               ? valueOf(problem, choice)
-               : -1e9;
+    return fits(problem, choice) ? laterGain(problem, choice) : 0;
   choice[layer] = std::nullopt;
   double best = bestByTrying(problem, choice, layer + 1);
   for (unsigned k = 0; k < problem.layers[layer].size(); ++k) {
@@ -67,18 +66,17 @@ TEST(Later, nothing) {
   EXPECT_EQ(chooseLater(p), (LaterChoice{std::nullopt, std::nullopt}));
 }
 
-TEST(Later, gainsMoreThanItsMemoryCosts) {
+TEST(Later, gainsWhatItsMemoryCosts) {
   LaterProblem p;
   p.bytes = {4e6, 1e6};
   p.layers = {{{0.9, {0}}, {0.4, {1}}}};
   p.price = 0.25e-6;
-  EXPECT_EQ(chooseLater(p), LaterChoice{1}) << "0.4 - 0.25 beats 0.9 - 1";
-  p.price = 0.1e-6;
-  EXPECT_EQ(chooseLater(p), LaterChoice{0}) << "0.9 - 0.4 beats 0.4 - 0.1";
+  EXPECT_EQ(chooseLater(p), LaterChoice{1}) << "0.9 < 1, 0.4 > 0.25";
+  p.price = 0.2e-6;
+  EXPECT_EQ(chooseLater(p), LaterChoice{0}) << "0.9 > 0.8, more than 0.4";
+  p.price = 0.39e-6;
+  EXPECT_EQ(chooseLater(p), LaterChoice{1});
   p.price = 1e-6;
-  EXPECT_EQ(chooseLater(p), LaterChoice{std::nullopt});
-  // Exactly its price is no gain.
-  p.price = 0.4e-6;
   EXPECT_EQ(chooseLater(p), LaterChoice{std::nullopt});
   p.price = 0;
   EXPECT_EQ(chooseLater(p), LaterChoice{0});
@@ -86,6 +84,21 @@ TEST(Later, gainsMoreThanItsMemoryCosts) {
   EXPECT_EQ(chooseLater(p), LaterChoice{1}) << "what fits";
   p.most = 0;
   EXPECT_EQ(chooseLater(p), LaterChoice{std::nullopt});
+}
+
+TEST(Later, paysAsAWhole) {
+  // The first gains 0.65 more than its bytes cost, the second 0.6 less, the
+  // third 0.1 less.
+  LaterProblem p;
+  p.bytes = {1e6, 4e6, 2e6};
+  p.layers = {{{0.9, {0}}}, {{0.4, {1}}}, {{0.4, {2}}}};
+  p.price = 0.25e-6;
+  EXPECT_EQ(chooseLater(p), (LaterChoice{0, std::nullopt, 0}))
+      << "1.3 for 3 MB, 1.7 for 7 MB";
+  p.layers[0][0].gain = 1;
+  EXPECT_EQ(chooseLater(p), (LaterChoice{0, 0, 0})) << "1.8 for 7 MB";
+  p.most = 6e6;
+  EXPECT_EQ(chooseLater(p), (LaterChoice{0, std::nullopt, 0}));
 }
 
 TEST(Later, countsWhatLayersShareOnce) {
@@ -99,7 +112,7 @@ TEST(Later, countsWhatLayersShareOnce) {
   EXPECT_DOUBLE_EQ(laterBytes(p, choice), 4e6);
   EXPECT_DOUBLE_EQ(laterGain(p, choice), 1.2);
   p.layers.pop_back();
-  EXPECT_EQ(chooseLater(p), LaterChoice(2)) << "0.8 for 1 ms";
+  EXPECT_EQ(chooseLater(p), LaterChoice(2)) << "0.8 where 4 MB must gain 1";
   // What is there for another one costs nothing more.
   p.layers.push_back({{0.9, {0}}});
   EXPECT_EQ(chooseLater(p), (LaterChoice{0, 0, 0}));
@@ -115,9 +128,8 @@ TEST(Later, randomAgainstBest) {
       if (limited)
         p.most = std::floor(random.between(0, 1e7));
       LaterChoice choice = chooseLater(p), tried(p.layers.size());
-      double found = valueOf(p, choice), exact = bestByTrying(p, tried);
-      ASSERT_LE(laterBytes(p, choice), p.most) << round;
-      ASSERT_GE(found, -1e-9) << round;
+      double found = laterGain(p, choice), exact = bestByTrying(p, tried);
+      ASSERT_TRUE(fits(p, choice)) << round;
       ASSERT_LE(found, exact + 1e-9) << round;
       equal += found > exact - 1e-9;
       if (exact > 0)
