@@ -29,10 +29,11 @@ static std::string nextTemporary(const std::string &target) {
          std::to_string(__atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED));
 }
 
-bool AtomicFile::open(const char *path, Fault &fault) {
+bool AtomicFile::open(const char *path, Fault &fault, mode_t mode) {
   target = path;
   struct stat info;
-  if (stat(path, &info) == 0) {
+  bool isReplaced = stat(path, &info) == 0;
+  if (isReplaced) {
     if (!S_ISREG(info.st_mode))
       return fault.set(Fault::Io, "found %s, expected a regular file",
                        S_ISDIR(info.st_mode) ? "a folder" : "a special file");
@@ -45,16 +46,20 @@ bool AtomicFile::open(const char *path, Fault &fault) {
   folder = slash == std::string::npos ? "." : target.substr(0, slash + 1);
 
 #ifdef O_TMPFILE
-  fd = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-  if (fd >= 0)
-    return true;
+  fd = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 #endif
-  temporary = nextTemporary(target);
-  fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    temporary = nextTemporary(target);
+    fd = ::open(temporary.c_str(),
+                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  }
   if (fd < 0) {
     temporary.clear();
     return failed("cannot create", fault);
   }
+  // Of a file system that has none, what a file gets is as good.
+  if (isReplaced)
+    (void)!fchmod(fd, info.st_mode & 0777);
   return true;
 }
 

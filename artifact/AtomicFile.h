@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <sys/types.h>
 
 namespace nnv12::artifact {
 
@@ -19,8 +20,9 @@ public:
   ~AtomicFile();
 
   /// Refuses a path that names something other than a regular file; follows
-  /// symbolic links.
-  bool open(const char *path, Fault &fault);
+  /// symbolic links. A file that is replaced leaves its permissions; a new one
+  /// has `mode`, less the umask.
+  bool open(const char *path, Fault &fault, mode_t mode = 0666);
   bool write(const void *data, size_t size, Fault &fault);
   /// Whether a power cut may still lose or empty the file after commit().
   enum class Durability { Full, None };

@@ -4,12 +4,11 @@
 
 #include "artifact/Digest.h"
 #include "artifact/Hexadecimal.h"
+#include "compiler/device/CacheFolder.h"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -30,8 +29,7 @@ ProfileCache::ProfileCache(const std::string &folder,
       path_(folder + "/" + shortDigest(identity + "\n" + target) + ".json") {}
 
 std::optional<DeviceProfile> ProfileCache::read(std::string &error) const {
-  std::error_code code;
-  if (!std::filesystem::exists(path_, code))
+  if (!isCacheFile(path_, error))
     return std::nullopt;
   auto profile = readProfile(path_, error);
   if (!profile)
@@ -49,7 +47,8 @@ namespace {
 class Lock {
 public:
   explicit Lock(const std::string &path)
-      : fd(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+      : fd(open(path.c_str(), O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC,
+                0600)) {
     // Where it cannot be had, two compiles at once may forget each other's
     // kernels.
     if (fd >= 0)
@@ -69,13 +68,11 @@ private:
 } // namespace
 
 std::string ProfileCache::add(DeviceProfile &profile) const {
-  std::error_code code;
-  std::filesystem::create_directories(folder, code);
   profile.name = identity;
-  if (code)
-    return folder + ": cannot be made: " + code.message();
+  std::string error = makeCacheFolder(folder);
+  if (!error.empty())
+    return error;
   Lock lock(path_ + ".lock");
-  std::string error;
   auto known = read(error);
   if (known && known->revision == profile.revision &&
       known->tune == profile.tune) {
@@ -83,7 +80,11 @@ std::string ProfileCache::add(DeviceProfile &profile) const {
     known->efficiency.merge(profile.efficiency);
     profile = std::move(*known);
   }
-  error = writeProfile(profile, path_);
+  // What could not be read back is not written.
+  std::string text = printProfile(profile);
+  if (!parseProfile(text, path_, error))
+    return error;
+  error = writeCacheFile(path_, text);
   // What a later read() would give, to the last digit.
   std::string ignored;
   if (error.empty())

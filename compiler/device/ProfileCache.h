@@ -22,15 +22,18 @@ public:
   const std::string &path() const { return path_; }
 
   /// What is remembered, of whatever code revision; nothing where there is no
-  /// file. Of a file that is of no use, a truncated one, no profile, or one of
-  /// another version, device or target, `error` becomes a line that says so.
+  /// file. Of a file that is of no use, a truncated one, no profile, one of
+  /// another version, device or target, a link, or one that others can write,
+  /// `error` becomes a line that says so. The folder is taken to be this user's
+  /// (makeCacheFolder).
   std::optional<DeviceProfile> read(std::string &error) const;
 
   /// Adds `profile`'s kernels, and all else that it knows where nothing is
   /// remembered yet. What is there already stays: of two compiles that measured
   /// the same kernels at once, both end with the times of the first. Kernels of
   /// another code revision than the profile's are forgotten. `profile`
-  /// becomes what a later read() gives. Makes the folder. Returns a line,
+  /// becomes what a later read() gives. Makes the folder, for this user alone,
+  /// and writes nothing where others can write it. Returns a line,
   /// without a line end, where it cannot be written; `profile` is complete then
   /// too.
   std::string add(DeviceProfile &profile) const;

@@ -4,7 +4,9 @@
 
 #include "artifact/InputFiles.h"
 #include "compiler/import/Onnx.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -15,29 +17,74 @@ using namespace nnv12::importer;
 static constexpr uint64_t sharedBytes = 64 << 20;
 static constexpr uint64_t usesOfAByte = 4;
 
+/// Without links and dots, "" where there is no such file.
+static std::string canonical(const Twine &path) {
+  SmallString<128> real;
+  if (llvm::sys::fs::real_path(path, real))
+    return "";
+  return real.str().str();
+}
+
+ExternalData::ExternalData(StringRef model,
+                           const std::vector<std::string> &allowed,
+                           artifact::InputFiles *inputs)
+    : directory(llvm::sys::path::parent_path(model)), inputs(inputs) {
+  std::vector<std::string> folders = allowed;
+  folders.push_back(directory.empty() ? "." : directory);
+  if (std::string real = canonical(model); !real.empty())
+    folders.push_back(llvm::sys::path::parent_path(real).str());
+  for (const std::string &folder : folders)
+    if (std::string real = canonical(folder); !real.empty())
+      roots.push_back(real);
+}
+
+bool ExternalData::isAllowed(StringRef path) const {
+  return llvm::any_of(roots, [&](StringRef root) {
+    StringRef rest = path;
+    return rest.consume_front(root) &&
+           (root.ends_with("/") || rest.starts_with("/"));
+  });
+}
+
 std::unique_ptr<artifact::MappedFile>
 ExternalData::open(const std::string &location, LayerBuilder &b) {
-  // A model must not read files outside of its folder.
-  bool outside = location.empty() || llvm::sys::path::is_absolute(location) ||
-                 location.find('\0') != std::string::npos;
-  for (auto part = llvm::sys::path::begin(location),
-            end = llvm::sys::path::end(location);
-       part != end; ++part)
-    outside |= *part == "..";
-  if (outside) {
-    b.fail("external data at '" + location + "'",
-           "a relative path below the model's folder");
+  auto refuse = [&](const Twine &found, const Twine &expected) {
+    b.fail(found, expected);
     return nullptr;
-  }
+  };
+  if (location.empty() || location.find('\0') != std::string::npos)
+    return refuse("external data at '" + location + "'",
+                  "the path of a file beside the model");
   SmallString<128> path(directory);
-  llvm::sys::path::append(path, location);
+  if (llvm::sys::path::is_absolute(location))
+    path = location;
+  else
+    llvm::sys::path::append(path, location);
+  auto outside = [&] {
+    return refuse("external data at '" + location +
+                      "', which lies outside of the model's folder",
+                  "it below that, or --external-data FOLDER");
+  };
+  // Nothing outside is opened, which can do something where it is no plain
+  // file, nor is there a hint of what exists there.
+  bool leaves =
+      llvm::sys::path::is_absolute(location) ||
+      llvm::is_contained(llvm::make_range(llvm::sys::path::begin(location),
+                                          llvm::sys::path::end(location)),
+                         "..");
+  std::string real = canonical(path);
+  if (real.empty() ? leaves : !isAllowed(real))
+    return outside();
   artifact::Fault fault;
   auto file = std::make_unique<artifact::MappedFile>();
-  if (!file->open(path.c_str(), fault)) {
-    b.fail("no external data file '" + path.str() + "' (" + fault.text + ")",
-           "it beside the model");
-    return nullptr;
-  }
+  if (!file->open(path.c_str(), fault))
+    return refuse("no external data file '" + path.str() + "' (" + fault.text +
+                      ")",
+                  "it beside the model");
+  // The file that is open counts: its name may stand for another one by now.
+  real = canonical("/proc/self/fd/" + Twine(file->descriptor()));
+  if (!isAllowed(real))
+    return outside();
   if (inputs)
     inputs->add(path.str().str());
   return file;

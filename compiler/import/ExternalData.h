@@ -18,7 +18,10 @@ class InputFiles;
 
 namespace nnv12::importer {
 
-/// The files below a model's folder that hold elements of its tensors.
+/// The files that hold elements of a model's tensors. A model comes from
+/// anywhere, and what it names goes into the bundle: so the files lie below its
+/// folder, that of the file to which its own name is a link, or a folder that
+/// the user allows. Links are followed as long as they end there.
 class ExternalData {
 public:
   /// Elements of one tensor, which stay as long as this lives: weights must not
@@ -29,8 +32,8 @@ public:
   };
 
   /// Notes in `inputs`, unless null, what it opens.
-  ExternalData(llvm::StringRef directory, artifact::InputFiles *inputs)
-      : directory(directory.str()), inputs(inputs) {}
+  ExternalData(llvm::StringRef model, const std::vector<std::string> &allowed,
+               artifact::InputFiles *inputs);
 
   /// The tensor's `bytes` bytes; no file after a fault.
   Slice find(const onnx::TensorProto &tensor, uint64_t bytes, LayerBuilder &b);
@@ -38,8 +41,11 @@ public:
 private:
   std::unique_ptr<artifact::MappedFile> open(const std::string &location,
                                              LayerBuilder &b);
+  /// Whether a canonical path lies below a folder that may be read.
+  bool isAllowed(llvm::StringRef path) const;
 
-  std::string directory;
+  std::string directory;          ///< the model's, as its path says it
+  std::vector<std::string> roots; ///< canonical paths of the folders
   artifact::InputFiles *inputs;
   llvm::StringMap<uint64_t> used; ///< sum of the slices of a file
 };

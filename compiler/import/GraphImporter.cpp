@@ -20,9 +20,8 @@ static constexpr unsigned maxDepth = 64;
 GraphImporter::GraphImporter(onnx::ModelProto &model, StringRef path,
                              const ImportOptions &options, MLIRContext &context)
     : model(model), path(path.str()),
-      external_(llvm::sys::path::parent_path(path), options.inputs),
-      options_(options), builder_(&context),
-      fileLoc(FileLineColLoc::get(&context, path, 0, 0)) {
+      external_(path, options.externalData, options.inputs), options_(options),
+      builder_(&context), fileLoc(FileLineColLoc::get(&context, path, 0, 0)) {
   if (model.has_graph())
     for (onnx::TensorProto &t : *model.mutable_graph()->mutable_initializer())
       weights[&t] = &t;

@@ -22,6 +22,9 @@ struct ImportOptions {
   /// .npy or a serialised TensorProto/SequenceProto/OptionalProto (.pb). Such
   /// an input is no input of the compiled model.
   std::vector<std::pair<std::string, std::string>> constants;
+  /// Folders besides the model's own whose files tensors may have as external
+  /// data.
+  std::vector<std::string> externalData;
   /// No tensor may be larger.
   uint64_t maxTensorBytes = uint64_t(1) << 34;
   /// How many nodes may be imported, counting those of inlined functions and of

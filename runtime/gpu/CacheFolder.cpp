@@ -9,11 +9,20 @@
 
 namespace nnv12::runtime {
 
+/// Whether nobody else can put something in place of what lies in a folder.
+static bool isOurFolder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
+         info.st_uid == geteuid() && !(info.st_mode & 022);
+}
+
 bool CachePath::begin(const char *folder) {
   constexpr size_t most = 400;
   if (folder) {
-    bool good = *folder && snprintf(text, sizeof text, "%.*s/", int(most),
-                                    folder) <= int(most);
+    bool good =
+        *folder &&
+        snprintf(text, sizeof text, "%.*s/", int(most), folder) <= int(most) &&
+        isOurFolder(text);
     if (!good)
       *text = 0;
     return good;
@@ -35,7 +44,7 @@ bool CachePath::begin(const char *folder) {
   snprintf(text, sizeof text, "%s%s", base, below);
   mkdir(text, 0700);
   append("/nnv12");
-  if (mkdir(text, 0700) != 0 && errno != EEXIST) {
+  if ((mkdir(text, 0700) != 0 && errno != EEXIST) || !isOurFolder(text)) {
     *text = 0;
     return false;
   }

@@ -15,7 +15,8 @@ struct CachePath {
 
   /// Begins it with `folder` and a slash; null: the user's folder for caches,
   /// `nnv12` in it, which is made where it is missing. False, with nothing,
-  /// where there is none: that is what an empty `folder` asks for.
+  /// where there is none, which is what an empty `folder` asks for, or others
+  /// can write it.
   bool begin(const char *folder);
   void append(const char *more);
   /// Eight bytes of it in hexadecimal.

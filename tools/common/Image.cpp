@@ -16,6 +16,13 @@
 #ifdef NNV12_HAVE_STB
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_RESIZE_IMPLEMENTATION
+// Pictures come from anywhere: the kinds that people have, and no others, of
+// which some can be made to crash.
+#define STBI_ONLY_JPEG
+#define STBI_ONLY_PNG
+#define STBI_ONLY_BMP
+#define STBI_ONLY_PNM
+#define STBI_NO_STDIO
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -25,6 +32,9 @@
 #endif
 
 namespace nnv12::tools {
+
+/// Of an image: more than cameras have. With four channels that is 512 MiB.
+static constexpr int64_t maxPixels = int64_t(1) << 27;
 
 void ImageArguments::addTo(Options &options) {
   options.real("scale", "X", scale,
@@ -193,6 +203,12 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
     return error;
   int width = 0, height = 0, ignored, channels = geometry.channels;
   auto size = static_cast<int>(std::min<size_t>(file.size(), INT_MAX));
+  // Before memory is taken: a file of some bytes can say that it is huge.
+  if (stbi_info_from_memory(file.data(), size, &width, &height, &ignored) &&
+      int64_t(width) * height > maxPixels)
+    return path + ": format: found an image of " + std::to_string(width) + "x" +
+           std::to_string(height) + " pixels, expected at most " +
+           std::to_string(maxPixels);
   std::unique_ptr<stbi_uc, void (*)(void *)> pixels(
       stbi_load_from_memory(file.data(), size, &width, &height, &ignored,
                             channels),

@@ -34,7 +34,7 @@ struct ImageArguments {
 };
 
 /// The kinds of image that can be read, for help and messages.
-constexpr char imageKinds[] = "JPEG, PNG, BMP, GIF, TGA, PNM or PSD";
+constexpr char imageKinds[] = "JPEG, PNG, BMP or PNM";
 
 /// Reads an image of these kinds, held as its EXIF data say (JPEG), and makes
 /// it a tensor of the input's type and shape. Empty, or one line that starts

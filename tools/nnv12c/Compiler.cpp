@@ -489,8 +489,8 @@ FailureOr<std::string> Compilation::errorOfHalf() {
   if (!host)
     return give("found no target for this machine");
   TemporaryFolder folder;
-  if (folder.error)
-    return give("no folder for temporary files: " + folder.error.message());
+  if (!folder.error.empty())
+    return give("no folder for temporary files: " + folder.error);
   Planning planning{
       *host,
       {std::make_shared<device::DeviceProfile>(hostBuiltin(*host)),

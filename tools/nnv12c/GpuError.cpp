@@ -134,7 +134,7 @@ std::string nnv12::compareRounded(const std::string &rounded,
                                   const std::vector<bool> &isF32,
                                   const TemporaryFolder &folder,
                                   GpuError &error) {
-  std::string dirs[] = {folder.file("rounded"), folder.file("exact")};
+  std::string dirs[] = {folder.inside("rounded"), folder.inside("exact")};
   const std::string *bundles[] = {&rounded, &exact};
   for (size_t i = 0; i < 2; ++i) {
     std::string fault = runSubprogram(

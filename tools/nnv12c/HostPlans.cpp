@@ -173,8 +173,8 @@ FailureOr<HostChoice> nnv12::chooseHostPlan(const Costs &measured,
   // What is in memory anyway says nothing of a first inference.
   std::string cache = usableCacheFolder(tuning);
   TemporaryFolder folder(cache);
-  if (folder.error)
-    return give("no folder for temporary files: " + folder.error.message());
+  if (!folder.error.empty())
+    return give("no folder for temporary files: " + folder.error);
   HostRace race(folder, write);
   auto fault = race.add(plans.front());
   if (failed(fault))

@@ -3,6 +3,7 @@
 #include "tools/nnv12c/HostTuning.h"
 
 #include "compiler/codegen/common/TemporaryFolder.h"
+#include "compiler/device/CacheFolder.h"
 #include "compiler/device/ProfileCache.h"
 #include "compiler/emit/TuningBundle.h"
 #include "tools/nnv12c/CodeRevision.h"
@@ -62,8 +63,8 @@ measure(func::FuncOp main, const TuningProgram &program,
     warn("--target host: " + reason + "; costs are predicted");
     return std::optional<device::DeviceProfile>();
   };
-  if (folder.error)
-    return give("no folder for temporary files: " + folder.error.message());
+  if (!folder.error.empty())
+    return give("no folder for temporary files: " + folder.error);
   std::string bundle = folder.file("tuning.nnv"),
               profile = folder.file("profile.json"), base, error;
   if (known) {
@@ -107,7 +108,7 @@ static std::string cacheFolder(const TuneOptions &options) {
 std::string nnv12::usableCacheFolder(const TuneOptions &options) {
   std::string folder = cacheFolder(options);
   bool usable =
-      !folder.empty() && !llvm::sys::fs::create_directories(folder) &&
+      !folder.empty() && device::makeCacheFolder(folder).empty() &&
       !llvm::sys::fs::access(folder, llvm::sys::fs::AccessMode::Write);
   return usable ? folder : "";
 }
@@ -120,9 +121,16 @@ FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
   if (options.useCache && !useCache)
     warn("found neither XDG_CACHE_HOME nor HOME: what is measured is forgotten "
          "(see --cache-dir)");
+  std::string error;
+  if (useCache)
+    error = device::makeCacheFolder(folder);
+  if (!error.empty()) {
+    useCache = false;
+    warn(error + "; what is measured is forgotten (see --cache-dir)");
+    error.clear();
+  }
   device::ProfileCache cache(folder, device::hostIdentity(), target.name);
   std::optional<device::DeviceProfile> known;
-  std::string error;
   if (useCache)
     known = cache.read(error);
   if (!error.empty())

@@ -2,12 +2,11 @@
 
 #include "tools/nnv12c/PlanMemory.h"
 
-#include "artifact/AtomicFile.h"
 #include "artifact/Digest.h"
 #include "artifact/Hexadecimal.h"
 #include "artifact/Limits.h"
 #include "artifact/MappedFile.h"
-#include "llvm/Support/FileSystem.h"
+#include "compiler/device/CacheFolder.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -52,7 +51,7 @@ static std::optional<FastestPlan> parse(llvm::StringRef text) {
 }
 
 std::optional<FastestPlan> PlanMemory::read(std::string &error) const {
-  if (path.empty() || !llvm::sys::fs::exists(path))
+  if (path.empty() || !device::isCacheFile(path, error))
     return std::nullopt;
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) {
@@ -73,13 +72,6 @@ std::string PlanMemory::write(const FastestPlan &plan) const {
                             {"p90_ms", plan.p90Ms}};
   if (plan.lanes)
     object["lanes"] = *plan.lanes;
-  std::string text =
-      llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object)));
-  artifact::AtomicFile file;
-  artifact::Fault fault;
-  if (!file.open(path.c_str(), fault) ||
-      !file.write(text.data(), text.size(), fault) ||
-      !file.commit(fault, artifact::AtomicFile::Durability::None))
-    return path + ": " + fault.text;
-  return "";
+  return device::writeCacheFile(
+      path, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object))));
 }

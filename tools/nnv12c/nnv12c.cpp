@@ -12,6 +12,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 
@@ -42,6 +43,11 @@ static cl::list<std::string> constants(
         "Value of a model input, known now; it is then no input of the bundle. "
         "For inputs that determine shapes"),
     cl::value_desc("NAME=FILE.npy"), cl::cat(category));
+static cl::list<std::string> externalData(
+    "external-data",
+    cl::desc("A folder beside the model's own in which external data of its "
+             "tensors may lie"),
+    cl::value_desc("FOLDER"), cl::cat(category));
 static cl::list<std::string>
     targets("target", cl::CommaSeparated,
             cl::desc("CPUs to compile for: host, x86-64-v3, x86-64-v4, "
@@ -393,6 +399,12 @@ int main(int argc, char **argv) {
       return fail("--constant: found '" + constant +
                   "', expected NAME=FILE.npy");
     options.import.constants.push_back({name.str(), rest.str()});
+  }
+  for (const std::string &folder : externalData) {
+    if (!llvm::sys::fs::is_directory(folder))
+      return fail("--external-data: found '" + folder +
+                  "', expected a folder that exists");
+    options.import.externalData.push_back(folder);
   }
 
   for (const std::string &property : properties) {

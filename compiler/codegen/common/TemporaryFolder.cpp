@@ -2,11 +2,14 @@
 
 #include "compiler/codegen/common/TemporaryFolder.h"
 
+#include "artifact/FolderTrust.h"
 #include "compiler/codegen/common/HeldSignals.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <mutex>
@@ -21,15 +24,22 @@ static std::mutex mutex;
 static TemporaryFolder *first = nullptr;
 
 TemporaryFolder::TemporaryFolder(const std::string &parent) {
-  llvm::SmallString<128> prefix(parent);
-  if (!parent.empty())
-    error = llvm::sys::fs::make_absolute(prefix);
-  llvm::sys::path::append(prefix, "nnv12c");
+  llvm::SmallString<128> above(parent);
+  if (parent.empty())
+    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, above);
+  std::error_code code = llvm::sys::fs::make_absolute(above);
+  artifact::Fault fault;
+  if (code)
+    error = (above + ": " + code.message()).str();
+  else if (!artifact::isTrusted(above.str().str(), artifact::Others::NotOurs,
+                                fault))
+    error = (above + ": " + fault.text).str();
+  path = above;
+  llvm::sys::path::append(path, "nnv12c-XXXXXX");
   HeldSignals held;
-  if (!error)
-    error = llvm::sys::fs::createUniqueDirectory(prefix, path);
-  // A handler takes no memory to end the string.
-  (void)path.c_str();
+  // For this user alone, whatever the umask.
+  if (error.empty() && !mkdtemp(const_cast<char *>(path.c_str())))
+    error = (above + ": " + strerror(errno)).str();
   std::lock_guard lock(mutex);
   next = first;
   if (next)
@@ -45,14 +55,24 @@ TemporaryFolder::~TemporaryFolder() {
     if (next)
       next->previous = previous;
   }
-  if (!error)
+  if (error.empty())
     (void)llvm::sys::fs::remove_directories(path);
 }
 
-std::string TemporaryFolder::file(llvm::StringRef name) const {
+std::string TemporaryFolder::inside(llvm::StringRef name) const {
   llvm::SmallString<128> result(path);
   llvm::sys::path::append(result, name);
   return result.str().str();
+}
+
+std::string TemporaryFolder::file(llvm::StringRef name) const {
+  std::string result = inside(name);
+  int fd = open(result.c_str(),
+                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  // Who writes it will say why there is none.
+  if (fd >= 0)
+    close(fd);
+  return result;
 }
 
 /// An entry of a folder as the system returns it.
@@ -105,7 +125,7 @@ void TemporaryFolder::removeAll() {
   HeldSignals held;
   std::lock_guard lock(mutex);
   for (TemporaryFolder *folder = first; folder; folder = folder->next) {
-    if (folder->error)
+    if (!folder->error.empty())
       continue;
     const char *path = folder->path.data();
     int opened = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

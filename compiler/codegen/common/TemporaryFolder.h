@@ -5,12 +5,13 @@
 #include "llvm/ADT/SmallString.h"
 
 #include <string>
-#include <system_error>
 
 namespace nnv12 {
 
 /// A folder of its own below `parent`, or below the system's for temporary
-/// files where that is "". It is gone with this.
+/// files where that is "" (TMPDIR). It is gone with this. Nobody else can look
+/// into it or put something in its place: code runs from there. So there is
+/// none where others may rename what is in `parent`.
 class TemporaryFolder {
 public:
   explicit TemporaryFolder(const std::string &parent = "");
@@ -18,9 +19,13 @@ public:
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
+  /// The path of what has this name.
+  std::string inside(llvm::StringRef name) const;
+  /// The same, of a file that is there from now on, empty at first, for this
+  /// user alone: what replaces or overwrites it leaves its permissions.
   std::string file(llvm::StringRef name) const;
-  /// Why there is none, if so.
-  std::error_code error;
+  /// Why there is none, if so: a line that names the folder.
+  std::string error;
 
   /// Removes all that exist, for a process that ends without destructors. For
   /// handlers of signals as well: takes no memory.

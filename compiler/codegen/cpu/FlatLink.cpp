@@ -121,9 +121,8 @@ FailureOr<CodeBlob> nnv12::codegen::linkFlat(ModuleOp module,
   if (failed(checkDefined(module, object)))
     return failure();
   TemporaryFolder folder;
-  if (folder.error)
-    return module.emitError("cannot make a temporary folder: ")
-               << folder.error.message(),
+  if (!folder.error.empty())
+    return module.emitError("cannot make a temporary folder: ") << folder.error,
            failure();
   std::string objectPath = folder.file("kernels.o"),
               scriptPath = folder.file("flat.ld"),

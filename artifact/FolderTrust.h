@@ -1,0 +1,28 @@
+//===- FolderTrust.h - Whether others can exchange files --------*- C++ -*-===//
+#ifndef NNV12_ARTIFACT_FOLDERTRUST_H
+#define NNV12_ARTIFACT_FOLDERTRUST_H
+
+#include "artifact/Fault.h"
+
+#include <string>
+
+namespace nnv12::artifact {
+
+/// Who may make, rename and remove entries of a folder beside this user and
+/// root.
+enum class Others {
+  Nobody,
+  /// Whoever can write it, but not what belongs to this user (the sticky bit,
+  /// as /tmp has it).
+  NotOurs
+};
+
+/// Whether no other user can put something in place of what this one has in
+/// `folder`: neither there nor by renaming one of the folders above it. A fault
+/// names the folder that lets them, with its mode and its owner. A folder that
+/// does not exist is a fault.
+bool isTrusted(const std::string &folder, Others allowed, Fault &fault);
+
+} // namespace nnv12::artifact
+
+#endif // NNV12_ARTIFACT_FOLDERTRUST_H
