@@ -7,6 +7,9 @@ import subprocess
 
 import lit.formats
 
+# Folders that others can write hold neither caches nor temporary files.
+os.umask(0o022)
+
 config.name = "nnv12"
 config.test_format = lit.formats.ShTest(execute_external=True)
 config.suffixes = [".mlir", ".test"]
