@@ -9,11 +9,11 @@
 
 namespace nnv12::runtime {
 
-/// Whether nobody else can put something in place of what lies in a folder.
-static bool isOurFolder(const char *path) {
+/// Whether others can put something in place of what lies in a folder.
+static bool isOfOthers(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
-         info.st_uid == geteuid() && !(info.st_mode & 022);
+         (info.st_uid != geteuid() || (info.st_mode & 022));
 }
 
 bool CachePath::begin(const char *folder) {
@@ -22,7 +22,7 @@ bool CachePath::begin(const char *folder) {
     bool good =
         *folder &&
         snprintf(text, sizeof text, "%.*s/", int(most), folder) <= int(most) &&
-        isOurFolder(text);
+        !isOfOthers(text);
     if (!good)
       *text = 0;
     return good;
@@ -44,7 +44,7 @@ bool CachePath::begin(const char *folder) {
   snprintf(text, sizeof text, "%s%s", base, below);
   mkdir(text, 0700);
   append("/nnv12");
-  if ((mkdir(text, 0700) != 0 && errno != EEXIST) || !isOurFolder(text)) {
+  if ((mkdir(text, 0700) != 0 && errno != EEXIST) || isOfOthers(text)) {
     *text = 0;
     return false;
   }

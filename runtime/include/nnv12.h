@@ -592,7 +592,8 @@ typedef enum nnv12_gpu_state {
 
 /** Of the file in nnv12_session_options.gpu_cache_dir. */
 typedef enum nnv12_gpu_cache {
-  NNV12_GPU_CACHE_OFF = 0, /**< no folder, or no device yet */
+  /** No folder, one that others can write, or no device yet. */
+  NNV12_GPU_CACHE_OFF = 0,
   NNV12_GPU_CACHE_MISS,    /**< there was none that fits */
   NNV12_GPU_CACHE_HIT,
   NNV12_GPU_CACHE_WRITTEN /**< there is one for the next process */

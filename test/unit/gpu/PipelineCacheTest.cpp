@@ -164,6 +164,12 @@ TEST_F(PipelineCacheTest, WhatIsNoFile) {
 TEST_F(PipelineCacheTest, FoldersThatAreNone) {
   EXPECT_EQ(state("/proc/nowhere"), NNV12_GPU_CACHE_MISS);
   EXPECT_EQ(state("/dev/null"), NNV12_GPU_CACHE_MISS);
+  // Others could put a file there, or take one away.
+  for (mode_t mode : {0777, 0770, 01777, 0722}) {
+    chmod(cache.path.c_str(), mode);
+    EXPECT_EQ(state(), NNV12_GPU_CACHE_OFF) << std::oct << mode;
+  }
+  chmod(cache.path.c_str(), 0700);
   if (geteuid() != 0) {
     chmod(cache.path.c_str(), 0500);
     EXPECT_EQ(state(), NNV12_GPU_CACHE_MISS);
