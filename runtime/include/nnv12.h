@@ -594,7 +594,7 @@ typedef enum nnv12_gpu_state {
 typedef enum nnv12_gpu_cache {
   /** No folder, one that others can write, or no device yet. */
   NNV12_GPU_CACHE_OFF = 0,
-  NNV12_GPU_CACHE_MISS,    /**< there was none that fits */
+  NNV12_GPU_CACHE_MISS, /**< there was none that fits */
   NNV12_GPU_CACHE_HIT,
   NNV12_GPU_CACHE_WRITTEN /**< there is one for the next process */
 } nnv12_gpu_cache;

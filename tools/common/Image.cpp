@@ -203,6 +203,11 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
     return error;
   int width = 0, height = 0, ignored, channels = geometry.channels;
   auto size = static_cast<int>(std::min<size_t>(file.size(), INT_MAX));
+  // stb converts these as if they had 8 bits, and reads beyond them.
+  if (file.size() && file.data()[0] == 'P' &&
+      stbi_is_16_bit_from_memory(file.data(), size))
+    return path + ": format: found a PNM picture of 16 bits a channel, "
+                  "expected 8";
   // Before memory is taken: a file of some bytes can say that it is huge.
   if (stbi_info_from_memory(file.data(), size, &width, &height, &ignored) &&
       int64_t(width) * height > maxPixels)

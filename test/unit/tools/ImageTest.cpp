@@ -120,6 +120,14 @@ TEST_F(ImageTest, Refuses) {
     writeFile(path, bytes.data(), bytes.size());
     return error(NNV12_F32, {1, 3, 2, 2});
   };
+  // stb reads beyond the pixels of such a picture.
+  writeFile(path, "P5 2 1 65535\n\0\1\0\2", 17);
+  EXPECT_EQ(error(NNV12_F32, {1, 3, 2, 2}),
+            "format: found a PNM picture of 16 bits a channel, expected 8");
+  writeFile(path, "P6 60000 60000 255\n", 19);
+  EXPECT_EQ(error(NNV12_F32, {1, 3, 2, 2}),
+            "format: found an image of 60000x60000 pixels, expected at most "
+            "134217728");
   std::string expected = ", expected .npy, JPEG, PNG, BMP or PNM";
   EXPECT_EQ(holding("garbage"), "format: found a text" + expected);
   EXPECT_EQ(holding({"\1\2\3\4\0\0\0\0", 8}),
