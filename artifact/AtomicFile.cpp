@@ -57,7 +57,7 @@ bool AtomicFile::open(const char *path, Fault &fault, mode_t mode) {
     temporary.clear();
     return failed("cannot create", fault);
   }
-  // Of a file system that has none, what a file gets is as good.
+  // A file system without permissions refuses this, and nothing is lost.
   if (isReplaced)
     (void)!fchmod(fd, info.st_mode & 0777);
   return true;

@@ -8,8 +8,8 @@
 
 namespace nnv12::artifact {
 
-/// Who may make, rename and remove entries of a folder beside this user and
-/// root.
+/// The other users, root apart, who may make, rename and remove entries of a
+/// folder.
 enum class Others {
   Nobody,
   /// Whoever can write it, but not what belongs to this user (the sticky bit,

@@ -1,7 +1,7 @@
 //===- CacheFolder.h - A folder whose files are this user's -----*- C++ -*-===//
 //
-// What lies there is taken for what this user has measured, and files are
-// written by names that anybody could know. So a folder that others can write
+// The compiler believes the measurements in that folder, and writes files under
+// names that anybody could know. So a folder that others can write
 // is as good as none.
 //
 //===----------------------------------------------------------------------===//

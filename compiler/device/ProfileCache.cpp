@@ -80,7 +80,7 @@ std::string ProfileCache::add(DeviceProfile &profile) const {
     known->efficiency.merge(profile.efficiency);
     profile = std::move(*known);
   }
-  // What could not be read back is not written.
+  // A profile that could not be read back is not written.
   std::string text = printProfile(profile);
   if (!parseProfile(text, path_, error))
     return error;

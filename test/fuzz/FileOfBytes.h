@@ -27,7 +27,7 @@ private:
   int fd;
 };
 
-/// What a reader says: nothing, or one line that begins with the path.
+/// A reader must report nothing, or one line that begins with the path.
 inline void expectOneLine(const std::string &error, const FileOfBytes &file) {
   if (!error.empty() && (error.find('\n') != std::string::npos ||
                          error.compare(0, file.path().size(), file.path())))

@@ -69,7 +69,7 @@ std::string TemporaryFolder::file(llvm::StringRef name) const {
   std::string result = inside(name);
   int fd = open(result.c_str(),
                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  // Who writes it will say why there is none.
+  // If the file cannot be made, the writer that opens it next reports why.
   if (fd >= 0)
     close(fd);
   return result;

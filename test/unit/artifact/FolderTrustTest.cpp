@@ -66,7 +66,7 @@ TEST_F(FolderTrustTest, KnowsWhoseItIs) {
   ASSERT_EQ(chown(above.c_str(), 12345, 12345), 0);
   EXPECT_FALSE(trusts(Others::NotOurs));
   EXPECT_NE(std::string(fault.text).find("owner 12345"), std::string::npos);
-  // A link is what it leads to.
+  // The folder that a link leads to counts.
   std::string link = folder.file("link");
   ASSERT_EQ(symlink(inside.c_str(), link.c_str()), 0);
   EXPECT_FALSE(isTrusted(link, Others::NotOurs, fault));
