@@ -437,10 +437,13 @@ bool PlanVerifier::collectWrites() {
       const bundle::Operand *operand = operation(node)->operands()->Get(k);
       *write++ = {operand->offset(), operand->offset() + operand->size(), node};
     }
-  std::sort(writes.begin(), writes.end(), [](const Write &a, const Write &b) {
+  auto before = [](const Write &a, const Write &b) {
     return a.begin != b.begin ? a.begin < b.begin
                               : a.preparation < b.preparation;
-  });
+  };
+  // Half the code of std::sort, and as good in the worst case.
+  std::make_heap(writes.begin(), writes.end(), before);
+  std::sort_heap(writes.begin(), writes.end(), before);
   uint64_t end = 0;
   for (size_t i = 0; i < count; ++i)
     furthest[i] = end = std::max(end, writes[i].end);
