@@ -19,6 +19,30 @@ inline std::string hexadecimal(const uint8_t *bytes, size_t size) {
   return text;
 }
 
+/// Of one digit; -1: it is none.
+inline int hexadecimalDigit(char c) {
+  if (c >= '0' && c <= '9')
+    return c - '0';
+  if (c >= 'a' && c <= 'f')
+    return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F')
+    return c - 'A' + 10;
+  return -1;
+}
+
+/// Reads two digits for each of `size` bytes. False where `text` holds
+/// something else before that; what follows is not looked at.
+inline bool readHexadecimal(const char *text, uint8_t *bytes, size_t size) {
+  for (size_t i = 0; i < size; ++i) {
+    int high = hexadecimalDigit(text[2 * i]);
+    int low = high < 0 ? -1 : hexadecimalDigit(text[2 * i + 1]);
+    if (low < 0)
+      return false;
+    bytes[i] = static_cast<uint8_t>(high << 4 | low);
+  }
+  return true;
+}
+
 } // namespace nnv12::artifact
 
 #endif // NNV12_ARTIFACT_HEXADECIMAL_H

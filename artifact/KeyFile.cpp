@@ -1,6 +1,8 @@
 //===- KeyFile.cpp - Ed25519 keys in text files ---------------------------===//
 #include "artifact/KeyFile.h"
 
+#include "artifact/Hexadecimal.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,16 +14,6 @@ namespace nnv12::artifact {
 
 static const char *prefixOf(KeyKind kind) {
   return kind == KeyKind::Secret ? "nnv12-secret-key " : "nnv12-public-key ";
-}
-
-static int hexDigit(char c) {
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  if (c >= 'a' && c <= 'f')
-    return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F')
-    return c - 'A' + 10;
-  return -1;
 }
 
 bool readKeyFile(const char *path, KeyKind kind, uint8_t key[32],
@@ -45,15 +37,9 @@ bool readKeyFile(const char *path, KeyKind kind, uint8_t key[32],
 
   const char *prefix = prefixOf(kind);
   size_t length = strlen(prefix);
-  bool good = strncmp(text, prefix, length) == 0;
   const char *digits = text + length;
-  for (int i = 0; good && i < 32; ++i) {
-    int high = hexDigit(digits[2 * i]);
-    int low = high < 0 ? -1 : hexDigit(digits[2 * i + 1]);
-    good = low >= 0;
-    if (good)
-      key[i] = static_cast<uint8_t>(high << 4 | low);
-  }
+  bool good =
+      strncmp(text, prefix, length) == 0 && readHexadecimal(digits, key, 32);
   good = good && strspn(digits + 64, " \r\n") == strlen(digits + 64);
   if (!good)
     return fault.set(Fault::InvalidArgument,
@@ -61,6 +47,12 @@ bool readKeyFile(const char *path, KeyKind kind, uint8_t key[32],
                      "digits",
                      prefix);
   return true;
+}
+
+bool othersCanRead(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+         (info.st_mode & (S_IRGRP | S_IROTH));
 }
 
 bool writeKeyFile(const char *path, KeyKind kind, const uint8_t key[32],

@@ -1,6 +1,7 @@
 //===- MetadataBudget.cpp - What reading all metadata takes ---------------===//
 #include "artifact/MetadataBudget.h"
 
+#include "artifact/Escape.h"
 #include "artifact/Limits.h"
 
 #include <iterator>
@@ -22,7 +23,8 @@ static constexpr size_t leastBuffer = 2 * sizeof(fb::uoffset_t);
 
 namespace {
 
-enum class Kind : uint8_t { String, Strings, Vector, Table, Tables };
+/// Text is of any kind, the value of a property; other strings are names.
+enum class Kind : uint8_t { String, Text, Strings, Vector, Table, Tables };
 
 /// A field that stands for bytes outside of its table. A list of these is a
 /// third of the code of functions for each table.
@@ -158,8 +160,9 @@ constexpr Field fields[] = {
     FIELD(DispatchWork, routine, ROUTINE),
     FIELD(DispatchWork, key, KEY),
     FIELD(Property, key, KEY),
-    FIELD(Property, value, VALUE),
 #undef FIELD
+    {bundle::Property::VT_VALUE, Known::of<bundle::Property>(), Kind::Text, 0,
+     0},
 };
 
 /// Where the fields of each table begin; behind them, where the last end.
@@ -228,8 +231,10 @@ private:
   bool visit(const Field &field, const uint8_t *value) {
     if (field.kind == Kind::Table)
       return take(tableBytes) && table(field.of, value);
-    uint32_t count = fb::ReadScalar<fb::uoffset_t>(value);
     if (field.kind == Kind::String)
+      return name(value);
+    uint32_t count = fb::ReadScalar<fb::uoffset_t>(value);
+    if (field.kind == Kind::Text)
       return take(uint64_t(count) + 1);
     const uint8_t *next = value + sizeof(fb::uoffset_t);
     if (field.kind == Kind::Vector)
@@ -243,11 +248,22 @@ private:
       return true;
     for (uint32_t i = 0; i < count; ++i, next += sizeof(fb::uoffset_t)) {
       const uint8_t *one = next + fb::ReadScalar<fb::uoffset_t>(next);
-      if (!(areTables ? table(field.of, one)
-                      : take(uint64_t(fb::ReadScalar<fb::uoffset_t>(one)) + 1)))
+      if (!(areTables ? table(field.of, one) : name(one)))
         return false;
     }
     return true;
+  }
+
+  /// Tools and programs show names as they are.
+  bool name(const uint8_t *value) {
+    uint32_t count = fb::ReadScalar<fb::uoffset_t>(value);
+    auto *text = reinterpret_cast<const char *>(value + sizeof(fb::uoffset_t));
+    for (uint32_t i = 0; i < count; ++i)
+      if (controlSize(text + i, count - i))
+        return fault.set(Fault::BadBundle,
+                         "%s: name at byte %zu: found a control character",
+                         what, static_cast<size_t>(value - metadata));
+    return take(uint64_t(count) + 1);
   }
 
   /// FlatBuffers' verifier checks the place of a vector's length, which is at

@@ -37,7 +37,7 @@ bool Gpu::create(const nnv12_bundle &of, const nnv12_session_options &options,
   // Until its last session is gone the device runs what drivers have compiled;
   // from where only who owns it writes.
   const char *cache = options.gpu_cache_dir;
-  if (!cache && of.requiresSignature())
+  if (!cache && of.takesNoOther())
     cache = "";
   hasFolder = cache != nullptr;
   if (cache && strlen(cache) >= sizeof folderText)

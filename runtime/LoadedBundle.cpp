@@ -98,6 +98,13 @@ bool nnv12_bundle::openMemory(const void *data, size_t size,
   return load(data, size, -1, options, fault);
 }
 
+/// As hexadecimal text begins.
+static uint32_t firstWord(const uint8_t *bytes) {
+  uint32_t word;
+  memcpy(&word, bytes, sizeof word);
+  return __builtin_bswap32(word);
+}
+
 bool nnv12_bundle::load(const void *data, size_t size, int descriptor,
                         const nnv12_open_options &options, Fault &fault) {
   if (options.copying > NNV12_COPY_NEVER)
@@ -108,20 +115,36 @@ bool nnv12_bundle::load(const void *data, size_t size, int descriptor,
     return fault.set(Fault::InvalidArgument,
                      "weights: found verify_weights and trust_weights, "
                      "expected one of them");
-  isTrusted = options.public_key != nullptr;
+  isRestricted = options.public_key || options.digest;
   bool copies = options.copying == NNV12_COPY_ALWAYS ||
-                (options.copying == NNV12_COPY_SIGNED && isTrusted);
+                (options.copying == NNV12_COPY_SIGNED && isRestricted);
   bool checksWeights =
-      options.verify_weights || (isTrusted && !options.trust_weights);
+      options.verify_weights || (isRestricted && !options.trust_weights);
   bytes = static_cast<const uint8_t *>(data);
   length = size;
-  if (!artifact::verifyHeader(data, size, options.public_key, header, fault) ||
-      !loadMetadata(copies, fault) || !chooseProgram(options.target, fault) ||
+  if (!artifact::verifyHeader(data, size, options.public_key, header, fault))
+    return false;
+  // All else that a bundle says is checked against the header's digest of it.
+  if (options.digest &&
+      memcmp(options.digest, digest().bytes, sizeof digest().bytes) != 0)
+    return fault.set(Fault::Untrusted,
+                     "digest: found %08x..., expected %08x...",
+                     firstWord(digest().bytes), firstWord(options.digest));
+  if (!loadMetadata(copies, fault) || !hasKind(options.take_tuning, fault) ||
+      !chooseProgram(options.target, fault) ||
       !loadCode(copies ? -1 : descriptor, fault))
     return false;
   if (isMapped())
     adviseWeights();
   return (!checksWeights || verifyWeights(fault)) && describeTensors(fault);
+}
+
+bool nnv12_bundle::hasKind(bool orTuning, Fault &fault) const {
+  bool isTuning = bundle->kind() == bundle::BundleKind_Tuning;
+  return bundle->kind() == bundle::BundleKind_Model || (orTuning && isTuning) ||
+         fault.set(Fault::Unsupported,
+                   "kind: found %s, expected the bundle of a model",
+                   isTuning ? "a tuning bundle" : "one for newer readers");
 }
 
 /// What is checked is what will be used: the copy, where there is one.

@@ -38,8 +38,8 @@ public:
   /// Whether the image is a mapping of a file, and not the caller's memory.
   bool isMapped() const { return file.data(); }
   bool isSigned() const { return header.isSigned != 0; }
-  /// Whether it was opened with a public key.
-  bool requiresSignature() const { return isTrusted; }
+  /// Whether it was opened with a public key or an expected digest.
+  bool takesNoOther() const { return isRestricted; }
   /// What GPUs may take over of a bundle whose program has that: checked here,
   /// since opening leaves it alone. Where the metadata was copied so is this,
   /// to `copy`. Null where it is wrong.
@@ -63,6 +63,7 @@ private:
   bool load(const void *data, size_t size, int descriptor,
             const nnv12_open_options &options, nnv12::artifact::Fault &fault);
   bool loadMetadata(bool copies, nnv12::artifact::Fault &fault);
+  bool hasKind(bool orTuning, nnv12::artifact::Fault &fault) const;
   bool chooseProgram(const char *target, nnv12::artifact::Fault &fault);
   bool loadCode(int descriptor, nnv12::artifact::Fault &fault);
   bool verifyWeights(nnv12::artifact::Fault &fault);
@@ -83,7 +84,7 @@ private:
   std::atomic<bool> hasEarlyMemory{false};
   nnv12::runtime::CodeMapping codeMapping;
   bool mappedInPlace = false;
-  bool isTrusted = false;
+  bool isRestricted = false;
   nnv12::runtime::Array<nnv12_tensor_info> inputInfos;
   nnv12::runtime::Array<nnv12_tensor_info> outputInfos;
 };

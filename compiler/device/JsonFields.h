@@ -2,6 +2,8 @@
 #ifndef NNV12_COMPILER_DEVICE_JSONFIELDS_H
 #define NNV12_COMPILER_DEVICE_JSONFIELDS_H
 
+#include "artifact/Escape.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cassert>
@@ -51,7 +53,7 @@ public:
     if (const Json *value = find(name, true)) {
       if (!value->is_string())
         return fail(name, *value, "a string");
-      to = *value->get_ptr<const Json::string_t *>();
+      to = artifact::escaped(*value->get_ptr<const Json::string_t *>());
     }
   }
   void optionalText(const char *name, std::string &to) {

@@ -5,6 +5,7 @@
 #include "artifact/FileKind.h"
 #include "artifact/MappedFile.h"
 #include "compiler/import/GraphImporter.h"
+#include "compiler/import/Names.h"
 #include "compiler/import/Onnx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -66,6 +67,7 @@ static std::unique_ptr<onnx::ModelProto> parse(StringRef bytes, StringRef path,
                "ModelProto");
     return nullptr;
   }
+  escapeNames(*model);
   return model;
 }
 

@@ -55,8 +55,10 @@
 |*     as they are then, unless they were copied when the bundle was opened:  *|
 |*     nnv12_open_options.copying. Replace bundles by renaming, as nnv12c     *|
 |*     does. Give write access to nobody whose code you would not run.        *|
-|*   - The code of a bundle runs with the rights of the process. Digests tell *|
-|*     damage, not malice: for bundles from elsewhere set a public key.       *|
+|*   - An unsigned bundle is a program: opening it checks it, running it      *|
+|*     trusts it. Its code runs with the rights of the process. The digests   *|
+|*     inside of it tell damage, not malice: for bundles from elsewhere give  *|
+|*     nnv12_open_options.public_key, or .digest.                             *|
 |*   - Input and output buffers of one run that overlap give wrong numbers.   *|
 |*   - A session does not survive fork() in the child: make a new one there.  *|
 |*   - Subnormal numbers are flushed to zero, in inputs too.                  *|
@@ -124,7 +126,7 @@ typedef struct nnv12_bundle nnv12_bundle;
  *  makes sure that the checked bytes are the ones that run, whatever happens to
  *  the file or the memory. */
 typedef enum nnv12_copying {
-  NNV12_COPY_SIGNED = 0, /**< where a public key is given */
+  NNV12_COPY_SIGNED = 0, /**< where a public key or a digest is given */
   NNV12_COPY_ALWAYS = 1,
   NNV12_COPY_NEVER = 2 /**< used where they lie */
 } nnv12_copying;
@@ -140,9 +142,9 @@ typedef struct nnv12_open_options {
    *  call fails with NNV12_UNSUPPORTED. */
   const uint8_t *public_key;
   /** Not zero: check the digest of the weights as well, which reads all of
-   *  them. Zero: check it only if there is a public key. Damaged weights that
-   *  are not checked give wrong numbers, and nothing worse. Metadata and the
-   *  chosen program's code are always checked. */
+   *  them. Zero: check it only if there is a public key or `digest`. Damaged
+   *  weights that are not checked give wrong numbers, and nothing worse.
+   *  Metadata and the chosen program's code are always checked. */
   int verify_weights;
   /** Take this target's program (as in `nnv12c --target`) and no other; NULL
    *  takes the best one that this CPU can run. For tests and measurements. */
@@ -150,14 +152,23 @@ typedef struct nnv12_open_options {
   /** A copy takes as much memory as metadata and code. Processes do not share
    *  it. Weights are never copied. */
   nnv12_copying copying;
-  /** Not zero: take the weights unchecked although there is a public key. A
-   *  program that can change the file can change the results then, and nothing
-   *  more. An error together with verify_weights. */
+  /** Not zero: take the weights unchecked although there is a public key or
+   *  `digest`. A program that can change the file can change the results then,
+   *  and nothing more. It can do so after the check, too: weights are used in
+   *  place. An error together with verify_weights. */
   int trust_weights;
+  /** The 32 bytes of nnv12_bundle_info.digest that the bundle must have, or
+   *  NULL to take any. A signature says who made a bundle, this says which one
+   *  it is: metadata, code and weights. Weights and copies are treated as with
+   *  a public key. Needs no libsodium. */
+  const uint8_t *digest;
+  /** Not zero: take bundles of the kind NNV12_BUNDLE_TUNING, too. They run
+   *  kernels and compute no model's results. */
+  int take_tuning;
 } nnv12_open_options;
 
 #define NNV12_OPEN_OPTIONS_INIT                                                \
-  {sizeof(nnv12_open_options), NULL, 0, NULL, NNV12_COPY_SIGNED, 0}
+  {sizeof(nnv12_open_options), NULL, 0, NULL, NNV12_COPY_SIGNED, 0, NULL, 0}
 
 /** Maps and verifies the bundle at `path`. `options` may be NULL. On failure
  *  `*bundle` is NULL. The file may be unlinked or renamed over afterwards. */

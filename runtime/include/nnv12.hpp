@@ -75,6 +75,8 @@ struct OpenOptions {
   const char *target = nullptr;
   nnv12_copying copying = NNV12_COPY_SIGNED;
   bool trustWeights = false;
+  const uint8_t *digest = nullptr;
+  bool takeTuning = false;
 };
 
 /// An open bundle. Movable, not copyable.
@@ -150,6 +152,8 @@ private:
     c.target = options.target;
     c.copying = options.copying;
     c.trust_weights = options.trustWeights;
+    c.digest = options.digest;
+    c.take_tuning = options.takeTuning;
     return c;
   }
 

@@ -1,6 +1,7 @@
 //===- Loading.cpp - Opens bundles and gathers their inputs ---------------===//
 #include "tools/common/Loading.h"
 
+#include "artifact/Hexadecimal.h"
 #include "artifact/KeyFile.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Files.h"
@@ -22,23 +23,35 @@ void LoadOptions::addTo(Options &options) {
                "of nnv12-keygen. The signature covers header, metadata, code "
                "and weights; it is checked before anything else. Needs "
                "libsodium.");
+  options.text("digest", "HEX", digest,
+               "Refuse the bundle unless this is its digest, the 64 "
+               "hexadecimal digits that nnv12-inspect --summary tells. It "
+               "covers metadata, code and weights.");
   options.flag("verify-weights", verifyWeights,
                "Check the digest of the weights too, which reads all of them. "
-               "With --public-key that is done anyway.");
+               "With --public-key or --digest that is done anyway.");
   options.flag("trust-weights", trustWeights,
-               "With --public-key: take the weights unchecked. A cold start "
-               "does not wait for all of them then.");
+               "With --public-key or --digest: take the weights unchecked. A "
+               "cold start does not wait for all of them then.");
   options.choice("copy", {"signed", "always", "never"}, copying,
                  "Whether metadata and code are copied before they are "
                  "checked, so that nobody can change them behind the check by "
                  "writing into the file: signed, the default, with "
-                 "--public-key alone; always; never.");
+                 "--public-key or --digest alone; always; never.");
+}
+
+static Bundle openOrFail(const std::string &path, const OpenOptions &options) {
+  noteInput(path);
+  try {
+    return Bundle(path, options);
+  } catch (const Error &error) {
+    fail(explainBundle(path, error.what()));
+  }
 }
 
 Bundle openBundle(const std::string &path, const LoadOptions &options) {
   OpenOptions open;
   uint8_t key[32];
-  noteInput(path);
   if (!options.publicKey.empty()) {
     noteInput(options.publicKey);
     artifact::Fault fault;
@@ -47,17 +60,27 @@ Bundle openBundle(const std::string &path, const LoadOptions &options) {
       fail(options.publicKey + ": " + fault.text);
     open.publicKey = key;
   }
+  uint8_t digest[32];
+  if (!options.digest.empty()) {
+    if (options.digest.size() != 64 ||
+        !artifact::readHexadecimal(options.digest.c_str(), digest, 32))
+      fail("--digest: found '" + options.digest +
+           "', expected 64 hexadecimal digits");
+    open.digest = digest;
+  }
   open.verifyWeights = options.verifyWeights;
   open.trustWeights = options.trustWeights;
   open.copying = options.copying == "always"  ? NNV12_COPY_ALWAYS
                  : options.copying == "never" ? NNV12_COPY_NEVER
                                               : NNV12_COPY_SIGNED;
   open.target = options.target.empty() ? nullptr : options.target.c_str();
-  try {
-    return Bundle(path, open);
-  } catch (const Error &error) {
-    fail(explainBundle(path, error.what()));
-  }
+  return openOrFail(path, open);
+}
+
+Bundle openTuningBundle(const std::string &path) {
+  OpenOptions open;
+  open.takeTuning = true;
+  return openOrFail(path, open);
 }
 
 Session openSession(const std::string &path, const Bundle &bundle,
@@ -128,7 +151,7 @@ void RunOptions::addTo(Options &options) {
   options.text("gpu-cache", "DIR", gpuCache,
                "Where to keep what the GPU's driver compiles, for the next "
                "time; none: nowhere. Default ~/.cache/nnv12, and nowhere with "
-               "--public-key.");
+               "--public-key or --digest.");
   options.number("gpu-threads", "N", gpuThreads, 0, 64,
                  "How many threads prepare for the GPU; 0, the default: one of "
                  "two CPUs, or of each where the first run waits for them, as "

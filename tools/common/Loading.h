@@ -13,6 +13,7 @@ namespace nnv12::tools {
 struct LoadOptions {
   std::string target;
   std::string publicKey;
+  std::string digest;
   bool verifyWeights = false;
   bool trustWeights = false;
   std::string copying = "signed";
@@ -22,6 +23,8 @@ struct LoadOptions {
 
 /// Ends the process when the bundle cannot be opened.
 Bundle openBundle(const std::string &path, const LoadOptions &options);
+/// Takes bundles of any kind.
+Bundle openTuningBundle(const std::string &path);
 Session openSession(const std::string &path, const Bundle &bundle,
                     unsigned threads);
 Session openSession(const std::string &path, const Bundle &bundle,

@@ -92,32 +92,4 @@ std::vector<std::string> labelsOf(const Bundle &bundle) {
                 : std::vector<std::string>();
 }
 
-std::string escaped(const std::string &name) {
-  std::string text;
-  for (size_t i = 0; i < name.size(); ++i) {
-    auto byte = static_cast<uint8_t>(name[i]);
-    // U+0080 to U+009F, which terminals may obey as well, are c2 80 to c2 9f.
-    bool isLong = byte == 0xc2 && i + 1 < name.size() &&
-                  static_cast<uint8_t>(name[i + 1]) >= 0x80 &&
-                  static_cast<uint8_t>(name[i + 1]) < 0xa0;
-    if (byte == '\n')
-      text += "\\n";
-    else if (byte == '\t')
-      text += "\\t";
-    else if (byte == '\\')
-      text += "\\\\";
-    else if (byte < 0x20 || byte == 0x7f || isLong) {
-      char digits[8];
-      for (size_t end = i + isLong; i <= end; ++i) {
-        snprintf(digits, sizeof digits, "\\x%02x",
-                 static_cast<unsigned>(static_cast<uint8_t>(name[i])));
-        text += digits;
-      }
-      --i;
-    } else
-      text += name[i];
-  }
-  return text;
-}
-
 } // namespace nnv12::tools

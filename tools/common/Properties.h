@@ -26,10 +26,6 @@ std::vector<std::string> labelsOf(const Bundle &bundle);
 /// The lines of a text, without their ends; "\r\n" is one, too.
 std::vector<std::string> splitLines(const std::string &text);
 
-/// A name of a model as it can be shown: control characters, which could move
-/// a terminal's cursor, are \n, \t or \xNN, and a backslash is two.
-std::string escaped(const std::string &name);
-
 } // namespace nnv12::tools
 
 #endif // NNV12_TOOLS_COMMON_PROPERTIES_H

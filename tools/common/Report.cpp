@@ -1,6 +1,8 @@
 //===- Report.cpp - How the tools report faults ---------------------------===//
 #include "tools/common/Report.h"
 
+#include "artifact/Escape.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -29,11 +31,7 @@ const char *toolName() { return currentName; }
 void fail(const std::string &message) {
   // What was printed so far belongs before the error.
   fflush(stdout);
-  std::string line = message;
-  for (char &c : line)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      c = '?';
-  fprintf(stderr, "%s: %s\n", currentName, line.c_str());
+  fprintf(stderr, "%s: %s\n", currentName, artifact::escaped(message).c_str());
   exit(1);
 }
 

@@ -2,7 +2,6 @@
 #include "tools/nnv12-inspect/PlanText.h"
 
 #include "artifact/ProgramView.h"
-#include "tools/common/Properties.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -96,7 +95,7 @@ static void printEntry(const PlannedOperation &entry) {
   else
     printf("      %9s %9s", "-", "-");
   printf("  %-6s %-9s %s", entry.name().c_str(), stageName(operation->kind()),
-         escaped(operation->layer()->str()).c_str());
+         operation->layer()->c_str());
   if (entry.kernel)
     printf(", %s", entry.kernel->name()->c_str());
   if (entry.isPreparation)
@@ -119,7 +118,7 @@ static void printSwitches(const bundle::Program *program) {
     const bundle::Operation *replacement = change->replacement();
     printf("      %-6s %s: to %s%s\n",
            operationName(program, change->operation()).c_str(),
-           escaped(replacement->layer()->str()).c_str(),
+           replacement->layer()->c_str(),
            program->kernels()->Get(replacement->kernel())->name()->c_str(),
            afterText(program, replacement->after()).c_str());
   }

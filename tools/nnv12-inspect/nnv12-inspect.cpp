@@ -1,6 +1,7 @@
 //===- nnv12-inspect.cpp - Shows what is in a bundle ----------------------===//
 #include "artifact/Compatibility.h"
 #include "artifact/CpuFeatures.h"
+#include "artifact/Escape.h"
 #include "artifact/GpuVerifier.h"
 #include "artifact/KeyFile.h"
 #include "artifact/ProgramView.h"
@@ -8,7 +9,6 @@
 #include "tools/common/Files.h"
 #include "tools/common/Json.h"
 #include "tools/common/Options.h"
-#include "tools/common/Properties.h"
 #include "tools/common/Report.h"
 #include "tools/common/Tensor.h"
 #include "tools/nnv12-inspect/GpuText.h"
@@ -244,8 +244,8 @@ static void printTensors(const char *title, const TensorList *tensors) {
   printf("\n%s\n", title);
   for (uint32_t i = 0; i < tensors->size(); ++i) {
     const bundle::Tensor *tensor = tensors->Get(i);
-    printf("  %u  '%s' %s %s, %" PRIu64 " bytes\n", i,
-           escaped(tensor->name()->str()).c_str(), typeName(tensor),
+    printf("  %u  '%s' %s %s, %" PRIu64 " bytes\n", i, tensor->name()->c_str(),
+           typeName(tensor),
            shapeText(tensor->shape()->data(), tensor->shape()->size()).c_str(),
            artifact::byteSize(tensor));
   }
@@ -268,8 +268,8 @@ static void printProperties(const bundle::Bundle *bundle) {
         --size;
       rest = "... (" + std::to_string(value.size()) + " bytes)";
     }
-    printf("  %s = '%s'%s\n", escaped(property->key()->str()).c_str(),
-           escaped(value.substr(0, size)).c_str(), rest.c_str());
+    printf("  %s = '%s'%s\n", property->key()->c_str(),
+           artifact::escaped(value.substr(0, size)).c_str(), rest.c_str());
   }
 }
 
@@ -327,7 +327,7 @@ static void printProgram(const Image &image, const bundle::Program *program,
                            ? " from " + std::to_string(operation->tile_begin())
                            : "";
     printf("    %u  %s\n         %s, %" PRIu64 " tiles%s:%s <-%s\n", i,
-           escaped(operation->layer()->str()).c_str(), kernel->name()->c_str(),
+           operation->layer()->c_str(), kernel->name()->c_str(),
            artifact::numTiles(operation), from.c_str(), writes.c_str(),
            reads.c_str());
   }
@@ -342,9 +342,9 @@ static void printText(const InspectOptions &options, const Image &image) {
   if (image.header.isSigned)
     printf("  public key %s (%s)\n", hex(image.header.publicKey, 32).c_str(),
            options.publicKey.empty() ? "not checked" : "checked");
-  printf("model '%s', written by %s\n",
-         escaped(textOf(bundle->model())).c_str(),
-         escaped(textOf(bundle->producer())).c_str());
+  printf("  digest %s\n", hex(image.header.metadataDigest.bytes, 32).c_str());
+  printf("model '%s', written by %s\n", textOf(bundle->model()).c_str(),
+         textOf(bundle->producer()).c_str());
   printTensors("inputs", bundle->inputs());
   printTensors("outputs", bundle->outputs());
   printProperties(bundle);
@@ -366,6 +366,11 @@ static void printText(const InspectOptions &options, const Image &image) {
     else
       printf("\nprogram %s: for newer readers: %s\n",
              program->target()->c_str(), newer.c_str());
+  if (options.verify && options.publicKey.empty())
+    printf(
+        "\nAll digests are right. They tell damage, not malice: a bundle whose "
+        "signature nobody\nchecked is a program. Opening it checks it, "
+        "running it trusts it.\n");
 }
 
 //===----------------------------------------------------------------------===//
@@ -527,6 +532,7 @@ static void printJson(const InspectOptions &options, const Image &image) {
   json.member("signed", image.header.isSigned != 0);
   if (image.header.isSigned)
     json.member("public_key", hex(image.header.publicKey, 32));
+  json.member("digest", hex(image.header.metadataDigest.bytes, 32));
   json.member("model", textOf(bundle->model()));
   json.member("producer", textOf(bundle->producer()));
   json.member("metadata_offset", image.header.metadataOffset);

@@ -1,4 +1,5 @@
 //===- nnv12-run.cpp - Runs a bundle once ---------------------------------===//
+#include "artifact/Escape.h"
 #include "tools/common/BoundsFault.h"
 #include "tools/common/ChromeTrace.h"
 #include "tools/common/Clock.h"
@@ -126,8 +127,7 @@ static void printSummary(const Bundle &bundle,
       most = std::max(most, value);
       sum += value;
     }
-    printf("output_%u '%s' %s", i, escaped(info.name).c_str(),
-           describe(info).c_str());
+    printf("output_%u '%s' %s", i, info.name, describe(info).c_str());
     if (numbers)
       printf(": min %g, max %g, mean %g", least, most,
              sum / static_cast<double>(numbers));
@@ -186,9 +186,8 @@ static bool compareOutputs(const CommandLine &options, const Bundle &bundle,
            ", expected " + shapeText(expected.shape));
     Difference difference = compare(outputs[i], expected, options.tolerance);
     printf("output_%u '%s' %s: largest error %.3g absolute, %.3g relative: %s",
-           i, escaped(info.name).c_str(), describe(info).c_str(),
-           difference.absolute, difference.relative,
-           difference.within ? "ok" : "differs");
+           i, info.name, describe(info).c_str(), difference.absolute,
+           difference.relative, difference.within ? "ok" : "differs");
     if (!difference.within)
       printf(" (element %zu: found %.9g, expected %.9g)", difference.index,
              difference.found, difference.expected);
@@ -235,7 +234,7 @@ static std::vector<std::string> chooseLabels(const CommandLine &options,
     fprintf(stderr,
             "nnv12-run: %s labels: found %zu, expected the %zu of output "
             "'%s'; they are left alone (--labels takes others)\n",
-            from.c_str(), labels.size(), count, escaped(scores.name).c_str());
+            from.c_str(), labels.size(), count, scores.name);
   return {};
 }
 
@@ -282,7 +281,7 @@ static void printClasses(const CommandLine &options, const Bundle &bundle,
                     [&](size_t a, size_t b) { return values[a] > values[b]; });
   for (size_t i = 0; i < top; ++i)
     printf("%6.2f %%  %s\n", 100 * values[order[i]],
-           escaped(labels[order[i]]).c_str());
+           artifact::escaped(labels[order[i]]).c_str());
 }
 
 /// For --settle: what takes longer than this does not come to an end.

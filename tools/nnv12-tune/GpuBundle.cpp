@@ -9,7 +9,7 @@
 namespace nnv12::tune {
 
 GpuBundle::GpuBundle(const std::string &path)
-    : path_(path), bundle_(tools::openBundle(path, {})) {
+    : path_(path), bundle_(tools::openTuningBundle(path)) {
   artifact::Fault fault;
   const bundle::Bundle *metadata = loaded().metadata();
   if (!artifact::verifyOverlaysIn(metadata, loaded().image(), fault))

@@ -73,8 +73,8 @@ static void fillIntegers(Memory &memory) {
     words[i] = (i * 7 / 3) & 1;
 }
 
-static Bundle openTuningBundle(const std::string &path) {
-  Bundle bundle = tools::openBundle(path, {});
+static Bundle openKernels(const std::string &path) {
+  Bundle bundle = tools::openTuningBundle(path);
   bool isTuning = bundle.info().kind == NNV12_BUNDLE_TUNING;
   if (isTuning && bundle.numInputs() == 1)
     fail(path + ": found kernels of GPUs, which --gpu measures, expected those "
@@ -86,7 +86,7 @@ static Bundle openTuningBundle(const std::string &path) {
 }
 
 Kernels::Kernels(const std::string &path)
-    : path_(path), bundle(openTuningBundle(path)),
+    : path_(path), bundle(openKernels(path)),
       weights(bundle.input(0).byte_size),
       activations(bundle.input(1).byte_size),
       integers(bundle.input(2).byte_size), sink(bundle.output(0).byte_size),

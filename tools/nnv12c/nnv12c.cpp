@@ -1,5 +1,7 @@
 //===- nnv12c.cpp - The compiler's command line ---------------------------===//
 
+#include "artifact/Escape.h"
+#include "artifact/KeyFile.h"
 #include "compiler/codegen/cpu/RoutineTable.h"
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/codegen/gpu/GpuRoutine.h"
@@ -224,7 +226,7 @@ static cl::opt<bool> listRoutines(
     cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
-  llvm::errs() << "nnv12c: " << message << "\n";
+  llvm::errs() << "nnv12c: " << artifact::escaped(message.str()) << "\n";
   return 1;
 }
 
@@ -407,6 +409,10 @@ int main(int argc, char **argv) {
     options.import.externalData.push_back(folder);
   }
 
+  if (artifact::othersCanRead(options.signingKey.c_str()))
+    llvm::errs() << "nnv12c: warning: " << options.signingKey
+                 << ": others can read this secret key, expected mode 0600\n";
+
   for (const std::string &property : properties) {
     auto [key, value] = StringRef(property).split('=');
     if (key.empty() || !StringRef(property).contains('='))
@@ -423,7 +429,7 @@ int main(int argc, char **argv) {
   context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark && !quiet)
       llvm::errs() << "nnv12c: note: " << options.input << ": "
-                   << diagnostic.str() << "\n";
+                   << artifact::escaped(diagnostic.str()) << "\n";
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error || reported)
       return success();
     reported = true;

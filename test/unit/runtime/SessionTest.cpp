@@ -109,7 +109,12 @@ TEST_F(SessionTest, DescribesWithoutFacts) {
       kernel.tiles = 0;
     }
   ASSERT_EQ(artifact::writeBundle(sample->bundle, path), "");
-  Bundle bundle(path);
+  EXPECT_EQ(openError(nullptr, NNV12_UNSUPPORTED),
+            path + ": kind: found a tuning bundle, expected the bundle of a "
+                   "model");
+  OpenOptions any;
+  any.takeTuning = true;
+  Bundle bundle(path, any);
   EXPECT_EQ(bundle.info().kind, NNV12_BUNDLE_TUNING);
   nnv12_operation_info operation = bundle.operation(0);
   EXPECT_STREQ(operation.routine, "");

@@ -135,6 +135,58 @@ TEST_F(TrustTest, CopiesWhereThereIsAKey) {
   EXPECT_TRUE(runs(bundle));
 }
 
+/// A digest says which bundle it is: all that a signature covers, without one.
+TEST_F(TrustTest, TakesTheBundleOfOneDigest) {
+  OpenOptions options;
+  options.digest = header.metadataDigest.bytes;
+  {
+    Bundle bundle(path, options);
+    EXPECT_FALSE(bundle.info().code_is_mapped);
+    EXPECT_EQ(memcmp(bundle.info().digest, options.digest, 32), 0);
+    EXPECT_TRUE(runs(bundle));
+  }
+  AlignedCopy copy(image);
+  for (uint64_t at : {segments[0].first, segments[2].first}) {
+    copy.data[at] ^= 1;
+    EXPECT_THROW(Bundle(copy.data, copy.size, options), Error) << at;
+    copy.data[at] ^= 1;
+  }
+  EXPECT_NO_THROW(Bundle(copy.data, copy.size, options));
+  uint8_t other[32];
+  memcpy(other, options.digest, 32);
+  other[31] ^= 1;
+  options.digest = other;
+  char message[64];
+  snprintf(message, sizeof message, ": digest: found %02x%02x%02x%02x...",
+           other[0], other[1], other[2], other[3]);
+  EXPECT_EQ(openError(options).rfind(path + message, 0), 0u)
+      << openError(options);
+}
+
+/// Byte by byte: refused, or the same results.
+TEST_F(TrustTest, NoByteOfASignedBundleChangesResults) {
+  OpenOptions options;
+  if (hasSodium)
+    options.publicKey = key;
+  else
+    options.digest = header.metadataDigest.bytes;
+  AlignedCopy copy(image);
+  size_t opened = 0;
+  for (size_t i = 0; i < copy.size; ++i) {
+    copy.data[i] ^= 0x11;
+    try {
+      Bundle bundle(copy.data, copy.size, options);
+      ++opened;
+      EXPECT_TRUE(runs(bundle)) << "byte " << i;
+    } catch (const Error &) {
+    }
+    copy.data[i] ^= 0x11;
+  }
+  // The padding between the parts, and code of the other architecture.
+  EXPECT_GT(opened, 0u);
+  EXPECT_LT(opened, copy.size - header.metadataSize);
+}
+
 TEST_F(TrustTest, CopiesNothingUnlessAsked) {
   OpenOptions options = copying(NNV12_COPY_NEVER);
   options.publicKey = hasSodium ? key : nullptr;

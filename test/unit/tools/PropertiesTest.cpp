@@ -90,17 +90,6 @@ TEST_F(PropertiesTest, Labels) {
   EXPECT_EQ(splitLines(""), Strings());
 }
 
-TEST(Escaped, ControlCharacters) {
-  EXPECT_EQ(escaped("a caf\xc3\xa9"), "a caf\xc3\xa9");
-  EXPECT_EQ(escaped("a\nb\tc\\d"), "a\\nb\\tc\\\\d");
-  EXPECT_EQ(escaped("\x1b[2J\x7f"), "\\x1b[2J\\x7f");
-  EXPECT_EQ(escaped("\xc2\x9b"
-                    "1m"),
-            "\\xc2\\x9b"
-            "1m");
-  EXPECT_EQ(escaped("\xc2\xa9\xc2"), "\xc2\xa9\xc2");
-}
-
 TEST(Nearest, Words) {
   std::vector<std::string> known = {"shape", "sign", "storage-mbps", "o"};
   EXPECT_EQ(nearestTo("shpae", known), "shape");
