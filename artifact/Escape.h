@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 namespace nnv12::artifact {
@@ -24,6 +25,14 @@ inline size_t controlSize(const char *text, size_t size) {
     return 1;
   // U+0080 to U+009F, which terminals may obey as well.
   return byte == 0xc2 && size > 1 && (text[1] & 0xe0) == 0x80 ? 2 : 0;
+}
+
+/// Whether four bytes are ASCII without control characters: nearly all are.
+inline bool arePlain(const char *text) {
+  uint32_t bytes, each = 0x01010101;
+  memcpy(&bytes, text, sizeof bytes);
+  uint32_t high = each << 7, notDelete = (bytes ^ each * 0x7f) - each;
+  return !((bytes | (bytes - each * 0x20) | notDelete) & high);
 }
 
 /// The text with control characters as \n, \t or \xNN, a byte each.

@@ -258,11 +258,14 @@ private:
   bool name(const uint8_t *value) {
     uint32_t count = fb::ReadScalar<fb::uoffset_t>(value);
     auto *text = reinterpret_cast<const char *>(value + sizeof(fb::uoffset_t));
-    for (uint32_t i = 0; i < count; ++i)
-      if (controlSize(text + i, count - i))
+    for (uint32_t i = 0; i < count; ++i) {
+      while (count - i >= 4 && arePlain(text + i))
+        i += 4;
+      if (i < count && controlSize(text + i, count - i))
         return fault.set(Fault::BadBundle,
                          "%s: name at byte %zu: found a control character",
                          what, static_cast<size_t>(value - metadata));
+    }
     return take(uint64_t(count) + 1);
   }
 

@@ -23,23 +23,23 @@ static bool readText(const char *path, char *text, size_t size) {
   return found > 0;
 }
 
-/// What one group is given: microseconds of a period, "max" or -1 for all.
-static uint32_t grantOf(const char *folder) {
-  char path[800], text[64];
+/// What one group is given: microseconds of a period, "max" or -1 for all. The
+/// file of version 1 has the quota alone.
+static uint32_t grantOf(const char *folder, bool isVersion1) {
+  char path[800], text[64], *next = text;
   auto read = [&](const char *file) {
     snprintf(path, sizeof path, "%s/%s", folder, file);
     return readText(path, text, sizeof text);
   };
-  long quota = 0, period = 0;
-  if (read("cpu.max")) {
-    char *next;
-    quota = strtol(text, &next, 10);
-    period = strtol(next, nullptr, 10);
-  } else if (read("cpu.cfs_quota_us")) {
-    quota = strtol(text, nullptr, 10);
-    period = read("cpu.cfs_period_us") ? strtol(text, nullptr, 10) : 0;
-  }
-  if (quota <= 0 || period <= 0)
+  if (!read(isVersion1 ? "cpu.cfs_quota_us" : "cpu.max"))
+    return ~0u;
+  long quota = strtol(text, &next, 10);
+  if (quota <= 0)
+    return ~0u;
+  if (isVersion1 && !read("cpu.cfs_period_us"))
+    return ~0u;
+  long period = strtol(isVersion1 ? text : next, nullptr, 10);
+  if (period <= 0)
     return ~0u;
   return static_cast<uint32_t>(
       std::min((quota - 1) / period + 1, long(CPU_SETSIZE)));
@@ -84,7 +84,8 @@ uint32_t grantedCpus(const char *root) {
   snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
   if (!readText(path, groups, sizeof groups))
     return least;
-  // "4:cpu,cpuacct:/a/b" of version 1, "0::/a/b" of version 2.
+  // "4:cpu,cpuacct:/a/b" of version 1, "0::/a/b" of version 2, which comes
+  // last. The controller is with one of them.
   for (char *line = groups, *next; line; line = next) {
     if ((next = strchr(line, '\n')))
       *next++ = 0;
@@ -92,9 +93,19 @@ uint32_t grantedCpus(const char *root) {
     if (!group)
       continue;
     *group++ = 0;
-    char mount[256] = "/sys/fs/cgroup", top[256] = "";
-    if (*list && (!hasWord(list, "cpu") || !findMount(root, mount, top)))
+    bool isVersion1 = *list;
+    if (isVersion1 && !hasWord(list, "cpu"))
       continue;
+    if (strcmp(group, "/") == 0)
+      *group = 0;
+    char mount[256] = "/sys/fs/cgroup", top[256] = "";
+    // The list of mounts takes 0.1 ms. Mostly it need not be read.
+    if (isVersion1) {
+      snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", list);
+      snprintf(folder, sizeof folder, "%s%s%s", root, mount, group);
+      if (access(folder, F_OK) != 0 && !findMount(root, mount, top))
+        continue;
+    }
     // A container may see its own group alone, as the topmost.
     size_t hidden = strcmp(top, "/") == 0 ? 0 : strlen(top);
     bool isBelow = strncmp(group, top, hidden) == 0 &&
@@ -103,10 +114,11 @@ uint32_t grantedCpus(const char *root) {
     snprintf(folder + end, sizeof folder - size_t(end), "%s",
              isBelow ? group + hidden : "");
     for (char *parent = folder; parent;) {
-      least = std::min(least, grantOf(folder));
+      least = std::min(least, grantOf(folder, isVersion1));
       if ((parent = strrchr(folder + end, '/')))
         *parent = 0;
     }
+    return least;
   }
   return least;
 }

@@ -25,6 +25,18 @@ TEST(Escape, ControlCharacters) {
   EXPECT_EQ(escaped(""), "");
 }
 
+/// Four bytes at once say the same as one by one.
+TEST(Escape, PlainBytes) {
+  for (int value = 0; value < 256; ++value)
+    for (size_t place = 0; place < 4; ++place)
+      for (char around : {' ', 'a', '~'}) {
+        std::string text(4, around);
+        text[place] = char(value);
+        bool isPlain = value >= 0x20 && value < 0x7f;
+        EXPECT_EQ(arePlain(text.data()), isPlain) << value << " " << place;
+      }
+}
+
 /// Whoever shows a name of a bundle that was opened need not look at it.
 TEST(Escape, NoNameOfABundleHoldsControlCharacters) {
   TemporaryFolder folder;
@@ -46,7 +58,8 @@ TEST(Escape, NoNameOfABundleHoldsControlCharacters) {
                           &program.kernels[0].key,
                           &program.operations[0].layer};
   for (std::string *name : names)
-    for (const char *text : {"\n", "\x1b[2J", "\x7f", "\xc2\x9b", "x\r"}) {
+    for (const char *text : {"\n", "\x1b[2J", "\x7f", "\xc2\x9b", "x\r",
+                             "12345678\n", "1234567\xc2\x9b"}) {
       std::string before = *name;
       *name = before + text;
       // Who writes a bundle reads it with a reader's eyes.

@@ -138,13 +138,27 @@ TEST_F(GrantTest, OfVersion1InAContainer) {
   EXPECT_EQ(granted(), 2u) << "not below it";
 }
 
+/// Where groups lie where they mostly do, the list of mounts is not read.
+TEST_F(GrantTest, OfVersion1WithoutMounts) {
+  write("/proc/self/cgroup", "4:cpu,cpuacct:/a");
+  writeQuota("/sys/fs/cgroup/cpu,cpuacct/a", 300000);
+  EXPECT_EQ(granted(), 3u);
+  writeQuota("/sys/fs/cgroup/cpu,cpuacct", 200000);
+  EXPECT_EQ(granted(), 2u);
+}
+
+/// The controller is with one version; version 2 may have others.
 TEST_F(GrantTest, OfBothVersions) {
   write("/proc/self/cgroup", "3:cpu:/a\n0::/b");
   mount("/", "/sys/fs/cgroup/cpu", "rw,cpu");
   writeQuota("/sys/fs/cgroup/cpu/a", 300000);
   EXPECT_EQ(granted(), 3u);
+  write("/proc/self/cgroup", "3:memory:/a\n0::/b");
   write("/sys/fs/cgroup/b/cpu.max", "200000 100000");
   EXPECT_EQ(granted(), 2u);
+  write("/proc/self/cgroup", "0::/");
+  write("/sys/fs/cgroup/cpu.max", "100000 100000");
+  EXPECT_EQ(granted(), 1u);
 }
 
 TEST_F(GrantTest, OddText) {

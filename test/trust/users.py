@@ -1,0 +1,291 @@
+#!/usr/bin/python3
+"""Two users of one machine and one group: does code of the one run as the other?
+
+The victim compiles with `nnv12c --target host`, which runs bundles that it has
+just written. Meanwhile the attacker puts a forged bundle in the place of each
+that it can, in the folder for temporary files and in a cache folder that both
+can write. Its code makes a file, whose owner tells who ran it. Then the
+attacker plants links in a shared cache folder.
+
+Each combination of umask and folder is tried --tries times. That forged bundles
+run where they are let, and that the attacker gets into a folder that is open to
+it, is tried first. Needs root and setpriv; exits with 77 without.
+"""
+import argparse
+import os
+import platform
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+ATTACKER, VICTIM, GROUP = 52345, 52346, 52300
+MODEL = Path(__file__).resolve().parents[1] / "models/data/mnist/model.onnx"
+
+# Watches a folder, and in it folders of nnv12c: says what it has exchanged.
+ATTACK = r"""
+import os, sys
+folder, evil = sys.argv[1], open(sys.argv[2], "rb").read()
+seen, number, swapped = set(), 0, 0
+print("ready", flush=True)
+while not os.path.exists(sys.argv[3]):
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        continue
+    for name in names:
+        if not name.startswith("nnv12c-") or name in seen:
+            continue
+        inside = f"{folder}/{name}"
+        # Its files, one by one, or the whole folder.
+        try:
+            for file in os.listdir(inside):
+                if file.endswith(".nnv"):
+                    number += 1
+                    fresh = f"{inside}/x{number}"
+                    open(fresh, "wb").write(evil)
+                    os.chmod(fresh, 0o644)
+                    os.rename(fresh, f"{inside}/{file}")
+                    swapped += 1
+                    seen.add(name)
+        except OSError:
+            pass
+        try:
+            number += 1
+            os.rename(inside, f"{folder}/x{number}")
+            os.mkdir(inside, 0o777)
+            os.chmod(inside, 0o777)
+            for file in ("a.nnv", "exact.nnv", "rounded.nnv"):
+                open(f"{inside}/{file}", "wb").write(evil)
+            swapped += 1
+            seen.add(name)
+        except OSError:
+            pass
+print(swapped)
+"""
+
+
+def as_user(user, command, umask=0o022, **options):
+    return subprocess.Popen(
+        ["setpriv", f"--reuid={user}", f"--regid={GROUP}", "--clear-groups"]
+        + [str(part) for part in command],
+        umask=umask,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **options,
+    )
+
+
+class World:
+    """Folders of both, and a forged bundle."""
+
+    def __init__(self, work, bin_dir, forge):
+        self.work, self.bin = work, work / "bin"
+        work.chmod(0o755)
+        self.bin.mkdir()
+        for tool in ("nnv12c", "nnv12-tune", "nnv12-bench", "nnv12-run"):
+            shutil.copy(bin_dir / tool, self.bin / tool)
+        self.home, self.marks = work / "home", work / "marks"
+        self.home.mkdir()
+        self.marks.mkdir()
+        self.marks.chmod(0o1777)
+        self.mark = self.marks / "ran"
+        shutil.copy(MODEL, self.home / "m.onnx")
+        os.chown(self.home, VICTIM, GROUP)
+        self.evil = work / "evil.nnv"
+        tuning = work / "tuning.nnv"
+        subprocess.run(
+            [self.bin / "nnv12c", MODEL, "--emit", "tuning", "-o", tuning],
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
+        subprocess.run([forge, tuning, self.mark, self.evil], check=True)
+        self.evil.chmod(0o644)
+        tuning.chmod(0o644)
+
+    def folder(self, name, mode):
+        path = self.work / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
+        os.chown(path, 0, GROUP)
+        path.chmod(mode)
+        return path
+
+    def victim(self, temporary, umask, *options):
+        """The last line of what nnv12c says, and whether it made a bundle."""
+        result = self.home / "m.nnv"
+        result.unlink(missing_ok=True)
+        process = as_user(
+            VICTIM,
+            [self.bin / "nnv12c", "m.onnx", "--target", "host"]
+            + ["-o", "m.nnv", "--quiet", *options],
+            umask,
+            cwd=self.home,
+            env={**os.environ, "HOME": self.home, "TMPDIR": temporary},
+        )
+        said = process.communicate(timeout=300)[0].splitlines()
+        return said, process.returncode == 0 and result.exists()
+
+    def ran_as(self):
+        """Whose rights forged code had; None: it did not run."""
+        if not self.mark.exists():
+            return None
+        owner = self.mark.stat().st_uid
+        self.mark.unlink()
+        return owner
+
+
+class Attack:
+    """Exchanges what it can in a folder while the block runs."""
+
+    def __init__(self, world, folder):
+        self.stop = world.work / "stop"
+        self.stop.unlink(missing_ok=True)
+        self.process = as_user(
+            ATTACKER,
+            [sys.executable, "-c", ATTACK, folder, world.evil, self.stop],
+            0,
+        )
+        self.process.stdout.readline()
+        self.swapped = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop.touch()
+        self.swapped = int(self.process.communicate(timeout=60)[0] or -1)
+
+
+def check_controls(world):
+    """What would show code of the other, if there were some."""
+    as_user(
+        VICTIM, [world.bin / "nnv12-tune", world.evil, "-o", "/dev/null"]
+    ).communicate(timeout=60)
+    if world.ran_as() != VICTIM:
+        return "a forged bundle that is measured does not run"
+    shared = world.folder("open", 0o2775)
+    inside = shared / "nnv12c-open"
+    inside.mkdir()
+    inside.chmod(0o770)
+    os.chown(inside, VICTIM, GROUP)
+    (inside / "a.nnv").touch()
+    with Attack(world, shared) as attack:
+        for _ in range(200):
+            if (inside / "a.nnv").stat().st_size:
+                break
+            threading.Event().wait(0.05)
+    if attack.swapped < 1:
+        return "the attacker does not get into a folder that is open to it"
+    return None
+
+
+def try_combination(world, umask, kind, tries):
+    """None, or what was wrong."""
+    modes = {"sticky": 0o1777, "open": 0o777, "cache": 0o1777}
+    temporary = world.folder("tmp", modes[kind])
+    watched, options, expected = temporary, [], []
+    if kind == "cache":
+        watched = world.folder("cache", 0o2775)
+        options = ["--cache-dir", watched]
+    if kind != "sticky":
+        expected = [str(watched), "which others can write"]
+    for number in range(tries):
+        if kind == "sticky":  # measured anew each time
+            shutil.rmtree(world.home / ".cache", ignore_errors=True)
+        with Attack(world, watched) as attack:
+            said, made = world.victim(temporary, umask, *options)
+        place = f"umask {umask:03o}, {kind}, try {number}"
+        owner = world.ran_as()
+        if owner is not None:
+            return f"{place}: code of the attacker ran as user {owner}"
+        if attack.swapped:
+            return f"{place}: the attacker got into {watched}"
+        if not made and kind != "open":
+            return f"{place}: found no bundle: {said}"
+        lines = [line for line in said if all(e in line for e in expected)]
+        if expected and len(lines) != 1:
+            return f"{place}: expected one line of {expected}, found {said}"
+        if not expected and said:
+            return f"{place}: expected silence, found {said}"
+    return None
+
+
+def try_links(world):
+    """Links in a shared cache folder, in the place of what the victim writes."""
+    precious, made = world.home / "precious", world.home / "made"
+    precious.write_text("precious")
+    precious.chmod(0o600)
+    os.chown(precious, VICTIM, GROUP)
+    # What it would write, if the folder were its own.
+    own = world.home / "own"
+    temporary = world.folder("tmp", 0o1777)
+    said, good = world.victim(temporary, 0o022, "--cache-dir", str(own))
+    names = os.listdir(own) if own.exists() else []
+    if not good or not names:
+        return f"found nothing in a cache of the victim's own: {said}"
+    for path in own.iterdir():
+        if path.stat().st_mode & 0o077:
+            return f"{path.name}: found mode {stat.filemode(path.stat().st_mode)}"
+    shared = world.folder("cache", 0o2775)
+    for name in names + [name + ".lock" for name in names]:
+        for target in (precious, made):
+            link = shared / name
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+            os.chown(link, ATTACKER, GROUP, follow_symlinks=False)
+            world.victim(temporary, 0o022, "--cache-dir", str(shared))
+            if precious.read_text() != "precious" or made.exists():
+                return f"a link {name} in the cache folder was followed"
+    # And in a folder of its own, where no link can be another's: no harm.
+    for name in names:
+        (own / name).unlink()
+        (own / name).symlink_to(precious)
+    said, good = world.victim(temporary, 0o022, "--cache-dir", str(own))
+    if precious.read_text() != "precious" or not good:
+        return f"a link in the cache folder was written through: {said}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin-dir", type=Path, required=True)
+    parser.add_argument("--forge", type=Path, required=True)
+    parser.add_argument("--tries", type=int, default=1)
+    args = parser.parse_args()
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        print("skipped: two users need root and setpriv")
+        return 77
+    if platform.machine() != "x86_64":
+        print("skipped: forged code is for x86-64 alone")
+        return 77
+    failed, count = 0, 0
+    with tempfile.TemporaryDirectory(prefix="nnv12-users-") as work:
+        world = World(Path(work), args.bin_dir, args.forge)
+        steps = [("controls", lambda: check_controls(world))]
+        for umask in (0o000, 0o002, 0o022):
+            for kind in ("sticky", "open", "cache"):
+                steps.append(
+                    (
+                        f"umask {umask:03o}, {kind}, {args.tries} tries",
+                        lambda u=umask, k=kind: try_combination(
+                            world, u, k, args.tries
+                        ),
+                    )
+                )
+        steps.append(("links", lambda: try_links(world)))
+        for name, step in steps:
+            count += 1
+            wrong = step()
+            failed += wrong is not None
+            print(f"FAIL {wrong}" if wrong else f"pass {name}", flush=True)
+    print(f"users: {count - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
