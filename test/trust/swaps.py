@@ -52,7 +52,14 @@ class Options(ctypes.Structure):
 class Buffer(ctypes.Structure):
     """nnv12_input, nnv12_output."""
 
-    _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("data", ctypes.c_void_p),
+        ("size", ctypes.c_size_t),
+    ]
+
+    def __init__(self, array):
+        super().__init__(ctypes.sizeof(Buffer), array.ctypes.data, array.nbytes)
 
 
 class Runner:
@@ -61,7 +68,7 @@ class Runner:
     def __init__(self, library, options):
         self.lib, self.options = ctypes.CDLL(str(library)), options
         self.lib.nnv12_bundle_close.argtypes = [ctypes.c_void_p]
-        self.lib.nnv12_session_destroy.argtypes = [ctypes.c_void_p]
+        self.lib.nnv12_session_close.argtypes = [ctypes.c_void_p]
         generator = np.random.default_rng(1)
         self.x = generator.random((1, 1, 28, 28), np.float32)
 
@@ -88,17 +95,12 @@ class Runner:
             bundle, None, ctypes.byref(session), None
         )
         if not taken:
-            given = Buffer(self.x.ctypes.data, self.x.nbytes)
-            wanted = Buffer(y.ctypes.data, y.nbytes)
+            given = Buffer(self.x)
+            wanted = Buffer(y)
             taken = self.lib.nnv12_session_run(
-                session,
-                ctypes.byref(given),
-                1,
-                ctypes.byref(wanted),
-                1,
-                None,
+                session, ctypes.byref(given), 1, ctypes.byref(wanted), 1, None
             )
-            self.lib.nnv12_session_destroy(session)
+            self.lib.nnv12_session_close(session)
         self.lib.nnv12_bundle_close(bundle)
         return None if taken else y.tobytes()
 
@@ -153,9 +155,9 @@ def attacks_on(path, others, parts):
     for name, begin, size in parts:
         for mapped in (False, True):
             how = "through a mapping" if mapped else "in place"
-            result[f"{name} written over {how}"] = (
-                lambda b=begin, s=size, m=mapped: write_in_place(path, b, s, m)
-            )
+            result[
+                f"{name} written over {how}"
+            ] = lambda b=begin, s=size, m=mapped: write_in_place(path, b, s, m)
     return result
 
 

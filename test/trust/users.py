@@ -1,15 +1,17 @@
 #!/usr/bin/python3
-"""Two users of one machine and one group: does code of the one run as the other?
+"""Two users of one machine and group: does code of the one run as the other?
 
-The victim compiles with `nnv12c --target host`, which runs bundles that it has
-just written. Meanwhile the attacker puts a forged bundle in the place of each
-that it can, in the folder for temporary files and in a cache folder that both
-can write. Its code makes a file, whose owner tells who ran it. Then the
-attacker plants links in a shared cache folder.
+The victim compiles. nnv12c puts what it links below TMPDIR; with --target host
+it runs bundles that it has just written there. Meanwhile the attacker puts
+files of its own in the place of all that it can: in the folder for temporary
+files, and in a cache folder that both can write. Its code makes a file, whose
+owner tells who ran it, and the victim's bundle must be the same as ever. Then
+the attacker plants links in a shared cache folder.
 
-Each combination of umask and folder is tried --tries times. That forged bundles
-run where they are let, and that the attacker gets into a folder that is open to
-it, is tried first. Needs root and setpriv; exits with 77 without.
+In each combination of umask and folder it compiles --tries times, and
+--host-tries times with --target host. That forged bundles run where they are
+let, and that the attacker gets into a folder that is open to it, is tried
+first. Needs root and setpriv; exits with 77 without.
 """
 import argparse
 import os
@@ -43,14 +45,13 @@ while not os.path.exists(sys.argv[3]):
         # Its files, one by one, or the whole folder.
         try:
             for file in os.listdir(inside):
-                if file.endswith(".nnv"):
-                    number += 1
-                    fresh = f"{inside}/x{number}"
-                    open(fresh, "wb").write(evil)
-                    os.chmod(fresh, 0o644)
-                    os.rename(fresh, f"{inside}/{file}")
-                    swapped += 1
-                    seen.add(name)
+                number += 1
+                fresh = f"{inside}/x{number}"
+                open(fresh, "wb").write(evil)
+                os.chmod(fresh, 0o644)
+                os.rename(fresh, f"{inside}/{file}")
+                swapped += 1
+                seen.add(name)
         except OSError:
             pass
         try:
@@ -58,7 +59,7 @@ while not os.path.exists(sys.argv[3]):
             os.rename(inside, f"{folder}/x{number}")
             os.mkdir(inside, 0o777)
             os.chmod(inside, 0o777)
-            for file in ("a.nnv", "exact.nnv", "rounded.nnv"):
+            for file in os.listdir(f"{folder}/x{number}"):
                 open(f"{inside}/{file}", "wb").write(evil)
             swapped += 1
             seen.add(name)
@@ -76,6 +77,7 @@ def as_user(user, command, umask=0o022, **options):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        errors="replace",
         **options,
     )
 
@@ -97,6 +99,7 @@ class World:
         shutil.copy(MODEL, self.home / "m.onnx")
         os.chown(self.home, VICTIM, GROUP)
         self.evil = work / "evil.nnv"
+        self.bundle = self.victim(self.folder("tmp", 0o1777), 0o022)[1]
         tuning = work / "tuning.nnv"
         subprocess.run(
             [self.bin / "nnv12c", MODEL, "--emit", "tuning", "-o", tuning],
@@ -116,19 +119,21 @@ class World:
         return path
 
     def victim(self, temporary, umask, *options):
-        """The last line of what nnv12c says, and whether it made a bundle."""
+        """What nnv12c says, line by line, and the bundle's bytes or None."""
         result = self.home / "m.nnv"
         result.unlink(missing_ok=True)
         process = as_user(
             VICTIM,
-            [self.bin / "nnv12c", "m.onnx", "--target", "host"]
-            + ["-o", "m.nnv", "--quiet", *options],
+            [self.bin / "nnv12c", "m.onnx", "-o", "m.nnv", "--quiet", *options],
             umask,
             cwd=self.home,
             env={**os.environ, "HOME": self.home, "TMPDIR": temporary},
         )
         said = process.communicate(timeout=300)[0].splitlines()
-        return said, process.returncode == 0 and result.exists()
+        progress = ("nnv12c: measuring ", "nnv12c: running ")
+        said = [line for line in said if not line.startswith(progress)]
+        good = process.returncode == 0 and result.exists()
+        return said, result.read_bytes() if good else None
 
     def ran_as(self):
         """Whose rights forged code had; None: it did not run."""
@@ -163,11 +168,12 @@ class Attack:
 
 def check_controls(world):
     """What would show code of the other, if there were some."""
-    as_user(
-        VICTIM, [world.bin / "nnv12-tune", world.evil, "-o", "/dev/null"]
-    ).communicate(timeout=60)
+    profile = world.home / "p.json"
+    said = as_user(
+        VICTIM, [world.bin / "nnv12-tune", world.evil, "-o", profile]
+    ).communicate(timeout=60)[0]
     if world.ran_as() != VICTIM:
-        return "a forged bundle that is measured does not run"
+        return f"a forged bundle that is measured does not run: {said}"
     shared = world.folder("open", 0o2775)
     inside = shared / "nnv12c-open"
     inside.mkdir()
@@ -184,39 +190,46 @@ def check_controls(world):
     return None
 
 
-def try_combination(world, umask, kind, tries):
+def try_combination(world, umask, kind, tries, host_tries):
     """None, or what was wrong."""
     modes = {"sticky": 0o1777, "open": 0o777, "cache": 0o1777}
     temporary = world.folder("tmp", modes[kind])
-    watched, options, expected = temporary, [], []
+    watched, shared = temporary, []
     if kind == "cache":
         watched = world.folder("cache", 0o2775)
-        options = ["--cache-dir", watched]
-    if kind != "sticky":
-        expected = [str(watched), "which others can write"]
-    for number in range(tries):
-        if kind == "sticky":  # measured anew each time
-            shutil.rmtree(world.home / ".cache", ignore_errors=True)
+        shared = ["--cache-dir", watched]
+    expected = f"{watched}, which others can write"
+    if kind == "sticky":
+        expected = None
+    for number in range(tries + host_tries):
+        on_host = number >= tries
+        options = ["--target", "host", *shared] if on_host else []
+        # Measured anew each time.
+        shutil.rmtree(world.home / ".cache", ignore_errors=True)
         with Attack(world, watched) as attack:
-            said, made = world.victim(temporary, umask, *options)
+            said, bundle = world.victim(temporary, umask, *options)
         place = f"umask {umask:03o}, {kind}, try {number}"
         owner = world.ran_as()
         if owner is not None:
             return f"{place}: code of the attacker ran as user {owner}"
         if attack.swapped:
             return f"{place}: the attacker got into {watched}"
-        if not made and kind != "open":
+        if kind == "open" and bundle:
+            return f"{place}: a folder that is open to all was used"
+        if kind != "open" and not bundle:
             return f"{place}: found no bundle: {said}"
-        lines = [line for line in said if all(e in line for e in expected)]
-        if expected and len(lines) != 1:
-            return f"{place}: expected one line of {expected}, found {said}"
-        if not expected and said:
-            return f"{place}: expected silence, found {said}"
+        if not on_host and bundle not in (None, world.bundle):
+            return f"{place}: found another bundle"
+        is_asked = kind == "open" or on_host
+        lines = [line for line in said if expected and expected in line]
+        must_say = bool(expected and is_asked)
+        if len(lines) != len(said) or bool(lines) != must_say:
+            return f"{place}: found {said}, expected one line of {expected}"
     return None
 
 
 def try_links(world):
-    """Links in a shared cache folder, in the place of what the victim writes."""
+    """Links in a shared cache folder, where the victim would write."""
     precious, made = world.home / "precious", world.home / "made"
     precious.write_text("precious")
     precious.chmod(0o600)
@@ -224,28 +237,28 @@ def try_links(world):
     # What it would write, if the folder were its own.
     own = world.home / "own"
     temporary = world.folder("tmp", 0o1777)
-    said, good = world.victim(temporary, 0o022, "--cache-dir", str(own))
+    host = ["--target", "host", "--cache-dir"]
+    said, good = world.victim(temporary, 0o022, *host, own)
     names = os.listdir(own) if own.exists() else []
     if not good or not names:
         return f"found nothing in a cache of the victim's own: {said}"
     for path in own.iterdir():
         if path.stat().st_mode & 0o077:
-            return f"{path.name}: found mode {stat.filemode(path.stat().st_mode)}"
+            mode = stat.filemode(path.stat().st_mode)
+            return f"{path.name}: found mode {mode}"
     shared = world.folder("cache", 0o2775)
-    for name in names + [name + ".lock" for name in names]:
-        for target in (precious, made):
-            link = shared / name
-            link.unlink(missing_ok=True)
-            link.symlink_to(target)
-            os.chown(link, ATTACKER, GROUP, follow_symlinks=False)
-            world.victim(temporary, 0o022, "--cache-dir", str(shared))
-            if precious.read_text() != "precious" or made.exists():
-                return f"a link {name} in the cache folder was followed"
+    for name in {*names, *(f"{n}.lock" for n in names if n[-5:] == ".json")}:
+        link = shared / name
+        link.symlink_to(made if name.endswith(".lock") else precious)
+        os.chown(link, ATTACKER, GROUP, follow_symlinks=False)
+    said, good = world.victim(temporary, 0o022, *host, shared)
+    if precious.read_text() != "precious" or made.exists() or not good:
+        return f"a link in a shared cache folder was followed: {said}"
     # And in a folder of its own, where no link can be another's: no harm.
     for name in names:
         (own / name).unlink()
         (own / name).symlink_to(precious)
-    said, good = world.victim(temporary, 0o022, "--cache-dir", str(own))
+    said, good = world.victim(temporary, 0o022, *host, own)
     if precious.read_text() != "precious" or not good:
         return f"a link in the cache folder was written through: {said}"
     return None
@@ -255,7 +268,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin-dir", type=Path, required=True)
     parser.add_argument("--forge", type=Path, required=True)
-    parser.add_argument("--tries", type=int, default=1)
+    parser.add_argument("--umasks", default="000,002,022")
+    parser.add_argument("--tries", type=int, default=200)
+    parser.add_argument("--host-tries", type=int, default=10)
     args = parser.parse_args()
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         print("skipped: two users need root and setpriv")
@@ -267,13 +282,13 @@ def main():
     with tempfile.TemporaryDirectory(prefix="nnv12-users-") as work:
         world = World(Path(work), args.bin_dir, args.forge)
         steps = [("controls", lambda: check_controls(world))]
-        for umask in (0o000, 0o002, 0o022):
+        for umask in (int(u, 8) for u in args.umasks.split(",")):
             for kind in ("sticky", "open", "cache"):
                 steps.append(
                     (
-                        f"umask {umask:03o}, {kind}, {args.tries} tries",
+                        f"umask {umask:03o}, {kind}",
                         lambda u=umask, k=kind: try_combination(
-                            world, u, k, args.tries
+                            world, u, k, args.tries, args.host_tries
                         ),
                     )
                 )

@@ -21,14 +21,14 @@ using namespace nnv12::test;
 /// path behind them.
 static std::vector<unsigned char> codeThatMarks(const char *mark) {
   std::vector<unsigned char> code = {
-      0x48, 0x8d, 0x3d, 0,    0, 0, 0, // lea rdi, [rip + to the path]
-      0xbe, 0x41, 0,    0,    0,       // mov esi, O_CREAT | O_WRONLY
-      0xba, 0xb6, 0x01, 0,    0,       // mov edx, 0666
-      0xb8, 0x02, 0,    0,    0,       // mov eax, open
-      0x0f, 0x05,                      // syscall
-      0xb8, 0xe7, 0,    0,    0,       // mov eax, exit_group
-      0x31, 0xff,                      // xor edi, edi
-      0x0f, 0x05};                     // syscall
+      0x48, 0x8d, 0x3d, 0, 0, 0, 0, // lea rdi, [rip + to the path]
+      0xbe, 0x41, 0,    0, 0,       // mov esi, O_CREAT | O_WRONLY
+      0xba, 0xb6, 0x01, 0, 0,       // mov edx, 0666
+      0xb8, 0x02, 0,    0, 0,       // mov eax, open
+      0x0f, 0x05,                   // syscall
+      0xb8, 0xe7, 0,    0, 0,       // mov eax, exit_group
+      0x31, 0xff,                   // xor edi, edi
+      0x0f, 0x05};                  // syscall
   constexpr size_t afterLea = 7;
   code[3] = static_cast<unsigned char>(code.size() - afterLea);
   code.insert(code.end(), mark, mark + strlen(mark) + 1);
