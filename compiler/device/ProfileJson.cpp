@@ -255,11 +255,20 @@ std::optional<DeviceProfile> parseProfile(const std::string &text,
   return profile;
 }
 
+/// A thousand times what one takes; as JSON in memory it takes some times more.
+static constexpr size_t maxProfileSize = size_t(64) << 20;
+
 std::optional<DeviceProfile> readProfile(const std::string &path,
                                          std::string &error) {
   artifact::MappedFile file;
   artifact::Fault fault;
-  if (file.open(path.c_str(), fault))
+  bool isOpen = file.open(path.c_str(), fault);
+  if (isOpen && file.size() > maxProfileSize) {
+    error = path + ": found " + std::to_string(file.size()) +
+            " bytes, expected at most " + std::to_string(maxProfileSize);
+    return std::nullopt;
+  }
+  if (isOpen)
     return parseProfile(
         {reinterpret_cast<const char *>(file.data()), file.size()}, path,
         error);

@@ -518,9 +518,10 @@ typedef struct nnv12_session_options {
   const uint8_t *gpu_device_uuid;
   /** The folder that keeps what the driver compiles, for the next process.
    *  NULL: $XDG_CACHE_HOME/nnv12 or ~/.cache/nnv12; but nowhere if the bundle
-   *  was opened with a public key, because drivers run what they find there.
-   *  "": nowhere. nnv12_session_info.gpu_cache says what came of it; no failure
-   *  is an error. While a driver makes a device or pipelines, a file
+   *  was opened with a public key or a digest, because drivers run what they
+   *  find there. "": nowhere. A folder of another user, or one that others can
+   *  write, is not used. nnv12_session_info.gpu_cache says what came of it; no
+   *  failure is an error. While a driver makes a device or pipelines, a file
    *  NAME.trying is there, too. A process that dies of that leaves it behind,
    *  and three such deaths in a row keep later processes from that driver. */
   const char *gpu_cache_dir;

@@ -186,8 +186,15 @@ SessionOptions RunOptions::session() const {
   return result;
 }
 
-void RunOptions::explainGpu(const char *tool, const Session &session) const {
+void RunOptions::explainGpu(const char *tool, const Session &session,
+                            const LoadOptions &load) const {
   nnv12_session_info info = session.info();
+  bool keeps = gpuCache.empty() ? !load.takesNoOther() : gpuCache != "none";
+  if (keeps && info.gpu_open_ns && info.gpu_cache == NNV12_GPU_CACHE_OFF)
+    std::fprintf(stderr,
+                 "%s: %s: found a folder that others can write or that cannot "
+                 "be made; what the driver compiles is kept nowhere\n",
+                 tool, gpuCache.empty() ? "~/.cache/nnv12" : gpuCache.c_str());
   bool isAsked = gpu == "after-first" || gpu == "wait";
   if (info.gpu_stretches_taken || gpu == "off" ||
       (info.gpu_state == NNV12_GPU_NONE && !isAsked))

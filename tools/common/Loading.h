@@ -19,6 +19,8 @@ struct LoadOptions {
   std::string copying = "signed";
 
   void addTo(Options &options);
+  /// Whether one signer's bundles or one bundle are taken alone.
+  bool takesNoOther() const { return !publicKey.empty() || !digest.empty(); }
 };
 
 /// Ends the process when the bundle cannot be opened.
@@ -50,7 +52,9 @@ struct RunOptions {
   SessionOptions session() const;
   /// Says on standard error why the GPU computed nothing in the session's last
   /// run, where the bundle has something for one or one was asked for.
-  void explainGpu(const char *tool, const Session &session) const;
+  /// And where a folder does not keep what the driver compiled.
+  void explainGpu(const char *tool, const Session &session,
+                  const LoadOptions &load) const;
 
 private:
   static constexpr unsigned asPlanned = 1000;

@@ -267,7 +267,7 @@ static void measureWarm(const BenchOptions &options, const Bundle &bundle,
     results.warm.back().samples.push_back(milliseconds() - start);
   }
   results.warmPeak = peakMemory();
-  options.session.explainGpu("nnv12-bench", session);
+  options.session.explainGpu("nnv12-bench", session, options.load);
   if (options.profile && options.warm)
     results.profile = profileOf(options, bundle, in, out);
 }

@@ -330,7 +330,7 @@ int main(int argc, char **argv) {
     prepareSession(options.bundle, *session, mostSettling);
     runSession(options.bundle, *session, in, out, options.deadline);
   }
-  options.session.explainGpu("nnv12-run", *session);
+  options.session.explainGpu("nnv12-run", *session, options.load);
 
   bool good = true;
   if (!options.outputDir.empty())

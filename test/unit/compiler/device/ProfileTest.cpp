@@ -319,6 +319,16 @@ TEST(Profile, refused) {
             "at least 0");
 }
 
+/// As JSON in memory it would take many times its size.
+TEST(Profile, TooLarge) {
+  std::string path = testing::TempDir() + "nnv12-large-profile.json", error;
+  std::ofstream(path) << "{}";
+  std::filesystem::resize_file(path, (64 << 20) + 1);
+  EXPECT_FALSE(readProfile(path, error));
+  EXPECT_EQ(error, path + ": found 67108865 bytes, expected at most 67108864");
+  std::filesystem::remove(path);
+}
+
 TEST(Profile, truncatedOrDamagedAnywhere) {
   // Every prefix is refused with one line; any changed byte is refused or read.
   std::string text = printProfile(sampleWithGpu());
