@@ -82,14 +82,13 @@ std::string ProfileCache::add(DeviceProfile &profile) const {
   }
   // A profile that could not be read back is not written.
   std::string text = printProfile(profile);
-  if (!parseProfile(text, path_, error))
+  auto same = parseProfile(text, path_, error);
+  if (!same)
     return error;
   error = writeCacheFile(path_, text);
   // What a later read() would give, to the last digit.
-  std::string ignored;
   if (error.empty())
-    if (auto same = read(ignored))
-      profile = std::move(*same);
+    profile = std::move(*same);
   return error;
 }
 
