@@ -33,9 +33,6 @@
 
 namespace nnv12::tools {
 
-/// Of an image: more than cameras have. With four channels that is 512 MiB.
-static constexpr int64_t maxPixels = int64_t(1) << 27;
-
 void ImageArguments::addTo(Options &options) {
   options.real("scale", "X", scale,
                "Images: each pixel, 0 to 255, is multiplied by this first. "
@@ -210,10 +207,10 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
                   "expected 8";
   // Before memory is taken: a file of some bytes can say that it is huge.
   if (stbi_info_from_memory(file.data(), size, &width, &height, &ignored) &&
-      int64_t(width) * height > maxPixels)
+      int64_t(width) * height > options.mostPixels)
     return path + ": format: found an image of " + std::to_string(width) + "x" +
            std::to_string(height) + " pixels, expected at most " +
-           std::to_string(maxPixels);
+           std::to_string(options.mostPixels);
   std::unique_ptr<stbi_uc, void (*)(void *)> pixels(
       stbi_load_from_memory(file.data(), size, &width, &height, &ignored,
                             channels),

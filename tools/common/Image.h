@@ -18,6 +18,8 @@ struct ImageOptions {
   std::string fit = "stretch";
   std::string layout = "auto";
   bool bgr = false;
+  /// More than cameras have. With four channels that is 512 MiB.
+  int64_t mostPixels = int64_t(1) << 27;
 };
 
 /// The same as said on the command line; what is not said is as the bundle says

@@ -2,6 +2,7 @@
 #include "tools/common/Npy.h"
 
 #include "artifact/AtomicFile.h"
+#include "artifact/Escape.h"
 #include "artifact/MappedFile.h"
 #include "tools/common/Files.h"
 
@@ -103,7 +104,7 @@ static std::string parseType(const std::string &header, nnv12_type expected,
         return {};
       }
   }
-  return "descr: found '" + text +
+  return "descr: found '" + artifact::escaped(text) +
          "', expected a little-endian number such as '<f4'";
 }
 
