@@ -1,6 +1,7 @@
 //===- Image.cpp - Photos as model inputs ---------------------------------===//
 #include "tools/common/Image.h"
 
+#include "artifact/Escape.h"
 #include "artifact/FileKind.h"
 #include "tools/common/Exif.h"
 #include "tools/common/Files.h"
@@ -181,7 +182,8 @@ static std::string explainFormat(const uint8_t *file, size_t size,
   bool isForeign = strcmp(reason, "unknown image type") == 0;
   if (!isForeign)
     return std::string("found ") + (kind ? kind : "an image") +
-           " that cannot be read (" + reason + "), " + expected;
+           " that cannot be read (" + artifact::escaped(reason) + "), " +
+           expected;
   return std::string("found ") + (kind ? kind : "no image") + ", " + expected;
 }
 
