@@ -220,10 +220,12 @@ def try_combination(world, umask, kind, tries, host_tries):
             return f"{place}: found no bundle: {said}"
         if not on_host and bundle not in (None, world.bundle):
             return f"{place}: found another bundle"
-        is_asked = kind == "open" or on_host
-        lines = [line for line in said if expected and expected in line]
-        must_say = bool(expected and is_asked)
-        if len(lines) != len(said) or bool(lines) != must_say:
+        # What disturbed a measurement may be said, too.
+        lines = [line for line in said if "others can write" in line]
+        must_say = expected and (kind == "open" or on_host)
+        if len(lines) != bool(must_say) or any(
+            expected not in line for line in lines
+        ):
             return f"{place}: found {said}, expected one line of {expected}"
     return None
 
