@@ -223,10 +223,10 @@ def try_combination(world, umask, kind, tries, host_tries):
         # What disturbed a measurement may be said, too.
         lines = [line for line in said if "others can write" in line]
         must_say = expected and (kind == "open" or on_host)
-        if len(lines) != bool(must_say) or any(
+        if bool(lines) != bool(must_say) or any(
             expected not in line for line in lines
         ):
-            return f"{place}: found {said}, expected one line of {expected}"
+            return f"{place}: found {said}, expected lines of {expected}"
     return None
 
 
