@@ -19,7 +19,7 @@ inline std::string hexadecimal(const uint8_t *bytes, size_t size) {
   return text;
 }
 
-/// Of one digit; -1: it is none.
+/// The value of one digit, or -1 for another character.
 inline int hexadecimalDigit(char c) {
   if (c >= '0' && c <= '9')
     return c - '0';

@@ -98,7 +98,8 @@ bool nnv12_bundle::openMemory(const void *data, size_t size,
   return load(data, size, -1, options, fault);
 }
 
-/// As hexadecimal text begins.
+/// The first four bytes as a number whose eight hexadecimal digits are those
+/// that the text of all bytes begins with.
 static uint32_t firstWord(const uint8_t *bytes) {
   uint32_t word;
   memcpy(&word, bytes, sizeof word);

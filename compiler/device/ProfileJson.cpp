@@ -262,16 +262,15 @@ std::optional<DeviceProfile> readProfile(const std::string &path,
                                          std::string &error) {
   artifact::MappedFile file;
   artifact::Fault fault;
-  bool isOpen = file.open(path.c_str(), fault);
-  if (isOpen && file.size() > maxProfileSize) {
+  if (file.open(path.c_str(), fault)) {
+    if (file.size() <= maxProfileSize)
+      return parseProfile(
+          {reinterpret_cast<const char *>(file.data()), file.size()}, path,
+          error);
     error = path + ": found " + std::to_string(file.size()) +
             " bytes, expected at most " + std::to_string(maxProfileSize);
     return std::nullopt;
   }
-  if (isOpen)
-    return parseProfile(
-        {reinterpret_cast<const char *>(file.data()), file.size()}, path,
-        error);
   auto shipped = shippedProfiles().find(path);
   if (shipped != shippedProfiles().end())
     return parseProfile(shipped->second, path, error);

@@ -23,8 +23,8 @@ static bool readText(const char *path, char *text, size_t size) {
   return found > 0;
 }
 
-/// What one group is given: microseconds of a period, "max" or -1 for all. The
-/// file of version 1 has the quota alone.
+/// The CPUs that one control group grants. cpu.max of version 2 holds quota and
+/// period in microseconds; version 1 has a file for each. "max" and -1: all.
 static uint32_t grantOf(const char *folder, bool isVersion1) {
   char path[800], text[64], *next = text;
   auto read = [&](const char *file) {

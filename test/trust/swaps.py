@@ -29,7 +29,9 @@ import threading
 import time
 from pathlib import Path
 
-import numpy as np
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/lib"))
+import numpy as np  # noqa: E402
+from nnv12runtime import Buffer  # noqa: E402
 
 MODEL = Path(__file__).resolve().parents[1] / "models/data/mnist/model.onnx"
 
@@ -47,19 +49,6 @@ class Options(ctypes.Structure):
         ("digest", ctypes.c_char_p),
         ("take_tuning", ctypes.c_int),
     ]
-
-
-class Buffer(ctypes.Structure):
-    """nnv12_input, nnv12_output."""
-
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t),
-        ("data", ctypes.c_void_p),
-        ("size", ctypes.c_size_t),
-    ]
-
-    def __init__(self, array):
-        super().__init__(ctypes.sizeof(Buffer), array.ctypes.data, array.nbytes)
 
 
 class Runner:
@@ -99,8 +88,8 @@ class Runner:
         )
         if not taken:
             (attacks[2] or int)()
-            given = Buffer(self.x)
-            wanted = Buffer(y)
+            given = Buffer.of(self.x)
+            wanted = Buffer.of(y)
             taken = self.lib.nnv12_session_run(
                 session, ctypes.byref(given), 1, ctypes.byref(wanted), 1, None
             )

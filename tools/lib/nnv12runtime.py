@@ -96,12 +96,18 @@ class _SessionInfo(c.Structure):
     ]
 
 
-class _Buffer(c.Structure):
+class Buffer(c.Structure):
+    """nnv12_input or nnv12_output of an array, whose memory stays its own."""
+
     _fields_ = [
         ("struct_size", c.c_size_t),
         ("data", c.c_void_p),
         ("size", c.c_size_t),
     ]
+
+    @classmethod
+    def of(cls, array):
+        return cls(c.sizeof(cls), array.ctypes.data, array.nbytes)
 
 
 def _empty(info):
@@ -156,11 +162,8 @@ class Session:
         self._check(status)
         self._arguments = [self.session]
         for arrays in (self.inputs, self.outputs):
-            buffers = (_Buffer * max(len(arrays), 1))(
-                *(
-                    _Buffer(c.sizeof(_Buffer), a.ctypes.data, a.nbytes)
-                    for a in arrays
-                )
+            buffers = (Buffer * max(len(arrays), 1))(
+                *(Buffer.of(a) for a in arrays)
             )
             self._arguments += [buffers, c.c_uint32(len(arrays))]
         self._arguments.append(c.byref(self.error))

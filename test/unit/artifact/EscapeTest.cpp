@@ -62,7 +62,7 @@ TEST(Escape, NoNameOfABundleHoldsControlCharacters) {
                              "12345678\n", "1234567\xc2\x9b"}) {
       std::string before = *name;
       *name = before + text;
-      // Who writes a bundle reads it with a reader's eyes.
+      // The writer verifies each bundle before it gives it a name.
       std::string error = writeBundle(sample.bundle, folder.file("a.nnv"));
       EXPECT_NE(error.find("found a control character"), std::string::npos)
           << before << ": " << error;

@@ -138,7 +138,7 @@ TEST_F(GrantTest, OfVersion1InAContainer) {
   EXPECT_EQ(granted(), 2u) << "not below it";
 }
 
-/// Where groups lie where they mostly do, the list of mounts is not read.
+/// Groups below /sys/fs/cgroup/LIST are found without the list of mounts.
 TEST_F(GrantTest, OfVersion1WithoutMounts) {
   write("/proc/self/cgroup", "4:cpu,cpuacct:/a");
   writeQuota("/sys/fs/cgroup/cpu,cpuacct/a", 300000);
