@@ -353,7 +353,7 @@ def PlaceGpu : Pass<"place-gpu", "::mlir::ModuleOp"> {
   let summary = "let a GPU take over what it is faster at";
   let description = [{
     Which layers a GPU computes, by which routines, from which point on, and
-    what prepares it, as `search::planGpu` finds with the costs of the device
+    what prepares it, as `search::planOverlay` finds with the costs of the device
     profile's `gpu` ([the search](search.md)). Candidates are all routines of
     GPUs that compute a layer on the target in the layouts that it has, and read
     its weights in the form that the CPUs do, or packed. A layer on which a

@@ -176,7 +176,7 @@ search::Device searchDevice(const DeviceProfile &profile, unsigned threads,
                                  profile.little.count ? search::Core::Little
                                                       : search::Core::Big);
   if (profile.gpu)
-    device.gpu = searchGpu(*profile.gpu);
+    device.coprocessor = searchGpu(*profile.gpu);
   return device;
 }
 

@@ -6,8 +6,8 @@
 
 namespace nnv12::device {
 
-search::Gpu searchGpu(const GpuProfile &gpu) {
-  search::Gpu result;
+search::Coprocessor searchGpu(const GpuProfile &gpu) {
+  search::Coprocessor result;
   result.start = gpu.startMs;
   result.threads = std::max(1u, gpu.pipelineThreads);
   result.batch = std::max(1u, gpu.pipelineBatch);
@@ -25,7 +25,7 @@ search::Gpu searchGpu(const GpuProfile &gpu) {
   return result;
 }
 
-search::GpuPipeline searchPipeline(const GpuProfile &gpu) {
+search::Pipeline searchPipeline(const GpuProfile &gpu) {
   return {gpu.pipelineMs, gpu.pipelineCachedMs};
 }
 

@@ -8,9 +8,9 @@
 namespace nnv12::device {
 
 /// For search::Device::gpu.
-search::Gpu searchGpu(const GpuProfile &gpu);
+search::Coprocessor searchGpu(const GpuProfile &gpu);
 /// What each of its pipelines takes.
-search::GpuPipeline searchPipeline(const GpuProfile &gpu);
+search::Pipeline searchPipeline(const GpuProfile &gpu);
 
 } // namespace nnv12::device
 

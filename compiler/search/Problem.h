@@ -24,7 +24,9 @@ struct CoreTime {
   double on(Core core) const { return core == Core::Big ? big : little; }
 };
 
-/// One way to compute a layer, together with one way to keep its weights.
+/// One way to compute a layer on a processor, together with one way to keep its
+/// weights. CPUs decode and transform; what a coprocessor reads is uploaded,
+/// and its kernels are made into pipelines, before.
 struct Candidate {
   std::string routine; ///< e.g. "conv.winograd4.nChw16c"
   /// The weights' form in the file: "raw" (as in the model), "packed" (in the
@@ -35,29 +37,20 @@ struct Candidate {
   /// layout packs them, else the name of the routine's weight form. Candidates
   /// of equal form can take over each other's weights.
   std::string form;
-  double bytes = 0;   ///< read from storage
+  double bytes = 0;   ///< read from storage; in a stretch: for that alone
   CoreTime decode;    ///< 0: not compressed
-  CoreTime transform; ///< 0: ready as stored
-  double execute = 0; ///< on the execute lane, with everything in memory
-  double memory =
-      0; ///< bytes that its weights take beside those of the file, or less
+  CoreTime transform; ///< on a CPU; 0: ready as stored
+  double upload = 0;  ///< bytes that are copied to where a coprocessor reads
+  /// Indices into Problem::pipelines.
+  std::vector<uint32_t> pipelines = {};
+  /// With everything in memory: on the execute lane; in a stretch that runs
+  /// already, the kernels.
+  double execute = 0;
+  /// Bytes that its weights take beside those of the file, or less.
+  double memory = 0;
   /// Bytes that a session makes of them for itself: decoded and transformed
   /// ones. 0: they are used where the file is mapped, by all processes at once.
   double prepared = 0;
-};
-
-/// One way to compute a layer on the GPU. Its pipelines and its weights there
-/// must be ready before.
-struct GpuCandidate {
-  std::string routine; ///< e.g. "gpu.conv.gemm.16x4"
-  /// As Candidate::storage, of weights that only the GPU reads.
-  std::string storage;
-  /// Indices into Problem::pipelines.
-  std::vector<uint32_t> pipelines;
-  double bytes = 0;   ///< read from storage, for the GPU alone
-  CoreTime transform; ///< on a CPU, before the upload; 0: ready as stored
-  double upload = 0;  ///< bytes that are copied to where the GPU reads them
-  double execute = 0; ///< the kernels, in a stretch that runs already
 
   bool uses(uint32_t pipeline) const {
     return std::find(pipelines.begin(), pipelines.end(), pipeline) !=
@@ -68,24 +61,23 @@ struct GpuCandidate {
 /// One execute, with what makes its weights ready.
 struct Layer {
   std::string name;
-  std::vector<Candidate> candidates; ///< at least one
+  std::vector<Candidate> candidates; ///< on the execute lane; at least one
   /// What the first execute takes longer: memory that the system supplies at
   /// its first use, code and weights not yet in caches.
   double firstTouch = 0;
-  /// Empty: the GPU cannot compute it.
-  std::vector<GpuCandidate> gpu = {};
+  /// Inside of a stretch. Empty: the coprocessor cannot compute the layer.
+  std::vector<Candidate> inStretch = {};
 };
 
-/// A kernel that the GPU's driver makes its code for, once a process. Layers
-/// share pipelines.
-struct GpuPipeline {
-  double build = 0; ///< of one CPU
-  double cached =
-      0; ///< the same where the driver's cache of a run before has it
+/// A kernel that the coprocessor's driver makes its code for, once a process.
+/// Layers share pipelines.
+struct Pipeline {
+  double build = 0;  ///< of one CPU
+  double cached = 0; ///< where the driver's cache of a run before has it
 };
 
-/// What layers hand to one another. Only needed where a GPU computes: what
-/// passes from one processor to the other may cost.
+/// What layers hand to one another. Only needed where there is a coprocessor:
+/// what passes from one processor to the other may cost.
 struct Tensor {
   static constexpr uint32_t input = ~0u;
   double bytes = 0;
@@ -94,11 +86,12 @@ struct Tensor {
   bool output = false;           ///< of the model
 };
 
-/// A GPU beside the CPUs, as the search sees it.
-struct Gpu {
-  /// Instance and device, of one CPU, before anything else of the GPU.
+/// A processor beside the CPUs, with memory of its own, that takes over
+/// stretches of executes (Overlay.h): a GPU.
+struct Coprocessor {
+  /// Finds and opens it, on one CPU, before anything else of it.
   double start = 0;
-  /// Threads that build pipelines and upload, each a GPU-host lane.
+  /// Threads that build pipelines and upload, each a host lane.
   unsigned threads = 1;
   /// Pipelines that one call builds: they are ready together.
   unsigned batch = 1;
@@ -111,7 +104,7 @@ struct Gpu {
   /// Of the caller's thread, for each byte that a stretch reads which the CPU
   /// wrote, and the other way round.
   double inPerByte = 0, outPerByte = 0;
-  /// CPUs that a GPU in software takes while it computes.
+  /// CPUs that it takes while it computes, where it is software.
   unsigned hostCores = 0;
 };
 
@@ -163,36 +156,37 @@ struct Device {
   double executeInterference = 1;
   double prepareInterference = 1;
   /// Absent: all is done by CPUs.
-  std::optional<Gpu> gpu = {};
+  std::optional<Coprocessor> coprocessor = {};
 };
 
 struct Problem {
   std::vector<Layer> layers; ///< in execution order
   Device device;
-  std::vector<GpuPipeline> pipelines = {}; ///< of all layers' GPU candidates
+  std::vector<Pipeline> pipelines = {}; ///< of all candidates in stretches
   std::vector<Tensor> tensors = {};
 };
 
 /// Index of the chosen candidate, a layer.
 using Choice = std::vector<unsigned>;
 
-/// Those behind Execute are the GPU's, see Gpu.h: no Schedule has them.
+/// Those behind Execute are a coprocessor's, see Overlay.h: no Schedule has
+/// them.
 enum class Stage : uint8_t {
   Read,
   Decode,
   Transform,
   Execute,
-  Device,   ///< instance and device of the GPU
+  Device,   ///< finds and opens the coprocessor
   Pipeline, ///< builds a batch of pipelines
-  Upload,   ///< reads, transforms and copies a layer's weights for the GPU
+  Upload,   ///< reads, transforms and copies a layer's weights to it
   HandOver, ///< of the caller's thread: copies what a stretch reads, submits it
-  Kernels,  ///< of the GPU: a stretch
+  Kernels,  ///< of the coprocessor: a stretch
   TakeBack  ///< of the caller's thread: waits, copies what a stretch wrote
 };
 
 struct Operation {
-  /// For stages of the GPU: of Pipeline the first one's index, of HandOver,
-  /// Kernels and TakeBack the stretch's, of Device 0.
+  /// For stages of a coprocessor: of Pipeline the first one's index, of
+  /// HandOver, Kernels and TakeBack the stretch's, of Device 0.
   uint32_t layer;
   Stage stage;
   bool operator==(const Operation &o) const {

@@ -18,7 +18,8 @@ namespace nnv12::search {
 /// the search may cost.
 struct Options {
   /// K: choose candidates for the cold inference. Off: of each layer the
-  /// candidate with the fastest execute (the warm choice).
+  /// candidate with the fastest execute (the warm choice), in stretches with
+  /// the fastest kernels.
   bool selectKernels = true;
   /// C: weights may be stored in any form. Off: only candidates whose weights
   /// are stored "raw", for layers that have such a candidate.
@@ -31,8 +32,8 @@ struct Options {
   /// most: it takes cores and memory from others, and is the first to be late
   /// where they are busy. The slower storage is, the less it must gain.
   double worthDecoding = 0.9;
-  /// P: preparation lanes. Off: the execute lane first prepares all layers,
-  /// then executes them.
+  /// P: preparation lanes, host lanes, and stretches in parts. Off: the execute
+  /// lane first prepares everything, then executes.
   bool pipeline = true;
   /// Weights are used where the file is mapped: of each layer only candidates
   /// that prepare the fewest bytes, which are none but for odd layers.
@@ -57,6 +58,13 @@ struct Options {
   /// storage is slow: what a process has of its own fits in 8 MB beside
   /// bundle and arena then. Not where kernels are not chosen (selectKernels).
   double memoryLimit = 1e6, memoryMost = 4e6;
+  /// C, for stretches: plan for a driver's cache that has all pipelines of a
+  /// run before.
+  bool pipelineCache = true;
+  /// What a first run with an overlay has left of the time of one without it,
+  /// at most: a driver's start is the least certain of all times, and takes
+  /// CPUs from others.
+  double worthOverlay = 0.97;
   /// Simulated events that the local search may take, of which it takes 50,000
   /// a layer at most: 10 million take about a second.
   uint64_t steps = 3'000'000;

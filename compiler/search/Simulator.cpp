@@ -189,8 +189,8 @@ unsigned Simulator::threadsOf(const LaneState &lane) const {
     return lane.execute ? std::max(1u, device.executeThreads) : 0;
   case Busy::Caller:
     return 1;
-  case Busy::Gpu:
-    return device.gpu ? device.gpu->hostCores : 0;
+  case Busy::Coprocessor:
+    return device.coprocessor ? device.coprocessor->hostCores : 0;
   }
   return 0;
 }
@@ -218,10 +218,10 @@ void Simulator::setRates() {
     lane.rate = lane.phase == Phase::Latency ? 1
                 : lane.phase == Phase::Transfer
                     ? (arrived.empty() ? device.readBandwidth / transfers : 1)
-                : lane.phase != Phase::Work ? 0
-                : threadsOf(lane) > 0       ? executeRate
-                : lane.busy == Busy::Gpu    ? 1
-                                            : prepareRate;
+                : lane.phase != Phase::Work      ? 0
+                : threadsOf(lane) > 0            ? executeRate
+                : lane.busy == Busy::Coprocessor ? 1
+                                                 : prepareRate;
 }
 
 double Simulator::run(const std::vector<std::vector<Job>> &lanes, size_t layers,
@@ -338,7 +338,7 @@ jobsOf(const Problem &problem, const Choice &choice, const Schedule &schedule) {
         job = executeJob(layer, o.layer, c, before(o));
         break;
       default:
-        assert(false && "no schedule has stages of the GPU");
+        assert(false && "no schedule has stages of a coprocessor");
       }
       jobs[i].push_back(job);
     }

@@ -18,11 +18,10 @@
 //    left: threads that compute prepare when there is nothing to compute
 //    (runtime/Team.h). An execute is slowed down while any preparation works, a
 //    preparation while an execute works.
-//  * What the GPU needs beforehand is prepared on lanes like the others. The
-//  GPU
-//    itself is one more lane, which takes no CPU unless it is software: then it
-//    takes Gpu::hostCores as an execute does its threads. What hands over to it
-//    is an execute of one thread.
+//  * What stretches need beforehand is prepared on lanes like the others. The
+//    coprocessor itself is one more lane, which takes no CPU unless it is
+//    software: then it takes Coprocessor::hostCores as an execute does its
+//    threads. A hand-over is an execute of one thread.
 // Between two events all rates are constant, so time jumps from event to event.
 //
 //===----------------------------------------------------------------------===//
@@ -46,7 +45,7 @@ double earliestArrival(const Device &device);
 enum class Busy : uint8_t {
   Lane,   ///< an execute: the threads of the execute lane; else one core
   Caller, ///< an execute of one thread
-  Gpu     ///< the GPU
+  Coprocessor
 };
 
 /// One operation, or a whole preparation of a layer.
@@ -149,7 +148,7 @@ private:
     Busy busy = Busy::Lane;
   };
 
-  /// CPUs that an execute, or the GPU, has while it works.
+  /// CPUs that an execute, or a coprocessor, has while it works.
   unsigned threadsOf(const LaneState &lane) const;
   /// Gives the next job of each idle lane a start where it may.
   void startJobs(const std::vector<std::vector<Job>> &lanes, double now,

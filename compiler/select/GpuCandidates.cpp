@@ -19,7 +19,7 @@ GpuCandidates::GpuCandidates(func::FuncOp main,
                              search::Problem &problem, bool half)
     : order(main), profile(profile), target(target), problem(problem) {
   assert(problem.layers.size() == layers.size() && "of these layers");
-  problem.device.gpu = device::searchGpu(profile);
+  problem.device.coprocessor = device::searchGpu(profile);
   addTensors(layers);
   GpuHalf halves(order, layers);
   found.resize(layers.size());
@@ -50,7 +50,7 @@ GpuCandidates::GpuCandidates(func::FuncOp main,
     else if (refusals[i].empty())
       refusals[i] = "no routine of GPUs computes it on " + target.name;
     for (const GpuCandidate &way : found[i])
-      problem.layers[i].gpu.push_back(way.costs);
+      problem.layers[i].inStretch.push_back(way.costs);
   }
 }
 
@@ -117,7 +117,7 @@ GpuCandidates::candidate(const ChosenCandidate &layer,
   Operation *op = layer.layer.op;
   GpuCandidate result;
   result.routine = &routine;
-  search::GpuCandidate &costs = result.costs;
+  search::Candidate &costs = result.costs;
   costs.routine = routine.name().str();
   costs.storage = "packed";
   // The CPU's form of the weights must be the GPU's.

@@ -24,7 +24,7 @@ struct GpuCandidate {
   std::vector<device::GpuKernelFeatures> steps; ///< of each dispatch
   std::vector<double> stepTimes;                ///< milliseconds, the same
   double temporaries = 0; ///< bytes that they hand over to each other
-  search::GpuCandidate costs;
+  search::Candidate costs;
   bool measured = false; ///< all its dispatches are in the profile
 };
 
@@ -40,7 +40,8 @@ public:
                 const codegen::GpuTarget &target, search::Problem &problem,
                 bool half = false);
 
-  /// By layer, in the order of search::Layer::gpu; none: the CPUs compute it.
+  /// By layer, in the order of search::Layer::inStretch; none: the CPUs compute
+  /// it.
   llvm::ArrayRef<GpuCandidate> of(size_t layer) const { return found[layer]; }
   /// Keys of kernels, in the order of search::Problem::pipelines.
   llvm::ArrayRef<std::string> kernels() const { return kernels_; }

@@ -1,6 +1,6 @@
 //===- PlaceGpu.cpp - What a GPU takes over, and when ---------------------===//
 
-#include "compiler/search/Gpu.h"
+#include "compiler/search/Overlay.h"
 #include "compiler/select/GpuCandidates.h"
 #include "dialects/plan/PlanDialect.h"
 #include "mlir/IR/Builders.h"
@@ -41,7 +41,7 @@ struct PlacedStretch {
 class Stretches {
 public:
   void add(const std::vector<search::Stretch> &ranges,
-           const search::GpuChoice &choice, bool cold, bool warm) {
+           const search::StretchChoice &choice, bool cold, bool warm) {
     for (const search::Stretch &range : ranges) {
       PlacedStretch added{
           range, {choice.begin() + range.first, choice.begin() + range.end()},
@@ -79,13 +79,13 @@ public:
         b(program.getContext()), location(program.getLoc()),
         done(plan::DoneType::get(program.getContext())) {}
 
-  plan::GpuOp write(const search::GpuPlan &found, const Stretches &stretches,
+  plan::GpuOp write(const search::Overlay &found, const Stretches &stretches,
                     StringRef target, StringRef profile, double start,
                     const search::Timeline &timeline) {
     findReadyWeights();
     findKernels(stretches.all());
     b.setInsertionPointToEnd(&program.getBody().front());
-    auto startKind = found.start == search::GpuStart::AtOpen
+    auto startKind = found.start == search::OverlayStart::AtOpen
                          ? plan::GpuStart::at_open
                          : plan::GpuStart::after_first;
     auto overlay = plan::GpuOp::create(
@@ -127,7 +127,7 @@ private:
               kernelsOfCandidates[planned].push_back(key);
   }
 
-  void prepare(const search::GpuLanes &lanes, const search::Timeline *timeline,
+  void prepare(const search::HostLanes &lanes, const search::Timeline *timeline,
                double start) {
     queues.resize(std::max(queues.size(), lanes.size()));
     size_t cpuLanes = problem.device.preparationLanes.size() + 1;
@@ -152,7 +152,7 @@ private:
     }
   }
 
-  Operation *write(const search::GpuPreparation &preparation) {
+  Operation *write(const search::StretchPreparation &preparation) {
     switch (preparation.stage) {
     case search::Stage::Device:
       device = plan::DeviceOp::create(b, location, done);
@@ -236,7 +236,7 @@ private:
 
   void write(const PlacedStretch &stretch, Value record) {
     SmallVector<Value> after = {record};
-    search::GpuChoice choice(problem.layers.size(), 0);
+    search::StretchChoice choice(problem.layers.size(), 0);
     for (uint32_t i = 0; i < stretch.range.count; ++i) {
       uint32_t layer = stretch.range.first + i;
       choice[layer] = stretch.choice[i];
@@ -323,26 +323,26 @@ private:
     search::Problem &problem = chosen->problem;
     GpuCandidates candidates(main, layers, profile, gpu, problem, half);
 
-    search::GpuOptions how;
+    search::Options how = searchOptions(options);
     how.pipelineCache = pipelineCache;
-    how.warmCpu = chosen->warm;
     if (!force)
       search::leaveToCpus(problem, chosen->warm);
     search::Plan cpu;
     cpu.choice = chosen->cold;
     cpu.schedule = chosen->schedule;
-    search::GpuPlan found =
-        force ? search::forcedGpuPlan(problem, cpu, how, forceFrom)
-              : search::planGpu(problem, cpu, how);
-    if (found.start == search::GpuStart::Never) {
+    search::Overlay found =
+        force
+            ? search::forcedOverlay(problem, cpu, how, chosen->warm, forceFrom)
+            : search::planOverlay(problem, cpu, how, chosen->warm);
+    if (found.start == search::OverlayStart::Never) {
       sayWhyNot(program, profile, candidates, found);
       return success();
     }
     search::Timeline timeline;
     Stretches stretches;
-    if (found.start == search::GpuStart::AtOpen) {
-      timeline = search::simulateGpu(problem, cpu.choice, cpu.schedule,
-                                     found.cold, pipelineCache);
+    if (found.start == search::OverlayStart::AtOpen) {
+      timeline = search::simulateOverlay(problem, cpu.choice, cpu.schedule,
+                                         found.cold, pipelineCache);
       stretches.add(found.cold.stretches, found.cold.choice, true, false);
       addLaterPoints(problem, cpu, found, stretches);
     }
@@ -381,7 +381,7 @@ private:
   static void sayWhyNot(plan::ProgramOp program,
                         const device::GpuProfile &profile,
                         const GpuCandidates &candidates,
-                        const search::GpuPlan &found) {
+                        const search::Overlay &found) {
     std::string why;
     if (candidates.kernels().empty())
       why = "computes no layer of it";
@@ -396,7 +396,7 @@ private:
   /// where the CPUs have a half, a quarter… of the rest before them.
   static void addLaterPoints(const search::Problem &problem,
                              const search::Plan &cpu,
-                             const search::GpuPlan &found,
+                             const search::Overlay &found,
                              Stretches &stretches) {
     std::vector<double> rest(problem.layers.size() + 1, 0);
     for (size_t i = problem.layers.size(); i-- > 0;)
@@ -409,10 +409,10 @@ private:
     for (uint32_t k : ArrayRef(found.handOvers).drop_front()) {
       if (rest[k] > least || points == mostLaterPoints)
         continue;
-      search::GpuSchedule schedule = found.cold;
+      search::OverlaySchedule schedule = found.cold;
       schedule.stretches = suffixes[k].stretches;
       // Only what is prepared can be taken.
-      if (!search::checkGpuSchedule(problem, schedule).empty())
+      if (!search::checkOverlaySchedule(problem, schedule).empty())
         continue;
       stretches.add(schedule.stretches, found.cold.choice, true, false);
       least = rest[k] / 2;

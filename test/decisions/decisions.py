@@ -46,13 +46,17 @@ GPU_MODELS = (
 )
 # How a GPU may be used: as it pays, in other precision, wholly, in part.
 GPU_WAYS = {
-    "gpu": ["--gpu=vulkan1.1"],
-    "gpu-f16": [f"--gpu={nnv12tools.ALL_FEATURES}", "--gpu-precision=f16"],
+    "gpu-h100": ["--gpu=vulkan1.1", "--gpu-profile=h100"],
+    "gpu-f16": [
+        f"--gpu={nnv12tools.ALL_FEATURES}",
+        "--gpu-profile=h200",
+        "--gpu-precision=f16",
+    ],
+    "gpu-phone": ["--gpu=vulkan1.1", "--gpu-profile=meizu-16t"],
     "gpu-force": [f"--gpu={nnv12tools.ALL_FEATURES}", "--gpu-force"],
-    "gpu-lavapipe": ["--gpu=vulkan1.1", "--gpu-profile=lavapipe-1"],
 }
 # Of an entry that nnv12-inspect prints: what was decided, not where it lies.
-PLACES = {"offset", "offsets", "size", "file_bytes", "digest", "path", "file"}
+PLACES = {"offset", "offsets", "size", "digest", "path", "file", "revision"}
 
 
 def cases_of(args):
@@ -87,7 +91,20 @@ def describe(tools, bundle):
         digest(data[s["offset"] : s["offset"] + s["size"]])
         for s in plan.get("segments", [])
     ]
-    return {"file": digest(data), "segments": segments, "plan": strip(plan)}
+    return {
+        "file": digest(without_revision(data, plan)),
+        "segments": segments,
+        "plan": strip(plan),
+    }
+
+
+def without_revision(data, plan):
+    """A bundle's bytes without the name of the compiler's sources, which
+    changes with each of them, and without the digest over that."""
+    names = {p.get("revision", "") for p in plan.get("programs", [])}
+    for name in names - {""}:
+        data = data.replace(name.encode(), b"0" * len(name))
+    return data.replace(bytes.fromhex(plan.get("digest", "")), b"0" * 32)
 
 
 def strip(value):

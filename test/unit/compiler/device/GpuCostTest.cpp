@@ -397,7 +397,7 @@ TEST(SearchGpu, fromProfile) {
   gpu.submitUs = 20;
   gpu.syncUs = 30;
   gpu.flushUsPerMB = 40;
-  search::Gpu g = searchGpu(gpu);
+  search::Coprocessor g = searchGpu(gpu);
   EXPECT_EQ(g.start, 200);
   EXPECT_EQ(g.threads, 8u);
   EXPECT_EQ(g.batch, 2u);
@@ -415,7 +415,7 @@ TEST(SearchGpu, fromProfile) {
   gpu.kind = GpuKind::Software;
   EXPECT_EQ(searchGpu(gpu).hostCores, 2u);
   DeviceProfile profile = builtinProfile("aarch64", "aarch64");
-  EXPECT_FALSE(searchDevice(profile, 1).gpu);
+  EXPECT_FALSE(searchDevice(profile, 1).coprocessor);
   profile.gpu = gpu;
-  EXPECT_TRUE(searchDevice(profile, 1).gpu);
+  EXPECT_TRUE(searchDevice(profile, 1).coprocessor);
 }

@@ -33,7 +33,7 @@ Problem ncnnGpuProblem(const std::vector<Conv> &network,
   Problem problem = ncnnProblem(network, profile, threads);
   const GpuProfile &gpu = *profile.gpu;
   auto addPipeline = [&](double longer) {
-    GpuPipeline pipeline = searchPipeline(gpu);
+    Pipeline pipeline = searchPipeline(gpu);
     pipeline.build *= longer;
     pipeline.cached *= longer;
     problem.pipelines.push_back(pipeline);
@@ -55,7 +55,7 @@ Problem ncnnGpuProblem(const std::vector<Conv> &network,
       f.multiplyAdds = conv.multiplyAdds() * work;
       f.groups = 1e5; // so many that no wave is short of them
       f.bytes = output + raw * form;
-      GpuCandidate c;
+      Candidate c;
       c.routine = f.routine;
       c.pipelines = pipelines;
       c.execute = gpuCost(gpu, f).milliseconds;
@@ -63,11 +63,11 @@ Problem ncnnGpuProblem(const std::vector<Conv> &network,
       c.storage = "raw";
       c.bytes = raw;
       c.transform = {transform * raw * 1e-6, transform * raw * 1e-6 * slower};
-      problem.layers[i].gpu.push_back(c);
+      problem.layers[i].inStretch.push_back(c);
       c.storage = "transformed";
       c.bytes = raw * form;
       c.transform = {};
-      problem.layers[i].gpu.push_back(c);
+      problem.layers[i].inStretch.push_back(c);
     };
     add("sgemm-pack4", 1, 1, packTransform, {addPipeline(1)});
     if (conv.kernel == 3 && conv.stride == 1)
@@ -88,29 +88,38 @@ const GpuAblation &gpuAblation() {
   Options few;
   few.steps = 100000;
   Plan cpu = plan(problem, few);
+  // The paper's planners prepare nothing for CPUs that compute nothing.
+  cpu.schedule.lanes.clear();
+  cpu.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
+  for (uint32_t i = 0; i < problem.layers.size(); ++i) {
+    Candidate &c = problem.layers[i].candidates[cpu.choice[i]];
+    c.bytes = 0;
+    c.decode = c.transform = {};
+    cpu.schedule.lanes[0].push_back({i, Stage::Execute});
+  }
   auto with = [&](bool k, bool c, bool p) {
-    GpuOptions options;
+    Options options;
     options.selectKernels = k;
     options.storedForms = options.pipelineCache = c;
     options.pipeline = p;
-    options.completeCpu = false;
-    return planGpu(problem, cpu, options);
+    return planOverlay(problem, cpu, options);
   };
-  GpuPlan none = with(false, false, false);
-  result.none = none.gpuOnly;
-  result.k = with(true, false, false).gpuOnly;
-  result.kc = with(true, true, false).gpuOnly;
-  result.kcp = with(true, true, true).gpuOnly;
+  Overlay none = with(false, false, false);
+  result.none = none.stretchesOnly;
+  result.k = with(true, false, false).stretchesOnly;
+  result.kc = with(true, true, false).stretchesOnly;
+  result.kcp = with(true, true, true).stretchesOnly;
   for (uint32_t i = 0; i < problem.layers.size(); ++i) {
-    const GpuCandidate &c = problem.layers[i].gpu[none.gpuAlone.choice[i]];
+    const Candidate &c =
+        problem.layers[i].inStretch[none.allStretches.choice[i]];
     result.read += c.bytes / problem.device.readBandwidth +
                    c.bytes * problem.device.mapPerByte.little;
     result.transform += c.transform.big;
     for (uint32_t p : c.pipelines)
       result.prepare += problem.pipelines[p].build;
   }
-  result.prepare += problem.device.gpu->start;
-  result.execute = stretchTime(problem, fastestGpuChoice(problem),
+  result.prepare += problem.device.coprocessor->start;
+  result.execute = stretchTime(problem, fastestInStretches(problem),
                                {0, uint32_t(problem.layers.size())})
                        .sum();
   return result;
@@ -148,14 +157,14 @@ std::string gpuPlansTable() {
           model == std::string("ResNet-50") ? resnet50() : googlenet(), profile,
           profile.big.count);
       Plan cpu = plan(problem);
-      GpuPlan gpu = planGpu(problem, cpu);
+      Overlay gpu = planOverlay(problem, cpu);
       char line[300];
       std::string at = gpu.handOvers.empty()
                            ? "CPUs"
                            : "from-" + std::to_string(gpu.handOvers[0]);
       snprintf(line, sizeof line,
                "| %s | %s | %.0f | %.0f | %s | %.0f | %s | %.0f | %.0f |\n",
-               device, model, gpu.cpuOnly, gpu.gpuOnly, at.c_str(),
+               device, model, gpu.cpuOnly, gpu.stretchesOnly, at.c_str(),
                gpu.finishCached, starts[unsigned(gpu.start)], gpu.warm.cpuOnly,
                gpu.warm.time);
       text += line;

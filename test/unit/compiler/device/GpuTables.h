@@ -3,7 +3,7 @@
 #define NNV12_TEST_UNIT_COMPILER_DEVICE_GPUTABLES_H
 
 #include "Networks.h"
-#include "compiler/search/Gpu.h"
+#include "compiler/search/Overlay.h"
 
 namespace nnv12::device {
 

@@ -47,9 +47,9 @@ TEST(Phone, gpuServesLaterRuns) {
   search::Options few;
   few.steps = 300000;
   search::Plan cpu = search::plan(p, few);
-  search::GpuPlan gpu = search::planGpu(p, cpu);
-  EXPECT_EQ(gpu.start, search::GpuStart::AfterFirst);
+  search::Overlay gpu = search::planOverlay(p, cpu);
+  EXPECT_EQ(gpu.start, search::OverlayStart::AfterFirst);
   EXPECT_EQ(gpu.finishCached, cpu.finish);
-  EXPECT_GT(gpu.gpuOnly, cpu.finish);
+  EXPECT_GT(gpu.stretchesOnly, cpu.finish);
   EXPECT_LT(gpu.warm.time, gpu.warm.cpuOnly);
 }

@@ -1,6 +1,6 @@
-//===- GpuWarm.cpp - Divides a warm run between CPUs and GPU --------------===//
+//===- WarmStretches.cpp - Divides a warm run between processors ----------===//
 
-#include "compiler/search/Gpu.h"
+#include "compiler/search/Overlay.h"
 #include "compiler/search/Search.h"
 
 #include <algorithm>
@@ -70,25 +70,27 @@ private:
   uint32_t start = 0;
 };
 
-StretchTime timeOf(const Gpu &gpu, const Boundary &boundary, double kernels) {
-  return {boundary.in * gpu.inPerByte + gpu.submit, kernels,
+StretchTime timeOf(const Coprocessor &coprocessor, const Boundary &boundary,
+                   double kernels) {
+  return {boundary.in * coprocessor.inPerByte + coprocessor.submit, kernels,
           // Sums of differences may leave a rounding below nothing.
-          std::max(0.0, boundary.out) * gpu.outPerByte + gpu.sync};
+          std::max(0.0, boundary.out) * coprocessor.outPerByte +
+              coprocessor.sync};
 }
 
-const GpuCandidate &candidateOf(const Problem &problem, const GpuChoice &choice,
-                                uint32_t layer) {
-  const auto &candidates = problem.layers[layer].gpu;
+const Candidate &candidateOf(const Problem &problem,
+                             const StretchChoice &choice, uint32_t layer) {
+  const auto &candidates = problem.layers[layer].inStretch;
   assert(choice.size() == problem.layers.size() &&
-         choice[layer] < candidates.size() && "the GPU can compute it");
+         choice[layer] < candidates.size() && "the layer can be in a stretch");
   return candidates[choice[layer]];
 }
 
 } // namespace
 
-StretchTime stretchTime(const Problem &problem, const GpuChoice &choice,
+StretchTime stretchTime(const Problem &problem, const StretchChoice &choice,
                         Stretch stretch) {
-  assert(problem.device.gpu && stretch.count > 0 &&
+  assert(problem.device.coprocessor && stretch.count > 0 &&
          stretch.end() <= problem.layers.size() && "layers of the problem");
   Boundary boundary(problem);
   boundary.begin(stretch.first);
@@ -97,22 +99,22 @@ StretchTime stretchTime(const Problem &problem, const GpuChoice &choice,
     boundary.add(i);
     kernels += candidateOf(problem, choice, i).execute;
   }
-  return timeOf(*problem.device.gpu, boundary, kernels);
+  return timeOf(*problem.device.coprocessor, boundary, kernels);
 }
 
-GpuChoice fastestGpuChoice(const Problem &problem) {
-  GpuChoice choice;
+StretchChoice fastestInStretches(const Problem &problem) {
+  StretchChoice choice;
   for (const Layer &layer : problem.layers) {
     unsigned best = 0;
     auto prepared = [&](unsigned c) {
-      const GpuCandidate &candidate = layer.gpu[c];
+      const Candidate &candidate = layer.inStretch[c];
       double sum = candidate.transform.big;
       for (uint32_t pipeline : candidate.pipelines)
         sum += problem.pipelines[pipeline].build;
       return sum;
     };
-    for (unsigned c = 1; c < layer.gpu.size(); ++c) {
-      double a = layer.gpu[c].execute, b = layer.gpu[best].execute;
+    for (unsigned c = 1; c < layer.inStretch.size(); ++c) {
+      double a = layer.inStretch[c].execute, b = layer.inStretch[best].execute;
       if (a < b || (a == b && prepared(c) < prepared(best)))
         best = c;
     }
@@ -121,25 +123,25 @@ GpuChoice fastestGpuChoice(const Problem &problem) {
   return choice;
 }
 
-GpuChoice withFewPipelines(const Problem &problem, GpuChoice choice) {
+StretchChoice withFewPipelines(const Problem &problem, StretchChoice choice) {
   double sum = 0;
   std::set<uint32_t> used;
   auto count = [&] {
     sum = 0;
     used.clear();
     for (uint32_t i = 0; i < problem.layers.size(); ++i)
-      if (!problem.layers[i].gpu.empty()) {
-        const GpuCandidate &candidate = candidateOf(problem, choice, i);
+      if (!problem.layers[i].inStretch.empty()) {
+        const Candidate &candidate = candidateOf(problem, choice, i);
         sum += candidate.execute;
         used.insert(candidate.pipelines.begin(), candidate.pipelines.end());
       }
   };
   // Makes `to` do without a pipeline, and says what that loses.
-  auto avoid = [&](uint32_t pipeline, GpuChoice &to) {
+  auto avoid = [&](uint32_t pipeline, StretchChoice &to) {
     constexpr double never = std::numeric_limits<double>::infinity();
     double loss = 0;
     for (uint32_t i = 0; i < problem.layers.size(); ++i) {
-      const std::vector<GpuCandidate> &candidates = problem.layers[i].gpu;
+      const std::vector<Candidate> &candidates = problem.layers[i].inStretch;
       if (candidates.empty() || !candidates[to[i]].uses(pipeline))
         continue;
       double before = candidates[to[i]].execute, best = never;
@@ -159,9 +161,9 @@ GpuChoice withFewPipelines(const Problem &problem, GpuChoice choice) {
     count();
     double least = worthPipeline * sum;
     std::optional<uint32_t> spared;
-    GpuChoice without;
+    StretchChoice without;
     for (uint32_t pipeline : used) {
-      GpuChoice next = choice;
+      StretchChoice next = choice;
       double loss = avoid(pipeline, next);
       if (loss >= least)
         continue;
@@ -175,38 +177,39 @@ GpuChoice withFewPipelines(const Problem &problem, GpuChoice choice) {
   }
 }
 
-std::vector<WarmGpuPlan> planWarmSuffixes(const Problem &problem,
-                                          const Choice &cpu,
-                                          const GpuChoice &gpu) {
+std::vector<WarmStretches> planWarmSuffixes(const Problem &problem,
+                                            const Choice &cpu,
+                                            const StretchChoice &inStretch) {
   uint32_t n = uint32_t(problem.layers.size());
-  assert(cpu.size() == n && gpu.size() == n && "one of each a layer");
+  assert(cpu.size() == n && inStretch.size() == n && "one of each a layer");
   // All executes are slowed down alike where threads are more than CPUs.
   double scale = std::max(1.0, double(problem.device.executeThreads) /
                                    std::max(1u, problem.device.cpus));
   std::vector<double> best(n + 1, 0), alone(n + 1, 0);
-  std::vector<uint32_t> stretch(n + 1, 0); ///< layers of the GPU; 0: a CPU's
+  std::vector<uint32_t> stretch(n + 1, 0); ///< layers of one; 0: the CPUs'
   Boundary boundary(problem);
   for (uint32_t i = n; i-- > 0;) {
     double execute = problem.layers[i].candidates[cpu[i]].execute * scale;
     alone[i] = alone[i + 1] + execute;
     best[i] = best[i + 1] + execute;
-    if (!problem.device.gpu)
+    if (!problem.device.coprocessor)
       continue;
     boundary.begin(i);
     double kernels = 0;
-    for (uint32_t j = i; j < n && !problem.layers[j].gpu.empty(); ++j) {
+    for (uint32_t j = i; j < n && !problem.layers[j].inStretch.empty(); ++j) {
       boundary.add(j);
-      kernels += candidateOf(problem, gpu, j).execute;
-      double time = timeOf(*problem.device.gpu, boundary, kernels).sum();
+      kernels += candidateOf(problem, inStretch, j).execute;
+      double time =
+          timeOf(*problem.device.coprocessor, boundary, kernels).sum();
       if (time + best[j + 1] < best[i]) {
         best[i] = time + best[j + 1];
         stretch[i] = j + 1 - i;
       }
     }
   }
-  std::vector<WarmGpuPlan> result(n + 1);
+  std::vector<WarmStretches> result(n + 1);
   for (uint32_t k = 0; k <= n; ++k) {
-    result[k] = {gpu, {}, best[k], alone[k]};
+    result[k] = {inStretch, {}, best[k], alone[k]};
     for (uint32_t i = k; i < n; i += std::max(1u, stretch[i]))
       if (stretch[i])
         result[k].stretches.push_back({i, stretch[i]});
@@ -214,17 +217,18 @@ std::vector<WarmGpuPlan> planWarmSuffixes(const Problem &problem,
   return result;
 }
 
-WarmGpuPlan planWarmGpu(const Problem &problem, const Choice &cpu,
-                        const GpuChoice &gpu) {
-  return planWarmSuffixes(problem, cpu, gpu).front();
+WarmStretches planWarmStretches(const Problem &problem, const Choice &cpu,
+                                const StretchChoice &inStretch) {
+  return planWarmSuffixes(problem, cpu, inStretch).front();
 }
 
 void leaveToCpus(Problem &problem, const Choice &cpu) {
-  using Candidates = std::vector<GpuCandidate>;
+  using Candidates = std::vector<Candidate>;
   for (;;) {
-    GpuChoice choice = withFewPipelines(problem, fastestGpuChoice(problem));
-    WarmGpuPlan plan = planWarmGpu(problem, cpu, choice);
-    // Of each pipeline the layers that the GPU computes with it.
+    StretchChoice choice =
+        withFewPipelines(problem, fastestInStretches(problem));
+    WarmStretches plan = planWarmStretches(problem, cpu, choice);
+    // Of each pipeline the layers in stretches that use it.
     std::map<uint32_t, std::vector<uint32_t>> layersOf;
     for (const Stretch &stretch : plan.stretches)
       for (uint32_t i = stretch.first; i < stretch.end(); ++i)
@@ -235,10 +239,10 @@ void leaveToCpus(Problem &problem, const Choice &cpu) {
     for (const auto &[pipeline, layers] : layersOf) {
       std::vector<Candidates> taken;
       for (uint32_t i : layers)
-        taken.push_back(std::exchange(problem.layers[i].gpu, {}));
-      double loss = planWarmGpu(problem, cpu, choice).time - plan.time;
+        taken.push_back(std::exchange(problem.layers[i].inStretch, {}));
+      double loss = planWarmStretches(problem, cpu, choice).time - plan.time;
       for (size_t n = 0; n < layers.size(); ++n)
-        problem.layers[layers[n]].gpu = std::move(taken[n]);
+        problem.layers[layers[n]].inStretch = std::move(taken[n]);
       if (loss >= least)
         continue;
       least = loss;
@@ -247,7 +251,7 @@ void leaveToCpus(Problem &problem, const Choice &cpu) {
     if (!left)
       return;
     for (uint32_t i : *left)
-      problem.layers[i].gpu.clear();
+      problem.layers[i].inStretch.clear();
   }
 }
 

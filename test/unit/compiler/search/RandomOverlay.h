@@ -1,16 +1,16 @@
-//===- RandomGpu.h - Problems with a GPU for the search's tests -*- C++ -*-===//
-#ifndef NNV12_TEST_UNIT_COMPILER_SEARCH_RANDOMGPU_H
-#define NNV12_TEST_UNIT_COMPILER_SEARCH_RANDOMGPU_H
+//===- RandomOverlay.h - Problems with a coprocessor ------------*- C++ -*-===//
+#ifndef NNV12_TEST_UNIT_COMPILER_SEARCH_RANDOMOVERLAY_H
+#define NNV12_TEST_UNIT_COMPILER_SEARCH_RANDOMOVERLAY_H
 
 #include "RandomProblem.h"
-#include "compiler/search/Gpu.h"
+#include "compiler/search/Overlay.h"
 
 namespace nnv12::search {
 
-/// Gives a problem a GPU that computes most layers, sometimes faster, and
-/// tensors that skip layers.
-inline void addRandomGpu(Random &random, Problem &p) {
-  Gpu gpu;
+/// Gives a problem a coprocessor that computes most layers, sometimes faster,
+/// and tensors that skip layers.
+inline void addRandomCoprocessor(Random &random, Problem &p) {
+  Coprocessor gpu;
   gpu.start = random.flip() ? random.between(0, 3) : 0;
   gpu.threads = 1 + random.below(3);
   gpu.batch = 1 + random.below(3);
@@ -24,7 +24,7 @@ inline void addRandomGpu(Random &random, Problem &p) {
   }
   if (random.below(4) == 0)
     gpu.hostCores = 1 + random.below(2);
-  p.device.gpu = gpu;
+  p.device.coprocessor = gpu;
   unsigned pipelines = 1 + random.below(5);
   for (unsigned i = 0; i < pipelines; ++i) {
     double build = random.between(0.1, 4);
@@ -36,7 +36,7 @@ inline void addRandomGpu(Random &random, Problem &p) {
     if (random.below(6) == 0)
       continue;
     for (unsigned c = 0, count = 1 + random.below(3); c < count; ++c) {
-      GpuCandidate g;
+      Candidate g;
       g.routine = "gpu" + std::to_string(c);
       g.storage = random.flip() ? "raw" : "packed";
       for (unsigned k = 0, used = random.below(3); k < used; ++k) {
@@ -49,7 +49,7 @@ inline void addRandomGpu(Random &random, Problem &p) {
       g.transform.little = 2 * g.transform.big;
       g.upload = random.flip() ? random.between(0, 1e6) : 0;
       g.execute = layer.candidates[0].execute * speed * random.between(0.3, 2);
-      layer.gpu.push_back(g);
+      layer.inStretch.push_back(g);
     }
   }
   p.tensors.push_back({random.between(1e3, 1e5), Tensor::input, {0}});
@@ -63,21 +63,22 @@ inline void addRandomGpu(Random &random, Problem &p) {
   }
 }
 
-inline Problem randomGpuProblem(Random &random, unsigned layers,
-                                unsigned lanes) {
+inline Problem randomOverlayProblem(Random &random, unsigned layers,
+                                    unsigned lanes) {
   Problem p = randomProblem(random, layers, 2, lanes);
-  addRandomGpu(random, p);
+  addRandomCoprocessor(random, p);
   return p;
 }
 
 /// Random stretches with what they need on the lanes.
-inline GpuSchedule randomGpuSchedule(Random &random, const Problem &p) {
-  GpuSchedule gpu;
+inline OverlaySchedule randomOverlaySchedule(Random &random, const Problem &p) {
+  OverlaySchedule gpu;
   for (const Layer &layer : p.layers)
-    gpu.choice.push_back(
-        layer.gpu.empty() ? 0 : random.below(unsigned(layer.gpu.size())));
+    gpu.choice.push_back(layer.inStretch.empty()
+                             ? 0
+                             : random.below(unsigned(layer.inStretch.size())));
   for (uint32_t i = 0; i < p.layers.size(); ++i) {
-    if (p.layers[i].gpu.empty() || random.below(3) == 0)
+    if (p.layers[i].inStretch.empty() || random.below(3) == 0)
       continue;
     bool grows = !gpu.stretches.empty() && gpu.stretches.back().end() == i;
     if (grows && random.below(3))
@@ -85,13 +86,13 @@ inline GpuSchedule randomGpuSchedule(Random &random, const Problem &p) {
     else
       gpu.stretches.push_back({i, 1});
   }
-  gpu.lanes = prepareGpu(p, gpu.choice, gpu.stretches, p.device.gpu->threads,
-                         random.flip(), /*cached=*/false);
-  gpu.completeCpu = random.flip();
+  gpu.lanes = prepareStretches(p, gpu.choice, gpu.stretches,
+                               p.device.coprocessor->threads, random.flip(),
+                               /*cached=*/false);
   gpu.onExecuteLane = gpu.lanes.size() == 1 && random.flip();
   return gpu;
 }
 
 } // namespace nnv12::search
 
-#endif // NNV12_TEST_UNIT_COMPILER_SEARCH_RANDOMGPU_H
+#endif // NNV12_TEST_UNIT_COMPILER_SEARCH_RANDOMOVERLAY_H

@@ -1,8 +1,8 @@
-//===- GpuTest.cpp - What a GPU takes over, and when ----------------------===//
+//===- OverlayTest.cpp - What a coprocessor takes over, and when ----------===//
 
-#include "RandomGpu.h"
+#include "RandomOverlay.h"
 #include "compiler/search/Algorithm1.h"
-#include "compiler/search/GpuJobs.h"
+#include "compiler/search/OverlayJobs.h"
 
 #include <gtest/gtest.h>
 
@@ -19,12 +19,12 @@ static std::string nameOf(int round) {
 
 /// By its definition: what layers read that were not computed among them, and
 /// what others read of them.
-static double stretchByHand(const Problem &p, const GpuChoice &choice,
+static double stretchByHand(const Problem &p, const StretchChoice &choice,
                             Stretch s) {
   auto inside = [&](uint32_t layer) {
     return layer >= s.first && layer < s.end();
   };
-  const Gpu &gpu = *p.device.gpu;
+  const Coprocessor &gpu = *p.device.coprocessor;
   double time = gpu.submit + gpu.sync;
   for (const Tensor &t : p.tensors) {
     bool producedHere = t.producer != Tensor::input && inside(t.producer);
@@ -37,7 +37,7 @@ static double stretchByHand(const Problem &p, const GpuChoice &choice,
       time += t.bytes * gpu.outPerByte;
   }
   for (uint32_t i = s.first; i < s.end(); ++i)
-    time += p.layers[i].gpu[choice[i]].execute;
+    time += p.layers[i].inStretch[choice[i]].execute;
   return time;
 }
 
@@ -57,18 +57,19 @@ static double bestByTrying(const Problem &p, const Choice &cpu,
   return best;
 }
 
-TEST(GpuWarm, equalsBruteForce) {
+TEST(WarmStretches, equalsBruteForce) {
   Random random(11);
   unsigned mixed = 0;
   for (int round = 0; round < 1500; ++round) {
-    Problem p = randomGpuProblem(random, 1 + random.below(10), 1);
+    Problem p = randomOverlayProblem(random, 1 + random.below(10), 1);
     Choice cpu = warmChoice(p);
-    GpuChoice gpu = fastestGpuChoice(p);
+    StretchChoice gpu = fastestInStretches(p);
     std::vector<std::vector<double>> stretches(p.layers.size());
     for (uint32_t i = 0; i < p.layers.size(); ++i)
-      for (uint32_t j = i; j < p.layers.size() && !p.layers[j].gpu.empty(); ++j)
+      for (uint32_t j = i;
+           j < p.layers.size() && !p.layers[j].inStretch.empty(); ++j)
         stretches[i].push_back(stretchByHand(p, gpu, {i, j + 1 - i}));
-    WarmGpuPlan plan = planWarmGpu(p, cpu, gpu);
+    WarmStretches plan = planWarmStretches(p, cpu, gpu);
     EXPECT_NEAR(plan.time, bestByTrying(p, cpu, stretches, 0), 1e-9)
         << nameOf(round);
     EXPECT_DOUBLE_EQ(plan.cpuOnly, warmTime(p, cpu));
@@ -88,35 +89,36 @@ TEST(GpuWarm, equalsBruteForce) {
   EXPECT_GT(mixed, 100u) << "problems have something to decide";
 }
 
-TEST(GpuWarm, takesTheFastestKernels) {
+TEST(WarmStretches, takesTheFastestKernels) {
   Random random(12);
   for (int round = 0; round < 200; ++round) {
-    Problem p = randomGpuProblem(random, 4, 1);
+    Problem p = randomOverlayProblem(random, 4, 1);
     double best = Simulator::never;
-    GpuChoice choice(4, 0);
+    StretchChoice choice(4, 0);
     std::function<void(unsigned)> choose = [&](unsigned i) {
       if (i == 4) {
-        best = std::min(best, planWarmGpu(p, warmChoice(p), choice).time);
+        best = std::min(best, planWarmStretches(p, warmChoice(p), choice).time);
         return;
       }
-      for (choice[i] = 0; choice[i] == 0 || choice[i] < p.layers[i].gpu.size();
+      for (choice[i] = 0;
+           choice[i] == 0 || choice[i] < p.layers[i].inStretch.size();
            ++choice[i])
         choose(i + 1);
       choice[i] = 0;
     };
     choose(0);
-    EXPECT_NEAR(planWarmGpu(p, warmChoice(p), fastestGpuChoice(p)).time, best,
-                1e-9);
+    EXPECT_NEAR(planWarmStretches(p, warmChoice(p), fastestInStretches(p)).time,
+                best, 1e-9);
   }
 }
 
-TEST(GpuWarm, sparesPipelinesThatGainLittle) {
+TEST(WarmStretches, sparesPipelinesThatGainLittle) {
   Problem p;
   p.pipelines.resize(4);
   auto add = [&](std::vector<std::pair<std::vector<uint32_t>, double>> ways) {
     Layer &layer = p.layers.emplace_back();
     for (const auto &[pipelines, execute] : ways) {
-      GpuCandidate &candidate = layer.gpu.emplace_back();
+      Candidate &candidate = layer.inStretch.emplace_back();
       candidate.pipelines = pipelines;
       candidate.execute = execute;
     }
@@ -127,24 +129,26 @@ TEST(GpuWarm, sparesPipelinesThatGainLittle) {
   add({{{1, 2}, 10}, {{0}, 10.4}});
   add({{{3}, 10}, {{0}, 11.2}, {{2}, 10}});
   p.layers.emplace_back(); // a CPU's
-  GpuChoice fastest = fastestGpuChoice(p), few = withFewPipelines(p, fastest);
-  EXPECT_EQ(fastest, (GpuChoice{0, 0, 0, 0, 0}));
+  StretchChoice fastest = fastestInStretches(p),
+                few = withFewPipelines(p, fastest);
+  EXPECT_EQ(fastest, (StretchChoice{0, 0, 0, 0, 0}));
   // 3 gains nothing, as 2 is there; then 1 gains 0.9. Without 2 there would be
   // 1.2 more, now that 3 is gone.
-  EXPECT_EQ(few, (GpuChoice{0, 1, 1, 2, 0}));
+  EXPECT_EQ(few, (StretchChoice{0, 1, 1, 2, 0}));
 
   Random random(12);
   unsigned spared = 0;
   for (int round = 0; round < 300; ++round) {
-    Problem q = randomGpuProblem(random, 1 + random.below(10), 1);
-    GpuChoice before = fastestGpuChoice(q), after = withFewPipelines(q, before);
+    Problem q = randomOverlayProblem(random, 1 + random.below(10), 1);
+    StretchChoice before = fastestInStretches(q),
+                  after = withFewPipelines(q, before);
     std::set<uint32_t> was, is;
     double time = 0, less = 0;
     for (size_t i = 0; i < q.layers.size(); ++i) {
-      if (q.layers[i].gpu.empty())
+      if (q.layers[i].inStretch.empty())
         continue;
-      const GpuCandidate &a = q.layers[i].gpu[before[i]],
-                         &b = q.layers[i].gpu[after[i]];
+      const Candidate &a = q.layers[i].inStretch[before[i]],
+                      &b = q.layers[i].inStretch[after[i]];
       was.insert(a.pipelines.begin(), a.pipelines.end());
       is.insert(b.pipelines.begin(), b.pipelines.end());
       time += b.execute;
@@ -158,12 +162,12 @@ TEST(GpuWarm, sparesPipelinesThatGainLittle) {
   EXPECT_GT(spared, 5u);
 }
 
-TEST(GpuWarm, leavesToCpusWhatAloneNeedsAPipeline) {
+TEST(WarmStretches, leavesToCpusWhatAloneNeedsAPipeline) {
   Random random(7);
-  Problem p = randomGpuProblem(random, 4, 1);
+  Problem p = randomOverlayProblem(random, 4, 1);
   p.tensors.clear();
   p.device.cpus = p.device.executeThreads;
-  p.device.gpu->submit = p.device.gpu->sync = 1;
+  p.device.coprocessor->submit = p.device.coprocessor->sync = 1;
   p.pipelines.resize(2);
   // The GPU is faster at all of them. Only the last one can be left out without
   // another hand-over.
@@ -172,24 +176,25 @@ TEST(GpuWarm, leavesToCpusWhatAloneNeedsAPipeline) {
   for (size_t i = 0; i < 4; ++i) {
     p.layers[i].candidates.resize(1);
     p.layers[i].candidates[0].execute = cpu[i];
-    p.layers[i].gpu.assign(1, {});
-    p.layers[i].gpu[0].pipelines = {pipeline[i]};
-    p.layers[i].gpu[0].execute = i % 2 ? 1 : 40;
+    p.layers[i].inStretch.assign(1, {});
+    p.layers[i].inStretch[0].pipelines = {pipeline[i]};
+    p.layers[i].inStretch[0].execute = i % 2 ? 1 : 40;
   }
   auto warm = [](Problem &problem) {
     Choice first(problem.layers.size(), 0);
     leaveToCpus(problem, first);
-    return planWarmGpu(problem, first, fastestGpuChoice(problem)).stretches;
+    return planWarmStretches(problem, first, fastestInStretches(problem))
+        .stretches;
   };
   using Stretches = std::vector<Stretch>;
   Problem both = p;
   EXPECT_EQ(warm(both), (Stretches{{0, 4}}));
   // 0.5 of 82.5 gained by a pipeline of its own.
-  p.layers[1].gpu[0].pipelines = {0};
+  p.layers[1].inStretch[0].pipelines = {0};
   EXPECT_EQ(warm(p), (Stretches{{0, 3}}));
-  EXPECT_TRUE(p.layers[3].gpu.empty());
+  EXPECT_TRUE(p.layers[3].inStretch.empty());
   // 3.5 are worth it.
-  both.layers[1].gpu[0].pipelines = {0};
+  both.layers[1].inStretch[0].pipelines = {0};
   both.layers[3].candidates[0].execute = 4.5;
   EXPECT_EQ(warm(both), (Stretches{{0, 4}}));
 }
@@ -197,7 +202,7 @@ TEST(GpuWarm, leavesToCpusWhatAloneNeedsAPipeline) {
 /// Jobs once more, as plainly as possible: time moves in small steps. Asserts
 /// that no more threads run than there are CPUs, and that none of them idles
 /// while something could run.
-static double smallSteps(const Problem &p, const GpuJobs &jobs, double dt) {
+static double smallSteps(const Problem &p, const OverlayJobs &jobs, double dt) {
   const Device &d = p.device;
   size_t lanes = jobs.lanes.size();
   struct State {
@@ -241,13 +246,13 @@ static double smallSteps(const Problem &p, const GpuJobs &jobs, double dt) {
     };
     auto threads = [&](size_t l) -> double {
       const Job &job = jobs.lanes[l][states[l].next];
-      return job.busy == Busy::Gpu      ? d.gpu->hostCores
-             : job.busy == Busy::Caller ? 1
-             : job.execute              ? d.executeThreads
-                                        : 0;
+      return job.busy == Busy::Coprocessor ? d.coprocessor->hostCores
+             : job.busy == Busy::Caller    ? 1
+             : job.execute                 ? d.executeThreads
+                                           : 0;
     };
     auto isGpu = [&](size_t l) {
-      return jobs.lanes[l][states[l].next].busy == Busy::Gpu;
+      return jobs.lanes[l][states[l].next].busy == Busy::Coprocessor;
     };
     for (size_t l = 0; l < lanes; ++l) {
       transfers +=
@@ -282,35 +287,37 @@ static double smallSteps(const Problem &p, const GpuJobs &jobs, double dt) {
   return INFINITY;
 }
 
-TEST(GpuSimulator, againstSmallSteps) {
+TEST(OverlaySimulator, againstSmallSteps) {
   Random random(13);
   for (int round = 0; round < 120; ++round) {
-    Problem p = randomGpuProblem(random, 1 + random.below(6), random.below(3));
+    Problem p =
+        randomOverlayProblem(random, 1 + random.below(6), random.below(3));
     p.device.arrival.clear();
     Choice choice = warmChoice(p);
     Schedule schedule = algorithm1(p, choice).schedule(p);
-    GpuSchedule gpu = randomGpuSchedule(random, p);
-    ASSERT_EQ(checkGpuSchedule(p, gpu), "");
-    GpuJobs jobs = gpuJobs(p, choice, schedule, gpu, /*cached=*/false);
+    OverlaySchedule gpu = randomOverlaySchedule(random, p);
+    ASSERT_EQ(checkOverlaySchedule(p, gpu), "");
+    OverlayJobs jobs = overlayJobs(p, choice, schedule, gpu, /*cached=*/false);
     size_t count = 0;
     for (const auto &lane : jobs.lanes)
       count += lane.size();
     double dt = 2e-4;
-    EXPECT_NEAR(simulateGpu(p, choice, schedule, gpu, false).finish,
+    EXPECT_NEAR(simulateOverlay(p, choice, schedule, gpu, false).finish,
                 smallSteps(p, jobs, dt), dt * 4 * double(count))
         << nameOf(round);
   }
 }
 
-TEST(GpuSimulator, eventsFitTogether) {
+TEST(OverlaySimulator, eventsFitTogether) {
   Random random(14);
   for (int round = 0; round < 300; ++round) {
-    Problem p = randomGpuProblem(random, 2 + random.below(8), random.below(3));
+    Problem p =
+        randomOverlayProblem(random, 2 + random.below(8), random.below(3));
     Choice choice = warmChoice(p);
     Schedule schedule = algorithm1(p, choice).schedule(p);
-    GpuSchedule gpu = randomGpuSchedule(random, p);
+    OverlaySchedule gpu = randomOverlaySchedule(random, p);
     bool cached = random.flip();
-    Timeline t = simulateGpu(p, choice, schedule, gpu, cached);
+    Timeline t = simulateOverlay(p, choice, schedule, gpu, cached);
     size_t lanes = 0;
     for (const Event &e : t.events)
       lanes = std::max<size_t>(lanes, e.lane + 1);
@@ -376,7 +383,7 @@ TEST(GpuSimulator, eventsFitTogether) {
     for (const Event &e : t.events) {
       if (e.operation.stage == Stage::Pipeline)
         for (const auto &lane : gpu.lanes)
-          for (const GpuPreparation &preparation : lane)
+          for (const StretchPreparation &preparation : lane)
             if (preparation.stage == Stage::Pipeline &&
                 preparation.items[0] == e.operation.layer)
               for (uint32_t item : preparation.items)
@@ -387,7 +394,8 @@ TEST(GpuSimulator, eventsFitTogether) {
         const Stretch &s = gpu.stretches[e.operation.layer];
         for (uint32_t i = s.first; i < s.end(); ++i) {
           EXPECT_GE(e.start, uploadEnd[i] - 1e-12);
-          for (uint32_t pipeline : p.layers[i].gpu[gpu.choice[i]].pipelines) {
+          for (uint32_t pipeline :
+               p.layers[i].inStretch[gpu.choice[i]].pipelines) {
             EXPECT_GT(pipelineEnd[pipeline], 0);
             EXPECT_GE(e.start, pipelineEnd[pipeline] - 1e-12);
           }
@@ -403,12 +411,12 @@ static Problem threeLayers() {
   for (uint32_t i = 0; i < 3; ++i) {
     Candidate c;
     c.execute = 10;
-    GpuCandidate g;
+    Candidate g;
     g.pipelines = {0};
     g.execute = 1;
     Layer layer;
     layer.candidates = {c};
-    layer.gpu = {g};
+    layer.inStretch = {g};
     p.layers.push_back(layer);
     p.tensors.push_back({1000, i, {}, false});
     if (i < 2)
@@ -419,10 +427,10 @@ static Problem threeLayers() {
   p.tensors.push_back({500, Tensor::input, {0}, false});
   p.pipelines = {{3, 1}};
   p.device.cpus = 2;
-  p.device.gpu = Gpu();
-  p.device.gpu->start = 2;
-  p.device.gpu->submit = 0.25;
-  p.device.gpu->sync = 0.5;
+  p.device.coprocessor = Coprocessor();
+  p.device.coprocessor->start = 2;
+  p.device.coprocessor->submit = 0.25;
+  p.device.coprocessor->sync = 0.5;
   return p;
 }
 
@@ -430,83 +438,85 @@ static const Choice threeChoice = {0, 0, 0};
 static const Schedule threeSchedule = {
     {{{0, Stage::Execute}, {1, Stage::Execute}, {2, Stage::Execute}}}};
 
-static GpuSchedule handOverAt(const Problem &p, uint32_t k) {
-  GpuSchedule gpu;
+static OverlaySchedule handOverAt(const Problem &p, uint32_t k) {
+  OverlaySchedule gpu;
   gpu.choice = {0, 0, 0};
   gpu.stretches = {{k, 3 - k}};
-  gpu.lanes = prepareGpu(p, gpu.choice, gpu.stretches, 1, true, false);
+  gpu.lanes = prepareStretches(p, gpu.choice, gpu.stretches, 1, true, false);
   return gpu;
 }
 
-TEST(GpuSimulator, handsOverWhenBothAreReady) {
+TEST(OverlaySimulator, handsOverWhenBothAreReady) {
   Problem p = threeLayers();
   auto finish = [&](uint32_t k, bool cached = false) {
-    return simulateGpu(p, threeChoice, threeSchedule, handOverAt(p, k), cached)
+    return simulateOverlay(p, threeChoice, threeSchedule, handOverAt(p, k),
+                           cached)
         .finish;
   };
   EXPECT_DOUBLE_EQ(finish(0), 2 + 3 + 0.25 + 3 + 0.5) << "waits for the GPU";
   EXPECT_DOUBLE_EQ(finish(0, true), 2 + 1 + 0.25 + 3 + 0.5);
   EXPECT_DOUBLE_EQ(finish(1), 10 + 0.25 + 2 + 0.5) << "or for the CPU";
   EXPECT_DOUBLE_EQ(finish(2), 20 + 0.25 + 1 + 0.5);
-  p.device.gpu->inPerByte = 1e-3;
-  p.device.gpu->outPerByte = 2e-3;
+  p.device.coprocessor->inPerByte = 1e-3;
+  p.device.coprocessor->outPerByte = 2e-3;
   EXPECT_DOUBLE_EQ(finish(0), 2 + 3 + 0.5 + 0.25 + 3 + 2 + 0.5);
   EXPECT_DOUBLE_EQ(finish(1), 10 + 1 + 0.25 + 2 + 2 + 0.5);
   p.device.laneStart = 0.125; // one thread, which starts others
   EXPECT_DOUBLE_EQ(finish(1), 0.125 + 10 + 1 + 0.25 + 2 + 2 + 0.5);
 }
 
-TEST(GpuSimulator, preparingTakesCpusThatAreLeft) {
+TEST(OverlaySimulator, preparingTakesCpusThatAreLeft) {
   Problem p = threeLayers();
   p.device.cpus = 1;
   // Executes come first: nothing is prepared before the hand-over waits.
   EXPECT_DOUBLE_EQ(
-      simulateGpu(p, threeChoice, threeSchedule, handOverAt(p, 1), false)
+      simulateOverlay(p, threeChoice, threeSchedule, handOverAt(p, 1), false)
           .finish,
       10 + 2 + 3 + 0.25 + 2 + 0.5);
   // Two threads build on two CPUs, three share them.
   p.device.cpus = 2;
-  p.device.gpu->start = 0;
+  p.device.coprocessor->start = 0;
   p.pipelines = {{6, 6}, {6, 6}, {6, 6}};
   for (uint32_t i = 0; i < 3; ++i)
-    p.layers[i].gpu[0].pipelines = {i};
-  GpuSchedule gpu = handOverAt(p, 0);
+    p.layers[i].inStretch[0].pipelines = {i};
+  OverlaySchedule gpu = handOverAt(p, 0);
   auto finish = [&](unsigned threads) {
-    gpu.lanes = prepareGpu(p, gpu.choice, gpu.stretches, threads, true, false);
+    gpu.lanes =
+        prepareStretches(p, gpu.choice, gpu.stretches, threads, true, false);
     EXPECT_EQ(gpu.lanes.size(), threads);
-    return simulateGpu(p, threeChoice, threeSchedule, gpu, false).finish;
+    return simulateOverlay(p, threeChoice, threeSchedule, gpu, false).finish;
   };
   double rest = 0.25 + 3 + 0.5;
   EXPECT_DOUBLE_EQ(finish(1), 18 + rest);
   EXPECT_DOUBLE_EQ(finish(2), 12 + rest);
   EXPECT_DOUBLE_EQ(finish(3), 9 + rest);
   // A driver with a lock: threads gain nothing.
-  p.device.gpu->pipelineScaling = 0;
+  p.device.coprocessor->pipelineScaling = 0;
   p.device.cpus = 3;
   EXPECT_DOUBLE_EQ(finish(3), 18 + rest);
   // One call for all.
-  p.device.gpu->batch = 3;
+  p.device.coprocessor->batch = 3;
   EXPECT_DOUBLE_EQ(finish(1), 18 + rest);
   EXPECT_EQ(gpu.lanes[0].size(), 2u);
 }
 
-TEST(GpuSimulator, softwareTakesCpus) {
+TEST(OverlaySimulator, softwareTakesCpus) {
   Problem p = threeLayers();
   p.device.preparationLanes = {Core::Big};
   p.layers[2].candidates[0].transform = {4, 4};
   Schedule schedule = threeSchedule;
   schedule.lanes.push_back({{2, Stage::Transform}});
-  GpuSchedule gpu = handOverAt(p, 0);
+  OverlaySchedule gpu = handOverAt(p, 0);
   gpu.stretches = {{0, 2}};
   auto finish = [&] {
-    return simulateGpu(p, threeChoice, schedule, gpu, false).finish;
+    return simulateOverlay(p, threeChoice, schedule, gpu, false).finish;
   };
   EXPECT_DOUBLE_EQ(finish(), 5 + 0.25 + 2 + 0.5 + 10);
-  p.device.gpu->hostCores = 4; // on two CPUs
+  p.device.coprocessor->hostCores = 4; // on two CPUs
   EXPECT_DOUBLE_EQ(finish(), 5 + 0.25 + 4 + 0.5 + 10);
 }
 
-TEST(GpuSimulator, skipsWhatStretchesReplace) {
+TEST(OverlaySimulator, skipsWhatStretchesReplace) {
   Problem p = threeLayers();
   p.layers[1].candidates[0].transform = {4, 4};
   // Between the executes of a stretch: stepped over.
@@ -514,19 +524,16 @@ TEST(GpuSimulator, skipsWhatStretchesReplace) {
                          {1, Stage::Transform},
                          {1, Stage::Execute},
                          {2, Stage::Execute}}}};
-  GpuSchedule gpu = handOverAt(p, 0);
-  EXPECT_DOUBLE_EQ(simulateGpu(p, threeChoice, schedule, gpu, false).finish,
+  OverlaySchedule gpu = handOverAt(p, 0);
+  EXPECT_DOUBLE_EQ(simulateOverlay(p, threeChoice, schedule, gpu, false).finish,
                    5 + 0.25 + 3 + 0.5);
   // Before its first: done, as the CPUs' plan says.
   std::swap(schedule.lanes[0][0], schedule.lanes[0][1]);
-  EXPECT_DOUBLE_EQ(simulateGpu(p, threeChoice, schedule, gpu, false).finish,
+  EXPECT_DOUBLE_EQ(simulateOverlay(p, threeChoice, schedule, gpu, false).finish,
                    5 + 0.25 + 3 + 0.5);
   p.device.cpus = 1;
-  EXPECT_DOUBLE_EQ(simulateGpu(p, threeChoice, schedule, gpu, false).finish,
+  EXPECT_DOUBLE_EQ(simulateOverlay(p, threeChoice, schedule, gpu, false).finish,
                    4 + 5 + 0.25 + 3 + 0.5);
-  gpu.completeCpu = false;
-  EXPECT_DOUBLE_EQ(simulateGpu(p, threeChoice, schedule, gpu, false).finish,
-                   5 + 0.25 + 3 + 0.5);
 }
 
 static Plan cpuPlan(const Problem &p) {
@@ -535,12 +542,12 @@ static Plan cpuPlan(const Problem &p) {
   return plan(p, options);
 }
 
-TEST(GpuPlan, decidesWhenToStart) {
+TEST(Overlay, decidesWhenToStart) {
   Problem p = threeLayers();
-  GpuPlan found = planGpu(p, cpuPlan(p));
-  EXPECT_EQ(found.start, GpuStart::AtOpen);
+  Overlay found = planOverlay(p, cpuPlan(p));
+  EXPECT_EQ(found.start, OverlayStart::AtOpen);
   EXPECT_DOUBLE_EQ(found.cpuOnly, 30);
-  EXPECT_DOUBLE_EQ(found.gpuOnly, 3 + 3.75);
+  EXPECT_DOUBLE_EQ(found.stretchesOnly, 3 + 3.75);
   EXPECT_DOUBLE_EQ(found.finishCached, 3 + 3.75);
   EXPECT_DOUBLE_EQ(found.wait, 3);
   EXPECT_EQ(found.cold.stretches, (std::vector<Stretch>{{0, 3}}));
@@ -552,8 +559,8 @@ TEST(GpuPlan, decidesWhenToStart) {
 
   // Slow pipelines: the first run hands over where it need not wait.
   p.pipelines[0] = {15, 15};
-  found = planGpu(p, cpuPlan(p));
-  EXPECT_EQ(found.start, GpuStart::AtOpen);
+  found = planOverlay(p, cpuPlan(p));
+  EXPECT_EQ(found.start, OverlayStart::AtOpen);
   EXPECT_DOUBLE_EQ(found.finishCached, 17 + 2 + 0.75);
   EXPECT_EQ(found.handOvers, (std::vector<uint32_t>{1, 2}));
   EXPECT_DOUBLE_EQ(found.wait, 7);
@@ -561,91 +568,91 @@ TEST(GpuPlan, decidesWhenToStart) {
 
   // Slower than the CPU: it serves later runs.
   p.pipelines[0] = {40, 40};
-  found = planGpu(p, cpuPlan(p));
-  EXPECT_EQ(found.start, GpuStart::AfterFirst);
+  found = planOverlay(p, cpuPlan(p));
+  EXPECT_EQ(found.start, OverlayStart::AfterFirst);
   EXPECT_DOUBLE_EQ(found.finishCached, 30);
   EXPECT_DOUBLE_EQ(found.finishUncached, 30);
-  EXPECT_DOUBLE_EQ(found.gpuOnly, 42 + 3.75);
+  EXPECT_DOUBLE_EQ(found.stretchesOnly, 42 + 3.75);
   EXPECT_TRUE(found.cold.stretches.empty() && found.handOvers.empty());
   ASSERT_EQ(found.later.size(), 1u);
-  EXPECT_EQ(found.later[0], (std::vector<GpuPreparation>{
+  EXPECT_EQ(found.later[0], (std::vector<StretchPreparation>{
                                 {Stage::Device, {}}, {Stage::Pipeline, {0}}}));
 
   // A gain of less than 3 % is none.
   p.pipelines[0] = {0, 0};
-  p.device.gpu->start = 27.5;
-  EXPECT_EQ(planGpu(p, cpuPlan(p)).start, GpuStart::AfterFirst);
-  GpuOptions eager;
-  eager.worthGpu = 1;
-  EXPECT_EQ(planGpu(p, cpuPlan(p), eager).start, GpuStart::AtOpen);
+  p.device.coprocessor->start = 27.5;
+  EXPECT_EQ(planOverlay(p, cpuPlan(p)).start, OverlayStart::AfterFirst);
+  Options eager;
+  eager.worthOverlay = 1;
+  EXPECT_EQ(planOverlay(p, cpuPlan(p), eager).start, OverlayStart::AtOpen);
 
   // No use at all.
   for (Layer &layer : p.layers)
-    layer.gpu[0].execute = 11;
-  found = planGpu(p, cpuPlan(p));
-  EXPECT_EQ(found.start, GpuStart::Never);
+    layer.inStretch[0].execute = 11;
+  found = planOverlay(p, cpuPlan(p));
+  EXPECT_EQ(found.start, OverlayStart::Never);
   EXPECT_TRUE(found.warm.stretches.empty());
   EXPECT_TRUE(found.later.empty());
-  p.device.gpu.reset();
-  found = planGpu(p, cpuPlan(p));
-  EXPECT_EQ(found.start, GpuStart::Never);
+  p.device.coprocessor.reset();
+  found = planOverlay(p, cpuPlan(p));
+  EXPECT_EQ(found.start, OverlayStart::Never);
   EXPECT_DOUBLE_EQ(found.finishCached, 30);
-  EXPECT_TRUE(std::isinf(found.gpuOnly));
-  EXPECT_EQ(planGpu(Problem(), Plan()).start, GpuStart::Never);
+  EXPECT_TRUE(std::isinf(found.stretchesOnly));
+  EXPECT_EQ(planOverlay(Problem(), Plan()).start, OverlayStart::Never);
 }
 
-TEST(GpuPlan, sharesPipelinesWhereThatIsSooner) {
+TEST(Overlay, sharesPipelinesWhereThatIsSooner) {
   // Each layer has a kernel of its own that is a little faster.
   Problem p = threeLayers();
   for (uint32_t i = 0; i < 3; ++i) {
     p.pipelines.push_back({3, 3});
-    GpuCandidate own = p.layers[i].gpu[0];
+    Candidate own = p.layers[i].inStretch[0];
     own.pipelines = {i + 1};
     own.execute = 0.9;
-    p.layers[i].gpu.push_back(own);
+    p.layers[i].inStretch.push_back(own);
   }
   p.pipelines[0] = {3, 3};
-  GpuPlan found = planGpu(p, cpuPlan(p));
-  EXPECT_EQ(found.warm.choice, (GpuChoice{1, 1, 1}));
-  EXPECT_EQ(found.cold.choice, (GpuChoice{0, 0, 0}));
+  Overlay found = planOverlay(p, cpuPlan(p));
+  EXPECT_EQ(found.warm.choice, (StretchChoice{1, 1, 1}));
+  EXPECT_EQ(found.cold.choice, (StretchChoice{0, 0, 0}));
   EXPECT_DOUBLE_EQ(found.finishCached, 2 + 3 + 3.75);
   // The others come afterwards.
   ASSERT_EQ(found.later.size(), 1u);
   EXPECT_EQ(found.later[0].size(), 3u);
-  GpuOptions fixed;
+  Options fixed;
   fixed.selectKernels = false;
-  EXPECT_GT(planGpu(p, cpuPlan(p), fixed).finishCached, 2 + 3 + 3.75 + 1);
+  EXPECT_GT(planOverlay(p, cpuPlan(p), fixed).finishCached, 2 + 3 + 3.75 + 1);
 }
 
-TEST(GpuPlan, runsInPartsWhilePreparing) {
+TEST(Overlay, runsInPartsWhilePreparing) {
   Problem p = threeLayers();
   p.pipelines = {{2, 2}, {2, 2}, {2, 2}};
   for (uint32_t i = 0; i < 3; ++i) {
-    p.layers[i].gpu[0].pipelines = {i};
-    p.layers[i].gpu[0].execute = 2;
+    p.layers[i].inStretch[0].pipelines = {i};
+    p.layers[i].inStretch[0].execute = 2;
   }
-  p.device.gpu->submit = p.device.gpu->sync = 0;
-  GpuPlan found = planGpu(p, cpuPlan(p));
+  p.device.coprocessor->submit = p.device.coprocessor->sync = 0;
+  Overlay found = planOverlay(p, cpuPlan(p));
   EXPECT_DOUBLE_EQ(found.finishCached, 2 + 2 + 2 + 2 + 2);
   EXPECT_EQ(found.cold.stretches.size(), 3u);
-  GpuOptions sequential;
+  Options sequential;
   sequential.pipeline = false;
-  found = planGpu(p, cpuPlan(p), sequential);
-  EXPECT_DOUBLE_EQ(found.gpuOnly, 2 + 6 + 6);
+  found = planOverlay(p, cpuPlan(p), sequential);
+  EXPECT_DOUBLE_EQ(found.stretchesOnly, 2 + 6 + 6);
 }
 
-TEST(GpuPlan, neverWorseThanEither) {
+TEST(Overlay, neverWorseThanEither) {
   Random random(15);
   unsigned starts[3] = {}, atOnce = 0, between = 0;
   for (int round = 0; round < 400; ++round) {
-    Problem p = randomGpuProblem(random, 1 + random.below(12), random.below(3));
+    Problem p =
+        randomOverlayProblem(random, 1 + random.below(12), random.below(3));
     if (random.flip())
-      p.device.gpu->start /= 4;
+      p.device.coprocessor->start /= 4;
     Plan cpu = cpuPlan(p);
-    GpuOptions options;
+    Options options;
     options.pipelineCache = random.below(4);
-    options.completeCpu = random.below(4);
-    GpuPlan found = planGpu(p, cpu, options);
+    Overlay found = planOverlay(p, cpu, options);
     double finish =
         options.pipelineCache ? found.finishCached : found.finishUncached;
     ++starts[unsigned(found.start)];
@@ -654,31 +661,30 @@ TEST(GpuPlan, neverWorseThanEither) {
     EXPECT_LE(found.warm.time, found.warm.cpuOnly + 1e-9);
 
     // All that the GPU can do, in one go, simulated here.
-    GpuSchedule all;
-    all.choice = fastestGpuChoice(p);
-    all.completeCpu = options.completeCpu;
+    OverlaySchedule all;
+    all.choice = fastestInStretches(p);
     for (uint32_t i = 0; i < p.layers.size(); ++i) {
-      if (p.layers[i].gpu.empty())
+      if (p.layers[i].inStretch.empty())
         continue;
       if (all.stretches.empty() || all.stretches.back().end() != i)
         all.stretches.push_back({i, 0});
       ++all.stretches.back().count;
     }
     if (!all.stretches.empty()) {
-      all.lanes =
-          prepareGpu(p, all.choice, all.stretches, p.device.gpu->threads,
-                     all.stretches.size() == 1, options.pipelineCache);
-      double gpuOnly =
-          simulateGpu(p, cpu.choice, cpu.schedule, all, options.pipelineCache)
-              .finish;
-      EXPECT_LE(found.gpuOnly, gpuOnly + 1e-9) << nameOf(round);
+      all.lanes = prepareStretches(
+          p, all.choice, all.stretches, p.device.coprocessor->threads,
+          all.stretches.size() == 1, options.pipelineCache);
+      double stretchesOnly = simulateOverlay(p, cpu.choice, cpu.schedule, all,
+                                             options.pipelineCache)
+                                 .finish;
+      EXPECT_LE(found.stretchesOnly, stretchesOnly + 1e-9) << nameOf(round);
     }
-    if (found.start == GpuStart::AtOpen) {
-      EXPECT_LT(finish, cpu.finish * options.worthGpu);
-      EXPECT_LE(finish, found.gpuOnly + 1e-9);
-      EXPECT_EQ(checkGpuSchedule(p, found.cold), "");
-      EXPECT_NEAR(simulateGpu(p, cpu.choice, cpu.schedule, found.cold,
-                              options.pipelineCache)
+    if (found.start == OverlayStart::AtOpen) {
+      EXPECT_LT(finish, cpu.finish * options.worthOverlay);
+      EXPECT_LE(finish, found.stretchesOnly + 1e-9);
+      EXPECT_EQ(checkOverlaySchedule(p, found.cold), "");
+      EXPECT_NEAR(simulateOverlay(p, cpu.choice, cpu.schedule, found.cold,
+                                  options.pipelineCache)
                       .finish,
                   finish, 1e-9);
       ASSERT_FALSE(found.handOvers.empty());
@@ -692,32 +698,33 @@ TEST(GpuPlan, neverWorseThanEither) {
     } else {
       EXPECT_EQ(found.finishCached, cpu.finish);
       EXPECT_EQ(found.finishUncached, cpu.finish);
-      if (found.start == GpuStart::AfterFirst) {
-        EXPECT_GE(found.gpuOnly, cpu.finish * options.worthGpu - 1e-9);
+      if (found.start == OverlayStart::AfterFirst) {
+        EXPECT_GE(found.stretchesOnly,
+                  cpu.finish * options.worthOverlay - 1e-9);
         EXPECT_LT(found.warm.time, found.warm.cpuOnly);
       }
     }
     // All that later runs need is prepared somewhere, once.
     std::set<uint32_t> pipelines, uploads;
-    for (const GpuLanes *lanes : {&found.cold.lanes, &found.later})
+    for (const HostLanes *lanes : {&found.cold.lanes, &found.later})
       for (const auto &lane : *lanes)
-        for (const GpuPreparation &preparation : lane)
+        for (const StretchPreparation &preparation : lane)
           for (uint32_t item : preparation.items) {
             if (preparation.stage == Stage::Pipeline)
               EXPECT_TRUE(pipelines.insert(item).second);
             else
               uploads.insert(item);
           }
-    if (found.start != GpuStart::Never)
+    if (found.start != OverlayStart::Never)
       for (const Stretch &s : found.warm.stretches)
         for (uint32_t i = s.first; i < s.end(); ++i) {
-          const GpuCandidate &c = p.layers[i].gpu[found.warm.choice[i]];
+          const Candidate &c = p.layers[i].inStretch[found.warm.choice[i]];
           for (uint32_t pipeline : c.pipelines)
             EXPECT_TRUE(pipelines.count(pipeline));
           EXPECT_TRUE(!hasUpload(c) || uploads.count(i));
         }
     // Once more: the same.
-    GpuPlan again = planGpu(p, cpu, options);
+    Overlay again = planOverlay(p, cpu, options);
     EXPECT_EQ(again.finishCached, found.finishCached);
     EXPECT_EQ(again.steps, found.steps);
     EXPECT_EQ(again.cold.stretches, found.cold.stretches);
@@ -730,12 +737,12 @@ TEST(GpuPlan, neverWorseThanEither) {
     EXPECT_GT(count, 10u) << "all happen";
 }
 
-TEST(GpuPlan, aGpuNobodyUsesChangesNothing) {
+TEST(Overlay, anUnusedCoprocessorChangesNothing) {
   Random random(16);
   for (int round = 0; round < 50; ++round) {
     Problem p = randomProblem(random, 6, 2, 2);
     Plan without = cpuPlan(p);
-    addRandomGpu(random, p);
+    addRandomCoprocessor(random, p);
     Plan with = cpuPlan(p);
     EXPECT_EQ(with.finish, without.finish);
     EXPECT_EQ(with.choice, without.choice);
@@ -743,54 +750,55 @@ TEST(GpuPlan, aGpuNobodyUsesChangesNothing) {
   }
 }
 
-TEST(CheckGpuSchedule, saysWhatIsWrong) {
+TEST(CheckOverlaySchedule, saysWhatIsWrong) {
   Problem p = threeLayers();
   for (Layer &layer : p.layers)
-    layer.gpu[0].upload = 10;
-  GpuSchedule good = handOverAt(p, 1), bad = good;
-  EXPECT_EQ(checkGpuSchedule(p, good), "");
+    layer.inStretch[0].upload = 10;
+  OverlaySchedule good = handOverAt(p, 1), bad = good;
+  EXPECT_EQ(checkOverlaySchedule(p, good), "");
   bad.choice = {0};
-  EXPECT_EQ(checkGpuSchedule(p, bad), "GPU choice: found 1 layers, expected 3");
+  EXPECT_EQ(checkOverlaySchedule(p, bad),
+            "overlay: found a choice for 1 layers, expected 3");
   bad = good;
   bad.choice[2] = 1;
-  EXPECT_EQ(checkGpuSchedule(p, bad),
-            "stretch 0: layer 2 has no GPU candidate 1");
+  EXPECT_EQ(checkOverlaySchedule(p, bad),
+            "stretch 0: layer 2 has no candidate in stretches 1");
   for (Stretch wrong : {Stretch{1, 0}, Stretch{1, 3}, Stretch{4, ~0u}}) {
     bad = good;
     bad.stretches = {wrong};
-    EXPECT_EQ(checkGpuSchedule(p, bad),
+    EXPECT_EQ(checkOverlaySchedule(p, bad),
               "stretch 0 is empty, or not behind the one before, or ends "
               "behind the last layer");
   }
   bad = good;
   bad.lanes.clear();
-  EXPECT_EQ(checkGpuSchedule(p, bad), "GPU lanes: the device is missing");
+  EXPECT_EQ(checkOverlaySchedule(p, bad), "host lanes: the device is missing");
   bad = good;
   bad.lanes[0].erase(bad.lanes[0].begin());
-  EXPECT_EQ(checkGpuSchedule(p, bad),
-            "GPU lanes: the device comes once, first of all");
+  EXPECT_EQ(checkOverlaySchedule(p, bad),
+            "host lanes: the device comes once, first of all");
   bad = good;
   bad.lanes[0].push_back({Stage::Upload, {2}});
-  EXPECT_EQ(checkGpuSchedule(p, bad),
-            "GPU lanes: upload of layer 2 is there twice");
+  EXPECT_EQ(checkOverlaySchedule(p, bad),
+            "host lanes: upload of layer 2 is there twice");
   bad = good;
   bad.lanes[0].push_back({Stage::Pipeline, {1}});
-  EXPECT_EQ(checkGpuSchedule(p, bad), "GPU lanes: there is no pipeline 1");
+  EXPECT_EQ(checkOverlaySchedule(p, bad), "host lanes: there is no pipeline 1");
   bad = good;
   bad.lanes[0].push_back({Stage::Execute, {1}});
-  EXPECT_EQ(checkGpuSchedule(p, bad),
-            "GPU lanes: found an operation that prepares nothing");
+  EXPECT_EQ(checkOverlaySchedule(p, bad),
+            "host lanes: found an operation that prepares nothing");
   bad = good;
   bad.lanes[0].push_back({Stage::Upload, {}});
-  EXPECT_EQ(checkGpuSchedule(p, bad),
-            "GPU lanes: found an operation without its pipelines or layer");
+  EXPECT_EQ(checkOverlaySchedule(p, bad),
+            "host lanes: found an operation without its pipelines or layer");
   bad = good;
   bad.lanes[0].erase(bad.lanes[0].begin() + 1);
-  EXPECT_EQ(checkGpuSchedule(p, bad), "GPU lanes: pipeline 0 is missing");
+  EXPECT_EQ(checkOverlaySchedule(p, bad), "host lanes: pipeline 0 is missing");
   bad = good;
   bad.lanes[0].pop_back();
-  EXPECT_EQ(checkGpuSchedule(p, bad),
-            "GPU lanes: upload of layer 1 is missing");
+  EXPECT_EQ(checkOverlaySchedule(p, bad),
+            "host lanes: upload of layer 1 is missing");
   EXPECT_TRUE(std::isinf(
-      simulateGpu(p, threeChoice, threeSchedule, bad, false).finish));
+      simulateOverlay(p, threeChoice, threeSchedule, bad, false).finish));
 }

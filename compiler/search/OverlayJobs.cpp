@@ -1,6 +1,6 @@
-//===- GpuJobs.cpp - A run with a GPU as jobs of the simulator ------------===//
+//===- OverlayJobs.cpp - A run with an overlay as jobs --------------------===//
 
-#include "compiler/search/GpuJobs.h"
+#include "compiler/search/OverlayJobs.h"
 #include "compiler/search/Search.h"
 
 #include <algorithm>
@@ -10,12 +10,12 @@ namespace nnv12::search {
 
 static constexpr uint32_t none = ~0u;
 
-bool hasUpload(const GpuCandidate &c) {
+bool hasUpload(const Candidate &c) {
   return c.bytes > 0 || c.upload > 0 || c.transform.big > 0 ||
          c.transform.little > 0;
 }
 
-/// The core of GPU-host lanes: as preparation lanes have it.
+/// The core of host lanes: as preparation lanes have it.
 static Core hostCore(const Device &device, bool onExecuteLane) {
   return onExecuteLane || device.preparationLanes.empty()
              ? device.executeCore
@@ -23,19 +23,20 @@ static Core hostCore(const Device &device, bool onExecuteLane) {
 }
 
 /// What building pipelines takes longer where lanes do it together.
-static double crowded(const Gpu &gpu, size_t lanes) {
+static double crowded(const Coprocessor &coprocessor, size_t lanes) {
   double n = double(std::max<size_t>(1, lanes));
-  return n / (1 + (n - 1) * gpu.pipelineScaling);
+  return n / (1 + (n - 1) * coprocessor.pipelineScaling);
 }
 
 /// Alone on a core of this kind.
-static Job jobOf(const Problem &problem, const GpuChoice &choice,
-                 const GpuPreparation &preparation, Core core, bool cached) {
-  const Gpu &gpu = *problem.device.gpu;
+static Job jobOf(const Problem &problem, const StretchChoice &choice,
+                 const StretchPreparation &preparation, Core core,
+                 bool cached) {
+  const Coprocessor &coprocessor = *problem.device.coprocessor;
   Job job = {0, 0, false, 0, 0, 0};
   switch (preparation.stage) {
   case Stage::Device:
-    job.work = gpu.start;
+    job.work = coprocessor.start;
     break;
   case Stage::Pipeline:
     for (uint32_t p : preparation.items)
@@ -44,21 +45,21 @@ static Job jobOf(const Problem &problem, const GpuChoice &choice,
     break;
   case Stage::Upload: {
     uint32_t layer = preparation.items.front();
-    const GpuCandidate &c = problem.layers[layer].gpu[choice[layer]];
+    const Candidate &c = problem.layers[layer].inStretch[choice[layer]];
     job.layer = layer;
     job.latency = c.bytes > 0 ? problem.device.readLatency : 0;
     job.bytes = c.bytes;
     job.work = c.bytes * problem.device.mapPerByte.on(core) +
-               c.transform.on(core) + c.upload / gpu.uploadBandwidth;
+               c.transform.on(core) + c.upload / coprocessor.uploadBandwidth;
     break;
   }
   default:
-    assert(false && "nothing else is prepared for a GPU");
+    assert(false && "nothing else is prepared for a coprocessor");
   }
   return job;
 }
 
-static Operation operationOf(const GpuPreparation &preparation) {
+static Operation operationOf(const StretchPreparation &preparation) {
   return {preparation.items.empty() ? 0 : preparation.items.front(),
           preparation.stage};
 }
@@ -69,20 +70,20 @@ namespace {
 struct Needs {
   std::vector<uint32_t> pipeline, layer;
 
-  Needs(const Problem &problem, const GpuChoice &choice,
+  Needs(const Problem &problem, const StretchChoice &choice,
         const std::vector<Stretch> &stretches)
       : pipeline(problem.pipelines.size(), none),
         layer(problem.layers.size(), none) {
     for (uint32_t s = 0; s < stretches.size(); ++s)
       for (uint32_t i = stretches[s].first; i < stretches[s].end(); ++i) {
         layer[i] = s;
-        for (uint32_t p : problem.layers[i].gpu[choice[i]].pipelines)
+        for (uint32_t p : problem.layers[i].inStretch[choice[i]].pipelines)
           pipeline[p] = std::min(pipeline[p], s);
       }
   }
 
   /// The first stretch that needs it; `none` if none does.
-  uint32_t firstOf(const GpuPreparation &preparation) const {
+  uint32_t firstOf(const StretchPreparation &preparation) const {
     uint32_t first = none;
     for (uint32_t item : preparation.items)
       first =
@@ -94,23 +95,25 @@ struct Needs {
 
 } // namespace
 
-GpuJobs gpuJobs(const Problem &problem, const Choice &choice,
-                const Schedule &schedule, const GpuSchedule &gpu, bool cached) {
-  assert(problem.device.gpu && "there is a GPU");
-  assert(checkGpuSchedule(problem, gpu).empty() && "it can be carried out");
+OverlayJobs overlayJobs(const Problem &problem, const Choice &choice,
+                        const Schedule &schedule,
+                        const OverlaySchedule &overlay, bool cached) {
+  assert(problem.device.coprocessor && "there is a coprocessor");
+  assert(checkOverlaySchedule(problem, overlay).empty() &&
+         "it can be carried out");
   const Device &device = problem.device;
   uint32_t layers = uint32_t(problem.layers.size());
-  uint32_t stretches = uint32_t(gpu.stretches.size());
+  uint32_t stretches = uint32_t(overlay.stretches.size());
   // Counters behind those of layers: the device's; of each stretch what is
   // ready of it, and how far it is.
   uint32_t deviceCounter = layers;
   auto readyCounter = [&](uint32_t s) { return layers + 1 + 2 * s; };
   auto progressCounter = [&](uint32_t s) { return layers + 2 + 2 * s; };
-  Needs needs(problem, gpu.choice, gpu.stretches);
+  Needs needs(problem, overlay.choice, overlay.stretches);
 
-  GpuJobs result;
+  OverlayJobs result;
   result.counters = layers + 1 + 2 * size_t(stretches);
-  size_t hosts = gpu.onExecuteLane ? 0 : gpu.lanes.size();
+  size_t hosts = overlay.onExecuteLane ? 0 : overlay.lanes.size();
   size_t cpuLanes = device.preparationLanes.size() + 1;
   result.lanes.resize(cpuLanes + hosts + 1);
   result.operations.resize(result.lanes.size());
@@ -120,11 +123,11 @@ GpuJobs gpuJobs(const Problem &problem, const Choice &choice,
   };
 
   std::vector<uint32_t> prepared(stretches, 0);
-  Core core = hostCore(device, gpu.onExecuteLane);
-  double longer = crowded(*device.gpu, hosts);
-  for (size_t l = 0; l < gpu.lanes.size(); ++l)
-    for (const GpuPreparation &preparation : gpu.lanes[l]) {
-      Job job = jobOf(problem, gpu.choice, preparation, core, cached);
+  Core core = hostCore(device, overlay.onExecuteLane);
+  double longer = crowded(*device.coprocessor, hosts);
+  for (size_t l = 0; l < overlay.lanes.size(); ++l)
+    for (const StretchPreparation &preparation : overlay.lanes[l]) {
+      Job job = jobOf(problem, overlay.choice, preparation, core, cached);
       job.counts = deviceCounter;
       if (preparation.stage != Stage::Device) {
         job.needs = deviceCounter;
@@ -137,7 +140,8 @@ GpuJobs gpuJobs(const Problem &problem, const Choice &choice,
       }
       if (preparation.stage == Stage::Pipeline)
         job.work *= longer;
-      add(gpu.onExecuteLane ? 0 : cpuLanes + l, job, operationOf(preparation));
+      add(overlay.onExecuteLane ? 0 : cpuLanes + l, job,
+          operationOf(preparation));
     }
 
   std::vector<std::vector<Job>> cpuJobs = jobsOf(problem, choice, schedule);
@@ -149,10 +153,11 @@ GpuJobs gpuJobs(const Problem &problem, const Choice &choice,
       Operation operation = schedule.lanes[l][j];
       uint32_t s = needs.layer[operation.layer];
       if (operation.stage == Stage::Execute && s != none) {
-        if (operation.layer != gpu.stretches[s].first)
+        if (operation.layer != overlay.stretches[s].first)
           continue;
         begun[s] = true;
-        StretchTime time = stretchTime(problem, gpu.choice, gpu.stretches[s]);
+        StretchTime time =
+            stretchTime(problem, overlay.choice, overlay.stretches[s]);
         Job job = {operation.layer, 0, true, 0, 0, 0};
         job.busy = Busy::Caller;
         job.counts = job.needs = progressCounter(s);
@@ -162,7 +167,7 @@ GpuJobs gpuJobs(const Problem &problem, const Choice &choice,
         job.after = std::max(1u, prepared[s]);
         kernels.work = time.kernels;
         kernels.execute = false;
-        kernels.busy = Busy::Gpu;
+        kernels.busy = Busy::Coprocessor;
         kernels.after = 1;
         back.work = time.takeBack;
         back.after = 2;
@@ -173,14 +178,14 @@ GpuJobs gpuJobs(const Problem &problem, const Choice &choice,
       }
       // The execute lane steps over what stands between the executes of a
       // stretch.
-      if (s != none && (!gpu.completeCpu || (l == 0 && begun[s])))
+      if (s != none && l == 0 && begun[s])
         continue;
       decodes |= operation.stage == Stage::Decode;
       add(l, cpuJobs[l][j], operation);
     }
     usedLanes += l > 0 && !result.lanes[l].empty();
   }
-  // One thread of the GPU's host lanes is started before the first operation;
+  // The thread of the first host lane is started before the first operation;
   // it starts the others.
   result.start =
       (decodes ? device.decoderStart : 0) +
@@ -189,19 +194,19 @@ GpuJobs gpuJobs(const Problem &problem, const Choice &choice,
   return result;
 }
 
-Timeline simulateGpu(const Problem &problem, const Choice &choice,
-                     const Schedule &schedule, const GpuSchedule &gpu,
-                     bool cached) {
+Timeline simulateOverlay(const Problem &problem, const Choice &choice,
+                         const Schedule &schedule,
+                         const OverlaySchedule &overlay, bool cached) {
   Timeline result;
-  if (!problem.device.gpu ||
+  if (!problem.device.coprocessor ||
       !checkSchedule(problem, choice, schedule).empty() ||
-      !checkGpuSchedule(problem, gpu).empty()) {
+      !checkOverlaySchedule(problem, overlay).empty()) {
     result.finish = Simulator::never;
     return result;
   }
   if (problem.layers.empty())
     return result;
-  GpuJobs jobs = gpuJobs(problem, choice, schedule, gpu, cached);
+  OverlayJobs jobs = overlayJobs(problem, choice, schedule, overlay, cached);
   Simulator simulator(problem.device);
   std::vector<std::vector<Simulator::Span>> spans;
   result.finish = jobs.start + simulator.run(jobs.lanes, jobs.counters,
@@ -217,14 +222,16 @@ Timeline simulateGpu(const Problem &problem, const Choice &choice,
   return result;
 }
 
-std::string checkGpuSchedule(const Problem &problem, const GpuSchedule &gpu) {
+std::string checkOverlaySchedule(const Problem &problem,
+                                 const OverlaySchedule &overlay) {
   size_t layers = problem.layers.size();
-  if (gpu.choice.size() != layers)
-    return "GPU choice: found " + std::to_string(gpu.choice.size()) +
-           " layers, expected " + std::to_string(layers);
+  if (overlay.choice.size() != layers)
+    return "overlay: found a choice for " +
+           std::to_string(overlay.choice.size()) + " layers, expected " +
+           std::to_string(layers);
   uint32_t end = 0;
-  for (size_t s = 0; s < gpu.stretches.size(); ++s) {
-    const Stretch &stretch = gpu.stretches[s];
+  for (size_t s = 0; s < overlay.stretches.size(); ++s) {
+    const Stretch &stretch = overlay.stretches[s];
     std::string name = "stretch " + std::to_string(s);
     if (stretch.count == 0 || stretch.first < end || stretch.first > layers ||
         stretch.count > layers - stretch.first)
@@ -232,64 +239,67 @@ std::string checkGpuSchedule(const Problem &problem, const GpuSchedule &gpu) {
                     "the last layer";
     end = stretch.end();
     for (uint32_t i = stretch.first; i < end; ++i)
-      if (gpu.choice[i] >= problem.layers[i].gpu.size())
+      if (overlay.choice[i] >= problem.layers[i].inStretch.size())
         return name + ": layer " + std::to_string(i) +
-               " has no GPU candidate " + std::to_string(gpu.choice[i]);
+               " has no candidate in stretches " +
+               std::to_string(overlay.choice[i]);
   }
   std::vector<uint8_t> built(problem.pipelines.size(), false),
       uploaded(layers, false);
-  for (size_t l = 0; l < gpu.lanes.size(); ++l)
-    for (size_t j = 0; j < gpu.lanes[l].size(); ++j) {
-      const GpuPreparation &preparation = gpu.lanes[l][j];
+  for (size_t l = 0; l < overlay.lanes.size(); ++l)
+    for (size_t j = 0; j < overlay.lanes[l].size(); ++j) {
+      const StretchPreparation &preparation = overlay.lanes[l][j];
       bool isDevice = preparation.stage == Stage::Device;
       if (isDevice != (l == 0 && j == 0))
-        return "GPU lanes: the device comes once, first of all";
+        return "host lanes: the device comes once, first of all";
       if (isDevice)
         continue;
       bool isPipeline = preparation.stage == Stage::Pipeline;
       if (!isPipeline && preparation.stage != Stage::Upload)
-        return "GPU lanes: found an operation that prepares nothing";
+        return "host lanes: found an operation that prepares nothing";
       if (preparation.items.empty() ||
           (!isPipeline && preparation.items.size() > 1))
-        return "GPU lanes: found an operation without its pipelines or layer";
+        return "host lanes: found an operation without its pipelines or layer";
       for (uint32_t item : preparation.items) {
         std::vector<uint8_t> &seen = isPipeline ? built : uploaded;
         const char *name = isPipeline ? "pipeline " : "upload of layer ";
         if (item >= seen.size() ||
             (!isPipeline &&
-             gpu.choice[item] >= problem.layers[item].gpu.size()))
-          return "GPU lanes: there is no " + (name + std::to_string(item));
+             overlay.choice[item] >= problem.layers[item].inStretch.size()))
+          return "host lanes: there is no " + (name + std::to_string(item));
         if (seen[item])
-          return "GPU lanes: " + (name + std::to_string(item)) +
+          return "host lanes: " + (name + std::to_string(item)) +
                  " is there twice";
         seen[item] = true;
       }
     }
-  if (!gpu.stretches.empty() && (gpu.lanes.empty() || gpu.lanes[0].empty()))
-    return "GPU lanes: the device is missing";
-  for (const Stretch &stretch : gpu.stretches)
+  if (!overlay.stretches.empty() &&
+      (overlay.lanes.empty() || overlay.lanes[0].empty()))
+    return "host lanes: the device is missing";
+  for (const Stretch &stretch : overlay.stretches)
     for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
-      const GpuCandidate &c = problem.layers[i].gpu[gpu.choice[i]];
+      const Candidate &c = problem.layers[i].inStretch[overlay.choice[i]];
       for (uint32_t p : c.pipelines)
         if (p >= built.size() || !built[p])
-          return "GPU lanes: pipeline " + std::to_string(p) + " is missing";
+          return "host lanes: pipeline " + std::to_string(p) + " is missing";
       if (hasUpload(c) && !uploaded[i])
-        return "GPU lanes: upload of layer " + std::to_string(i) +
+        return "host lanes: upload of layer " + std::to_string(i) +
                " is missing";
     }
   return "";
 }
 
-GpuLanes prepareGpu(const Problem &problem, const GpuChoice &choice,
-                    const std::vector<Stretch> &stretches, unsigned threads,
-                    bool backwards, bool cached, const GpuLanes &have) {
-  assert(problem.device.gpu && "there is a GPU");
-  const Gpu &gpu = *problem.device.gpu;
+HostLanes prepareStretches(const Problem &problem, const StretchChoice &choice,
+                           const std::vector<Stretch> &stretches,
+                           unsigned threads, bool backwards, bool cached,
+                           const HostLanes &have) {
+  assert(problem.device.coprocessor && "there is a coprocessor");
+  const Coprocessor &coprocessor = *problem.device.coprocessor;
   std::vector<uint8_t> built(problem.pipelines.size(), false),
       uploaded(problem.layers.size(), false);
   bool hasDevice = false;
   for (const auto &lane : have)
-    for (const GpuPreparation &preparation : lane) {
+    for (const StretchPreparation &preparation : lane) {
       hasDevice |= preparation.stage == Stage::Device;
       for (uint32_t item : preparation.items)
         (preparation.stage == Stage::Pipeline ? built : uploaded)[item] = true;
@@ -297,12 +307,12 @@ GpuLanes prepareGpu(const Problem &problem, const GpuChoice &choice,
 
   // In the order in which they are wanted: a stretch's pipelines, so many a
   // call, then its uploads.
-  std::vector<GpuPreparation> wanted;
+  std::vector<StretchPreparation> wanted;
   auto wantStretch = [&](const Stretch &stretch) {
     std::vector<uint32_t> pipelines, uploads;
     for (uint32_t n = 0; n < stretch.count; ++n) {
       uint32_t i = backwards ? stretch.end() - 1 - n : stretch.first + n;
-      const GpuCandidate &c = problem.layers[i].gpu[choice[i]];
+      const Candidate &c = problem.layers[i].inStretch[choice[i]];
       for (uint32_t p : c.pipelines)
         if (!built[p]) {
           built[p] = true;
@@ -313,7 +323,7 @@ GpuLanes prepareGpu(const Problem &problem, const GpuChoice &choice,
         uploads.push_back(i);
       }
     }
-    size_t batch = std::max(1u, gpu.batch);
+    size_t batch = std::max(1u, coprocessor.batch);
     for (size_t p = 0; p < pipelines.size(); p += batch)
       wanted.push_back(
           {Stage::Pipeline,
@@ -325,7 +335,7 @@ GpuLanes prepareGpu(const Problem &problem, const GpuChoice &choice,
   for (size_t s = 0; s < stretches.size(); ++s)
     wantStretch(stretches[backwards ? stretches.size() - 1 - s : s]);
 
-  GpuLanes lanes;
+  HostLanes lanes;
   if (stretches.empty() || (wanted.empty() && hasDevice))
     return lanes;
   lanes.resize(std::clamp<size_t>(wanted.size(), 1, std::max(1u, threads)));
@@ -334,7 +344,7 @@ GpuLanes prepareGpu(const Problem &problem, const GpuChoice &choice,
   // Each to the lane that is free first; all lanes wait for the device.
   std::vector<double> load(lanes.size(), 0);
   Core core = hostCore(problem.device, false);
-  for (const GpuPreparation &preparation : wanted) {
+  for (const StretchPreparation &preparation : wanted) {
     Job job = jobOf(problem, choice, preparation, core, cached);
     size_t least = std::min_element(load.begin(), load.end()) - load.begin();
     load[least] +=

@@ -1,6 +1,6 @@
-//===- GpuPlan.cpp - Where a first run hands over to the GPU --------------===//
+//===- Overlay.cpp - Where a first run hands over to a coprocessor --------===//
 
-#include "compiler/search/GpuJobs.h"
+#include "compiler/search/OverlayJobs.h"
 #include "compiler/search/Search.h"
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 
 namespace nnv12::search {
 
-/// All that the GPU can compute from layer k on.
+/// All layers from k on that can be in stretches.
 static std::vector<Stretch> computable(const Problem &problem, uint32_t k) {
   std::vector<Stretch> result;
   for (uint32_t i = k; i < problem.layers.size(); ++i) {
-    if (problem.layers[i].gpu.empty())
+    if (problem.layers[i].inStretch.empty())
       continue;
     if (!result.empty() && result.back().end() == i)
       ++result.back().count;
@@ -32,25 +32,25 @@ constexpr unsigned passes = 3;
 /// not waited: milliseconds, more than sums of times are rounded by.
 constexpr double notWaited = 1e-9;
 
-class Search {
+class OverlaySearch {
 public:
-  Search(const Problem &problem, const Plan &cpu, const GpuOptions &options)
-      : problem(problem), cpu(cpu), options(options),
+  OverlaySearch(const Problem &problem, const Plan &cpu, const Options &options,
+                const Choice &later)
+      : problem(problem), cpu(cpu), options(options), later(later),
         simulator(problem.device) {}
 
-  GpuPlan run() {
-    GpuPlan plan;
+  Overlay run() {
+    Overlay plan;
     plan.cpuOnly = plan.finishCached = plan.finishUncached =
         simulate(problem, cpu.choice, cpu.schedule).finish;
-    plan.gpuOnly = Simulator::never;
-    GpuChoice warm = withFewPipelines(problem, fastestGpuChoice(problem));
-    plan.warm = planWarmGpu(
-        problem, options.warmCpu.empty() ? cpu.choice : options.warmCpu, warm);
-    if (!problem.device.gpu || problem.layers.empty())
+    plan.stretchesOnly = Simulator::never;
+    StretchChoice warm = withFewPipelines(problem, fastestInStretches(problem));
+    plan.warm = planWarmStretches(problem, later, warm);
+    if (!problem.device.coprocessor || problem.layers.empty())
       return plan;
 
     allow();
-    GpuChoice choice = usable(warm);
+    StretchChoice choice = usable(warm);
     considerAll(choice);
     if (alone.finish < Simulator::never && options.selectKernels) {
       improve(alone);
@@ -61,17 +61,18 @@ public:
         best = refined;
       considerAll(best.schedule.choice);
     }
-    plan.gpuOnly = alone.finish;
-    plan.gpuAlone = alone.schedule;
+    plan.stretchesOnly = alone.finish;
+    plan.allStretches = alone.schedule;
     if (!plan.warm.stretches.empty()) {
-      plan.start = best.finish < plan.cpuOnly * options.worthGpu
-                       ? GpuStart::AtOpen
-                       : GpuStart::AfterFirst;
-      if (plan.start == GpuStart::AtOpen)
+      plan.start = best.finish < plan.cpuOnly * options.worthOverlay
+                       ? OverlayStart::AtOpen
+                       : OverlayStart::AfterFirst;
+      if (plan.start == OverlayStart::AtOpen)
         describeCold(plan);
-      plan.later = prepareGpu(problem, plan.warm.choice, plan.warm.stretches,
-                              problem.device.gpu->threads, /*backwards=*/false,
-                              options.pipelineCache, keptFor(plan));
+      plan.later = prepareStretches(
+          problem, plan.warm.choice, plan.warm.stretches,
+          problem.device.coprocessor->threads, /*backwards=*/false,
+          options.pipelineCache, keptFor(plan));
     }
     plan.steps = simulator.steps();
     return plan;
@@ -80,20 +81,20 @@ public:
 private:
   struct Found {
     double finish = Simulator::never;
-    GpuSchedule schedule;
+    OverlaySchedule schedule;
   };
 
   bool canCompute(uint32_t layer) const {
-    return !problem.layers[layer].gpu.empty();
+    return !problem.layers[layer].inStretch.empty();
   }
 
   /// Which candidates the options leave of each layer.
   void allow() {
     for (uint32_t i = 0; i < problem.layers.size(); ++i) {
       std::vector<unsigned> all, raw;
-      for (unsigned c = 0; c < problem.layers[i].gpu.size(); ++c) {
+      for (unsigned c = 0; c < problem.layers[i].inStretch.size(); ++c) {
         all.push_back(c);
-        if (problem.layers[i].gpu[c].storage == "raw")
+        if (problem.layers[i].inStretch[c].storage == "raw")
           raw.push_back(c);
       }
       if (!options.storedForms && !raw.empty())
@@ -101,7 +102,7 @@ private:
       // Equal kernels may be stored in several forms.
       if (!options.selectKernels && canCompute(i)) {
         auto execute = [&](unsigned c) {
-          return problem.layers[i].gpu[c].execute;
+          return problem.layers[i].inStretch[c].execute;
         };
         double least = Simulator::never;
         for (unsigned c : all)
@@ -115,46 +116,45 @@ private:
       allowed.push_back(std::move(all));
     }
   }
-  GpuChoice usable(GpuChoice choice) const {
+  StretchChoice usable(StretchChoice choice) const {
     for (uint32_t i = 0; i < choice.size(); ++i) {
       const std::vector<unsigned> &of = allowed[i];
       if (of.empty() || std::find(of.begin(), of.end(), choice[i]) != of.end())
         continue;
       choice[i] =
           *std::min_element(of.begin(), of.end(), [&](unsigned a, unsigned b) {
-            return problem.layers[i].gpu[a].execute <
-                   problem.layers[i].gpu[b].execute;
+            return problem.layers[i].inStretch[a].execute <
+                   problem.layers[i].inStretch[b].execute;
           });
     }
     return choice;
   }
 
-  GpuSchedule scheduleOf(const GpuChoice &choice,
-                         const std::vector<Stretch> &stretches) const {
-    GpuSchedule result;
+  OverlaySchedule scheduleOf(const StretchChoice &choice,
+                             const std::vector<Stretch> &stretches) const {
+    OverlaySchedule result;
     result.choice = choice;
     result.stretches = stretches;
-    result.completeCpu = options.completeCpu;
     result.onExecuteLane = !options.pipeline;
     // One stretch needs everything; several what comes first.
-    result.lanes =
-        prepareGpu(problem, choice, stretches,
-                   options.pipeline ? problem.device.gpu->threads : 1,
-                   /*backwards=*/stretches.size() == 1, options.pipelineCache);
+    result.lanes = prepareStretches(
+        problem, choice, stretches,
+        options.pipeline ? problem.device.coprocessor->threads : 1,
+        /*backwards=*/stretches.size() == 1, options.pipelineCache);
     return result;
   }
 
-  double finishOf(const GpuSchedule &schedule, double cutoff) {
-    GpuJobs jobs = gpuJobs(problem, cpu.choice, cpu.schedule, schedule,
-                           options.pipelineCache);
+  double finishOf(const OverlaySchedule &schedule, double cutoff) {
+    OverlayJobs jobs = overlayJobs(problem, cpu.choice, cpu.schedule, schedule,
+                                   options.pipelineCache);
     return jobs.start +
            simulator.run(jobs.lanes, jobs.counters, cutoff - jobs.start);
   }
 
   /// Keeps in `found` what is better, and returns how good it is if it may be.
-  double consider(Found &found, const GpuChoice &choice,
+  double consider(Found &found, const StretchChoice &choice,
                   const std::vector<Stretch> &stretches, double cutoff) {
-    GpuSchedule schedule = scheduleOf(choice, stretches);
+    OverlaySchedule schedule = scheduleOf(choice, stretches);
     double finish = finishOf(schedule, cutoff);
     if (finish < found.finish)
       found = {finish, std::move(schedule)};
@@ -163,13 +163,13 @@ private:
 
   /// Each stretch in as many parts as that, if it has so many layers, each of
   /// which takes about as long: the first may run while the second is prepared.
-  std::vector<Stretch> inParts(const GpuChoice &choice,
+  std::vector<Stretch> inParts(const StretchChoice &choice,
                                const std::vector<Stretch> &stretches,
                                uint32_t parts) const {
     std::vector<Stretch> result;
     for (const Stretch &stretch : stretches) {
       auto execute = [&](uint32_t i) {
-        return problem.layers[i].gpu[choice[i]].execute;
+        return problem.layers[i].inStretch[choice[i]].execute;
       };
       double sum = 0, passed = 0;
       for (uint32_t i = stretch.first; i < stretch.end(); ++i)
@@ -188,7 +188,7 @@ private:
     return result;
   }
 
-  void considerParts(Found &found, const GpuChoice &choice,
+  void considerParts(Found &found, const StretchChoice &choice,
                      const std::vector<Stretch> &stretches) {
     if (!options.pipeline)
       return;
@@ -200,8 +200,8 @@ private:
   }
 
   /// All points of hand-over, with the rest as in the warm plan, and with all
-  /// of it on the GPU that can be.
-  void considerAll(const GpuChoice &choice) {
+  /// of it in stretches that can be.
+  void considerAll(const StretchChoice &choice) {
     std::vector<Stretch> all = computable(problem, 0);
     if (all.empty())
       return;
@@ -213,7 +213,7 @@ private:
       std::vector<Stretch> stretches;
     };
     std::vector<Point> points;
-    std::vector<WarmGpuPlan> rests =
+    std::vector<WarmStretches> rests =
         planWarmSuffixes(problem, cpu.choice, choice);
     auto offer = [&](uint32_t k, const std::vector<Stretch> &stretches) {
       if (stretches.empty() || stretches[0].first != k)
@@ -241,14 +241,14 @@ private:
   /// that can use one, so that others may not be needed.
   void improve(Found &found) {
     std::vector<Stretch> stretches = found.schedule.stretches;
-    auto change = [&](const GpuChoice &choice) {
+    auto change = [&](const StretchChoice &choice) {
       double before = found.finish;
       return consider(found, choice, stretches, found.finish) < before;
     };
     for (unsigned pass = 0; pass < passes; ++pass) {
       bool moved = false;
       for (uint32_t p = 0; p < problem.pipelines.size(); ++p) {
-        GpuChoice choice = found.schedule.choice;
+        StretchChoice choice = found.schedule.choice;
         if (avoid(p, stretches, choice))
           moved |= change(choice);
         choice = found.schedule.choice;
@@ -258,7 +258,7 @@ private:
       for (const Stretch &stretch : stretches)
         for (uint32_t i = stretch.first; i < stretch.end(); ++i)
           for (unsigned c : allowed[i]) {
-            GpuChoice choice = found.schedule.choice;
+            StretchChoice choice = found.schedule.choice;
             if (choice[i] == c)
               continue;
             choice[i] = c;
@@ -271,11 +271,11 @@ private:
 
   /// Makes all layers use a pipeline that can; false if none does anew.
   bool prefer(uint32_t pipeline, const std::vector<Stretch> &stretches,
-              GpuChoice &choice) const {
+              StretchChoice &choice) const {
     bool changed = false;
     for (const Stretch &stretch : stretches)
       for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
-        const auto &candidates = problem.layers[i].gpu;
+        const auto &candidates = problem.layers[i].inStretch;
         if (candidates[choice[i]].uses(pipeline))
           continue;
         unsigned old = choice[i];
@@ -292,11 +292,11 @@ private:
   /// Makes a choice do without a pipeline; false if it cannot, or does so
   /// already.
   bool avoid(uint32_t pipeline, const std::vector<Stretch> &stretches,
-             GpuChoice &choice) const {
+             StretchChoice &choice) const {
     bool changed = false;
     for (const Stretch &stretch : stretches)
       for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
-        const auto &candidates = problem.layers[i].gpu;
+        const auto &candidates = problem.layers[i].inStretch;
         if (!candidates[choice[i]].uses(pipeline))
           continue;
         unsigned other = choice[i];
@@ -314,11 +314,11 @@ private:
   }
 
   /// Of what the first run prepares, what the warm plan's candidates use too.
-  GpuLanes keptFor(const GpuPlan &plan) const {
-    GpuLanes kept = plan.cold.lanes;
+  HostLanes keptFor(const Overlay &plan) const {
+    HostLanes kept = plan.cold.lanes;
     for (auto &lane : kept)
       lane.erase(std::remove_if(lane.begin(), lane.end(),
-                                [&](const GpuPreparation &p) {
+                                [&](const StretchPreparation &p) {
                                   return p.stage == Stage::Upload &&
                                          plan.cold.choice[p.items[0]] !=
                                              plan.warm.choice[p.items[0]];
@@ -331,8 +331,9 @@ private:
     double finish, wait;
   };
   /// With what its hand-overs wait.
-  Ran runOf(const GpuSchedule &schedule, bool cached) {
-    GpuJobs jobs = gpuJobs(problem, cpu.choice, cpu.schedule, schedule, cached);
+  Ran runOf(const OverlaySchedule &schedule, bool cached) {
+    OverlayJobs jobs =
+        overlayJobs(problem, cpu.choice, cpu.schedule, schedule, cached);
     std::vector<std::vector<Simulator::Span>> spans;
     Ran result = {jobs.start + simulator.run(jobs.lanes, jobs.counters,
                                              Simulator::never, &spans),
@@ -344,13 +345,13 @@ private:
   }
 
   /// As far as the first run goes where it waits for nothing: at the first
-  /// point that finds everything ready the rest is the GPU's.
-  double withoutWaiting(const GpuPlan &plan, bool cached) {
-    GpuSchedule schedule = plan.cold;
+  /// point that finds everything ready the rest is taken over.
+  double withoutWaiting(const Overlay &plan, bool cached) {
+    OverlaySchedule schedule = plan.cold;
     Ran planned = runOf(schedule, cached);
     if (planned.wait <= notWaited)
       return planned.finish;
-    std::vector<WarmGpuPlan> rests =
+    std::vector<WarmStretches> rests =
         planWarmSuffixes(problem, cpu.choice, schedule.choice);
     for (uint32_t k : plan.handOvers) {
       const std::vector<Stretch> &rest = rests[k].stretches;
@@ -358,7 +359,7 @@ private:
       if (rest.empty() || rest[0].first != k)
         continue;
       schedule.stretches = rest;
-      if (!checkGpuSchedule(problem, schedule).empty())
+      if (!checkOverlaySchedule(problem, schedule).empty())
         continue;
       Ran ran = runOf(schedule, cached);
       if (ran.wait <= notWaited)
@@ -368,11 +369,11 @@ private:
     return runOf(schedule, cached).finish;
   }
 
-  void describeCold(GpuPlan &plan) {
+  void describeCold(Overlay &plan) {
     plan.cold = best.schedule;
     uint32_t first = best.schedule.stretches.front().first;
     plan.handOvers.push_back(first);
-    std::vector<WarmGpuPlan> rests =
+    std::vector<WarmStretches> rests =
         planWarmSuffixes(problem, cpu.choice, best.schedule.choice);
     for (uint32_t k = first + 1; k < problem.layers.size(); ++k)
       if (!rests[k].stretches.empty() && rests[k].stretches[0].first == k)
@@ -387,31 +388,38 @@ private:
 
   const Problem &problem;
   const Plan &cpu;
-  const GpuOptions options;
+  const Options options;
+  const Choice &later; ///< of the CPUs, in later runs
   Simulator simulator;
   std::vector<std::vector<unsigned>> allowed;
   Found best;  ///< wherever it hands over
-  Found alone; ///< with all on the GPU that can be
+  Found alone; ///< with all layers in stretches that can be
 };
 
 } // namespace
 
-GpuPlan planGpu(const Problem &problem, const Plan &cpu,
-                const GpuOptions &options) {
-  return Search(problem, cpu, options).run();
+/// The CPUs' choice in later runs.
+static const Choice &laterChoice(const Plan &cpu, const Choice &later) {
+  return later.empty() ? cpu.choice : later;
 }
 
-GpuPlan forcedGpuPlan(const Problem &problem, const Plan &cpu,
-                      const GpuOptions &options, uint32_t from) {
-  GpuPlan plan;
+Overlay planOverlay(const Problem &problem, const Plan &cpu,
+                    const Options &options, const Choice &later) {
+  return OverlaySearch(problem, cpu, options, laterChoice(cpu, later)).run();
+}
+
+Overlay forcedOverlay(const Problem &problem, const Plan &cpu,
+                      const Options &options, const Choice &later,
+                      uint32_t from) {
+  Overlay plan;
   plan.cpuOnly = simulate(problem, cpu.choice, cpu.schedule).finish;
   plan.finishCached = plan.finishUncached = plan.cpuOnly;
-  plan.gpuOnly = Simulator::never;
+  plan.stretchesOnly = Simulator::never;
   std::vector<Stretch> stretches = computable(problem, from);
-  const Choice &warm = options.warmCpu.empty() ? cpu.choice : options.warmCpu;
-  plan.warm.choice = withFewPipelines(problem, fastestGpuChoice(problem));
+  const Choice &warm = laterChoice(cpu, later);
+  plan.warm.choice = withFewPipelines(problem, fastestInStretches(problem));
   plan.warm.cpuOnly = plan.warm.time = warmTime(problem, warm);
-  if (!problem.device.gpu || stretches.empty())
+  if (!problem.device.coprocessor || stretches.empty())
     return plan;
   for (const Stretch &stretch : stretches) {
     plan.warm.time += stretchTime(problem, plan.warm.choice, stretch).sum();
@@ -419,21 +427,20 @@ GpuPlan forcedGpuPlan(const Problem &problem, const Plan &cpu,
       plan.warm.time -= problem.layers[i].candidates[warm[i]].execute;
   }
   plan.warm.stretches = plan.cold.stretches = stretches;
-  plan.start = GpuStart::AtOpen;
+  plan.start = OverlayStart::AtOpen;
   plan.cold.choice = plan.warm.choice;
-  plan.cold.completeCpu = options.completeCpu;
-  plan.cold.lanes = prepareGpu(problem, plan.warm.choice, stretches,
-                               problem.device.gpu->threads,
-                               /*backwards=*/false, options.pipelineCache);
-  plan.gpuAlone = plan.cold;
+  plan.cold.lanes = prepareStretches(
+      problem, plan.warm.choice, stretches, problem.device.coprocessor->threads,
+      /*backwards=*/false, options.pipelineCache);
+  plan.allStretches = plan.cold;
   plan.handOvers = {stretches.front().first};
   auto finish = [&](bool cached) {
-    return simulateGpu(problem, cpu.choice, cpu.schedule, plan.cold, cached)
+    return simulateOverlay(problem, cpu.choice, cpu.schedule, plan.cold, cached)
         .finish;
   };
   plan.finishCached = finish(true);
   plan.finishUncached = finish(false);
-  plan.gpuOnly =
+  plan.stretchesOnly =
       options.pipelineCache ? plan.finishCached : plan.finishUncached;
   return plan;
 }
