@@ -232,68 +232,75 @@ def CopyOutputs : Pass<"copy-outputs", "::mlir::func::FuncOp"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Plan: a first inference, for one target
+// Plan: for one target
 //===----------------------------------------------------------------------===//
 
-class Plan_Parts<string description>
-    : Option<"parts", "parts", "::nnv12::Parts",
-             /*default=*/"::nnv12::Parts::KCP", description,
-             [{::llvm::cl::values(
-        clEnumValN(::nnv12::Parts::None, "none",
-                   "warm routines, weights as in the model, prepared first"),
-        clEnumValN(::nnv12::Parts::K, "K",
-                   "routines chosen for the first inference"),
-        clEnumValN(::nnv12::Parts::KC, "K+C",
-                   "and weights stored in any form"),
-        clEnumValN(::nnv12::Parts::KCP, "K+C+P",
-                   "and preparation beside execution"))}]>;
-class Plan_Profile : Option<"profile", "profile", "std::string", /*default=*/"",
-                            "device profile with the costs; none: the built-in "
-                            "one of the target">;
-class Plan_Target
-    : Option<"target", "target", "std::string", /*default=*/"\"host\"",
-             "the CPU, as nnv12c's --target takes it">;
-class Plan_Threads : Option<"threads", "threads", "unsigned", /*default=*/"0",
-                            "threads of the execute lane; 0: one for each big "
-                            "core of the profile">;
-
-class Plan_Lanes : Option<"lanes", "lanes", "int", /*default=*/"-1",
-                          "preparation lanes; -1: one for each little core of "
-                          "the profile, or each big one that is left">;
-
-def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
-  let summary = "choose for each layer of @main how it is computed and how its "
-                "weights are kept";
+def PlanModel : Pass<"plan-model", "::mlir::ModuleOp"> {
+  let summary = "decide how one target computes @main";
   let description = [{
-    The candidates of a layer are the routines that compute it in the layouts it
-    has, each with every way to keep its largest constant in the file: `raw` (as
-    in the model), `packed` (as the layout says), `transformed` (in the
-    routine's weight form: bypass), `packed+q8` or `packed+f16` (packed, in
-    fewer bits, where all weights are exactly an int8 times a scale of their
-    channel, or halves), each plain or compressed where that saves 3 % or more,
-    by some pieces of the packed weights. Where those in fewer bits are ready
-    sooner than raw or packed ones, these are none. Their costs come from the
-    device profile; `search::plan` takes the combination whose first inference
-    ends earliest on the simulator (NNV12, Algorithm 1 and local search). Where
-    a comparison of floats for equality depends on a layer, its only candidate
-    is the preferred routine: others round differently.
+    Decides once which routine computes each layer, how its weights are kept,
+    which lane prepares them when, and what a GPU takes over, and writes the
+    decisions as a `plan.program`. An older program of the same target goes.
 
-    Result: attributes `nn.layer` (number in execution order), `nn.routine`,
-    `nn.storage` and, where there is something to prepare, `nn.place` (the lane
-    that does it, and how many preparations and executes of that lane come
-    before: the schedule that the search has found with the routines); unless
-    `mode` is cold also `nn.warm_routine` where another routine takes over after
-    the first inference. In mode auto the rest is as in mode cold, and of
+    **Routines and weights.** The candidates of a layer are the routines that
+    compute it in the layouts it has, each with every way to keep its largest
+    constant in the file: `raw` (as in the model), `packed` (as the layout
+    says), `transformed` (in the routine's weight form: bypass), `packed+q8` or
+    `packed+f16` (packed, in fewer bits, where all weights are exactly an int8
+    times a scale of their channel, or halves), each plain or compressed where
+    that saves 3 % or more, by some pieces of the packed weights. Where those in
+    fewer bits are ready sooner than raw or packed ones, these are none. Their
+    costs come from the device profile; `search::plan` takes the combination
+    whose first inference ends earliest on the simulator (NNV12, Algorithm 1 and
+    local search). Where a comparison of floats for equality depends on a layer,
+    its only candidate is the preferred routine: others round differently. A
+    measured profile that lacks a candidate's kernel is refused unless
+    `allow-predicted`.
+
+    **Later routines.** Unless `mode` is cold another routine may take over
+    after the first inference. In mode auto the rest is as in mode cold, and of
     routines those take over that gain most, as long as they gain together
     `laterMsPerMB` of the profile for each megabyte of weights and code that
     is there for them alone, and all that takes no more than half of what a
     session and its weights take without (`search::chooseLater`). With `memory`
     most a routine takes over wherever it gains; with least none does, and
-    weights are kept as the layer's routine reads them. A measured profile that
-    lacks a candidate's kernel is refused unless `allow-predicted`.
+    weights are kept as the layer's routine reads them.
+
+    **Stages and lanes.** Each layer gets a read of constants that no earlier
+    layer has read, a decode where they are compressed, a transform for each
+    step from the form in the file to the form that the routine reads, and the
+    execute. The transforms of the routine that takes over later come behind,
+    with a `plan.switch`. Each stage gets a place in the queue of the execute
+    lane or of a preparation lane, as the search has found with the routines.
+    Lanes that get nothing are left out. Transforms that only a switch waits for
+    go to the background of the preparation lanes, balanced. `cold` and `warm`
+    of the program, and attributes `start` and `end` of stages (nanoseconds),
+    tell what is expected.
+
+    **A GPU.** With `gpu` the search (`search::planOverlay`) finds which layers
+    a GPU takes over, by which routines, from which point on, and what prepares
+    it ([the search](search.md)). Candidates are all routines of GPUs that
+    compute a layer on the target in the layouts that it has, and read its
+    weights in the form that the CPUs do, or packed. A layer on which a
+    comparison for equality depends stays with the CPUs. Result: a `plan.gpu`
+    in the program, whose stages stay as they are; none where the CPUs alone
+    are faster, which a remark says. Behind the planned point of hand-over
+    there are up to three others, where the CPUs have a half, a quarter and an
+    eighth of the rest before them.
   }];
+  let dependentDialects = ["::nnv12::plan::PlanDialect"];
   let options =
-      [Plan_Target<>, Plan_Profile<>, Plan_Threads<>, Plan_Lanes<>,
+      [Option<"target", "target", "std::string", /*default=*/"\"host\"",
+              "the CPU, as nnv12c's --target takes it">,
+       Option<"profile", "profile", "std::string", /*default=*/"",
+              "device profile with the costs; none: the built-in one of the "
+              "target">,
+       Option<"threads", "threads", "unsigned", /*default=*/"0",
+              "threads of the execute lane; 0: one for each big core of the "
+              "profile">,
+       Option<"lanes", "lanes", "int", /*default=*/"-1",
+              "preparation lanes; -1: one for each little core of the profile, "
+              "or each big one that is left">,
        Option<"mode", "mode", "::nnv12::Mode",
               /*default=*/"::nnv12::Mode::Cold",
               "what inferences there will be", [{::llvm::cl::values(
@@ -313,95 +320,42 @@ def SelectRoutines : Pass<"select-routines", "::mlir::ModuleOp"> {
                           "what is worth it by the profile"),
                clEnumValN(::nnv12::Memory::Most, "most",
                           "routines take over wherever they gain"))}]>,
-       Plan_Parts<"what of NNV12 is used">,
+       Option<"parts", "parts", "::nnv12::Parts",
+              /*default=*/"::nnv12::Parts::KCP", "what of NNV12 is used",
+              [{::llvm::cl::values(
+               clEnumValN(::nnv12::Parts::None, "none",
+                          "warm routines, weights as in the model, prepared "
+                          "first"),
+               clEnumValN(::nnv12::Parts::K, "K",
+                          "routines chosen for the first inference"),
+               clEnumValN(::nnv12::Parts::KC, "K+C",
+                          "and weights stored in any form"),
+               clEnumValN(::nnv12::Parts::KCP, "K+C+P",
+                          "and preparation beside execution"))}]>,
        Option<"allowPredicted", "allow-predicted", "bool", /*default=*/"false",
-              "predict the costs of kernels that a measured profile lacks">];
+              "predict the costs of kernels that a measured profile lacks">,
+       Option<"gpu", "gpu", "std::string", /*default=*/"",
+              "the GPU, as nnv12c's --gpu takes it; none: no GPU">,
+       Option<"gpuForce", "gpu-force", "bool", /*default=*/"false",
+              "all layers on the GPU that it can compute: for tests">,
+       Option<"gpuForceFrom", "gpu-force-from", "unsigned", /*default=*/"0",
+              "with gpu-force: of the layers from this one on">,
+       Option<"gpuHalf", "gpu-half", "bool", /*default=*/"false",
+              "tensors of f32 in f16 in the GPU's memory">,
+       Option<"gpuCache", "gpu-cache", "bool", /*default=*/"true",
+              "plan for a driver's cache that has all pipelines">];
   let statistics = [Statistic<"candidates", "candidates",
-                              "candidates of all layers">,
+                              "candidates of all layers on the CPUs">,
                     Statistic<"switched", "switched",
-                              "layers for which another routine takes over">];
-}
-
-def PlanWeights : Pass<"plan-weights", "::mlir::ModuleOp"> {
-  let summary =
-      "spell out the stages that make weights ready for what was chosen";
-  let description = [{
-    Makes a `plan.program` with the stages of every layer: a read of constants
-    that no earlier layer has read, a decode where they are compressed, a
-    transform for each step from the form in the file to the form that the
-    routine reads, and the execute. The transforms of the routines that take
-    over later come behind, with a `plan.switch`. An older program
-    of the same target goes.
-  }];
-  let dependentDialects = ["::nnv12::plan::PlanDialect"];
-  let options = [Plan_Target<>, Plan_Profile<>, Plan_Threads<>,
-                 Option<"laterWaits", "later-waits", "bool",
-                        /*default=*/"false",
-                        "what takes over later is prepared behind the first "
-                        "result, not beside the first inference">];
-  let statistics = [Statistic<"preparations", "preparations",
-                              "reads, decodes and transforms">,
+                              "layers for which another routine takes over">,
                     Statistic<"bypassed", "bypassed",
                               "layers whose weights are stored transformed">,
                     Statistic<"compressed", "compressed",
                               "layers whose weights are stored compressed">,
                     Statistic<"narrowed", "narrowed",
-                              "layers whose weights are stored in fewer bits">];
-}
-
-def PlaceGpu : Pass<"place-gpu", "::mlir::ModuleOp"> {
-  let summary = "let a GPU take over what it is faster at";
-  let description = [{
-    Which layers a GPU computes, by which routines, from which point on, and
-    what prepares it, as `search::planOverlay` finds with the costs of the device
-    profile's `gpu` ([the search](search.md)). Candidates are all routines of
-    GPUs that compute a layer on the target in the layouts that it has, and read
-    its weights in the form that the CPUs do, or packed. A layer on which a
-    comparison for equality depends stays with the CPUs. Result: a `plan.gpu`
-    in each program, whose stages stay as they are; none where the CPUs alone
-    are faster, which a remark says.
-
-    Behind the planned point of hand-over there are up to three others, where
-    the CPUs have a half, a quarter and an eighth of the rest before them.
-  }];
-  let dependentDialects = ["::nnv12::plan::PlanDialect"];
-  let options =
-      [Option<"target", "target", "std::string", /*default=*/"\"vulkan1.1\"",
-              "the GPU, as nnv12c's --gpu takes it">,
-       Plan_Profile<>, Plan_Lanes<>, Plan_Parts<"as of select-routines">,
-       Option<"pipelineCache", "pipeline-cache", "bool", /*default=*/"true",
-              "plan for a driver's cache that has all pipelines">,
-       Option<"force", "force", "bool", /*default=*/"false",
-              "all layers on the GPU that it can compute: for tests">,
-       Option<"forceFrom", "force-from", "unsigned", /*default=*/"0",
-              "with force: of the layers from this one on">,
-       Option<"half", "half", "bool", /*default=*/"false",
-              "tensors of f32 in f16 in the GPU's memory">];
-  let statistics = [Statistic<"onGpu", "on-gpu",
+                              "layers whose weights are stored in fewer bits">,
+                    Statistic<"onGpu", "on-gpu",
                               "layers that later inferences leave to the GPU">];
-}
-
-def Schedule : Pass<"schedule", "::mlir::ModuleOp"> {
-  let summary = "give the stages of a plan to lanes";
-  let description = [{
-    Each stage gets a place in the queue of the execute lane or of a preparation
-    lane: that of its layer's `nn.place`, or, where a layer that is prepared has
-    none, such as `search::schedule` finds for all (NNV12, Algorithm 1, lines 3
-    to 20, and local search on the simulator). Lanes that get nothing are left
-    out. Transforms that only a switch waits for go to the background of the
-    preparation lanes, balanced. Result: `plan.lane`, `cold` and `warm` of the
-    program, and when each stage is expected to run, attributes `start` and
-    `end` (nanoseconds).
-  }];
-  let dependentDialects = ["::nnv12::plan::PlanDialect"];
-  let options = [Plan_Profile<>, Plan_Lanes<>,
-                 Plan_Parts<"without P there is the execute lane alone">];
-  let statistics = [Statistic<"onExecuteLane", "on-execute-lane",
-                              "preparations on the execute lane">,
-                    Statistic<"onPreparationLanes", "on-preparation-lanes",
-                              "preparations on other lanes">,
-                    Statistic<"inBackground", "in-background",
-                              "preparations in the background">];
 }
 
 #endif // NNV12_PASSES_PASSES

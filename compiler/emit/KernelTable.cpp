@@ -38,7 +38,7 @@ static KernelTable::Memory memoryOf(Type type) {
 }
 
 static const CpuRoutine &packRoutine(PackLayer &pack) {
-  return CpuRoutine::of(*codegen::cpuRoutines().chosen(pack.layer()));
+  return CpuRoutine::of(*codegen::cpuRoutines().preferred(pack.layer()));
 }
 
 std::string KernelTable::ownerOf(Operation *layer) const {

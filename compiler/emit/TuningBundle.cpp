@@ -72,7 +72,7 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
       if (nn::layoutTag(type).empty())
         continue;
       PackLayer pack(type);
-      const Routine &routine = *routines.chosen(pack.layer());
+      const Routine &routine = *routines.preferred(pack.layer());
       add({TuningKernel::Stage::Pack,
            kernelKey(pack.layer(), routine, target.name), "pack", layer,
            nullptr, nullptr, type, routine.work(pack.layer())});

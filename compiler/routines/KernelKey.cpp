@@ -27,8 +27,7 @@ static void describe(Operation *op, llvm::DenseMap<Value, unsigned> &numbers,
   }
   os << ')';
   for (NamedAttribute attribute : op->getAttrs())
-    if (!attribute.getName().strref().starts_with("nn."))
-      os << attribute.getName() << '=' << attribute.getValue() << ',';
+    os << attribute.getName() << '=' << attribute.getValue() << ',';
   os << "->" << op->getResultTypes();
   for (Value v : op->getResults())
     number(v);

@@ -11,8 +11,7 @@
 namespace nnv12 {
 
 /// The routine and everything that it may look at, as text: layers of equal
-/// texts share a kernel. What a plan notes on layers, attributes `nn.*`, does
-/// not count.
+/// texts share a kernel.
 std::string kernelText(mlir::Operation *layer, const Routine &routine);
 
 /// Names the kernel across models, compiles and machines, 32 hexadecimal

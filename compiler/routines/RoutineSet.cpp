@@ -42,12 +42,6 @@ const Routine *RoutineSet::preferred(Operation *layer) const {
   return fallback;
 }
 
-const Routine *RoutineSet::chosen(Operation *layer) const {
-  if (auto name = layer->getAttrOfType<StringAttr>("nn.routine"))
-    return named(name);
-  return preferred(layer);
-}
-
 static bool agrees(llvm::ArrayRef<std::optional<std::string>> wanted,
                    TypeRange types) {
   assert(wanted.size() == types.size() && "a routine speaks of each value");

@@ -16,9 +16,6 @@ public:
   const Routine *named(llvm::StringRef name) const;
   /// The first that computes the layer; null where none does.
   const Routine *preferred(mlir::Operation *layer) const;
-  /// The one that attribute `nn.routine` of the layer names, else preferred().
-  /// Null for a name that is none.
-  const Routine *chosen(mlir::Operation *layer) const;
   /// All that compute the layer in the layouts that its types have, in order
   /// of preference; a fallback only where there is no other. Never empty for a
   /// layer whose layouts preferred() asked for.

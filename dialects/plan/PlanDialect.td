@@ -13,8 +13,8 @@ def Plan_Dialect : Dialect {
     operations are the stages of the layers' routines (read, decode, transform,
     execute: NNV12, section 3.1); the `!plan.done` that each yields stands for
     its end, so that dependencies are operands. `plan.lane` gives them to lanes,
-    in order. A layer is meant by the number that its attribute `nn.layer` has
-    in the function; `nn.routine` there names its chosen routine.
+    in order. A layer is meant by its number among the function's layers that
+    execute, in their order: no constants, and none that is in place already.
   }];
   let useDefaultTypePrinterParser = 1;
 }

@@ -70,7 +70,7 @@ public:
           give(operand, "");
         continue;
       }
-      const Routine *routine = codegen::cpuRoutines().chosen(&op);
+      const Routine *routine = codegen::cpuRoutines().preferred(&op);
       if (!routine) {
         op.emitOpError("found no routine that computes it");
         return signalPassFailure();

@@ -20,7 +20,7 @@ using namespace nnv12;
 using namespace nnv12::nn;
 
 static bool hasFallback(Operation *op) {
-  const Routine *routine = codegen::cpuRoutines().chosen(op);
+  const Routine *routine = codegen::cpuRoutines().preferred(op);
   return routine && routine->isFallback();
 }
 

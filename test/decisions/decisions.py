@@ -100,11 +100,11 @@ def describe(tools, bundle):
 
 def without_revision(data, plan):
     """A bundle's bytes without the name of the compiler's sources, which
-    changes with each of them, and without the digest over that."""
-    names = {p.get("revision", "") for p in plan.get("programs", [])}
-    for name in names - {""}:
-        data = data.replace(name.encode(), b"0" * len(name))
-    return data.replace(bytes.fromhex(plan.get("digest", "")), b"0" * 32)
+    changes with each of them, and without the header, whose digests do."""
+    for program in plan["programs"]:
+        name = program["revision"].encode()
+        data = data.replace(name, b"0" * len(name))
+    return data[plan["metadata_offset"] :]
 
 
 def strip(value):
@@ -143,8 +143,12 @@ def record(args):
             except ToolError as error:
                 return name, {"error": str(error).replace(folder, "")}
 
+    found = {}
     with ThreadPoolExecutor(args.jobs) as pool:
-        found = dict(pool.map(one, work))
+        for name, described in pool.map(one, work):
+            found[name] = described
+            if args.verbose:
+                print(name, flush=True)
     args.record.write_text(json.dumps(found, sort_keys=True))
     errors = sum("error" in f for f in found.values())
     print(f"{args.record}: {len(found)} bundles, {errors} errors")
@@ -206,6 +210,7 @@ def main():
     one.add_argument("--ways", nargs="*", help="these bundles of each alone")
     one.add_argument("--work", type=Path, help="folder for temporary files")
     one.add_argument("--jobs", type=int, default=2)
+    one.add_argument("--verbose", action="store_true")
     one.set_defaults(run=record)
     two = commands.add_parser("compare", help="say what differs")
     two.add_argument("before", type=Path)

@@ -1,11 +1,11 @@
 // The pipelines one after another are the way that nnv12c goes: the plan is the
 // same.
-// RUN: nnv12-opt %s --nn-simplify --nn-layout --nn-plan="target=x86-64-v4 threads=1" -o %t.mlir
+// RUN: nnv12-opt %s --nn-simplify --nn-layout --plan-model="target=x86-64-v4 threads=1" -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
 // RUN: nnv12c %s --emit plan --target x86-64-v4 --threads 1 -o - | diff -B %t.mlir -
 
 // CHECK: func.func @main
-// CHECK: nn.conv {{.*}}activation = #nn.fn<relu>{{.*}}nn.layer = 1{{.*}}nn.routine = "conv.
+// CHECK: nn.conv {{.*}}activation = #nn.fn<relu>
 // CHECK: plan.program "x86-64-v4" threads(1)
 // CHECK: plan.read
 // CHECK: plan.execute

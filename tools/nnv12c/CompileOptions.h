@@ -3,7 +3,7 @@
 #define NNV12_TOOLS_NNV12C_COMPILEOPTIONS_H
 
 #include "compiler/import/ImportOptions.h"
-#include "compiler/select/Options.h"
+#include "compiler/plan/PlanOptions.h"
 #include "tools/nnv12c/HostTuning.h"
 
 #include <string>
@@ -41,16 +41,9 @@ struct CompileOptions {
   /// Its threads are those of a session that is not told otherwise; 0: one a
   /// CPU.
   PlanOptions plan;
-  /// What of GPUs is compiled for, as codegen::GpuTarget::byName takes it;
-  /// empty: no GPU.
-  std::string gpu;
   /// File or name of the profile with the costs of the GPU; empty: those of
   /// `profile`, or an ordinary one's.
   std::string gpuProfile;
-  bool gpuForce = false;     ///< all on the GPU that it can compute,
-  unsigned gpuForceFrom = 0; ///< of the layers from this one on
-  bool gpuHalf = false;      ///< tensors in f16 in the GPU's memory
-  bool gpuCache = true;      ///< the driver's cache has all pipelines
   /// What the bundle says of the model beside what that says, and the file with
   /// the names of classes, one a line; empty: none.
   std::vector<std::pair<std::string, std::string>> properties;

@@ -12,14 +12,13 @@
 #include "compiler/codegen/cpu/CheckBounds.h"
 #include "compiler/codegen/cpu/TileCheck.h"
 #include "compiler/emit/BundleBuilder.h"
-#include "compiler/emit/GpuPlan.h"
 #include "compiler/emit/GpuTuningBundle.h"
 #include "compiler/emit/GpuTuningShapes.h"
-#include "compiler/emit/ProgramPlan.h"
+#include "compiler/emit/OverlayEmitter.h"
 #include "compiler/emit/TuningBundle.h"
 #include "compiler/import/Import.h"
-#include "compiler/select/Report.h"
-#include "compiler/select/SelectRoutines.h"
+#include "compiler/plan/ProgramWriter.h"
+#include "compiler/plan/Report.h"
 #include "compiler/verify/PlanProof.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
@@ -159,18 +158,20 @@ struct Planning {
   std::string report = {}; ///< lines for people: why so
 };
 
-/// A program on its way.
+/// A planned program on its way.
 struct Lowered {
-  Lowered(MLIRContext &context, const codegen::Target &target, bool checkBounds)
-      : builder(context, target), module(builder.module),
+  Lowered(MLIRContext &context, ModelPlan plan, plan::ProgramOp planned,
+          bool checkBounds)
+      : plan(std::move(plan)), planned(planned),
+        builder(context, this->plan.device.target), module(builder.module),
         kernels(builder, checkBounds) {}
 
+  ModelPlan plan;
+  plan::ProgramOp planned;
   codegen::KernelBuilder builder;
   OwningOpRef<ModuleOp> module; ///< of the kernels
   KernelTable kernels;
-  artifact::Program program;
-  std::vector<Operation *> layers;
-  ReadyWeights ready;
+  EmittedProgram emitted;
 };
 } // namespace
 
@@ -178,40 +179,6 @@ struct Lowered {
 static std::string nameOf(ModuleOp module) {
   auto name = module->getAttrOfType<StringAttr>("nn.model");
   return name ? name.str() : "";
-}
-
-/// The plan for one target, with what a GPU takes over unless `gpu` is empty.
-/// The layers of @main get their attributes anew; the
-/// program is at the end of `module`.
-static FailureOr<plan::ProgramOp> planFor(ModuleOp module,
-                                          const CompileOptions &options,
-                                          const Planning &planning,
-                                          const std::string &gpu) {
-  Stage stage(options, "plan");
-  // Programs of other targets have been emitted; their layers had other
-  // routines.
-  for (auto program :
-       llvm::make_early_inc_range(module.getOps<plan::ProgramOp>()))
-    program.erase();
-  PlanPipelineOptions plan;
-  plan.target = planning.target.name;
-  plan.threads = planning.how.threads;
-  if (planning.how.lanes)
-    plan.lanes = *planning.how.lanes;
-  plan.mode = planning.how.mode;
-  plan.memory = planning.how.memory;
-  plan.parts = planning.how.parts;
-  plan.allowPredicted = planning.costs.mayLack;
-  plan.gpu = gpu;
-  plan.gpuForce = options.gpuForce;
-  plan.gpuForceFrom = options.gpuForceFrom;
-  plan.gpuHalf = options.gpuHalf;
-  plan.pipelineCache = options.gpuCache;
-  PassManager pm(module->getName());
-  buildPlanPipeline(pm, plan, planning.costs.profile);
-  if (failed(pm.run(module)))
-    return failure();
-  return *module.getOps<plan::ProgramOp>().begin();
 }
 
 /// The machine code of the kernels; their module is of no use afterwards.
@@ -299,18 +266,18 @@ private:
   FailureOr<std::string> writeHostBundle(ModuleOp model,
                                          const Planning &planning,
                                          const std::string &file);
-  LogicalResult lower(plan::ProgramOp planned, uint32_t weightsSegment,
-                      WeightTable &weights, Lowered &lowered);
-  LogicalResult addGpu(plan::GpuOp planned, uint32_t weightsSegment,
-                       BundleBuilder &builder, Lowered &lowered);
-  LogicalResult addProgram(const codegen::Target &target, Lowered &lowered,
-                           BundleBuilder &builder);
+  FailureOr<std::unique_ptr<Lowered>> plan(ModuleOp model,
+                                           const Planning &planning);
+  LogicalResult emit(uint32_t weightsSegment, WeightTable &weights,
+                     Lowered &lowered);
+  LogicalResult emitGpu(uint32_t weightsSegment, BundleBuilder &builder,
+                        Lowered &lowered);
+  LogicalResult addProgram(Lowered &lowered, BundleBuilder &builder);
   /// A line for people: what f16 on the GPU of the planned program changes.
   FailureOr<std::string> errorOfHalf();
   LogicalResult printSpirv(const std::optional<GpuCode> &code);
   /// The text of kernels that `emit` asks for.
-  LogicalResult printProgram(const codegen::Target &target,
-                             const Lowered &lowered);
+  LogicalResult printProgram(const Lowered &lowered);
 
   const CompileOptions &options;
   MLIRContext &context;
@@ -383,19 +350,23 @@ LogicalResult Compilation::printRoutineCosts() {
   auto costs = costsOf(target);
   if (failed(costs))
     return failure();
+  PlanOptions how = options.plan;
+  how.gpu.clear();
+  auto plan = planModel(main, {target, costs->profile, true}, how);
+  if (failed(plan))
+    return failure();
   return writeText(options, context, [&](llvm::raw_ostream &os) {
-    printRoutines(selectRoutines(main, *costs->profile, target, options.plan),
-                  *costs->profile, os);
+    printRoutines(*plan, os);
     return success();
   });
 }
 
 LogicalResult Compilation::writeTuning() {
   Stage stage(options, "tuning");
-  if (!options.gpu.empty())
+  if (!options.plan.gpu.empty())
     return writeGpuTuningBundle(
-        main, targets, *codegen::GpuTarget::byName(options.gpu), codeRevision(),
-        options.output, options.signingKey);
+        main, targets, *codegen::GpuTarget::byName(options.plan.gpu),
+        codeRevision(), options.output, options.signingKey);
   std::vector<TuningProgram> programs;
   for (const codegen::Target &target : targets)
     programs.push_back({target, tuningKernels(main, target), codeRevision()});
@@ -435,12 +406,12 @@ FailureOr<std::string> Compilation::writeHostBundle(ModuleOp model,
   if (failed(builder.describeTensors(mainOf(model))))
     return failure();
   // It is this machine's CPUs that are compared.
-  auto planned = planFor(model, options, planning, /*gpu=*/"");
-  if (failed(planned))
-    return failure();
-  Lowered lowered(context, planning.target, options.checkBounds);
-  if (failed(lower(*planned, /*weightsSegment=*/1, builder.weights, lowered)) ||
-      failed(addProgram(planning.target, lowered, builder)))
+  Planning alone = planning;
+  alone.how.gpu.clear();
+  auto lowered = plan(model, alone);
+  if (failed(lowered) ||
+      failed(emit(/*weightsSegment=*/1, builder.weights, **lowered)) ||
+      failed(addProgram(**lowered, builder)))
     return failure();
   // A full disk is no fault of the model.
   std::string fault;
@@ -453,31 +424,54 @@ FailureOr<std::string> Compilation::writeHostBundle(ModuleOp model,
   return std::string();
 }
 
-LogicalResult Compilation::lower(plan::ProgramOp planned,
-                                 uint32_t weightsSegment, WeightTable &weights,
-                                 Lowered &lowered) {
-  lowered.program.revision = codeRevision();
-  func::FuncOp main = mainOf(planned->getParentOfType<ModuleOp>());
-  {
-    Stage stage(options, "kernels");
-    if (failed(planProgram(main, planned, lowered.kernels, weights,
-                           weightsSegment, lowered.program, lowered.layers,
-                           &lowered.ready)))
-      return failure();
-  }
-  Stage stage(options, "proof");
-  return provePlan(
-      {main, lowered.layers, lowered.kernels, weights, weightsSegment},
-      lowered.program);
+/// The plan is at the end of `model`, in place of that of another target.
+FailureOr<std::unique_ptr<Lowered>>
+Compilation::plan(ModuleOp model, const Planning &planning) {
+  Stage stage(options, "plan");
+  for (auto program :
+       llvm::make_early_inc_range(model.getOps<plan::ProgramOp>()))
+    program.erase();
+  auto plan = planModel(
+      mainOf(model),
+      {planning.target, planning.costs.profile, planning.costs.mayLack},
+      planning.how);
+  if (failed(plan))
+    return failure();
+  auto program = writeProgram(*plan, model);
+  if (failed(program))
+    return failure();
+  return std::make_unique<Lowered>(context, std::move(*plan), *program,
+                                   options.checkBounds);
 }
 
-LogicalResult Compilation::addGpu(plan::GpuOp planned, uint32_t weightsSegment,
-                                  BundleBuilder &builder, Lowered &lowered) {
+LogicalResult Compilation::emit(uint32_t weightsSegment, WeightTable &weights,
+                                Lowered &lowered) {
+  const ExecutionOrder &order = lowered.plan.order;
+  {
+    Stage stage(options, "kernels");
+    auto emitted = emitProgram(order, lowered.planned, lowered.kernels, weights,
+                               weightsSegment);
+    if (failed(emitted))
+      return failure();
+    lowered.emitted = std::move(*emitted);
+    lowered.emitted.program.revision = codeRevision();
+  }
+  Stage stage(options, "proof");
+  std::vector<Operation *> layers;
+  for (uint32_t number : lowered.emitted.layers)
+    layers.push_back(order.layers()[number]);
+  func::FuncOp main = mainOf(lowered.planned->getParentOfType<ModuleOp>());
+  return provePlan({main, layers, lowered.kernels, weights, weightsSegment},
+                   lowered.emitted.program);
+}
+
+LogicalResult Compilation::emitGpu(uint32_t weightsSegment,
+                                   BundleBuilder &builder, Lowered &lowered) {
   Stage stage(options, "gpu");
   if (!builder.gpu)
-    builder.gpu.emplace(*codegen::GpuTarget::byName(options.gpu));
-  return planGpu(planned, {main, lowered.layers, lowered.ready, weightsSegment},
-                 *builder.gpu, builder.weights, lowered.program);
+    builder.gpu.emplace(*codegen::GpuTarget::byName(options.plan.gpu));
+  return emitOverlay(lowered.plan.order, lowered.planned.gpu(), *builder.gpu,
+                     builder.weights, weightsSegment, lowered.emitted);
 }
 
 FailureOr<std::string> Compilation::errorOfHalf() {
@@ -520,9 +514,9 @@ FailureOr<std::string> Compilation::errorOfHalf() {
       .str();
 }
 
-LogicalResult Compilation::addProgram(const codegen::Target &target,
-                                      Lowered &lowered,
+LogicalResult Compilation::addProgram(Lowered &lowered,
                                       BundleBuilder &builder) {
+  const codegen::Target &target = lowered.plan.device.target;
   auto blob = codeOf(*lowered.module, options, target);
   if (failed(blob))
     return failure();
@@ -531,23 +525,22 @@ LogicalResult Compilation::addProgram(const codegen::Target &target,
     if (failed(checkTiles(main.getLoc(), lowered.kernels, *blob, target)))
       return failure();
   }
-  builder.addProgram(target, std::move(lowered.program), lowered.kernels,
-                     std::move(*blob));
+  builder.addProgram(target, std::move(lowered.emitted.program),
+                     lowered.kernels, std::move(*blob));
   return success();
 }
 
-LogicalResult Compilation::printProgram(const codegen::Target &target,
-                                        const Lowered &lowered) {
+LogicalResult Compilation::printProgram(const Lowered &lowered) {
   return writeText(options, context, [&](llvm::raw_ostream &os) {
     if (options.emit == Emit::Kernels) {
       lowered.module.get()->print(os);
       return success();
     }
-    return codegen::printModule(lowered.module.get(), target,
-                                options.emit == Emit::LLVM
-                                    ? codegen::CodeText::LLVM
-                                    : codegen::CodeText::Assembly,
-                                os);
+    return codegen::printModule(
+        lowered.module.get(), lowered.plan.device.target,
+        options.emit == Emit::LLVM ? codegen::CodeText::LLVM
+                                   : codegen::CodeText::Assembly,
+        os);
   });
 }
 
@@ -570,35 +563,35 @@ LogicalResult Compilation::writeModel() {
     auto planning = planningOf(target);
     if (failed(planning))
       return failure();
-    auto planned = planFor(*module, options, *planning, options.gpu);
+    auto planned = plan(*module, *planning);
     if (failed(planned))
       return failure();
-    plan::GpuOp overlay = planned->gpu();
+    Lowered &lowered = **planned;
+    plan::GpuOp overlay = lowered.planned.gpu();
     // Several targets share the weights, some of them perhaps with a GPU.
     if (!builder.weights.size() &&
-        (overlay || (!options.gpu.empty() && targets.size() > 1)))
+        (overlay || (!options.plan.gpu.empty() && targets.size() > 1)))
       builder.weights.alignPieces(artifact::gpuAlignment);
     // What a text is asked for is that of the first target.
     if (options.emit == Emit::Plan)
       return printModel();
-    Lowered lowered(context, target, options.checkBounds);
-    if (failed(lower(*planned, /*weightsSegment=*/targets.size(),
-                     builder.weights, lowered)))
+    if (failed(
+            emit(/*weightsSegment=*/targets.size(), builder.weights, lowered)))
       return failure();
-    if (overlay && failed(addGpu(overlay, targets.size(), builder, lowered)))
+    if (overlay && failed(emitGpu(targets.size(), builder, lowered)))
       return failure();
     if (options.emit == Emit::Spirv)
       return printSpirv(builder.gpu);
     if (options.emit != Emit::Bundle)
-      return printProgram(target, lowered);
-    if (failed(addProgram(target, lowered, builder)))
+      return printProgram(lowered);
+    if (failed(addProgram(lowered, builder)))
       return failure();
-    printSummary(main, *planned, *planning->costs.profile,
-                 builder.weights.size(), os);
+    printSummary(main, lowered.plan, lowered.planned, builder.weights.size(),
+                 os);
     if (overlay)
       printGpuSummary(overlay, *planning->costs.profile,
                       builder.gpu->numPipelines(), builder.gpu->bytes(), os);
-    if (overlay && options.gpuHalf && options.summary) {
+    if (overlay && options.plan.gpuHalf && options.summary) {
       auto error = errorOfHalf();
       if (failed(error))
         return failure();

@@ -3,6 +3,7 @@
 #include "tools/nnv12c/GpuError.h"
 
 #include "compiler/codegen/gpu/HalfMemory.h"
+#include "compiler/layers/ExecutionOrder.h"
 #include "compiler/narrow/Exact.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
@@ -19,7 +20,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
 
 using namespace mlir;
 using namespace nnv12;
@@ -87,19 +87,14 @@ private:
 OwningOpRef<ModuleOp> nnv12::roundedAsOnGpu(ModuleOp planned) {
   OwningOpRef<ModuleOp> copy(planned.clone());
   auto main = copy->lookupSymbol<func::FuncOp>("main");
-  std::map<uint64_t, Operation *> layers;
-  main.walk([&](Operation *op) {
-    if (auto number = op->getAttrOfType<IntegerAttr>("nn.layer"))
-      layers[number.getInt()] = op;
-  });
+  ExecutionOrder order(main);
   Rounding rounding(copy->getContext());
   copy->walk([&](plan::StretchOp stretch) {
     if (!stretch.getWarm())
       return;
     for (auto dispatch : stretch.getBody().getOps<plan::DispatchOp>())
       if (auto half = dispatch.getHalf())
-        if (Operation *layer = layers[dispatch.getLayer()])
-          rounding.add(layer, {uint64_t(*half)});
+        rounding.add(order.layers()[dispatch.getLayer()], {uint64_t(*half)});
   });
   for (auto program :
        llvm::make_early_inc_range(copy->getOps<plan::ProgramOp>()))

@@ -5,7 +5,7 @@
 #include "artifact/MappedFile.h"
 #include "compiler/codegen/common/TemporaryFolder.h"
 #include "compiler/device/CostModel.h"
-#include "compiler/select/CostTable.h"
+#include "compiler/plan/CostTable.h"
 #include "tools/nnv12c/PlanMemory.h"
 #include "tools/nnv12c/PlanRace.h"
 #include "llvm/Support/FormatVariadic.h"

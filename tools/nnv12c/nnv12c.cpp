@@ -338,20 +338,20 @@ int main(int argc, char **argv) {
   options.storageMBps = storageMBps;
   options.profile = profile;
   if (gpu.getNumOccurrences()) {
-    options.gpuHalf = gpuPrecision == GpuPrecision::F16;
+    options.plan.gpuHalf = gpuPrecision == GpuPrecision::F16;
     const char *ordinary =
-        options.gpuHalf ? "vulkan1.1+storage16" : "vulkan1.1";
+        options.plan.gpuHalf ? "vulkan1.1+storage16" : "vulkan1.1";
     auto target =
         codegen::GpuTarget::byName(gpu.empty() ? ordinary : gpu.getValue());
     if (!target)
       return fail("--gpu: found '" + gpu + "', expected " +
                   codegen::GpuTarget::choices());
-    if (options.gpuHalf &&
+    if (options.plan.gpuHalf &&
         !target->features.has(codegen::GpuFeature::Storage16))
       return fail("--gpu-precision f16: found --gpu=" + target->name +
                   ", expected a target with storage16 (" + target->name +
                   "+storage16)");
-    options.gpu = target->name;
+    options.plan.gpu = target->name;
   } else {
     for (const cl::Option *other : std::initializer_list<const cl::Option *>{
              &gpuProfile, &gpuForce, &gpuForceFrom, &gpuCache, &gpuPrecision})
@@ -361,9 +361,9 @@ int main(int argc, char **argv) {
       return fail("--emit spirv: found no --gpu, which it is for");
   }
   options.gpuProfile = gpuProfile;
-  options.gpuForce = gpuForce || gpuForceFrom.getNumOccurrences();
-  options.gpuForceFrom = gpuForceFrom;
-  options.gpuCache = gpuCache == GpuCache::Full;
+  options.plan.gpuForce = gpuForce || gpuForceFrom.getNumOccurrences();
+  options.plan.gpuForceFrom = gpuForceFrom;
+  options.plan.gpuCache = gpuCache == GpuCache::Full;
   options.summary = !quiet;
   options.signingKey = signingKey;
   options.plan.threads = threads;

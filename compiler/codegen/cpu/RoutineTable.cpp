@@ -153,7 +153,7 @@ std::string Table::cell(const Sample &sample) {
   for (const Routine *routine : cpuRoutines().all())
     if (routine->matches(layer))
       learn(*routine, layer);
-  const Routine *preferred = cpuRoutines().chosen(layer);
+  const Routine *preferred = cpuRoutines().preferred(layer);
   Names candidates, others;
   auto shortName = [](const Routine &routine) {
     StringRef name = routine.name();

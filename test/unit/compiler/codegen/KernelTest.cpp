@@ -40,7 +40,7 @@ static RankedTensorType tensor(mlir::Type type) {
 static const codegen::CpuRoutine *pick(mlir::Operation *layer,
                                        llvm::StringRef name) {
   if (name.empty())
-    return &codegen::CpuRoutine::of(*codegen::cpuRoutines().chosen(layer));
+    return &codegen::CpuRoutine::of(*codegen::cpuRoutines().preferred(layer));
   const Routine *named = codegen::cpuRoutines().named(name);
   return named && named->matches(layer) ? &codegen::CpuRoutine::of(*named)
                                         : nullptr;

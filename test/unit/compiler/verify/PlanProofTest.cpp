@@ -7,7 +7,7 @@
 
 #include "compiler/verify/PlanProof.h"
 
-#include "compiler/emit/ProgramPlan.h"
+#include "compiler/emit/ProgramEmitter.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "tools/nnv12c/Compiler.h"
@@ -33,11 +33,9 @@ const char *layers = R"(
     %w1 = nn.constant dense<3.0> : tensor<CxCx3x3xf32> -> )" WEIGHTS R"(
     %in = nn.adapt %x : tensor<1xCxHxHxf32> -> )" BLOCKED R"( loc("in")
     %0 = nn.conv %in, %w0 bias %b0 strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
-        {nn.layer = 0 : i64, nn.routine = "conv.direct.nChw16c"}
         : )" BLOCKED ", " WEIGHTS R"(
           bias tensor<Cxf32, #nn.layout<"A16a">> -> )" BLOCKED R"( loc("conv0")
     %1 = nn.conv %0, %w1 strides [1, 1] dilations [1, 1] pads [1, 1], [1, 1]
-        {nn.layer = 1 : i64, nn.routine = "conv.winograd4.nChw16c"}
         : )" BLOCKED ", " WEIGHTS " -> " BLOCKED R"( loc("conv1")
     %2 = nn.binary sub %1, %0 : )" BLOCKED ", " BLOCKED " -> " BLOCKED
                      R"( loc("sum")
@@ -54,17 +52,23 @@ const char *layers = R"(
     return %3, %last : tensor<1xCxHxHxf32>, tensor<1x16xHxHxf32>
   }
   plan.program "x86-64-v3" threads(1) {
-    %r0 = plan.read 0 operand(1) storage(raw, zstd)
-    %d0 = plan.decode 0 after(%r0)
-    %t0 = plan.transform 0 form("packed") routine("conv.direct.nChw16c") after(%d0)
-    %e0 = plan.execute 0 routine("conv.direct.nChw16c") after(%t0)
-    %s0 = plan.transform 0 form("winograd4") routine("conv.winograd4.nChw16c") after(%t0)
-    plan.switch 0 routine("conv.winograd4.nChw16c") after(%s0)
-    %r1 = plan.read 1 operand(1) storage(packed, stored)
-    %t1 = plan.transform 1 form("winograd4") routine("conv.winograd4.nChw16c") after(%r1)
-    %e1 = plan.execute 1 routine("conv.winograd4.nChw16c") after(%t1)
-    plan.lane execute on any queue(%r0, %d0, %t0, %e0, %e1)
-    plan.lane prepare on any queue(%r1, %t1) background(%s0)
+    %e0 = plan.execute 0 routine("element")
+    %r1 = plan.read 1 operand(1) storage(raw, zstd)
+    %d1 = plan.decode 1 after(%r1)
+    %t1 = plan.transform 1 form("packed") routine("conv.direct.nChw16c") after(%d1)
+    %e1 = plan.execute 1 routine("conv.direct.nChw16c") after(%t1)
+    %s1 = plan.transform 1 form("winograd4") routine("conv.winograd4.nChw16c") after(%t1)
+    plan.switch 1 routine("conv.winograd4.nChw16c") after(%s1)
+    %r2 = plan.read 2 operand(1) storage(packed, stored)
+    %t2 = plan.transform 2 form("winograd4") routine("conv.winograd4.nChw16c") after(%r2)
+    %e2 = plan.execute 2 routine("conv.winograd4.nChw16c") after(%t2)
+    %e3 = plan.execute 3 routine("element")
+    %e4 = plan.execute 4 routine("element")
+    %e5 = plan.execute 5 routine("element")
+    %e6 = plan.execute 6 routine("element")
+    %e7 = plan.execute 7 routine("softmax")
+    plan.lane execute on any queue(%e0, %r1, %d1, %t1, %e1, %e2, %e3, %e4, %e5, %e6, %e7)
+    plan.lane prepare on any queue(%r2, %t2) background(%s1)
   }
 )";
 
@@ -89,11 +93,11 @@ protected:
     if (isNarrow) {
       replaceAll(
           text, "storage(packed, stored)",
-          "storage(packed, stored) narrow(q8)\n    %p1 = plan.transform 1 "
-          "form(\"packed\") routine(\"conv.direct.nChw16c\") after(%r1)");
-      replaceAll(text, "routine(\"conv.winograd4.nChw16c\") after(%r1)",
-                 "routine(\"conv.winograd4.nChw16c\") after(%p1)");
-      replaceAll(text, "queue(%r1, %t1)", "queue(%r1, %p1, %t1)");
+          "storage(packed, stored) narrow(q8)\n    %p2 = plan.transform 2 "
+          "form(\"packed\") routine(\"conv.direct.nChw16c\") after(%r2)");
+      replaceAll(text, "routine(\"conv.winograd4.nChw16c\") after(%r2)",
+                 "routine(\"conv.winograd4.nChw16c\") after(%p2)");
+      replaceAll(text, "queue(%r2, %t2)", "queue(%r2, %p2, %t2)");
     }
     for (StringRef what : {"<CxCx", "<Cxf32", "<1xCx"}) {
       std::string by = what.str();
@@ -109,10 +113,15 @@ protected:
     owned = OwningOpRef<ModuleOp>(builder->module);
     kernels = std::make_unique<KernelTable>(*builder);
     weights = WeightTable();
-    program = {};
-    ASSERT_TRUE(succeeded(planProgram(
-        main, *module->getOps<plan::ProgramOp>().begin(), *kernels, weights,
-        /*weightsSegment=*/1, program, layers)));
+    ExecutionOrder order(main);
+    auto emitted =
+        emitProgram(order, *module->getOps<plan::ProgramOp>().begin(), *kernels,
+                    weights, /*weightsSegment=*/1);
+    ASSERT_TRUE(succeeded(emitted));
+    program = std::move(emitted->program);
+    layers.clear();
+    for (uint32_t number : emitted->layers)
+      layers.push_back(order.layers()[number]);
     ASSERT_EQ(program.operations.size(), size_t(Last + 1));
     ASSERT_EQ(prove(), "");
   }

@@ -3,6 +3,7 @@
 #include "tools/nnv12c/GpuError.h"
 #include "tools/nnv12c/Compiler.h"
 
+#include "compiler/layers/ExecutionOrder.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/plan/PlanDialect.h"
@@ -28,10 +29,10 @@ const char *model = R"(
   func.func @main(%x: tensor<2x8xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
     %w = nn.constant dense<1.0> : tensor<8x4xf32> -> tensor<8x4xf32>
     %b = nn.constant dense<0.1> : tensor<4xf32> -> tensor<4xf32>
-    %0 = nn.matmul %x, %w bias %b {nn.layer = 0 : i64} : tensor<2x8xf32>, tensor<8x4xf32> bias tensor<4xf32> -> tensor<2x4xf32>
-    %1 = nn.unary %0 <exp> {nn.layer = 1 : i64} : tensor<2x4xf32> -> tensor<2x4xf32>
-    %2 = nn.binary add %0, %1 {nn.layer = 2 : i64} : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<2x4xf32>
-    %3 = nn.unary %2 <exp> {nn.layer = 3 : i64} : tensor<2x4xf32> -> tensor<2x4xf32>
+    %0 = nn.matmul %x, %w bias %b : tensor<2x8xf32>, tensor<8x4xf32> bias tensor<4xf32> -> tensor<2x4xf32>
+    %1 = nn.unary %0 <exp> : tensor<2x4xf32> -> tensor<2x4xf32>
+    %2 = nn.binary add %0, %1 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<2x4xf32>
+    %3 = nn.unary %2 <exp> : tensor<2x4xf32> -> tensor<2x4xf32>
     return %2, %3 : tensor<2x4xf32>, tensor<2x4xf32>
   }
   plan.program "x86-64-v3" threads(1) {
@@ -96,14 +97,19 @@ protected:
     main = module->lookupSymbol<func::FuncOp>("main");
   }
 
-  static Operation *layer(func::FuncOp main, int64_t number) {
-    Operation *found = nullptr;
-    main.walk([&](Operation *op) {
-      auto own = op->getAttrOfType<IntegerAttr>("nn.layer");
-      if (own && own.getInt() == number)
-        found = op;
-    });
-    return found;
+  /// The layer with this number in the model; roundings, which a copy has
+  /// besides, do not count.
+  static Operation *layer(func::FuncOp main, size_t number) {
+    auto isRounding = [](Operation *op) {
+      auto unary = dyn_cast<nn::UnaryOp>(op);
+      return isa<nn::CastOp>(op) ||
+             (unary && unary.getFunction().getKind() == nn::UnaryKind::clip);
+    };
+    ExecutionOrder order(main);
+    return *std::next(
+        llvm::make_filter_range(order.layers(), std::not_fn(isRounding))
+            .begin(),
+        number);
   }
   static Floats valuesOf(Value constant) {
     auto data = nn::ConstantData::get(constant);

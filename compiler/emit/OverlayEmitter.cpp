@@ -1,0 +1,603 @@
+//===- OverlayEmitter.cpp - What a GPU may take over of a program ---------===//
+
+#include "compiler/emit/OverlayEmitter.h"
+
+#include "artifact/Limits.h"
+#include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/emit/StretchMemory.h"
+#include "compiler/narrow/Narrow.h"
+#include "dialects/nn/Layout.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+using artifact::GpuStage;
+using artifact::OperationId;
+using codegen::GpuStepOperand;
+
+/// Of a preparation, about: an upload of so many takes about a
+/// millisecond.
+static constexpr uint64_t uploadBytes = 4 << 20;
+
+namespace {
+/// Weights that a GPU reads.
+struct Source {
+  ReadyWeights::Place place;
+  uint64_t device = 0;            ///< where they come to lie
+  std::optional<uint32_t> upload; ///< the preparation that brings them
+};
+
+/// What a binding of a dispatch is: a range of a buffer of the stretch, or of a
+/// source.
+struct Binding {
+  std::optional<unsigned> source;
+  BufferRange range; ///< without a source; else offset and size in it
+};
+
+/// A dispatch whose memory has no place yet.
+struct PendingDispatch {
+  artifact::Dispatch dispatch;
+  std::vector<Binding> bindings;
+  uint32_t written = 0; ///< a bit a binding
+};
+
+/// A stretch on its way.
+struct Draft {
+  std::vector<StretchBuffer> buffers;
+  llvm::DenseMap<Value, uint32_t> bufferOf; ///< by the base of tensors
+  std::vector<PendingDispatch> dispatches;
+  llvm::SmallSetVector<unsigned, 16> sources; ///< that it reads
+  uint32_t first = 0, count = 0;              ///< executes
+};
+
+class OverlayEmitter {
+public:
+  OverlayEmitter(const ExecutionOrder &order, plan::GpuOp plan, GpuCode &code,
+                 WeightTable &weights, uint32_t weightsSegment,
+                 EmittedProgram &emitted)
+      : order(order), plan(plan), code(code), weights(weights),
+        weightsSegment(weightsSegment), emitted(emitted),
+        program(emitted.program), gpu(program.gpu.emplace()) {}
+
+  LogicalResult run() {
+    assert(weights.pieceAlignment() % artifact::gpuAlignment == 0 &&
+           "a GPU may read weights where they lie");
+    for (auto [i, layer] : llvm::enumerate(emitted.layers))
+      executeOf[layer] = i;
+    drafts.resize(plan.stretches().size());
+    for (auto [draft, op] : llvm::zip(drafts, plan.stretches()))
+      if (failed(collect(op, draft)))
+        return failure();
+    findFollowers();
+    // What several have in common, as a module that is the same for two keys,
+    // the first one makes: no lane waits for what stands behind in it.
+    for (Operation *op : plan.preparationsInOrder())
+      if (failed(prepare(op)))
+        return failure();
+    for (auto [draft, op] : llvm::zip(drafts, plan.stretches()))
+      if (failed(emit(op, draft)))
+        return failure();
+    for (auto lane : plan.getBody().getOps<plan::GpuLaneOp>())
+      emit(lane);
+    gpu.start = plan.getStart() == plan::GpuStart::at_open
+                    ? artifact::GpuStart::AtOpen
+                    : artifact::GpuStart::AfterFirst;
+    gpu.profile = plan.getProfile().str();
+    gpu.predictedCold = plan.getCold().value_or(0);
+    gpu.predictedWarm = plan.getWarm().value_or(0);
+    return success();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // What dispatches touch
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult collect(plan::StretchOp op, Draft &draft) {
+    range = {op.getFirst(), op.getFirst() + op.getCount()};
+    for (auto dispatch : op.getBody().getOps<plan::DispatchOp>()) {
+      auto execute = executeOf.find(dispatch.getLayer());
+      // What has nothing to compute has no execute.
+      if (execute == executeOf.end())
+        continue;
+      if (draft.count++ == 0)
+        draft.first = execute->second;
+      if (failed(collect(dispatch, execute->second, draft)))
+        return failure();
+    }
+    if (draft.count == 0)
+      return op.emitOpError("found no layer in it that is executed");
+    return success();
+  }
+
+  LogicalResult collect(plan::DispatchOp op, uint32_t execute, Draft &draft) {
+    Operation *layer = order.layers()[emitted.layers[execute]];
+    const Routine *routine = codegen::gpuRoutines().named(op.getRoutine());
+    if (!routine)
+      return op.emitOpError("found routine '")
+             << op.getRoutine() << "', expected one of GPUs";
+    const auto &own = codegen::GpuRoutine::of(*routine);
+    codegen::HalfTensors half{uint64_t(op.getHalf().value_or(0))};
+    FailureOr<codegen::GpuSteps> steps = code.add(layer, own, half);
+    if (failed(steps))
+      return failure();
+    auto firstTemporary = static_cast<uint32_t>(draft.buffers.size());
+    for (int64_t bytes : steps->temporaries)
+      draft.buffers.push_back({static_cast<uint64_t>(bytes)});
+    std::optional<ArrayRef<int64_t>> predicted = op.getPredicted();
+    for (auto [i, step] : llvm::enumerate(steps->steps)) {
+      PendingDispatch pending;
+      pending.dispatch.operation = execute;
+      const codegen::SpirvModule &module = code.module(step.kernel);
+      pending.dispatch.pipeline = code.pipelineOf(step.kernel);
+      pending.written = module.written;
+      pending.dispatch.groups = {step.groups[0], step.groups[1],
+                                 step.groups[2]};
+      pending.dispatch.push = step.push;
+      if (predicted && i < predicted->size())
+        pending.dispatch.predicted = (*predicted)[i];
+      for (GpuStepOperand operand : step.operands)
+        if (operand.kind == GpuStepOperand::Kind::Temporary) {
+          uint32_t buffer = firstTemporary + operand.index;
+          pending.bindings.push_back(
+              {std::nullopt, {buffer, 0, draft.buffers[buffer].size}});
+        } else if (failed(bind(layer, own, half, operand, execute, draft,
+                               pending))) {
+          return failure();
+        }
+      for (const std::vector<char> &table : module.tables)
+        bindTable({table.data(), table.size()}, draft, pending);
+      draft.dispatches.push_back(std::move(pending));
+    }
+    return success();
+  }
+
+  LogicalResult bind(Operation *layer, const codegen::GpuRoutine &routine,
+                     codegen::HalfTensors half, GpuStepOperand operand,
+                     uint32_t execute, Draft &draft, PendingDispatch &pending) {
+    bool isResult = operand.kind == GpuStepOperand::Kind::Result;
+    Value v = isResult ? Value(layer->getResult(operand.index))
+                       : layer->getOperand(operand.index);
+    Aliases::Place place = order.placeOf(v);
+    uint64_t offset = place.offset, size = nn::storageSize(v);
+    if (offset % artifact::gpuAlignment)
+      return layer->emitOpError("found a tensor at byte ")
+             << offset << " of another one, expected a multiple of "
+             << artifact::gpuAlignment << " on a GPU";
+    unsigned number =
+        isResult ? operand.index : layer->getNumResults() + operand.index;
+    // Elements of half the size lie at half the place.
+    unsigned part = half.has(codegen::HalfTensors::result(number)) ? 2 : 1;
+    if (offset / part % artifact::gpuAlignment || size % part)
+      return layer->emitOpError("found a tensor in f16 at byte ")
+             << offset << " of another one, expected a multiple of "
+             << 2 * artifact::gpuAlignment;
+    auto rangeOf = [&](uint64_t start, uint64_t all) {
+      uint64_t first = operand.offset / part, bytes = operand.size / part;
+      assert(first % artifact::gpuAlignment == 0 && first + bytes <= all);
+      return BufferRange{0, start + first, bytes ? bytes : all};
+    };
+    if (place.base.getDefiningOp<nn::ConstantOp>()) {
+      std::optional<WeightForm> form = routine.weightForm(layer);
+      bool isForm = form && form->operand == operand.index;
+      FailureOr<ReadyWeights::Place> found =
+          part == 2 ? halvesOf(place.base)
+                    : placeOf(layer, place.base, isForm ? form->name : "");
+      if (failed(found))
+        return failure();
+      unsigned source = sourceOf(*found);
+      draft.sources.insert(source);
+      pending.bindings.push_back(
+          {source, rangeOf(offset / part,
+                           isForm ? uint64_t(form->bytes) : size / part)});
+      return success();
+    }
+    // Where the CPU has the whole of what it lies in.
+    artifact::Operand host = program.operations[execute].operands[number];
+    host.offset -= offset;
+    host.size = nn::storageSize(place.base);
+    uint32_t buffer = bufferOf(place.base, host, part, draft);
+    if (draft.buffers[buffer].host && part == 2)
+      return layer->emitOpError("found a tensor in f16 that the CPU has");
+    if (draft.buffers[buffer].size * part != host.size)
+      return layer->emitOpError("found a tensor in f16 and in f32");
+    BufferRange range = rangeOf(offset / part, size / part);
+    range.buffer = buffer;
+    pending.bindings.push_back({std::nullopt, range});
+    return success();
+  }
+
+  void bindTable(StringRef bytes, Draft &draft, PendingDispatch &pending) {
+    WeightTable::Place place = weights.add(bytes);
+    unsigned source = sourceOf(
+        {{artifact::Space::Weights, weightsSegment, place.offset, place.size},
+         {}});
+    tables.insert(source);
+    draft.sources.insert(source);
+    pending.bindings.push_back({source, {0, 0, place.size}});
+  }
+
+  /// In the GPU's own memory a tensor has that part of the CPU's bytes.
+  uint32_t bufferOf(Value base, artifact::Operand host, unsigned part,
+                    Draft &draft) {
+    auto [it, isNew] = draft.bufferOf.try_emplace(base, draft.buffers.size());
+    if (!isNew)
+      return it->second;
+    StretchBuffer buffer{host.size / part};
+    std::optional<unsigned> tensor = order.tensorOf(base);
+    if (!tensor || order.tensors()[*tensor].first < range.first ||
+        order.tensors()[*tensor].last >= range.second)
+      buffer.host = host;
+    draft.buffers.push_back(buffer);
+    return it->second;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Weights
+  //===--------------------------------------------------------------------===//
+
+  /// As preparations of the CPU leave them; else as the file has them, where
+  /// they are added if they are not there in this form.
+  FailureOr<ReadyWeights::Place> placeOf(Operation *layer, Value constant,
+                                         StringRef form) {
+    if (const ReadyWeights::Place *ready = emitted.ready.find(constant, form))
+      return *ready;
+    StoredForm stored;
+    if (!form.empty()) {
+      const auto &routines = codegen::cpuRoutines().agreeing(layer);
+      auto found = llvm::find_if(routines, [&](const Routine *routine) {
+        std::optional<WeightForm> own = routine->weightForm(layer);
+        return own && own->name == form;
+      });
+      if (found == routines.end())
+        return layer->emitOpError("found no routine that makes weights of "
+                                  "form '")
+               << form << "'";
+      stored = {plan::Storage::transformed, plan::Codec::stored, std::nullopt,
+                *found, layer};
+    }
+    WeightTable::Place place = weights.add(constant, stored);
+    return ReadyWeights::Place{
+        {artifact::Space::Weights, weightsSegment, place.offset, place.size},
+        {}};
+  }
+
+  /// The nearest halves, which are in the file for the GPU alone, unless they
+  /// are exact and the CPU's as well.
+  FailureOr<ReadyWeights::Place> halvesOf(Value constant) {
+    StoredForm stored;
+    if (canNarrow(constant, plan::Narrowing::f16))
+      stored.narrow = plan::Narrowing::f16;
+    else
+      stored.rounded = true;
+    WeightTable::Place place = weights.add(constant, stored);
+    return ReadyWeights::Place{
+        {artifact::Space::Weights, weightsSegment, place.offset, place.size},
+        {}};
+  }
+
+  /// What lies at one place is one source.
+  unsigned sourceOf(const ReadyWeights::Place &place) {
+    const artifact::Operand &operand = place.operand;
+    auto [it, isNew] = sourceAt.try_emplace(
+        std::tuple(operand.space, operand.offset, operand.size),
+        sources.size());
+    if (isNew)
+      sources.push_back({place, 0, std::nullopt});
+    return it->second;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Preparations
+  //===--------------------------------------------------------------------===//
+
+  OperationId idOf(uint32_t preparation) const {
+    return {artifact::LaneKind::Prepare,
+            static_cast<uint32_t>(program.preparations.size()) + preparation};
+  }
+
+  /// Uploads that follow one another in a lane, those of the first run apart
+  /// from later ones.
+  void findFollowers() {
+    for (auto lane : plan.getBody().getOps<plan::GpuLaneOp>()) {
+      plan::UploadOp last;
+      for (Value token : lane.getQueue()) {
+        auto upload = token.getDefiningOp<plan::UploadOp>();
+        if (last && upload &&
+            last->hasAttr("start") == upload->hasAttr("start"))
+          followerOf[last] = upload;
+        last = upload;
+      }
+    }
+  }
+
+  LogicalResult prepare(Operation *op) {
+    if (preparationOf.count(op))
+      return success(); // with another one
+    artifact::GpuPreparation result;
+    bool isThere = true;
+    LogicalResult good = llvm::TypeSwitch<Operation *, LogicalResult>(op)
+                             .Case([&](plan::DeviceOp) {
+                               result.stage = GpuStage::Device;
+                               return success();
+                             })
+                             .Case([&](plan::PipelineOp op) {
+                               result.stage = GpuStage::Pipeline;
+                               return makePipelines(op, result);
+                             })
+                             .Case([&](plan::UploadOp op) {
+                               result.stage = GpuStage::Upload;
+                               upload(op, result);
+                               return success();
+                             })
+                             .Case([&](plan::RecordOp op) {
+                               result.stage = GpuStage::Record;
+                               result.stretch = op.getStretch();
+                               return success();
+                             })
+                             .Default([&](Operation *) {
+                               isThere = false;
+                               return success();
+                             });
+    // Other preparations may have done all of it already.
+    if (result.stage == GpuStage::Pipeline)
+      isThere &= !result.pipelines.empty();
+    if (result.stage == GpuStage::Upload)
+      isThere &= !result.uploads.empty();
+    if (failed(good) || !isThere)
+      return good;
+    for (Value token : op->getOperands())
+      if (auto it = preparationOf.find(token.getDefiningOp());
+          it != preparationOf.end())
+        addAfter(result.after, idOf(it->second));
+    if (result.stage == GpuStage::Record)
+      for (const PendingDispatch &pending : drafts[result.stretch].dispatches)
+        addAfter(result.after, idOf(makerOf[pending.dispatch.pipeline]));
+    if (auto start = op->getAttrOfType<IntegerAttr>("start"))
+      result.predictedStart = start.getInt();
+    if (auto end = op->getAttrOfType<IntegerAttr>("end"))
+      result.predictedEnd = end.getInt();
+    auto number = static_cast<uint32_t>(gpu.preparations.size());
+    for (uint32_t pipeline : result.pipelines)
+      makerOf[pipeline] = number;
+    preparationOf[op] = number;
+    if (result.stage == GpuStage::Record)
+      recordOf[result.stretch] = number;
+    bool isDevice = result.stage == GpuStage::Device;
+    gpu.preparations.push_back(std::move(result));
+    if (isDevice && !tables.empty())
+      uploadTables(number);
+    return success();
+  }
+
+  /// What kernels read besides is little, and many layers' at once.
+  void uploadTables(uint32_t device) {
+    artifact::GpuPreparation result;
+    result.stage = GpuStage::Upload;
+    result.after = {idOf(device)};
+    tablesUpload = static_cast<uint32_t>(gpu.preparations.size());
+    bring({tables.begin(), tables.end()}, result);
+    gpu.preparations.push_back(std::move(result));
+  }
+
+  static void addAfter(std::vector<OperationId> &after, OperationId id) {
+    if (!llvm::is_contained(after, id))
+      after.push_back(id);
+  }
+
+  LogicalResult makePipelines(plan::PipelineOp op,
+                              artifact::GpuPreparation &result) {
+    for (auto key : op.getKernels().getAsRange<StringAttr>()) {
+      std::optional<uint32_t> pipeline = code.pipelineOf(key);
+      if (!pipeline)
+        return op.emitOpError("found kernel '")
+               << key.getValue() << "', which no layer has";
+      if (!makerOf.count(*pipeline) &&
+          !llvm::is_contained(result.pipelines, *pipeline))
+        result.pipelines.push_back(*pipeline);
+    }
+    return success();
+  }
+
+  /// What stretches read of the upload's layer and no other one brings; with
+  /// that of uploads that follow in its lane, up to some bytes: each
+  /// preparation takes metadata, and a call of the driver.
+  void upload(plan::UploadOp op, artifact::GpuPreparation &result) {
+    std::vector<unsigned> brought;
+    SmallVector<plan::UploadOp> members;
+    uint64_t bytes = 0;
+    for (plan::UploadOp next = op; next; next = followerOf.lookup(next)) {
+      size_t known = brought.size();
+      collectSources(next.getLayer(), brought);
+      for (unsigned number : ArrayRef(brought).drop_front(known))
+        bytes += sources[number].place.operand.size;
+      members.push_back(next);
+      for (Value token : next.getAfter())
+        if (auto it = preparationOf.find(token.getDefiningOp());
+            it != preparationOf.end())
+          addAfter(result.after, idOf(it->second));
+      if (bytes >= uploadBytes)
+        break;
+    }
+    if (!brought.empty())
+      for (plan::UploadOp member : members)
+        preparationOf[member] = gpu.preparations.size();
+    bring(brought, result);
+  }
+
+  /// Appends what dispatches of the layer read and nothing brings yet.
+  void collectSources(uint64_t layer, std::vector<unsigned> &brought) {
+    auto execute = executeOf.find(layer);
+    if (execute == executeOf.end())
+      return;
+    for (const Draft &draft : drafts)
+      for (const PendingDispatch &pending : draft.dispatches) {
+        if (pending.dispatch.operation != execute->second)
+          continue;
+        for (const Binding &binding : pending.bindings)
+          if (binding.source && !sources[*binding.source].upload &&
+              !llvm::is_contained(brought, *binding.source) &&
+              !tables.contains(*binding.source))
+            brought.push_back(*binding.source);
+      }
+  }
+
+  /// Sources get their places. What lies side by side is one upload.
+  void bring(std::vector<unsigned> brought, artifact::GpuPreparation &result) {
+    auto operandOf = [&](unsigned number) -> const artifact::Operand & {
+      return sources[number].place.operand;
+    };
+    llvm::sort(brought, [&](unsigned a, unsigned b) {
+      return std::tuple(operandOf(a).space, operandOf(a).offset) <
+             std::tuple(operandOf(b).space, operandOf(b).offset);
+    });
+    for (unsigned number : brought) {
+      Source &source = sources[number];
+      const artifact::Operand &operand = operandOf(number);
+      source.upload = static_cast<uint32_t>(gpu.preparations.size());
+      source.device = gpu.preparedSize;
+      gpu.preparedSize += llvm::alignTo(operand.size, artifact::gpuAlignment);
+      for (OperationId id : source.place.after)
+        addAfter(result.after, id);
+      artifact::Upload *last =
+          result.uploads.empty() ? nullptr : &result.uploads.back();
+      // The file has zeros between two, prepared memory what nobody has made.
+      bool isMade = operand.space == artifact::Space::Weights;
+      if (last && last->source.space == operand.space &&
+          operand.offset - last->source.offset ==
+              source.device - last->offset &&
+          (isMade ||
+           operand.offset == last->source.offset + last->source.size)) {
+        last->source.size = last->size =
+            operand.offset + operand.size - last->source.offset;
+        continue;
+      }
+      result.uploads.push_back({operand, source.device, operand.size});
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Stretches and lanes
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult emit(plan::StretchOp op, Draft &draft) {
+    std::vector<StretchDispatch> touched;
+    for (const PendingDispatch &pending : draft.dispatches) {
+      StretchDispatch uses;
+      for (auto [i, binding] : llvm::enumerate(pending.bindings)) {
+        bool isWritten = pending.written >> i & 1;
+        if (!binding.source)
+          (isWritten ? uses.writes : uses.reads).push_back(binding.range);
+      }
+      touched.push_back(std::move(uses));
+    }
+    StretchMemory memory = placeStretch(draft.buffers, touched);
+    gpu.arenaSize = std::max(gpu.arenaSize, memory.arenaSize);
+
+    artifact::Stretch result{draft.first, draft.count};
+    std::vector<uint32_t> boundaryOf(draft.buffers.size());
+    for (auto [i, buffer] : llvm::enumerate(draft.buffers))
+      if (buffer.host)
+        boundaryOf[i] = boundary(*buffer.host, memory.places[i]);
+    for (auto [i, pending] : llvm::enumerate(draft.dispatches)) {
+      artifact::Dispatch &dispatch = pending.dispatch;
+      dispatch.barrier = memory.barriers[i];
+      for (const Binding &binding : pending.bindings) {
+        const BufferRange &range = binding.range;
+        using Space = artifact::GpuSpace;
+        if (binding.source)
+          dispatch.operands.push_back(
+              {Space::Prepared, 0,
+               sources[*binding.source].device + range.offset, range.size});
+        else if (draft.buffers[range.buffer].host)
+          dispatch.operands.push_back({Space::Boundary,
+                                       boundaryOf[range.buffer], range.offset,
+                                       range.size});
+        else
+          dispatch.operands.push_back(
+              {Space::Arena, 0, memory.places[range.buffer] + range.offset,
+               range.size});
+      }
+      result.dispatches.push_back(std::move(dispatch));
+    }
+    auto rows = [&](const std::vector<BufferRange> &ranges) {
+      std::vector<artifact::Rows> list;
+      for (const BufferRange &range : ranges)
+        list.push_back({boundaryOf[range.buffer], range.offset, range.size});
+      return list;
+    };
+    result.in = rows(memory.in);
+    result.out = rows(memory.out);
+    result.after = {idOf(recordOf[gpu.stretches.size()])};
+    for (unsigned number : draft.sources) {
+      if (!sources[number].upload)
+        return op.emitOpError("found no plan.upload of weights that it reads");
+      addAfter(result.after, idOf(*sources[number].upload));
+    }
+    result.cold = op.getCold();
+    result.predicted = op.getPredicted().value_or(0);
+    if (op.getWarm())
+      gpu.warm.push_back(gpu.stretches.size());
+    gpu.stretches.push_back(std::move(result));
+    return success();
+  }
+
+  uint32_t boundary(const artifact::Operand &host, uint64_t device) {
+    auto [it, isNew] = boundaryAt.try_emplace(
+        std::tuple(host.space, host.index, host.offset, host.size, device),
+        gpu.boundaries.size());
+    if (isNew)
+      gpu.boundaries.push_back({host, device});
+    return it->second;
+  }
+
+  void emit(plan::GpuLaneOp op) {
+    artifact::Lane lane;
+    lane.kind = artifact::LaneKind::Prepare;
+    for (Value token : op.getQueue())
+      if (auto it = preparationOf.find(token.getDefiningOp());
+          it != preparationOf.end()) {
+        addAfter(lane.queue, idOf(it->second));
+        if (tablesUpload && isa<plan::DeviceOp>(token.getDefiningOp()))
+          lane.queue.push_back(idOf(*tablesUpload));
+      }
+    if (!lane.queue.empty())
+      gpu.lanes.push_back(std::move(lane));
+  }
+
+  const ExecutionOrder &order;
+  plan::GpuOp plan;
+  GpuCode &code;
+  WeightTable &weights;
+  uint32_t weightsSegment;
+  const EmittedProgram &emitted;
+  artifact::Program &program;
+  artifact::ProgramGpu &gpu;
+  std::map<uint64_t, uint32_t> executeOf; ///< by layer
+  std::pair<uint64_t, uint64_t> range;    ///< layers of the stretch at hand
+  std::vector<Draft> drafts;
+  std::vector<Source> sources;
+  llvm::SmallSetVector<unsigned, 4> tables; ///< sources
+  std::optional<uint32_t> tablesUpload;     ///< preparation
+  std::map<std::tuple<artifact::Space, uint64_t, uint64_t>, unsigned> sourceAt;
+  std::map<std::tuple<artifact::Space, uint32_t, uint64_t, uint64_t, uint64_t>,
+           uint32_t>
+      boundaryAt;
+  /// Numbers of preparations: of the plan's, of what makes a pipeline, of what
+  /// records a stretch.
+  llvm::DenseMap<Operation *, uint32_t> preparationOf;
+  llvm::DenseMap<plan::UploadOp, plan::UploadOp> followerOf;
+  std::map<uint32_t, uint32_t> makerOf, recordOf;
+};
+} // namespace
+
+LogicalResult nnv12::emitOverlay(const ExecutionOrder &order, plan::GpuOp plan,
+                                 GpuCode &code, WeightTable &weights,
+                                 uint32_t weightsSegment,
+                                 EmittedProgram &emitted) {
+  return OverlayEmitter(order, plan, code, weights, weightsSegment, emitted)
+      .run();
+}

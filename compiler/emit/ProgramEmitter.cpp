@@ -1,0 +1,512 @@
+//===- ProgramEmitter.cpp - Operations, memory and lanes of a program -----===//
+
+#include "compiler/emit/ProgramEmitter.h"
+
+#include "artifact/Limits.h"
+#include "compiler/emit/LastReaders.h"
+#include "compiler/layers/ArenaPlan.h"
+#include "compiler/layers/LayerName.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+using namespace mlir;
+using namespace nnv12;
+
+namespace {
+/// One execute on its way.
+struct Step {
+  Operation *layer;
+  uint32_t number; ///< of the layer in the order
+  const Routine *routine;
+  unsigned kernel;
+  /// Operands whose memory result 0 may take.
+  SmallVector<unsigned> inPlaceOperands;
+  /// The plan's operations for this layer, in their order.
+  SmallVector<Operation *> stages;
+};
+
+/// What is known at the end of a plan operation.
+struct Done {
+  /// Where it stands in its list: in several parts where threads can share it,
+  /// nowhere where there was nothing to do.
+  SmallVector<artifact::OperationId, 1> entries;
+  /// The layer's main weights, as far as they have come.
+  artifact::Operand weights = {};
+};
+
+class ProgramEmitter {
+public:
+  ProgramEmitter(const ExecutionOrder &order, plan::ProgramOp plan,
+                 KernelTable &kernels, WeightTable &weights,
+                 uint32_t weightsSegment)
+      : order(order), plan(plan), kernels(kernels), weights(weights),
+        weightsSegment(weightsSegment) {}
+
+  FailureOr<EmittedProgram> run() {
+    if (failed(collect()))
+      return failure();
+    placeTensors();
+    program.arenaSize = arena.size;
+    // Memory of later runs lies behind the first run's memory, so that the
+    // first run finds its own where it would be without later ones.
+    firstOperations = plan.firstOperations();
+    for (auto [index, step] : llvm::enumerate(steps))
+      emit(index, step);
+    for (auto [index, step] : llvm::enumerate(steps))
+      emitLater(index, step);
+    markLastReaders(program);
+    for (auto lane : plan.getBody().getOps<plan::LaneOp>())
+      emit(lane);
+    program.laterWaits = plan.getLaterWaits();
+    program.predictedCold = plan.getCold().value_or(0);
+    program.predictedWarm = plan.getWarm().value_or(0);
+    for (const Step &step : steps)
+      result.layers.push_back(step.number);
+    return std::move(result);
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Activations
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult collect() {
+    std::vector<SmallVector<Operation *>> stages(order.layers().size());
+    for (Operation &op : plan.getBody().front()) {
+      auto layer = op.getAttrOfType<IntegerAttr>("layer");
+      if (!layer)
+        continue;
+      if (layer.getValue().uge(stages.size()))
+        return op.emitOpError("found layer ")
+               << layer.getInt() << ", but @main has " << stages.size();
+      stages[layer.getInt()].push_back(&op);
+    }
+    for (auto [i, op] : llvm::enumerate(order.layers())) {
+      auto execute = llvm::find_if(stages[i], llvm::IsaPred<plan::ExecuteOp>);
+      if (execute == stages[i].end())
+        return plan.emitOpError("does not execute layer ") << i;
+      auto routine = routineOf(op, **execute,
+                               cast<plan::ExecuteOp>(*execute).getRoutine());
+      if (failed(routine))
+        return failure();
+      Step step;
+      step.layer = op;
+      step.number = i;
+      step.routine = *routine;
+      step.kernel = kernels.execute(op, **routine);
+      const codegen::KernelInfo &info = kernels[step.kernel].info;
+      if (info.tiles == 0)
+        continue;
+      step.inPlaceOperands = info.inPlaceOperands;
+      step.stages = std::move(stages[i]);
+      for (Operation *stage : step.stages)
+        if (auto change = dyn_cast<plan::SwitchOp>(stage)) {
+          if (failed(routineOf(op, *stage, change.getRoutine())))
+            return failure();
+          auto &other = kernels[replacement(op, change)].info.inPlaceOperands;
+          llvm::erase_if(step.inPlaceOperands, [&](unsigned i) {
+            return !llvm::is_contained(other, i);
+          });
+        }
+      steps.push_back(std::move(step));
+    }
+    return success();
+  }
+
+  /// The routine that a stage names, if it computes the layer in its layouts.
+  static FailureOr<const Routine *>
+  routineOf(Operation *layer, Operation &stage, StringRef name) {
+    const RoutineSet &routines = codegen::cpuRoutines();
+    const Routine *routine = routines.named(name);
+    if (!llvm::is_contained(routines.agreeing(layer), routine))
+      return stage.emitOpError("found routine '")
+             << name << "', expected one that computes the layer";
+    return routine;
+  }
+
+  unsigned replacement(Operation *layer, plan::SwitchOp change) {
+    return kernels.execute(layer,
+                           *codegen::cpuRoutines().named(change.getRoutine()));
+  }
+
+  /// Gives each tensor its place in the arena. A result takes the memory of an
+  /// operand that dies with it.
+  void placeTensors() {
+    std::vector<Lifetime> lifetimes;
+    for (const ExecutionOrder::Tensor &tensor : order.tensors())
+      lifetimes.push_back({static_cast<uint64_t>(nn::storageSize(tensor.value)),
+                           static_cast<int64_t>(tensor.first),
+                           static_cast<int64_t>(tensor.last)});
+    plan::GpuOp gpu = plan.gpu();
+    if (gpu)
+      keepWhatStretchesRead(gpu, lifetimes);
+    bufferOf.resize(lifetimes.size());
+    std::iota(bufferOf.begin(), bufferOf.end(), 0);
+    for (const Step &step : steps)
+      reuseOperand(step, lifetimes);
+    arena = planArena(lifetimes,
+                      gpu ? artifact::gpuAlignment : artifact::memoryAlignment);
+    liveBytes = sumLiveBytes(lifetimes, order.layers().size());
+  }
+
+  /// What was there before a stretch and dies in it lives to its end.
+  void keepWhatStretchesRead(plan::GpuOp gpu,
+                             std::vector<Lifetime> &lifetimes) {
+    isKept.resize(lifetimes.size());
+    for (plan::StretchOp stretch : gpu.stretches()) {
+      auto first = static_cast<int64_t>(stretch.getFirst());
+      auto end = first + static_cast<int64_t>(stretch.getCount());
+      for (auto [i, tensor] : llvm::enumerate(order.tensors())) {
+        auto last = static_cast<int64_t>(tensor.last);
+        if (static_cast<int64_t>(tensor.first) >= first || last < first ||
+            last >= end)
+          continue;
+        lifetimes[i].last = std::max(lifetimes[i].last, end - 1);
+        isKept[i] = true;
+      }
+    }
+  }
+
+  void reuseOperand(const Step &step, std::vector<Lifetime> &lifetimes) {
+    auto number = static_cast<int64_t>(step.number);
+    std::optional<unsigned> result = order.tensorOf(step.layer->getResult(0));
+    if (!result || order.tensors()[*result].hasAliases)
+      return;
+    for (unsigned i : step.inPlaceOperands) {
+      Value operand = step.layer->getOperand(i);
+      std::optional<unsigned> source = order.tensorOf(operand);
+      if (!source || order.tensors()[*source].hasAliases ||
+          (!isKept.empty() && isKept[*source]))
+        continue;
+      unsigned from = bufferOf[*source], to = bufferOf[*result];
+      Lifetime &a = lifetimes[from], &b = lifetimes[to];
+      if (from == to || a.size != b.size || a.last != number ||
+          b.first != number ||
+          llvm::count(step.layer->getOperands(), operand) != 1)
+        continue;
+      a.last = b.last;
+      b.size = 0; // gone
+      b.last = b.first;
+      std::replace(bufferOf.begin(), bufferOf.end(), to, from);
+      return;
+    }
+  }
+
+  artifact::Operand place(Value v) {
+    uint64_t size = nn::storageSize(v);
+    Aliases::Place place = order.placeOf(v);
+    uint64_t offset = place.offset;
+    if (place.base.getDefiningOp<nn::ConstantOp>())
+      return {artifact::Space::Weights, weightsSegment,
+              weights.add(place.base).offset + offset, size};
+    if (auto input = order.inputOf(place.base))
+      return {artifact::Space::Input, *input, offset, size};
+    if (auto output = order.outputOf(place.base))
+      return {artifact::Space::Output, *output, offset, size};
+    auto tensor = order.tensorOf(place.base);
+    assert(tensor && "touched by the step that has it");
+    return {artifact::Space::Arena, 0,
+            arena.offsets[bufferOf[*tensor]] + offset, size};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Weights
+  //===--------------------------------------------------------------------===//
+
+  artifact::Operand stored(const WeightTable::Place &place) {
+    return {artifact::Space::Weights, weightsSegment, place.offset, place.size};
+  }
+
+  artifact::Operand prepared(uint64_t size) {
+    artifact::Operand operand = {artifact::Space::Prepared, 0,
+                                 program.preparedSize, size};
+    // Where a GPU gets them, they lie as it has them.
+    program.preparedSize += llvm::alignTo(
+        size, plan.gpu() ? artifact::gpuAlignment : WeightTable::alignment);
+    return operand;
+  }
+
+  /// Appends a preparation that waits for `after`.
+  Done prepare(artifact::Operation operation, Value after) {
+    if (after)
+      addDependency(operation, after);
+    Done result;
+    result.weights = operation.operands[0];
+    result.entries = {{artifact::LaneKind::Prepare,
+                       static_cast<uint32_t>(program.preparations.size())}};
+    program.preparations.push_back(std::move(operation));
+    return result;
+  }
+
+  void addDependency(artifact::Operation &operation, Value after) {
+    assert(done.contains(after) &&
+           "stages stand in the order in which they are done");
+    addDependency(operation, done[after]);
+  }
+  static void addDependency(artifact::Operation &operation, const Done &after) {
+    llvm::append_range(operation.after, after.entries);
+  }
+
+  Done read(const Step &step, plan::ReadOp op) {
+    Operation *layer = step.layer;
+    uint64_t begin = weights.size();
+    for (OpOperand &operand : layer->getOpOperands()) {
+      Value constant = order.baseOf(operand.get());
+      if (!constant.getDefiningOp<nn::ConstantOp>())
+        continue;
+      StoredForm form;
+      bool isMain = operand.getOperandNumber() == op.getOperand();
+      if (isMain)
+        form = {op.getStorage(), op.getCodec(), op.getNarrow(), step.routine,
+                layer};
+      WeightTable::Place place = weights.add(constant, form);
+      if (isMain)
+        mainWeights[layer] = {operand.getOperandNumber(), op.getNarrow(),
+                              place};
+    }
+    Done result;
+    if (weights.size() != begin) {
+      artifact::Operation operation;
+      operation.kind = artifact::OperationKind::Read;
+      operation.layer = layerName(layer->getLoc());
+      operation.operands = {{artifact::Space::Weights, weightsSegment, begin,
+                             weights.size() - begin}};
+      result = prepare(std::move(operation), nullptr);
+    }
+    result.weights = stored(mainWeights[layer].place);
+    return result;
+  }
+
+  Done decode(Operation *layer, plan::DecodeOp op) {
+    assert(mainWeights.contains(layer) && "its read comes first");
+    const WeightTable::Place &place = mainWeights[layer].place;
+    Done result;
+    result.weights = prepared(place.bytes);
+    uint64_t position = result.weights.offset;
+    for (const WeightTable::Frame &frame : place.frames) {
+      artifact::Operation operation;
+      operation.kind = artifact::OperationKind::Decode;
+      operation.layer = layerName(layer->getLoc());
+      operation.operands = {
+          {artifact::Space::Prepared, 0, position, frame.bytes},
+          {artifact::Space::Weights, weightsSegment, frame.offset, frame.size}};
+      operation.codec = artifact::Codec::Zstd;
+      operation.planes = frame.planes;
+      llvm::append_range(result.entries,
+                         prepare(std::move(operation), op.getAfter()).entries);
+      position += frame.bytes;
+    }
+    return result;
+  }
+
+  Done transform(Operation *layer, plan::TransformOp op) {
+    artifact::Operation operation;
+    operation.kind = artifact::OperationKind::Transform;
+    operation.layer = layerName(layer->getLoc());
+    const MainWeights &main = mainWeights[layer];
+    Value constant = order.baseOf(layer->getOperand(main.operand));
+    uint64_t size = nn::storageSize(constant);
+    if (op.getForm() == "packed") {
+      RankedTensorType type = nn::typeOf(constant);
+      operation.kernel =
+          main.narrow ? kernels.widen(type, *main.narrow) : kernels.pack(type);
+    } else {
+      auto &routine = *codegen::cpuRoutines().named(op.getRoutine());
+      operation.kernel = kernels.transform(layer, routine);
+      size = routine.weightForm(layer)->bytes;
+    }
+    operation.operands = {prepared(size), done[op.getAfter()].weights};
+    operation.tiles = kernels[operation.kernel].info.tiles;
+    return prepare(std::move(operation), op.getAfter());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Executes and lanes
+  //===--------------------------------------------------------------------===//
+
+  /// An execute of the step's layer by a kernel, with what `after` prepared.
+  artifact::Operation execute(const Step &step, unsigned kernel,
+                              const Routine &routine, ValueRange after) {
+    Operation *layer = step.layer;
+    artifact::Operation result;
+    result.liveArena = liveBytes[step.number];
+    result.layer = layerName(layer->getLoc());
+    result.kernel = kernel;
+    result.tiles = kernels[kernel].info.tiles;
+    for (Value token : after)
+      addDependency(result, token);
+    auto own = mainWeights.find(layer);
+    std::optional<WeightForm> form = routine.weightForm(layer);
+    for (Value v : layer->getResults())
+      result.operands.push_back(place(v));
+    for (OpOperand &operand : layer->getOpOperands()) {
+      unsigned number = operand.getOperandNumber();
+      Value base = order.baseOf(operand.get());
+      bool isForm = form && form->operand == number;
+      if (own != mainWeights.end() && own->second.operand == number &&
+          !after.empty()) {
+        Done &ready = done[after.back()];
+        result.operands.push_back(ready.weights);
+        readyWeights[keyOf(base, isForm ? form->name : "")] = ready;
+      } else if (auto it =
+                     readyWeights.find(keyOf(base, isForm ? form->name : ""));
+                 it != readyWeights.end()) {
+        // Weights that an earlier layer shares, in the same form.
+        result.operands.push_back(it->second.weights);
+        addDependency(result, it->second);
+      } else if (isForm) {
+        result.operands.push_back(stored(
+            weights.add(base, {plan::Storage::transformed, plan::Codec::stored,
+                               std::nullopt, &routine, layer})));
+      } else {
+        result.operands.push_back(place(operand.get()));
+      }
+    }
+    return result;
+  }
+
+  /// Notes where a stage leaves a form of a layer's main weights.
+  void note(Operation *layer, StringRef form, Value token) {
+    const Done &ready = done[token];
+    result.ready.add(
+        order.baseOf(layer->getOperand(mainWeights[layer].operand)), form,
+        {ready.weights, {ready.entries.begin(), ready.entries.end()}});
+  }
+  /// The form that the file has, decoded.
+  void noteStored(const Step &step, plan::ReadOp read, Value token) {
+    if (read.getStorage() == plan::Storage::transformed)
+      note(step.layer, step.routine->weightForm(step.layer)->name, token);
+    else if (read.getStorage() == plan::Storage::packed && !read.getNarrow())
+      note(step.layer, "", token);
+  }
+
+  using ReadyKey = std::tuple<const void *, const void *, std::string>;
+  static ReadyKey keyOf(Value base, StringRef form) {
+    auto constant = base.getDefiningOp<nn::ConstantOp>();
+    return {constant ? constant.getValue().getAsOpaquePointer() : nullptr,
+            base.getType().getAsOpaquePointer(), form.str()};
+  }
+
+  void emit(uint32_t number, const Step &step) {
+    Operation *layer = step.layer;
+    for (Operation *stage : step.stages)
+      llvm::TypeSwitch<Operation *>(stage)
+          .Case([&](plan::ReadOp op) {
+            done[op.getDone()] = read(step, op);
+            if (op.getCodec() == plan::Codec::stored)
+              noteStored(step, op, op.getDone());
+          })
+          .Case([&](plan::DecodeOp op) {
+            done[op.getDone()] = decode(layer, op);
+            noteStored(step, op.getAfter().getDefiningOp<plan::ReadOp>(),
+                       op.getDone());
+          })
+          .Case([&](plan::TransformOp op) {
+            if (firstOperations.contains(op))
+              emitTransform(layer, op);
+          })
+          .Case([&](plan::ExecuteOp op) {
+            program.operations.push_back(
+                execute(step, step.kernel, *step.routine, op.getAfter()));
+            done[op.getDone()].entries = {
+                {artifact::LaneKind::Execute, number}};
+          });
+    for (Operation *stage : step.stages)
+      if (firstOperations.contains(stage))
+        expect(stage, done[stage->getResult(0)].entries);
+  }
+
+  void emitTransform(Operation *layer, plan::TransformOp op) {
+    done[op.getDone()] = transform(layer, op);
+    note(layer, op.getForm() == "packed" ? "" : op.getForm(), op.getDone());
+  }
+
+  /// The layer's switch, and what only that waits for.
+  void emitLater(uint32_t number, const Step &step) {
+    Operation *layer = step.layer;
+    for (Operation *stage : step.stages)
+      llvm::TypeSwitch<Operation *>(stage)
+          .Case([&](plan::TransformOp op) {
+            if (!firstOperations.contains(op))
+              emitTransform(layer, op);
+          })
+          .Case([&](plan::SwitchOp op) {
+            program.switches.push_back(
+                {number, execute(step, replacement(layer, op),
+                                 *codegen::cpuRoutines().named(op.getRoutine()),
+                                 op.getAfter())});
+          });
+  }
+
+  /// Notes when the plan expects a stage to run.
+  void expect(Operation *stage, ArrayRef<artifact::OperationId> entries) {
+    auto start = stage->getAttrOfType<IntegerAttr>("start");
+    auto end = stage->getAttrOfType<IntegerAttr>("end");
+    if (!start || !end)
+      return;
+    int64_t length = end.getInt() - start.getInt(), count = entries.size();
+    for (auto [i, entry] : llvm::enumerate(entries)) {
+      artifact::Operation &operation =
+          (entry.kind == artifact::LaneKind::Execute
+               ? program.operations
+               : program.preparations)[entry.index];
+      int64_t part = i;
+      operation.predictedStart = start.getInt() + length * part / count;
+      operation.predictedEnd = start.getInt() + length * (part + 1) / count;
+    }
+  }
+
+  void emit(plan::LaneOp op) {
+    artifact::Lane lane;
+    lane.kind = static_cast<artifact::LaneKind>(op.getKind());
+    lane.core = static_cast<artifact::CoreKind>(op.getCore());
+    for (Value token : op.getQueue())
+      llvm::append_range(lane.queue, done[token].entries);
+    for (Value token : op.getBackground())
+      llvm::append_range(lane.background, done[token].entries);
+    program.lanes.push_back(std::move(lane));
+  }
+
+  const ExecutionOrder &order;
+  plan::ProgramOp plan;
+  KernelTable &kernels;
+  WeightTable &weights;
+  uint32_t weightsSegment;
+  EmittedProgram result;
+  artifact::Program &program = result.program;
+  std::vector<Step> steps;
+  /// By tensor of the order: the buffer of the arena that it lies in.
+  std::vector<unsigned> bufferOf;
+  /// By tensor: nothing may take its memory in place. None where nothing is.
+  std::vector<bool> isKept;
+  ArenaPlan arena;
+  /// Of the arena, by number of the layer in the order.
+  std::vector<uint64_t> liveBytes;
+  llvm::DenseSet<Operation *> firstOperations; ///< see plan::ProgramOp
+  /// By the plan's values.
+  llvm::DenseMap<Value, Done> done;
+  /// The operand that a layer's read calls the main one, and its place in the
+  /// file.
+  struct MainWeights {
+    unsigned operand;
+    std::optional<plan::Narrowing> narrow;
+    WeightTable::Place place;
+  };
+  llvm::DenseMap<Operation *, MainWeights> mainWeights;
+  /// Main weights by constant, type and form.
+  std::map<ReadyKey, Done> readyWeights;
+};
+} // namespace
+
+FailureOr<EmittedProgram> nnv12::emitProgram(const ExecutionOrder &order,
+                                             plan::ProgramOp plan,
+                                             KernelTable &kernels,
+                                             WeightTable &weights,
+                                             uint32_t weightsSegment) {
+  return ProgramEmitter(order, plan, kernels, weights, weightsSegment).run();
+}

@@ -1,0 +1,41 @@
+//===- ProgramEmitter.h - Operations, memory, lanes of a program *- C++ -*-===//
+#ifndef NNV12_COMPILER_EMIT_PROGRAMEMITTER_H
+#define NNV12_COMPILER_EMIT_PROGRAMEMITTER_H
+
+#include "artifact/Bundle.h"
+#include "compiler/emit/KernelTable.h"
+#include "compiler/emit/ReadyWeights.h"
+#include "compiler/emit/WeightTable.h"
+#include "compiler/layers/ExecutionOrder.h"
+#include "dialects/plan/PlanDialect.h"
+
+namespace nnv12 {
+
+/// A program with what later steps ask of it.
+struct EmittedProgram {
+  /// Operations, preparations, lanes, switches and the sizes of arena and
+  /// prepared memory: every operand placed, every stage in its lane.
+  artifact::Program program;
+  /// By operation of the program: the number of its layer. A layer that has
+  /// nothing to compute has none.
+  std::vector<uint32_t> layers;
+  ReadyWeights ready; ///< what preparations make
+};
+
+/// Emits the program of a plan, which executes each layer of `order` by its
+/// number. Adds the kernels that this needs to `kernels` and the weights, in
+/// execution order, to `weights`. Fails, with a diagnostic, for a plan of other
+/// layers, or with a routine that does not compute its layer.
+///
+/// Where the plan has a plan.gpu, tensors of the arena lie at multiples of 256,
+/// and what a stretch reads of those before it stays as it is until its end: so
+/// the CPU can compute all of it again when the GPU fails in the middle.
+mlir::FailureOr<EmittedProgram> emitProgram(const ExecutionOrder &order,
+                                            plan::ProgramOp plan,
+                                            KernelTable &kernels,
+                                            WeightTable &weights,
+                                            uint32_t weightsSegment);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_EMIT_PROGRAMEMITTER_H

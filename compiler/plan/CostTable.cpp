@@ -1,0 +1,354 @@
+//===- CostTable.cpp - What each way to run a layer costs -----------------===//
+
+#include "compiler/plan/CostTable.h"
+
+#include "compiler/codegen/cpu/Widen.h"
+#include "compiler/device/RuntimeModel.h"
+#include "compiler/narrow/Narrow.h"
+#include "compiler/routines/KernelKey.h"
+#include "compiler/search/Simulator.h"
+#include "dialects/nn/ConstantData.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+using plan::Codec;
+using plan::Storage;
+
+// A codec costs a call and a piece of memory, and must win something.
+static constexpr double leastCodecBytes = 16 << 10;
+static constexpr double worstCodecRatio = 0.97;
+
+static search::CoreTime operator+(search::CoreTime a, search::CoreTime b) {
+  return {a.big + b.big, a.little + b.little};
+}
+
+unsigned nnv12::defaultThreads(const device::DeviceProfile &profile) {
+  return std::max(1u, profile.big.count);
+}
+
+std::string nnv12::formName(Operation *layer, const Routine &routine) {
+  std::optional<WeightForm> form = routine.weightForm(layer);
+  return form ? form->name : "";
+}
+
+CostTable::CostTable(const device::DeviceProfile &profile,
+                     const codegen::Target &target, unsigned threads)
+    : profile(profile), target(target), threads(threads) {
+  assert(threads >= 1 && "the execute lane has a thread");
+  if (profile.little.count && profile.little.memoryGBps > 0)
+    littleMemory =
+        std::max(1.0, profile.big.memoryGBps / profile.little.memoryGBps);
+}
+
+search::CoreTime CostTable::firstTouch(double bytes) const {
+  double big = bytes / 1e6 * profile.firstTouchUsPerMB / 1e3;
+  return {big, big * littleMemory};
+}
+
+search::CoreTime CostTable::decodeTime(double bytes, bool repeats) const {
+  if (repeats)
+    return {bytes / 1e3 / profile.zstdRepeatsMBps,
+            bytes / 1e3 / profile.zstdRepeatsLittleMBps};
+  return {bytes / 1e3 / profile.zstdMBps, bytes / 1e3 / profile.zstdLittleMBps};
+}
+
+/// What estimate() needs of the constant in the layout of `type`: rows of the
+/// first dimension, which lie together in `dense`, packed a few at a time.
+static std::vector<char> packedRows(RankedTensorType type, const char *dense) {
+  assert(type.getRank() > 0 && type.getNumElements() > 0);
+  int64_t rows = type.getDimSize(0);
+  int64_t rowBytes = nn::storageSize(nn::withLayout(type, "")) / rows;
+  int64_t piece = llvm::alignTo(llvm::divideCeil(estimatePieceBytes, rowBytes),
+                                nn::Layout::of(type).block(0));
+  int64_t count = estimatePieces;
+  if (piece * count >= rows) {
+    piece = rows;
+    count = 1;
+  }
+  llvm::SmallVector<int64_t> shape(type.getShape());
+  shape[0] = piece;
+  auto pieceType =
+      RankedTensorType::get(shape, type.getElementType(), type.getEncoding());
+  int64_t pieceSize = nn::storageSize(pieceType);
+  std::vector<char> result(pieceSize * count);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t row = count > 1 ? (rows - piece) * i / (count - 1) : 0;
+    nn::pack(pieceType, dense + row * rowBytes, result.data() + i * pieceSize);
+  }
+  return result;
+}
+
+Estimate CostTable::estimate(Value constant,
+                             std::optional<plan::Narrowing> narrow) {
+  auto op = constant.getDefiningOp<nn::ConstantOp>();
+  RankedTensorType type = nn::typeOf(constant);
+  auto [it, isNew] = estimates.try_emplace({op.getValue().getAsOpaquePointer(),
+                                            type.getAsOpaquePointer(),
+                                            narrow ? int(*narrow) : -1});
+  if (isNew && narrow) {
+    std::optional<std::vector<char>> bytes = narrowed(constant, *narrow);
+    assert(bytes && "weights are narrow where they can be");
+    it->second = nnv12::estimate(bytes->data(), bytes->size(),
+                                 narrowElementSize(*narrow));
+    return it->second;
+  }
+  auto data = isNew ? nn::ConstantData::get(op.getValue()) : std::nullopt;
+  if (!data || data->bytes().empty())
+    return it->second;
+  unsigned elementSize = nn::storageElementSize(type.getElementType());
+  if (nn::layoutTag(type).empty()) {
+    it->second = nnv12::estimate(data->bytes().data(), data->bytes().size(),
+                                 elementSize);
+  } else {
+    std::vector<char> rows = packedRows(type, data->bytes().data());
+    it->second = nnv12::estimate(rows.data(), rows.size(), elementSize);
+  }
+  return it->second;
+}
+
+static device::KernelFeatures features(std::string routine, const Work &work,
+                                       std::string key, unsigned threads) {
+  device::KernelFeatures kernel;
+  kernel.routine = std::move(routine);
+  kernel.key = std::move(key);
+  kernel.multiplyAdds = work.multiplyAdds;
+  kernel.bytes = work.bytes;
+  kernel.tiles = threads; // grids are made for several threads
+  return kernel;
+}
+
+device::KernelFeatures CostTable::executeKernel(Operation *layer,
+                                                const Routine &routine) {
+  kernels_.push_back(features(routine.name().str(), routine.work(layer),
+                              kernelKey(layer, routine, target.name), threads));
+  return kernels_.back();
+}
+
+double CostTable::execute(Operation *layer, const Routine &routine) {
+  return device::cost(profile, executeKernel(layer, routine), threads)
+      .milliseconds;
+}
+
+CostTable::Time CostTable::oneCore(device::KernelFeatures kernel) {
+  device::Cost big = device::cost(profile, kernel, 1);
+  device::Cost little = device::littleCost(profile, kernel);
+  kernels_.push_back(std::move(kernel));
+  return {{big.milliseconds, little.milliseconds}, big.measured};
+}
+
+CostTable::Time CostTable::transformTime(Operation *layer,
+                                         const Routine &routine) {
+  return oneCore(features(transformName(formName(layer, routine)),
+                          routine.transformWork(layer),
+                          transformKey(layer, routine, target.name), 1));
+}
+
+double CostTable::transform(Operation *layer, const Routine &routine) {
+  Time time = transformTime(layer, routine);
+  return time.core.on(profile.little.count ? search::Core::Little
+                                           : search::Core::Big);
+}
+
+CostTable::Time CostTable::pack(RankedTensorType packed) {
+  PackLayer pack(packed);
+  const Routine &routine = *codegen::cpuRoutines().preferred(pack.layer());
+  return oneCore(features("pack", routine.work(pack.layer()),
+                          kernelKey(pack.layer(), routine, target.name), 1));
+}
+
+CostTable::Time CostTable::widen(RankedTensorType packed,
+                                 plan::Narrowing narrowing) {
+  StringRef bits = plan::stringifyNarrowing(narrowing);
+  return oneCore(features(transformName(bits),
+                          codegen::widenWork(packed, narrowing),
+                          widenKey(packed, bits, target.name), 1));
+}
+
+CostedCandidate CostTable::cost(const ExecutedLayer &layer,
+                                const Candidate &candidate) {
+  CostedCandidate result{candidate, {}, false};
+  search::Candidate &costs = result.costs;
+  const Routine &routine = *candidate.routine;
+  costs.routine = routine.name().str();
+  costs.storage = candidate.storage.text();
+  costs.form = formName(layer.op, routine);
+  costs.bytes = layer.otherBytes;
+  device::Cost execute =
+      device::cost(profile, executeKernel(layer.op, routine), threads);
+  costs.execute = execute.milliseconds;
+  result.measured = execute.measured;
+  if (!layer.mainOperand)
+    return result;
+
+  RankedTensorType packed = nn::typeOf(layer.weights());
+  std::optional<WeightForm> form = routine.weightForm(layer.op);
+  Storage storage = candidate.storage.storage;
+  assert((form || storage != Storage::transformed) &&
+         "weights are stored in a form that the routine has");
+  double packedBytes = nn::storageSize(packed);
+  std::optional<plan::Narrowing> narrow = candidate.storage.narrow;
+  double bytes = narrow ? double(narrowBytes(packed, *narrow))
+                 : storage == Storage::packed ? packedBytes
+                 : storage == Storage::raw
+                     ? nn::storageSize(nn::withLayout(packed, ""))
+                     : form->bytes;
+  if (candidate.storage.codec == Codec::zstd) {
+    // The packed weights are what a form is computed from: it has about as much
+    // to win. Raw ones lack the padding, which costs next to nothing when
+    // compressed.
+    Estimate encoded = estimate(layer.weights(), narrow);
+    double content =
+        narrow || storage == Storage::transformed ? bytes : packedBytes;
+    costs.bytes += std::min(bytes, content * encoded.ratio);
+    costs.decode = decodeTime(bytes, encoded.repeats) + firstTouch(bytes);
+    costs.memory += bytes;
+    costs.prepared += bytes;
+  } else {
+    costs.bytes += bytes;
+  }
+  if (storage == Storage::raw || narrow) {
+    Time time = narrow ? widen(packed, *narrow) : pack(packed);
+    costs.transform = time.core + firstTouch(packedBytes);
+    costs.prepared += packedBytes;
+    // Packed ones would be in the file, and so in memory: what is made of
+    // narrow ones is there instead of them, not beside them.
+    if (!narrow)
+      costs.memory += packedBytes;
+    result.measured &= time.measured;
+  }
+  if (form && storage != Storage::transformed) {
+    Time time = transformTime(layer.op, routine);
+    costs.transform = costs.transform + time.core + firstTouch(form->bytes);
+    costs.memory += form->bytes;
+    costs.prepared += form->bytes;
+    result.measured &= time.measured;
+  }
+  // What it is made from leaves the process's memory then.
+  double source = costs.bytes - layer.otherBytes;
+  if (!narrow && costs.memory > 0 && source >= device::leastForgotten)
+    costs.memory -= source;
+  return result;
+}
+
+/// Drops raw and packed weights where those in fewer bits are ready sooner:
+/// where storage idles anyway they would be no better, and the file larger.
+static void dropWide(std::vector<CostedCandidate> &candidates,
+                     const search::Device &device) {
+  auto ready = [&](const CostedCandidate &c) {
+    return search::preparationTime(device, c.costs, search::Core::Big);
+  };
+  std::vector<CostedCandidate> narrow;
+  llvm::copy_if(candidates, std::back_inserter(narrow),
+                [](const CostedCandidate &c) { return c.storage.narrow; });
+  llvm::erase_if(candidates, [&](const CostedCandidate &wide) {
+    return !wide.storage.narrow &&
+           wide.storage.storage != Storage::transformed &&
+           llvm::any_of(narrow, [&](const CostedCandidate &c) {
+             return c.routine == wide.routine && ready(c) < ready(wide) &&
+                    c.costs.bytes < wide.costs.bytes;
+           });
+  });
+}
+
+std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
+                                                   bool storedForms,
+                                                   bool mappedWeights) {
+  std::vector<CostedCandidate> result;
+  bool isDense =
+      layer.mainOperand && nn::layoutTag(layer.weights().getType()).empty();
+  std::optional<plan::Narrowing> narrow;
+  if (storedForms && layer.mainOperand)
+    narrow = worthNarrowing(layer.weights());
+  auto canCompress = [&](std::optional<plan::Narrowing> narrow) {
+    if (!storedForms || !layer.mainOperand || profile.zstdMBps <= 1)
+      return false;
+    RankedTensorType type = nn::typeOf(layer.weights());
+    return (narrow ? narrowBytes(type, *narrow) : nn::storageSize(type)) >=
+               leastCodecBytes &&
+           estimate(layer.weights(), narrow).ratio <= worstCodecRatio;
+  };
+  bool isCompressed = canCompress(std::nullopt);
+  bool isNarrowCompressed = narrow && canCompress(narrow);
+  auto add = [&](const Routine *routine, Storage storage) {
+    result.push_back(cost(layer, {routine, {storage, Codec::stored}}));
+    if (isCompressed)
+      result.push_back(cost(layer, {routine, {storage, Codec::zstd}}));
+    if (storage != Storage::packed || !narrow)
+      return;
+    result.push_back(cost(layer, {routine, {storage, Codec::stored, narrow}}));
+    if (isNarrowCompressed)
+      result.push_back(cost(layer, {routine, {storage, Codec::zstd, narrow}}));
+  };
+  llvm::SmallVector<const Routine *> routines =
+      codegen::cpuRoutines().agreeing(layer.op);
+  // A form belongs to one layer's plan: it cannot be made of weights that
+  // another layer's plan has in the form that that one wants.
+  llvm::erase_if(routines, [&](const Routine *routine) {
+    std::optional<WeightForm> form = routine->weightForm(layer.op);
+    return form && (!layer.mainOperand || *layer.mainOperand != form->operand ||
+                    layer.isShared);
+  });
+  if (layer.isComparedForEquality && !routines.empty())
+    routines.resize(1);
+  for (const Routine *routine : routines) {
+    std::optional<WeightForm> form = routine->weightForm(layer.op);
+    if (!layer.mainOperand) {
+      add(routine, Storage::packed);
+      continue;
+    }
+    if (!isDense)
+      add(routine, Storage::raw);
+    if (isDense || storedForms)
+      add(routine, Storage::packed);
+    if (form && storedForms)
+      add(routine, Storage::transformed);
+  }
+  if (!mappedWeights)
+    dropWide(result, device({}));
+  if (result.empty())
+    add(codegen::cpuRoutines().preferred(layer.op), Storage::packed);
+  return result;
+}
+
+/// Whether another thread than the one that executes first touches memory
+/// before it: it gains nothing where all CPUs compute, since two threads that
+/// ask the system for memory at once wait for each other. See
+/// runtime/FirstTouch.h.
+static bool hasHelper(const search::Device &device) {
+  return device.cpus > device.executeThreads &&
+         (device.executeThreads > 1 || !device.preparationLanes.empty());
+}
+
+double CostTable::fresh(double bytes, double smallBytes) const {
+  return firstTouch(bytes).big +
+         smallBytes * profile.firstTouchSmallUsPerMB * 1e-9;
+}
+
+void CostTable::add(search::Problem &problem, const ExecutedLayer &layer,
+                    llvm::ArrayRef<CostedCandidate> candidates) const {
+  search::Device &device = problem.device;
+  search::Layer added;
+  added.name = layer.name;
+  for (const CostedCandidate &candidate : candidates) {
+    added.candidates.push_back(candidate.costs);
+    added.candidates.back().execute *= profile.firstRun;
+  }
+  double atOnce = fresh(layer.freshAtOnceBytes, layer.freshSmallAtOnceBytes);
+  double all = fresh(layer.freshBytes, layer.freshSmallBytes);
+  added.firstTouch = hasHelper(device) ? atOnce : all;
+  if (hasHelper(device) && device.executeThreads == 1)
+    device.aloneStart += all - atOnce;
+  if (profile.big.memoryGBps > 0)
+    added.firstTouch += layer.uncachedBytes / (profile.big.memoryGBps * 1e6);
+  problem.layers.push_back(std::move(added));
+}
+
+search::Device CostTable::device(const PlanOptions &options) const {
+  if (searchOptions(options).pipeline)
+    return device::searchDevice(profile, threads, options.lanes);
+  return device::searchDevice(profile, threads, 0);
+}

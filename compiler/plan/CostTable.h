@@ -1,0 +1,93 @@
+//===- CostTable.h - What each way to run a layer costs ---------*- C++ -*-===//
+//
+// From layers and a device profile to the numbers of search::Problem.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_PLAN_COSTTABLE_H
+#define NNV12_COMPILER_PLAN_COSTTABLE_H
+
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/device/CostModel.h"
+#include "compiler/emit/Codec.h"
+#include "compiler/plan/PlanOptions.h"
+#include "compiler/plan/PlannedLayer.h"
+
+#include <map>
+
+namespace nnv12 {
+
+class CostTable {
+public:
+  /// `profile` and `target` must outlive the table. `threads` is that of the
+  /// execute lane.
+  CostTable(const device::DeviceProfile &profile, const codegen::Target &target,
+            unsigned threads);
+
+  /// All ways to run `layer` that a plan may take. `storedForms` off (plans
+  /// without C): weights are kept as they are in the model. `mappedWeights`:
+  /// weights in more bits than are needed stay, which can be used where the
+  /// file is mapped. Never empty.
+  std::vector<CostedCandidate> candidates(const ExecutedLayer &layer,
+                                          bool storedForms,
+                                          bool mappedWeights = false);
+  /// The costs of one of them.
+  CostedCandidate cost(const ExecutedLayer &layer, const Candidate &candidate);
+  /// Milliseconds that a routine's execute takes, and its transform on the core
+  /// of a preparation lane.
+  double execute(mlir::Operation *layer, const Routine &routine);
+  double transform(mlir::Operation *layer, const Routine &routine);
+
+  /// See device::searchDevice(). Without a pipeline there are no preparation
+  /// lanes.
+  search::Device device(const PlanOptions &options) const;
+  /// Adds a layer, for which the search may take one of `candidates`, to a
+  /// problem that has its device. What the first use of the layer's memory
+  /// takes is the layer's, or, where only the thread of a preparation lane
+  /// would have come before, a part of Device::aloneStart.
+  void add(search::Problem &problem, const ExecutedLayer &layer,
+           llvm::ArrayRef<CostedCandidate> candidates) const;
+  /// Every kernel whose cost was asked for.
+  const std::vector<device::KernelFeatures> &kernels() const {
+    return kernels_;
+  }
+
+private:
+  struct Time {
+    search::CoreTime core;
+    bool measured;
+  };
+  device::KernelFeatures executeKernel(mlir::Operation *layer,
+                                       const Routine &routine);
+  Time oneCore(device::KernelFeatures kernel);
+  Time pack(mlir::RankedTensorType packed);
+  Time widen(mlir::RankedTensorType packed, plan::Narrowing narrowing);
+  Time transformTime(mlir::Operation *layer, const Routine &routine);
+  /// What decode and transform cost beside their work: memory is supplied.
+  search::CoreTime firstTouch(double bytes) const;
+  /// The first use of memory, in pages as large as the runtime asks for, and in
+  /// small ones.
+  double fresh(double bytes, double smallBytes) const;
+  search::CoreTime decodeTime(double bytes, bool repeats) const;
+  /// Of the constant in the layout of its type, or of what is narrow of it.
+  Estimate estimate(mlir::Value constant,
+                    std::optional<plan::Narrowing> narrow = std::nullopt);
+
+  const device::DeviceProfile &profile;
+  const codegen::Target &target;
+  unsigned threads;
+  /// How much longer a little core takes for what is bound by memory.
+  double littleMemory = 1;
+  std::map<std::tuple<const void *, const void *, int>, Estimate> estimates;
+  std::vector<device::KernelFeatures> kernels_;
+};
+
+/// What the threads of the execute lane are where nobody says: one a big core.
+unsigned defaultThreads(const device::DeviceProfile &profile);
+
+/// The name of `routine`'s form of the layer's weights; "" where it reads them
+/// packed.
+std::string formName(mlir::Operation *layer, const Routine &routine);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_PLAN_COSTTABLE_H

@@ -1,0 +1,150 @@
+//===- ExecutedLayers.cpp - What a plan must know of layers ---------------===//
+
+#include "compiler/plan/ExecutedLayers.h"
+
+#include "compiler/device/RuntimeModel.h"
+#include "compiler/layers/LayerName.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+
+using namespace mlir;
+using namespace nnv12;
+
+static double bytes(Value v) { return nn::storageSize(v); }
+
+/// Memory that comes into use: the arena grows when more lives at a time than
+/// ever before, and outputs are the caller's.
+static void countFreshBytes(const ExecutionOrder &order,
+                            std::vector<ExecutedLayer> &layers) {
+  double now = 0, most = 0;
+  std::vector<double> grown(layers.size()), dying(layers.size());
+  llvm::DenseSet<Value> read, written;
+  for (const ExecutionOrder::Tensor &tensor : order.tensors()) {
+    grown[tensor.first] += bytes(tensor.value);
+    dying[tensor.last] += bytes(tensor.value);
+  }
+  for (auto [i, layer] : llvm::enumerate(layers)) {
+    for (Value v : layer.op->getOperands())
+      if (Value base = order.baseOf(v);
+          isa<BlockArgument>(base) && read.insert(base).second)
+        layer.uncachedBytes += bytes(base);
+    for (Value v : layer.op->getResults()) {
+      Value base = order.baseOf(v);
+      if (!order.outputOf(base) || !written.insert(base).second)
+        continue;
+      (bytes(base) < device::hugePageSize ? layer.freshSmallBytes
+                                          : layer.freshBytes) += bytes(base);
+      layer.uncachedBytes += bytes(base);
+    }
+    now += grown[i];
+    grown[i] = std::max(now - most, 0.0);
+    most = std::max(most, now);
+    now -= dying[i];
+  }
+  // See nnv12_bundle::makeEarlyMemory. The first layers come to the huge page
+  // behind it when another thread that is to touch it has hardly begun
+  // (runtime/FirstTouch.h).
+  double early = device::hugePageSize, atOnce = device::hugePageSize;
+  double huge = std::max(0.0, device::inHugePages(uint64_t(most)) - early);
+  auto take = [](double &rest, double &growth) {
+    double part = std::min(rest, growth);
+    rest -= part;
+    growth -= part;
+    return part;
+  };
+  // A lane that reads what nobody has asked for early has no time at all.
+  double weights = 0;
+  for (const ExecutedLayer &layer : layers)
+    weights +=
+        layer.otherBytes + (layer.mainOperand ? bytes(layer.weights()) : 0);
+  bool lanesRead = weights > device::hugePageSize;
+  for (auto [layer, growth] : llvm::zip(layers, grown)) {
+    layer.uncachedBytes += growth;
+    if (most < device::leastInHugePage) {
+      layer.freshSmallBytes += growth;
+      continue;
+    }
+    take(early, growth);
+    double inHuge = take(huge, growth);
+    layer.freshBytes += inHuge;
+    layer.freshAtOnceBytes += lanesRead ? inHuge : take(atOnce, inHuge);
+    layer.freshSmallBytes += growth;
+    if (lanesRead)
+      layer.freshSmallAtOnceBytes = layer.freshSmallBytes;
+  }
+}
+
+/// Whether `op`, or a layer fused into it, compares floats for equality.
+static bool comparesForEquality(Operation *op) {
+  WalkResult result = op->walk([](nn::BinaryOp binary) {
+    bool isFloat =
+        isa<FloatType>(getElementTypeOrSelf(binary.getLhs().getType()));
+    return isFloat && binary.getKind() == nn::BinaryKind::equal
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+static void findCompared(std::vector<ExecutedLayer> &layers) {
+  llvm::SmallPtrSet<Operation *, 16> compared;
+  SmallVector<Operation *> todo;
+  for (const ExecutedLayer &layer : layers)
+    if (comparesForEquality(layer.op))
+      todo.push_back(layer.op);
+  while (!todo.empty()) {
+    Operation *op = todo.pop_back_val();
+    if (!compared.insert(op).second)
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        todo.push_back(producer);
+  }
+  for (ExecutedLayer &layer : layers)
+    layer.isComparedForEquality = compared.contains(layer.op);
+}
+
+std::vector<ExecutedLayer> nnv12::executedLayers(const ExecutionOrder &order) {
+  std::vector<ExecutedLayer> layers;
+  // Constants are the same where elements and type are, as in the file. By the
+  // layer that owns each: the first to read it.
+  llvm::DenseMap<std::pair<Attribute, Type>, size_t> owner;
+  auto keyOf = [](nn::ConstantOp constant) {
+    return std::pair<Attribute, Type>(constant.getValue(), constant.getType());
+  };
+  for (Operation *op : order.layers()) {
+    size_t number = layers.size();
+    ExecutedLayer layer;
+    layer.op = op;
+    layer.name = firstName(op->getLoc());
+    double mainBytes = 0;
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto constant =
+          order.baseOf(operand.get()).getDefiningOp<nn::ConstantOp>();
+      if (!constant)
+        continue;
+      auto [it, isNew] = owner.try_emplace(keyOf(constant), number);
+      if (!isNew) {
+        if (it->second == number)
+          continue; // twice an operand
+        ExecutedLayer &first = layers[it->second];
+        if (first.mainOperand &&
+            keyOf(first.weights().getDefiningOp<nn::ConstantOp>()) == it->first)
+          first.isShared = true;
+        continue;
+      }
+      double size = bytes(constant.getOutput());
+      layer.otherBytes += size;
+      // What is seen through a view stays as it is.
+      if (size > mainBytes && operand.get() == constant.getOutput()) {
+        mainBytes = size;
+        layer.mainOperand = operand.getOperandNumber();
+      }
+    }
+    layer.otherBytes -= mainBytes;
+    layers.push_back(std::move(layer));
+  }
+  countFreshBytes(order, layers);
+  findCompared(layers);
+  return layers;
+}

@@ -1,0 +1,142 @@
+//===- LaterRoutines.cpp - What takes over after the first run ------------===//
+
+#include "compiler/plan/LaterRoutines.h"
+
+#include "compiler/device/RuntimeModel.h"
+#include "compiler/routines/KernelKey.h"
+#include "compiler/search/Later.h"
+#include "compiler/search/Search.h"
+#include "dialects/nn/NNDialect.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace nnv12;
+
+/// What the execute of a routine that takes over has left of the other's time,
+/// at most.
+static constexpr double leastGain = 0.99;
+
+/// What takes over may take this part of the memory that is there without.
+static constexpr double laterPart = 0.5;
+
+/// A kernel's code: of convolutions some kilobytes, in pages.
+static constexpr double codeBytes = 4096;
+
+bool nnv12::gainsLater(const CostedCandidate &first,
+                       const CostedCandidate &later) {
+  return later.costs.execute < first.costs.execute * leastGain;
+}
+
+namespace {
+/// What routines need, each once.
+class LaterNeeds {
+public:
+  /// The number of what has this name.
+  uint32_t add(const std::string &name, double size) {
+    auto [it, isNew] = numbers.try_emplace(name, bytes.size());
+    if (isNew)
+      bytes.push_back(size);
+    return it->second;
+  }
+  /// What has this name is there anyway.
+  void have(const std::string &name) { bytes[add(name, 0)] = 0; }
+
+  std::vector<double> bytes;
+
+private:
+  llvm::StringMap<uint32_t> numbers;
+};
+} // namespace
+
+static std::string executeCode(const PlannedLayer &layer,
+                               const Routine &routine,
+                               const codegen::Target &target) {
+  return "execute " + kernelKey(layer.layer.op, routine, target.name);
+}
+static std::string transformCode(const PlannedLayer &layer,
+                                 const Routine &routine,
+                                 const codegen::Target &target) {
+  return "transform " + transformKey(layer.layer.op, routine, target.name);
+}
+
+/// Of the layer's main weights in a form.
+static std::string weightsName(const PlannedLayer &layer,
+                               const std::string &form) {
+  Value weights = layer.layer.weights();
+  auto constant = weights.getDefiningOp<nn::ConstantOp>();
+  auto number = [](const void *pointer) {
+    return std::to_string(reinterpret_cast<uintptr_t>(pointer));
+  };
+  return "weights " + number(constant.getValue().getAsOpaquePointer()) + " " +
+         number(constant.getType().getAsOpaquePointer()) + " " + form;
+}
+
+/// Bytes that the session takes for its first run: weights, the file's
+/// included, activations, inputs and outputs.
+static double memoryOf(ArrayRef<PlannedLayer> layers) {
+  double sum = 0;
+  for (const PlannedLayer &layer : layers) {
+    const search::Candidate &chosen = layer.first().costs;
+    // What was decoded or transformed leaves memory (runtime/Preparations.h).
+    bool isForgotten =
+        chosen.prepared > 0 && chosen.bytes >= device::leastForgotten;
+    sum += chosen.prepared + (isForgotten ? 0 : chosen.bytes) +
+           layer.layer.uncachedBytes;
+  }
+  return sum;
+}
+
+void nnv12::chooseLaterRoutines(MutableArrayRef<PlannedLayer> layers,
+                                unsigned threads,
+                                const device::DeviceProfile &profile,
+                                const codegen::Target &target, Memory memory) {
+  LaterNeeds needs;
+  for (const PlannedLayer &layer : layers) {
+    const CostedCandidate &chosen = layer.first();
+    needs.have(executeCode(layer, *chosen.routine, target));
+    if (chosen.costs.form.empty())
+      continue;
+    if (chosen.storage.storage != plan::Storage::transformed)
+      needs.have(transformCode(layer, *chosen.routine, target));
+    needs.have(weightsName(layer, chosen.costs.form));
+  }
+
+  search::LaterProblem problem;
+  std::vector<std::vector<unsigned>> candidates;
+  for (const PlannedLayer &layer : layers) {
+    const CostedCandidate &chosen = layer.first();
+    std::vector<search::LaterRoutine> &routines = problem.layers.emplace_back();
+    std::vector<unsigned> &of = candidates.emplace_back();
+    const Routine *last = nullptr;
+    for (auto [i, later] : llvm::enumerate(layer.candidates)) {
+      // Candidates of a routine stand together; how weights would be stored
+      // makes no difference any more.
+      if (later.routine == last || !gainsLater(chosen, later) ||
+          !search::derivable(chosen.costs, later.costs))
+        continue;
+      last = later.routine;
+      search::LaterRoutine routine;
+      routine.gain = threads * (chosen.costs.execute - later.costs.execute);
+      routine.needs = {
+          needs.add(executeCode(layer, *later.routine, target), codeBytes)};
+      if (auto form = later.routine->weightForm(layer.layer.op)) {
+        routine.needs.push_back(
+            needs.add(weightsName(layer, form->name), double(form->bytes)));
+        if (form->name != chosen.costs.form)
+          routine.needs.push_back(needs.add(
+              transformCode(layer, *later.routine, target), codeBytes));
+      }
+      routines.push_back(std::move(routine));
+      of.push_back(i);
+    }
+  }
+  problem.bytes = std::move(needs.bytes);
+  if (memory == Memory::Default) {
+    problem.price = profile.laterMsPerMB * 1e-6;
+    problem.most = laterPart * memoryOf(layers);
+  }
+  search::LaterChoice choice = search::chooseLater(problem);
+  for (auto [layer, of, later] : llvm::zip(layers, candidates, choice))
+    if (later)
+      layer.later = of[*later];
+}

@@ -1,0 +1,105 @@
+//===- ModelPlan.cpp - What computes a model, and when --------------------===//
+
+#include "compiler/plan/ModelPlan.h"
+
+#include "compiler/plan/LaterRoutines.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+
+/// Searches over all candidates on the execute lane, for the first inference
+/// and for later ones.
+static search::Schedule chooseRoutines(ModelPlan &plan, CostTable &costs,
+                                       const PlanOptions &options) {
+  const device::DeviceProfile &profile = *plan.device.profile;
+  search::Options how = searchOptions(options);
+  how.memoryLimit = profile.preparedMB * 1e6;
+  how.memoryMost = profile.mostPreparedMB * 1e6;
+  search::Problem problem;
+  problem.device = costs.device(options);
+  for (ExecutedLayer &layer : executedLayers(plan.order)) {
+    std::vector<CostedCandidate> candidates =
+        costs.candidates(layer, how.storedForms, how.mappedWeights);
+    assert(!candidates.empty() && "each layer has a routine");
+    costs.add(problem, layer, candidates);
+    plan.layers.push_back({std::move(layer), std::move(candidates)});
+  }
+  plan.kernels = costs.kernels();
+  search::Plan found = search::plan(problem, how);
+  assert(found.choice.size() == plan.layers.size());
+  for (auto [layer, chosen] : llvm::zip(plan.layers, found.choice)) {
+    assert(chosen < layer.candidates.size() &&
+           "the search chooses among the candidates");
+    layer.chosen = layer.later = chosen;
+  }
+  if (options.mode == Mode::Auto && switches(options))
+    chooseLaterRoutines(plan.layers, plan.threads, profile, plan.device.target,
+                        options.memory);
+  else if (switches(options))
+    for (auto [layer, later] :
+         llvm::zip(plan.layers, search::warmChoice(problem)))
+      if (gainsLater(layer.first(), layer.candidates[later]))
+        layer.later = later;
+  return std::move(found.schedule);
+}
+
+/// The problem in which nothing is left to choose, and what follows from it.
+static void settle(ModelPlan &plan, const search::Schedule &found,
+                   CostTable &costs, const PlanOptions &options) {
+  plan.problem.device = costs.device(options);
+  double weightBytes = 0;
+  for (PlannedLayer &layer : plan.layers) {
+    costs.add(plan.problem, layer.layer, layer.first());
+    search::Candidate later = plan.problem.layers.back().candidates[0];
+    const Routine *routine = layer.laterRoutine();
+    later.execute = layer.first().costs.execute;
+    if (routine) {
+      later.routine = routine->name().str();
+      later.execute = layer.candidates[layer.later].costs.execute;
+      if (routine->weightForm(layer.layer.op))
+        layer.laterTransform = costs.transform(layer.layer.op, *routine);
+    }
+    plan.warmTime += later.execute;
+    plan.problem.layers.back().candidates.push_back(std::move(later));
+    plan.cpu.choice.push_back(0);
+    plan.later.push_back(1);
+    weightBytes += layer.first().costs.bytes;
+  }
+  auto schedule =
+      search::scheduleAt(plan.problem, plan.cpu.choice,
+                         search::placesOf(found, plan.layers.size()));
+  assert(schedule && "the search has a place for each preparation");
+  plan.cpu.schedule = std::move(*schedule);
+  plan.start = device::startUs(*plan.device.profile, plan.layers.size(),
+                               weightBytes, plan.threads) *
+               1e-3;
+}
+
+FailureOr<ModelPlan> nnv12::planModel(func::FuncOp main,
+                                      const PlanDevice &device,
+                                      const PlanOptions &options) {
+  const device::DeviceProfile &profile = *device.profile;
+  unsigned threads =
+      options.threads ? options.threads : defaultThreads(profile);
+  ModelPlan plan(main, device, threads);
+  CostTable costs(profile, device.target, threads);
+  search::Schedule schedule = chooseRoutines(plan, costs, options);
+  std::string missing = device::missingKernels(profile, plan.kernels);
+  if (!missing.empty() && !device.mayPredict)
+    return main->getParentOp()->emitError(missing);
+  plan.laterWaits = options.mode == Mode::Auto &&
+                    llvm::any_of(plan.layers, [](const PlannedLayer &layer) {
+                      return layer.laterRoutine() != nullptr;
+                    });
+  settle(plan, schedule, costs, options);
+  if (options.gpu.empty())
+    return plan;
+  auto overlay = planOverlay(main.getLoc(), plan.order, plan.layers, profile,
+                             plan.problem, plan.cpu, plan.later, options);
+  if (failed(overlay))
+    return failure();
+  plan.overlay = std::move(*overlay);
+  return plan;
+}

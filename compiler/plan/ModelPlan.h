@@ -1,0 +1,56 @@
+//===- ModelPlan.h - What computes a model, and when ------------*- C++ -*-===//
+//
+// The plan of a model for one target: which routine computes each layer, how
+// its weights are kept, which lane prepares them in which order, and what a
+// coprocessor takes over. All of it is decided here, once; what follows only
+// reads it. ProgramWriter.h writes it as a plan.program.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_PLAN_MODELPLAN_H
+#define NNV12_COMPILER_PLAN_MODELPLAN_H
+
+#include "compiler/layers/ExecutionOrder.h"
+#include "compiler/plan/CostTable.h"
+#include "compiler/plan/OverlayPlan.h"
+#include "compiler/plan/PlanDevice.h"
+
+namespace nnv12 {
+
+struct ModelPlan {
+  ModelPlan(mlir::func::FuncOp main, const PlanDevice &device, unsigned threads)
+      : device(device), threads(threads), order(main) {}
+
+  PlanDevice device;
+  unsigned threads; ///< of the execute lane
+  /// What takes over later is prepared behind the first result, not beside the
+  /// first inference.
+  bool laterWaits = false;
+  ExecutionOrder order;
+  std::vector<PlannedLayer> layers; ///< by their numbers in `order`
+
+  /// The layers as the search sees them once all is chosen: candidate 0 runs
+  /// first, candidate 1 later.
+  search::Problem problem;
+  search::Plan cpu;     ///< candidate 0 of each layer, and the schedule
+  search::Choice later; ///< candidate 1 of each layer
+  /// Milliseconds from opening the bundle to what the schedule has first.
+  double start = 0;
+  double warmTime = 0; ///< milliseconds of the executes of `later`
+  /// What a coprocessor takes over; none where it takes over nothing.
+  std::optional<OverlayPlan> overlay;
+
+  /// Every kernel whose cost the search has used.
+  std::vector<device::KernelFeatures> kernels;
+};
+
+/// Plans the layers of `main` on `device`. Fails with a diagnostic where the
+/// options name no GPU that there is, or a measured profile lacks kernels that
+/// it must have. Where a GPU was asked for and takes over nothing, a remark
+/// says why.
+mlir::FailureOr<ModelPlan> planModel(mlir::func::FuncOp main,
+                                     const PlanDevice &device,
+                                     const PlanOptions &options);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_PLAN_MODELPLAN_H

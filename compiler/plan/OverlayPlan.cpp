@@ -1,0 +1,133 @@
+//===- OverlayPlan.cpp - What a GPU takes over of a model's plan ----------===//
+
+#include "compiler/plan/OverlayPlan.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+
+/// Points of hand-over behind the planned one, at most: each costs commands of
+/// all that comes after it.
+static constexpr unsigned mostLaterPoints = 3;
+
+/// Adds stretches, or says of those that are there when they are taken.
+static void addStretches(const std::vector<search::Stretch> &ranges,
+                         const search::StretchChoice &choice, bool cold,
+                         bool warm, std::vector<PlacedStretch> &stretches) {
+  for (const search::Stretch &range : ranges) {
+    PlacedStretch added{
+        range, {choice.begin() + range.first, choice.begin() + range.end()},
+        {},    {},
+        cold,  warm};
+    auto same = llvm::find_if(
+        stretches, [&](const PlacedStretch &s) { return s.isLike(added); });
+    if (same == stretches.end()) {
+      stretches.push_back(std::move(added));
+    } else {
+      same->cold |= cold;
+      same->warm |= warm;
+    }
+  }
+  llvm::stable_sort(stretches,
+                    [](const PlacedStretch &a, const PlacedStretch &b) {
+                      if (a.range.first != b.range.first)
+                        return a.range.first < b.range.first;
+                      return a.range.count > b.range.count;
+                    });
+}
+
+static void addLaterPoints(const search::Problem &problem,
+                           const search::Plan &cpu,
+                           const search::Overlay &found,
+                           std::vector<PlacedStretch> &stretches) {
+  std::vector<double> rest(problem.layers.size() + 1, 0);
+  for (size_t i = problem.layers.size(); i-- > 0;)
+    rest[i] = rest[i + 1] + problem.layers[i].candidates[cpu.choice[i]].execute;
+  auto suffixes =
+      search::planWarmSuffixes(problem, cpu.choice, found.cold.choice);
+  double least = rest[found.handOvers.front()] / 2;
+  unsigned points = 0;
+  for (uint32_t k : ArrayRef(found.handOvers).drop_front()) {
+    if (rest[k] > least || points == mostLaterPoints)
+      continue;
+    search::OverlaySchedule schedule = found.cold;
+    schedule.stretches = suffixes[k].stretches;
+    // Only what is prepared can be taken.
+    if (!search::checkOverlaySchedule(problem, schedule).empty())
+      continue;
+    addStretches(schedule.stretches, found.cold.choice, true, false, stretches);
+    least = rest[k] / 2;
+    ++points;
+  }
+}
+
+/// Fills in what a stretch has in f16, with `halves`, and its kernels.
+static void findKernels(PlacedStretch &stretch, ArrayRef<PlannedLayer> layers,
+                        const OverlayPlan &plan, StretchHalves *halves) {
+  size_t first = stretch.range.first;
+  std::vector<const codegen::GpuRoutine *> routines;
+  for (uint32_t i = 0; i < stretch.range.count; ++i)
+    routines.push_back(plan.wayOf(stretch, i).routine);
+  stretch.half = halves ? halves->of(first, routines)
+                        : std::vector<codegen::HalfTensors>(routines.size());
+  for (auto [i, routine] : llvm::enumerate(routines)) {
+    SmallVector<codegen::HalfKernel> kernels;
+    stretch.kernels.push_back(stepsInHalf(layers[first + i].layer.op, *routine,
+                                          stretch.half[i], kernels)
+                                  .kernels);
+  }
+}
+
+FailureOr<std::optional<OverlayPlan>>
+nnv12::planOverlay(Location location, const ExecutionOrder &order,
+                   ArrayRef<PlannedLayer> layers,
+                   const device::DeviceProfile &profile,
+                   search::Problem &problem, const search::Plan &cpu,
+                   const search::Choice &later, const PlanOptions &options) {
+  auto target = codegen::GpuTarget::byName(options.gpu);
+  if (!target)
+    return emitError(location)
+           << "GPU target: found '" << options.gpu << "', expected "
+           << codegen::GpuTarget::choices();
+  device::GpuProfile gpu =
+      profile.gpu ? *profile.gpu : device::builtinGpuProfile();
+  OverlayPlan plan;
+  plan.target = target->name;
+  plan.profile = gpu.name;
+  plan.candidates =
+      stretchCandidates(order, layers, gpu, *target, problem, options.gpuHalf);
+  search::Options how = searchOptions(options);
+  if (options.gpuForce) {
+    plan.found =
+        search::forcedOverlay(problem, cpu, how, later, options.gpuForceFrom);
+  } else {
+    search::leaveToCpus(problem, later);
+    plan.found = search::planOverlay(problem, cpu, how, later);
+  }
+  const search::Overlay &found = plan.found;
+  if (found.start == search::OverlayStart::Never) {
+    std::string why = "computes no layer of it";
+    if (!plan.candidates.kernels.empty())
+      why = llvm::formatv("would take over nothing that it is faster at: CPUs "
+                          "alone, warm, {0:f2} ms",
+                          found.warm.cpuOnly);
+    emitRemark(location) << "CPU only: " << gpu.name << " " << why;
+    return std::optional<OverlayPlan>();
+  }
+  if (found.start == search::OverlayStart::AtOpen) {
+    plan.timeline = search::simulateOverlay(problem, cpu.choice, cpu.schedule,
+                                            found.cold, how.pipelineCache);
+    addStretches(found.cold.stretches, found.cold.choice, true, false,
+                 plan.stretches);
+    addLaterPoints(problem, cpu, found, plan.stretches);
+  }
+  addStretches(found.warm.stretches, found.warm.choice, true, true,
+               plan.stretches);
+  StretchHalves halves(order, layers);
+  for (PlacedStretch &stretch : plan.stretches)
+    findKernels(stretch, layers, plan, options.gpuHalf ? &halves : nullptr);
+  return std::optional(std::move(plan));
+}

@@ -1,0 +1,77 @@
+//===- PlanOptions.h - What a plan is for -----------------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_PLAN_PLANOPTIONS_H
+#define NNV12_COMPILER_PLAN_PLANOPTIONS_H
+
+#include "compiler/search/Search.h"
+
+#include <optional>
+#include <string>
+
+namespace nnv12 {
+
+enum class Mode {
+  Cold, ///< one inference after start
+  /// The same first inference; routines that are faster later take over where
+  /// they gain what their memory costs.
+  Auto,
+  /// Many: weights are kept so that the fastest routine of each layer can take
+  /// over (NNV12, section 3.5).
+  Continuous
+};
+
+/// What a session may take of memory that is its own.
+enum class Memory {
+  /// Weights are used where the file is mapped, and no routine takes over.
+  Least,
+  Default, ///< what gains more than it costs by the device profile
+  Most     ///< routines take over wherever they gain
+};
+
+/// What of NNV12 is in use, for ablation (Figure 13).
+enum class Parts {
+  None, ///< warm routines, weights as in the model, prepared before the first
+        ///< execute
+  K,    ///< routines chosen for the first inference
+  KC,   ///< and weights stored in any form
+  KCP   ///< and preparation on lanes beside the execute lane
+};
+
+/// All that a user may ask of a plan, from nnv12c's options to the search.
+struct PlanOptions {
+  /// Of the execute lane; 0: one for each big core of the device.
+  unsigned threads = 0;
+  /// Preparation lanes at most; nothing: see device::searchDevice().
+  std::optional<unsigned> lanes = std::nullopt;
+  Mode mode = Mode::Cold;
+  Memory memory = Memory::Default;
+  Parts parts = Parts::KCP;
+
+  /// The GPU that may take over stretches, as codegen::GpuTarget::byName takes
+  /// it; empty: none.
+  std::string gpu = {};
+  /// Every layer from `gpuForceFrom` on that the GPU can compute is its own.
+  bool gpuForce = false;
+  unsigned gpuForceFrom = 0;
+  bool gpuHalf = false; ///< tensors of f32 are in f16 in the GPU's memory
+  bool gpuCache = true; ///< the driver's cache has all pipelines
+};
+
+inline search::Options searchOptions(const PlanOptions &plan) {
+  search::Options options;
+  options.selectKernels = plan.parts != Parts::None;
+  options.storedForms = plan.parts == Parts::KC || plan.parts == Parts::KCP;
+  options.pipeline = plan.parts == Parts::KCP;
+  options.continuous = plan.mode == Mode::Continuous;
+  options.mappedWeights = plan.memory == Memory::Least;
+  options.pipelineCache = plan.gpuCache;
+  return options;
+}
+
+/// Whether routines may take over later.
+inline bool switches(const PlanOptions &plan) {
+  return plan.mode != Mode::Cold && plan.memory != Memory::Least;
+}
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_PLAN_PLANOPTIONS_H

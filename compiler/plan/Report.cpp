@@ -1,0 +1,299 @@
+//===- Report.cpp - Plans for people --------------------------------------===//
+
+#include "compiler/plan/Report.h"
+
+#include "compiler/plan/LaterMemory.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12;
+using plan::Codec;
+using plan::Storage;
+
+std::string nnv12::costSource(const device::DeviceProfile &profile) {
+  if (profile.measured)
+    return "measured: " + profile.name;
+  if (profile.identity.empty() &&
+      StringRef(profile.name).starts_with("ordinary "))
+    return "predicted: no profile given; run with --target host or --profile";
+  return "predicted: from the data of " + profile.name;
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Left-justified text and right-justified numbers under each other.
+class Table {
+public:
+  using Row = std::vector<std::string>;
+  explicit Table(Row header, size_t textColumns)
+      : rows{std::move(header)}, textColumns(textColumns) {}
+  void add(Row row) {
+    assert(row.size() == rows.front().size() && "a cell for each column");
+    rows.push_back(std::move(row));
+  }
+  void print(llvm::raw_ostream &os) const {
+    std::vector<size_t> width(rows.front().size());
+    for (const Row &row : rows)
+      for (auto [w, cell] : llvm::zip(width, row))
+        w = std::max(w, cell.size());
+    for (const Row &row : rows) {
+      std::string line;
+      llvm::raw_string_ostream text(line);
+      for (auto [i, cell] : llvm::enumerate(row)) {
+        bool isText = i < textColumns || i + 1 == row.size();
+        text << (i ? "  " : "")
+             << (isText ? llvm::left_justify(cell, width[i])
+                        : llvm::right_justify(cell, width[i]));
+      }
+      os << StringRef(line).rtrim() << "\n";
+    }
+  }
+
+private:
+  std::vector<Row> rows;
+  size_t textColumns;
+};
+} // namespace
+
+static std::string milliseconds(double value) {
+  return value > 0 ? llvm::formatv("{0:f3}", value).str() : "-";
+}
+
+/// The candidate of a routine that is stored so, if there is one.
+static const CostedCandidate *find(const PlannedLayer &layer,
+                                   const Routine *routine, StorageForm form) {
+  for (const CostedCandidate &candidate : layer.candidates)
+    if (candidate.routine == routine && candidate.storage == form)
+      return &candidate;
+  return nullptr;
+}
+
+/// The one that is stored in fewer bits, uncompressed.
+static const CostedCandidate *findNarrow(const PlannedLayer &layer,
+                                         const Routine *routine) {
+  for (plan::Narrowing bits : {plan::Narrowing::q8, plan::Narrowing::f16})
+    if (const CostedCandidate *found =
+            find(layer, routine, {Storage::packed, Codec::stored, bits}))
+      return found;
+  return nullptr;
+}
+
+void nnv12::printRoutines(const ModelPlan &plan, llvm::raw_ostream &os) {
+  const device::DeviceProfile &profile = *plan.device.profile;
+  bool little = profile.little.count > 0;
+  auto core = little ? search::Core::Little : search::Core::Big;
+  os << "times in ms; execute with " << plan.threads
+     << (plan.threads == 1 ? " thread" : " threads") << ", other stages on one "
+     << (little ? "little" : "big") << " core\ncosts: " << costSource(profile)
+     << "\n\n";
+  auto read = [&](const CostedCandidate *candidate) {
+    return candidate && candidate->costs.bytes > 0
+               ? milliseconds(profile.readLatencyUs / 1e3 +
+                              candidate->costs.bytes / (profile.readMBps * 1e3))
+               : std::string("-");
+  };
+  Table table({"layer", "routine", "read raw", "transform", "read cached",
+               "read zstd", "decode", "read narrow", "widen", "execute",
+               "costs", "chosen"},
+              2);
+  for (auto [number, layer] : llvm::enumerate(plan.layers)) {
+    const Candidate &chosen = layer.first();
+    const Routine *later = layer.laterRoutine();
+    std::string name = llvm::formatv("{0} {1}", number, layer.layer.name);
+    const Routine *last = nullptr;
+    for (const CostedCandidate &candidate : layer.candidates) {
+      const Routine *routine = candidate.routine;
+      if (routine == last)
+        continue; // options of a routine stand together
+      last = routine;
+      bool hasForm = !candidate.costs.form.empty();
+      Storage ready = hasForm ? Storage::transformed : Storage::packed;
+      const CostedCandidate *raw =
+          find(layer, routine, {Storage::raw, Codec::stored});
+      const CostedCandidate *packed =
+          find(layer, routine, {Storage::packed, Codec::stored});
+      const CostedCandidate *narrow = findNarrow(layer, routine);
+      const CostedCandidate *zstd = find(layer, routine, {ready, Codec::zstd});
+      if (!raw)
+        raw = packed; // dense: packed as in the model
+      std::string mark;
+      if (routine == chosen.routine)
+        mark = "* " + (layer.layer.mainOperand ? chosen.storage.text() : "");
+      if (routine == later)
+        mark = "  from the second inference on";
+      table.add({name, routine->name().str(), read(raw),
+                 raw ? milliseconds(raw->costs.transform.on(core)) : "-",
+                 read(find(layer, routine, {ready, Codec::stored})), read(zstd),
+                 zstd ? milliseconds(zstd->costs.decode.on(core)) : "-",
+                 read(narrow),
+                 narrow ? milliseconds(narrow->costs.transform.on(core)) : "-",
+                 milliseconds(candidate.costs.execute),
+                 candidate.measured ? "measured" : "predicted", mark});
+      name.clear();
+    }
+  }
+  table.print(os);
+}
+
+//===----------------------------------------------------------------------===//
+// Summary
+//===----------------------------------------------------------------------===//
+
+/// What routines that differ in parameters have in common: "conv.winograd4",
+/// "conv.direct".
+static StringRef family(StringRef routine) {
+  auto [first, rest] = routine.split('.');
+  size_t end = rest.find('.');
+  return end == StringRef::npos ? routine
+                                : routine.take_front(first.size() + 1 + end);
+}
+
+namespace {
+/// Numbers of things by their names.
+class Counts {
+public:
+  void add(const std::string &name) {
+    for (auto &[known, number] : numbers)
+      if (known == name) {
+        ++number;
+        return;
+      }
+    numbers.push_back({name, 1});
+  }
+  bool empty() const { return numbers.empty(); }
+  /// "40 conv.gemm, 16 pool", the most frequent first.
+  std::string text() const {
+    auto sorted = numbers;
+    llvm::stable_sort(sorted,
+                      [](auto &a, auto &b) { return a.second > b.second; });
+    std::string text;
+    for (auto &[name, number] : sorted)
+      text += (text.empty() ? "" : ", ") + std::to_string(number) + " " + name;
+    return text;
+  }
+
+private:
+  std::vector<std::pair<std::string, unsigned>> numbers;
+};
+} // namespace
+
+/// "3 reads", "1 read"; nothing for none.
+static void count(std::string &text, unsigned number, StringRef what) {
+  if (number)
+    text += (text.empty() ? "" : ", ") + std::to_string(number) + " " +
+            what.str() + (number == 1 ? "" : "s");
+}
+
+/// What takes over after the first inference.
+static void printLater(const ExecutionOrder &order, plan::ProgramOp program,
+                       llvm::raw_ostream &os) {
+  LaterMemory cpu, gpu;
+  countLater(order, program, cpu, gpu);
+  auto text = [](const LaterMemory &later) {
+    return llvm::formatv(
+               "{0} {1} after the first result, {2:f1} MB more memory",
+               later.layers,
+               later.layers == 1 ? "layer switches" : "layers switch",
+               later.bytes / 1e6)
+        .str();
+  };
+  if (cpu.layers)
+    os << "  later      " << text(cpu) << "\n";
+  if (gpu.layers)
+    os << "  " << (cpu.layers ? "          " : "later     ")
+       << " where no GPU takes them over, " << text(gpu) << "\n";
+}
+
+void nnv12::printSummary(func::FuncOp main, const ModelPlan &plan,
+                         plan::ProgramOp program, double fileBytes,
+                         llvm::raw_ostream &os) {
+  Counts routines, storages;
+  for (const PlannedLayer &layer : plan.layers) {
+    routines.add(family(layer.first().routine->name()).str());
+    if (layer.layer.mainOperand)
+      storages.add(layer.first().storage.text());
+  }
+  double rawBytes = 0;
+  llvm::DenseSet<Attribute> seen;
+  for (auto constant : main.getBody().front().getOps<nn::ConstantOp>())
+    if (seen.insert(constant.getValue()).second)
+      rawBytes += nn::storageSize(
+          nn::withLayout(cast<RankedTensorType>(constant.getType()), ""));
+
+  unsigned threads = program.getThreads();
+  os << "plan for " << program.getTarget() << ", " << threads
+     << (threads == 1 ? " thread\n" : " threads\n");
+  os << "  layers     " << plan.layers.size() << ": " << routines.text()
+     << "\n";
+  os << llvm::formatv(
+      "  weights    {0:f1} MB as in the model, {1:f1} MB in the file",
+      rawBytes / 1e6, fileBytes / 1e6);
+  if (!storages.empty())
+    os << ": " << storages.text();
+  os << "\n";
+  SmallVector<plan::LaneOp> lanes = program.lanes();
+  if (!lanes.empty()) {
+    std::string stages;
+    auto ops = [&](auto kind) {
+      return llvm::range_size(program.getBody().getOps<decltype(kind)>());
+    };
+    count(stages, ops(plan::ReadOp()), "read");
+    count(stages, ops(plan::DecodeOp()), "decode");
+    count(stages, ops(plan::TransformOp()), "transform");
+    unsigned here = 0, there = 0, later = 0;
+    for (plan::LaneOp lane : lanes) {
+      later += lane.getBackground().size();
+      for (Value token : lane.getQueue())
+        if (!token.getDefiningOp<plan::ExecuteOp>())
+          ++(lane.getKind() == plan::LaneKind::execute ? here : there);
+    }
+    os << "  prepared   " << (stages.empty() ? "nothing" : stages) << "; "
+       << here << " on the execute lane, " << there << " on ";
+    unsigned others = lanes.size() - 1;
+    os << others << (others == 1 ? " preparation lane" : " preparation lanes");
+    if (later)
+      os << ", " << later << " in the background";
+    os << "\n";
+  }
+  printLater(plan.order, program, os);
+  if (program.getCold() && program.getWarm())
+    os << llvm::formatv("  predicted  cold {0:f2} ms, warm {1:f2} ms\n",
+                        *program.getCold() / 1e6, *program.getWarm() / 1e6);
+  os << "  costs      " << costSource(*plan.device.profile) << "\n";
+}
+
+void nnv12::printGpuSummary(plan::GpuOp overlay,
+                            const device::DeviceProfile &profile,
+                            size_t pipelines, uint64_t bytes,
+                            llvm::raw_ostream &os) {
+  auto program = overlay->getParentOfType<plan::ProgramOp>();
+  size_t layers = llvm::range_size(program.getBody().getOps<plan::ExecuteOp>());
+  uint64_t onGpu = 0, stretches = 0;
+  for (plan::StretchOp stretch : overlay.stretches())
+    if (stretch.getWarm()) {
+      ++stretches;
+      onGpu += stretch.getCount();
+    }
+  os << llvm::formatv(
+      "  gpu        {0} of {1} layers in {2}, {3} pipelines, {4:f1} KB of "
+      "SPIR-V\n",
+      onGpu, layers,
+      stretches == 1 ? "one stretch" : std::to_string(stretches) + " stretches",
+      pipelines, bytes / 1e3);
+  os << llvm::formatv(
+      "             prepares {0}; predicted cold {1:f2} ms, warm {2:f2} ms\n",
+      overlay.getStart() == plan::GpuStart::at_open ? "at open"
+                                                    : "after the first result",
+      overlay.getCold().value_or(0) / 1e6, overlay.getWarm().value_or(0) / 1e6);
+  bool measured = profile.gpu && profile.gpu->measured;
+  os << "             costs " << (measured ? "measured: " : "predicted: from ")
+     << (measured ? "" : "the data of ") << overlay.getProfile() << "\n";
+}

@@ -1,0 +1,52 @@
+//===- StretchCandidates.h - How a GPU can compute layers -------*- C++ -*-===//
+//
+// From layers and the `gpu` of a device profile to the coprocessor's part of
+// search::Problem.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_PLAN_STRETCHCANDIDATES_H
+#define NNV12_COMPILER_PLAN_STRETCHCANDIDATES_H
+
+#include "compiler/codegen/gpu/GpuRoutine.h"
+#include "compiler/device/GpuCost.h"
+#include "compiler/plan/StretchHalves.h"
+
+namespace nnv12 {
+
+/// One way to compute a layer in a stretch.
+struct StretchCandidate {
+  const codegen::GpuRoutine *routine = nullptr;
+  /// Keys of its kernels; with tensors in f16 as where all layers are on the
+  /// GPU.
+  std::vector<std::string> kernels;
+  std::vector<device::GpuKernelFeatures> steps; ///< of each dispatch
+  std::vector<double> stepTimes;                ///< milliseconds, the same
+  double temporaries = 0; ///< bytes that they hand over to each other
+  search::Candidate costs;
+  bool measured = false; ///< all its dispatches are in the profile
+};
+
+/// What a GPU can do of a model.
+struct StretchCandidates {
+  /// By layer, in the order of search::Layer::inStretch; none: the CPUs compute
+  /// it.
+  std::vector<std::vector<StretchCandidate>> layers;
+  /// By layer, why the GPU does not compute it; "" where it does.
+  std::vector<std::string> refusals;
+  /// Keys of kernels, in the order of search::Problem::pipelines.
+  std::vector<std::string> kernels;
+};
+
+/// Of layers with what was chosen for the CPUs: their weights in the file are
+/// what the GPU reads, too. Adds candidates, pipelines, tensors and the
+/// coprocessor to `problem`, whose layers are these. `half`: with tensors in
+/// f16 where they may be, whose kernels have the keys of those without.
+StretchCandidates stretchCandidates(const ExecutionOrder &order,
+                                    llvm::ArrayRef<PlannedLayer> layers,
+                                    const device::GpuProfile &profile,
+                                    const codegen::GpuTarget &target,
+                                    search::Problem &problem, bool half);
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_PLAN_STRETCHCANDIDATES_H

@@ -1,0 +1,94 @@
+//===- StretchHalves.cpp - What a GPU stores in f16 -----------------------===//
+
+#include "compiler/plan/StretchHalves.h"
+
+#include "artifact/Limits.h"
+#include "compiler/narrow/Narrow.h"
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+
+using namespace mlir;
+using namespace nnv12;
+using codegen::GpuRoutine;
+using codegen::HalfTensors;
+
+static bool hasBits(Operation *layer) {
+  return layer->getNumResults() + layer->getNumOperands() <= HalfTensors::most;
+}
+
+/// What a sum of products multiplies, whichever layer reads it first, and
+/// however small it is beside the bias.
+static std::optional<unsigned> weightOperand(Operation *layer) {
+  if (isa<nn::ConvOp, nn::ConvTransposeOp, nn::MatMulOp>(layer))
+    for (unsigned i : {1, 0})
+      if (layer->getOperand(i).getDefiningOp<nn::ConstantOp>())
+        return i;
+  return std::nullopt;
+}
+
+StretchHalves::StretchHalves(const ExecutionOrder &order,
+                             ArrayRef<PlannedLayer> layers)
+    : order(order), layers(layers) {
+  // In all that touches it a tensor has one element type.
+  for (const PlannedLayer &layer : layers) {
+    Operation *op = layer.layer.op;
+    for (Value v : llvm::concat<Value>(op->getOperands(), op->getResults()))
+      if (!hasBits(op) || !canBeHalf(v))
+        refused.insert(order.baseOf(v));
+  }
+}
+
+HalfTensors StretchHalves::weights(size_t layer, const GpuRoutine &routine) {
+  Operation *op = layers[layer].layer.op;
+  std::optional<unsigned> main = weightOperand(op);
+  if (!main || !hasBits(op))
+    return {};
+  Value operand = op->getOperand(*main);
+  auto constant = operand.getDefiningOp<nn::ConstantOp>();
+  std::optional<WeightForm> form = routine.weightForm(op);
+  if (!constant || (form && form->operand == *main) ||
+      !nn::typeOf(operand).getElementType().isF32() ||
+      nn::storageSize(operand) == 0)
+    return {};
+  auto [it, isNew] = fits.try_emplace(constant.getValue(), false);
+  if (isNew)
+    it->second = fitHalves(operand);
+  return it->second ? HalfTensors::operand(op, *main) : HalfTensors();
+}
+
+bool StretchHalves::canBeHalf(Value tensor) const {
+  Aliases::Place place = order.placeOf(tensor);
+  uint64_t alignment = 2 * artifact::gpuAlignment;
+  return nn::typeOf(tensor).getElementType().isF32() &&
+         nn::typeOf(place.base).getElementType().isF32() &&
+         uint64_t(place.offset) % alignment == 0 &&
+         nn::storageSize(place.base) % 8 == 0;
+}
+
+HalfTensors StretchHalves::of(size_t layer, const GpuRoutine &routine,
+                              size_t first, size_t end) {
+  HalfTensors result = weights(layer, routine);
+  Operation *op = layers[layer].layer.op;
+  unsigned number = 0;
+  for (Value v : llvm::concat<Value>(op->getResults(), op->getOperands())) {
+    Value base = order.baseOf(v);
+    std::optional<unsigned> tensor = order.tensorOf(base);
+    if (tensor && order.tensors()[*tensor].first >= first &&
+        order.tensors()[*tensor].last < end && !refused.contains(base))
+      result.add(HalfTensors::result(number));
+    ++number;
+  }
+  return result;
+}
+
+std::vector<HalfTensors>
+StretchHalves::of(size_t first, ArrayRef<const GpuRoutine *> routines) {
+  std::vector<HalfTensors> result;
+  for (auto [i, routine] : llvm::enumerate(routines))
+    result.push_back(of(first + i, *routine, first, first + routines.size()));
+  return result;
+}
+
+HalfTensors StretchHalves::of(size_t layer, const GpuRoutine &routine) {
+  return of(layer, routine, 0, layers.size());
+}

@@ -1,0 +1,42 @@
+//===- StretchHalves.h - What a GPU stores in f16 ---------------*- C++ -*-===//
+#ifndef NNV12_COMPILER_PLAN_STRETCHHALVES_H
+#define NNV12_COMPILER_PLAN_STRETCHHALVES_H
+
+#include "compiler/codegen/gpu/GpuRoutine.h"
+#include "compiler/layers/ExecutionOrder.h"
+#include "compiler/plan/PlannedLayer.h"
+
+namespace nnv12 {
+
+/// Decides which tensors lie in the GPU's memory in f16, where that is wanted:
+/// of weights those that fit halves, unless a routine wants a form of its own;
+/// of what layers hand to each other what no CPU touches.
+class StretchHalves {
+public:
+  StretchHalves(const ExecutionOrder &order,
+                llvm::ArrayRef<PlannedLayer> layers);
+
+  /// For a stretch of layers from `first` on, computed by these routines.
+  std::vector<codegen::HalfTensors>
+  of(size_t first, llvm::ArrayRef<const codegen::GpuRoutine *> routines);
+  /// For a layer where all are on the GPU: the most that there can be.
+  codegen::HalfTensors of(size_t layer, const codegen::GpuRoutine &routine);
+
+private:
+  codegen::HalfTensors weights(size_t layer,
+                               const codegen::GpuRoutine &routine);
+  /// In a stretch of the layers from `first` to before `end`.
+  codegen::HalfTensors of(size_t layer, const codegen::GpuRoutine &routine,
+                          size_t first, size_t end);
+  /// Of a tensor in its memory: whether it can lie there in f16.
+  bool canBeHalf(mlir::Value tensor) const;
+
+  const ExecutionOrder &order;
+  llvm::ArrayRef<PlannedLayer> layers;
+  llvm::DenseSet<mlir::Value> refused; ///< bases of tensors that stay f32
+  llvm::DenseMap<mlir::Attribute, bool> fits; ///< constants
+};
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_PLAN_STRETCHHALVES_H

@@ -1,0 +1,448 @@
+//===- HandOver.cpp - Where a first run hands over to a coprocessor -------===//
+
+#include "compiler/search/OverlayJobs.h"
+#include "compiler/search/Search.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace nnv12::search {
+
+/// All layers from k on that can be in stretches.
+static std::vector<Stretch> computable(const Problem &problem, uint32_t k) {
+  std::vector<Stretch> result;
+  for (uint32_t i = k; i < problem.layers.size(); ++i) {
+    if (problem.layers[i].inStretch.empty())
+      continue;
+    if (!result.empty() && result.back().end() == i)
+      ++result.back().count;
+    else
+      result.push_back({i, 1});
+  }
+  return result;
+}
+
+namespace {
+
+/// Points of hand-over, the soonest first, for which parts are tried.
+constexpr size_t bestPoints = 6;
+/// Passes over all layers and pipelines that look for better candidates.
+constexpr unsigned passes = 3;
+/// A hand-over that begins no later than this behind what comes before it has
+/// not waited: milliseconds, more than sums of times are rounded by.
+constexpr double notWaited = 1e-9;
+
+class OverlaySearch {
+public:
+  OverlaySearch(const Problem &problem, const Plan &cpu, const Options &options,
+                const Choice &later)
+      : problem(problem), cpu(cpu), options(options), later(later),
+        simulator(problem.device) {}
+
+  Overlay run() {
+    Overlay plan;
+    plan.cpuOnly = plan.finishCached = plan.finishUncached =
+        simulate(problem, cpu.choice, cpu.schedule).finish;
+    plan.stretchesOnly = Simulator::never;
+    StretchChoice warm = withFewPipelines(problem, fastestInStretches(problem));
+    plan.warm = planWarmStretches(problem, later, warm);
+    if (!problem.device.coprocessor || problem.layers.empty())
+      return plan;
+
+    allow();
+    StretchChoice choice = usable(warm);
+    considerAll(choice);
+    if (alone.finish < Simulator::never && options.selectKernels) {
+      improve(alone);
+      considerAll(alone.schedule.choice);
+      Found refined = best;
+      improve(refined);
+      if (refined.finish < best.finish)
+        best = refined;
+      considerAll(best.schedule.choice);
+    }
+    plan.stretchesOnly = alone.finish;
+    plan.allStretches = alone.schedule;
+    if (!plan.warm.stretches.empty()) {
+      plan.start = best.finish < plan.cpuOnly * options.worthOverlay
+                       ? OverlayStart::AtOpen
+                       : OverlayStart::AfterFirst;
+      if (plan.start == OverlayStart::AtOpen)
+        describeCold(plan);
+      plan.later = prepareStretches(
+          problem, plan.warm.choice, plan.warm.stretches,
+          problem.device.coprocessor->threads, /*backwards=*/false,
+          options.pipelineCache, keptFor(plan));
+    }
+    plan.steps = simulator.steps();
+    return plan;
+  }
+
+private:
+  struct Found {
+    double finish = Simulator::never;
+    OverlaySchedule schedule;
+  };
+
+  bool canCompute(uint32_t layer) const {
+    return !problem.layers[layer].inStretch.empty();
+  }
+
+  /// Which candidates the options leave of each layer.
+  void allow() {
+    for (uint32_t i = 0; i < problem.layers.size(); ++i) {
+      std::vector<unsigned> all, raw;
+      for (unsigned c = 0; c < problem.layers[i].inStretch.size(); ++c) {
+        all.push_back(c);
+        if (problem.layers[i].inStretch[c].storage == "raw")
+          raw.push_back(c);
+      }
+      if (!options.storedForms && !raw.empty())
+        all = raw;
+      // Equal kernels may be stored in several forms.
+      if (!options.selectKernels && canCompute(i)) {
+        auto execute = [&](unsigned c) {
+          return problem.layers[i].inStretch[c].execute;
+        };
+        double least = Simulator::never;
+        for (unsigned c : all)
+          least = std::min(least, execute(c));
+        all.erase(
+            std::remove_if(all.begin(), all.end(),
+                           [&](unsigned c) { return execute(c) > least; }),
+            all.end());
+      }
+      assert(canCompute(i) == !all.empty() && "one is left of each");
+      allowed.push_back(std::move(all));
+    }
+  }
+  StretchChoice usable(StretchChoice choice) const {
+    for (uint32_t i = 0; i < choice.size(); ++i) {
+      const std::vector<unsigned> &of = allowed[i];
+      if (of.empty() || std::find(of.begin(), of.end(), choice[i]) != of.end())
+        continue;
+      choice[i] =
+          *std::min_element(of.begin(), of.end(), [&](unsigned a, unsigned b) {
+            return problem.layers[i].inStretch[a].execute <
+                   problem.layers[i].inStretch[b].execute;
+          });
+    }
+    return choice;
+  }
+
+  OverlaySchedule scheduleOf(const StretchChoice &choice,
+                             const std::vector<Stretch> &stretches) const {
+    OverlaySchedule result;
+    result.choice = choice;
+    result.stretches = stretches;
+    result.onExecuteLane = !options.pipeline;
+    // One stretch needs everything; several what comes first.
+    result.lanes = prepareStretches(
+        problem, choice, stretches,
+        options.pipeline ? problem.device.coprocessor->threads : 1,
+        /*backwards=*/stretches.size() == 1, options.pipelineCache);
+    return result;
+  }
+
+  double finishOf(const OverlaySchedule &schedule, double cutoff) {
+    OverlayJobs jobs = overlayJobs(problem, cpu.choice, cpu.schedule, schedule,
+                                   options.pipelineCache);
+    return jobs.start +
+           simulator.run(jobs.lanes, jobs.counters, cutoff - jobs.start);
+  }
+
+  /// Keeps in `found` what is better, and returns how good it is if it may be.
+  double consider(Found &found, const StretchChoice &choice,
+                  const std::vector<Stretch> &stretches, double cutoff) {
+    OverlaySchedule schedule = scheduleOf(choice, stretches);
+    double finish = finishOf(schedule, cutoff);
+    if (finish < found.finish)
+      found = {finish, std::move(schedule)};
+    return finish;
+  }
+
+  /// Each stretch in as many parts as that, if it has so many layers, each of
+  /// which takes about as long: the first may run while the second is prepared.
+  std::vector<Stretch> inParts(const StretchChoice &choice,
+                               const std::vector<Stretch> &stretches,
+                               uint32_t parts) const {
+    std::vector<Stretch> result;
+    for (const Stretch &stretch : stretches) {
+      auto execute = [&](uint32_t i) {
+        return problem.layers[i].inStretch[choice[i]].execute;
+      };
+      double sum = 0, passed = 0;
+      for (uint32_t i = stretch.first; i < stretch.end(); ++i)
+        sum += execute(i);
+      uint32_t first = stretch.first, done = 1;
+      for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
+        passed += execute(i);
+        bool isLast = i + 1 == stretch.end();
+        if (!isLast && parts < stretch.count && passed < sum * done / parts)
+          continue;
+        result.push_back({first, i + 1 - first});
+        first = i + 1;
+        ++done;
+      }
+    }
+    return result;
+  }
+
+  void considerParts(Found &found, const StretchChoice &choice,
+                     const std::vector<Stretch> &stretches) {
+    if (!options.pipeline)
+      return;
+    uint32_t longest = 1;
+    for (const Stretch &stretch : stretches)
+      longest = std::max(longest, stretch.count);
+    for (uint32_t parts = 2; parts / 2 < longest; parts *= 2)
+      consider(found, choice, inParts(choice, stretches, parts), found.finish);
+  }
+
+  /// All points of hand-over, with the rest as in the warm plan, and with all
+  /// of it in stretches that can be.
+  void considerAll(const StretchChoice &choice) {
+    std::vector<Stretch> all = computable(problem, 0);
+    if (all.empty())
+      return;
+    consider(alone, choice, all, Simulator::never);
+    considerParts(alone, choice, all);
+
+    struct Point {
+      double finish;
+      std::vector<Stretch> stretches;
+    };
+    std::vector<Point> points;
+    std::vector<WarmStretches> rests =
+        planWarmSuffixes(problem, cpu.choice, choice);
+    auto offer = [&](uint32_t k, const std::vector<Stretch> &stretches) {
+      if (stretches.empty() || stretches[0].first != k)
+        return; // as from a later point
+      points.push_back(
+          {consider(best, choice, stretches, Simulator::never), stretches});
+    };
+    for (uint32_t k = 0; k < problem.layers.size(); ++k) {
+      offer(k, rests[k].stretches);
+      std::vector<Stretch> rest = computable(problem, k);
+      if (rest != rests[k].stretches)
+        offer(k, rest);
+    }
+    std::stable_sort(
+        points.begin(), points.end(),
+        [](const Point &a, const Point &b) { return a.finish < b.finish; });
+    for (size_t i = 0; i < std::min(points.size(), bestPoints); ++i)
+      considerParts(best, choice, points[i].stretches);
+    if (alone.finish < best.finish)
+      best = alone;
+  }
+
+  /// Other candidates for the same stretches, as long as that helps: of a
+  /// layer; of all layers that use a pipeline, which then is not needed; of all
+  /// that can use one, so that others may not be needed.
+  void improve(Found &found) {
+    std::vector<Stretch> stretches = found.schedule.stretches;
+    auto change = [&](const StretchChoice &choice) {
+      double before = found.finish;
+      return consider(found, choice, stretches, found.finish) < before;
+    };
+    for (unsigned pass = 0; pass < passes; ++pass) {
+      bool moved = false;
+      for (uint32_t p = 0; p < problem.pipelines.size(); ++p) {
+        StretchChoice choice = found.schedule.choice;
+        if (avoid(p, stretches, choice))
+          moved |= change(choice);
+        choice = found.schedule.choice;
+        if (prefer(p, stretches, choice))
+          moved |= change(choice);
+      }
+      for (const Stretch &stretch : stretches)
+        for (uint32_t i = stretch.first; i < stretch.end(); ++i)
+          for (unsigned c : allowed[i]) {
+            StretchChoice choice = found.schedule.choice;
+            if (choice[i] == c)
+              continue;
+            choice[i] = c;
+            moved |= change(choice);
+          }
+      if (!moved)
+        break;
+    }
+  }
+
+  /// Makes all layers use a pipeline that can; false if none does anew.
+  bool prefer(uint32_t pipeline, const std::vector<Stretch> &stretches,
+              StretchChoice &choice) const {
+    bool changed = false;
+    for (const Stretch &stretch : stretches)
+      for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
+        const auto &candidates = problem.layers[i].inStretch;
+        if (candidates[choice[i]].uses(pipeline))
+          continue;
+        unsigned old = choice[i];
+        for (unsigned c : allowed[i])
+          if (candidates[c].uses(pipeline) &&
+              (choice[i] == old ||
+               candidates[c].execute < candidates[choice[i]].execute))
+            choice[i] = c;
+        changed |= choice[i] != old;
+      }
+    return changed;
+  }
+
+  /// Makes a choice do without a pipeline; false if it cannot, or does so
+  /// already.
+  bool avoid(uint32_t pipeline, const std::vector<Stretch> &stretches,
+             StretchChoice &choice) const {
+    bool changed = false;
+    for (const Stretch &stretch : stretches)
+      for (uint32_t i = stretch.first; i < stretch.end(); ++i) {
+        const auto &candidates = problem.layers[i].inStretch;
+        if (!candidates[choice[i]].uses(pipeline))
+          continue;
+        unsigned other = choice[i];
+        for (unsigned c : allowed[i])
+          if (!candidates[c].uses(pipeline) &&
+              (other == choice[i] ||
+               candidates[c].execute < candidates[other].execute))
+            other = c;
+        if (other == choice[i])
+          return false;
+        choice[i] = other;
+        changed = true;
+      }
+    return changed;
+  }
+
+  /// Of what the first run prepares, what the warm plan's candidates use too.
+  HostLanes keptFor(const Overlay &plan) const {
+    HostLanes kept = plan.cold.lanes;
+    for (auto &lane : kept)
+      lane.erase(std::remove_if(lane.begin(), lane.end(),
+                                [&](const StretchPreparation &p) {
+                                  return p.stage == Stage::Upload &&
+                                         plan.cold.choice[p.items[0]] !=
+                                             plan.warm.choice[p.items[0]];
+                                }),
+                 lane.end());
+    return kept;
+  }
+
+  struct Ran {
+    double finish, wait;
+  };
+  /// With what its hand-overs wait.
+  Ran runOf(const OverlaySchedule &schedule, bool cached) {
+    OverlayJobs jobs =
+        overlayJobs(problem, cpu.choice, cpu.schedule, schedule, cached);
+    std::vector<std::vector<Simulator::Span>> spans;
+    Ran result = {jobs.start + simulator.run(jobs.lanes, jobs.counters,
+                                             Simulator::never, &spans),
+                  0};
+    for (size_t j = 0; j < jobs.operations[0].size(); ++j)
+      if (jobs.operations[0][j].stage == Stage::HandOver)
+        result.wait += spans[0][j].start - (j ? spans[0][j - 1].end : 0);
+    return result;
+  }
+
+  /// As far as the first run goes where it waits for nothing: at the first
+  /// point that finds everything ready the rest is taken over.
+  double withoutWaiting(const Overlay &plan, bool cached) {
+    OverlaySchedule schedule = plan.cold;
+    Ran planned = runOf(schedule, cached);
+    if (planned.wait <= notWaited)
+      return planned.finish;
+    std::vector<WarmStretches> rests =
+        planWarmSuffixes(problem, cpu.choice, schedule.choice);
+    for (uint32_t k : plan.handOvers) {
+      const std::vector<Stretch> &rest = rests[k].stretches;
+      // Behind the planned point only what is prepared can be taken.
+      if (rest.empty() || rest[0].first != k)
+        continue;
+      schedule.stretches = rest;
+      if (!checkOverlaySchedule(problem, schedule).empty())
+        continue;
+      Ran ran = runOf(schedule, cached);
+      if (ran.wait <= notWaited)
+        return ran.finish;
+    }
+    schedule.stretches.clear();
+    return runOf(schedule, cached).finish;
+  }
+
+  void describeCold(Overlay &plan) {
+    plan.cold = best.schedule;
+    uint32_t first = best.schedule.stretches.front().first;
+    plan.handOvers.push_back(first);
+    std::vector<WarmStretches> rests =
+        planWarmSuffixes(problem, cpu.choice, best.schedule.choice);
+    for (uint32_t k = first + 1; k < problem.layers.size(); ++k)
+      if (!rests[k].stretches.empty() && rests[k].stretches[0].first == k)
+        plan.handOvers.push_back(k);
+    plan.wait = runOf(plan.cold, options.pipelineCache).wait;
+    plan.finishCached = plan.finishUncached = best.finish;
+    if (options.pipelineCache)
+      plan.finishUncached = withoutWaiting(plan, /*cached=*/false);
+    else
+      plan.finishCached = runOf(plan.cold, /*cached=*/true).finish;
+  }
+
+  const Problem &problem;
+  const Plan &cpu;
+  const Options options;
+  const Choice &later; ///< of the CPUs, in later runs
+  Simulator simulator;
+  std::vector<std::vector<unsigned>> allowed;
+  Found best;  ///< wherever it hands over
+  Found alone; ///< with all layers in stretches that can be
+};
+
+} // namespace
+
+/// The CPUs' choice in later runs.
+static const Choice &laterChoice(const Plan &cpu, const Choice &later) {
+  return later.empty() ? cpu.choice : later;
+}
+
+Overlay planOverlay(const Problem &problem, const Plan &cpu,
+                    const Options &options, const Choice &later) {
+  return OverlaySearch(problem, cpu, options, laterChoice(cpu, later)).run();
+}
+
+Overlay forcedOverlay(const Problem &problem, const Plan &cpu,
+                      const Options &options, const Choice &later,
+                      uint32_t from) {
+  Overlay plan;
+  plan.cpuOnly = simulate(problem, cpu.choice, cpu.schedule).finish;
+  plan.finishCached = plan.finishUncached = plan.cpuOnly;
+  plan.stretchesOnly = Simulator::never;
+  std::vector<Stretch> stretches = computable(problem, from);
+  const Choice &warm = laterChoice(cpu, later);
+  plan.warm.choice = withFewPipelines(problem, fastestInStretches(problem));
+  plan.warm.cpuOnly = plan.warm.time = warmTime(problem, warm);
+  if (!problem.device.coprocessor || stretches.empty())
+    return plan;
+  for (const Stretch &stretch : stretches) {
+    plan.warm.time += stretchTime(problem, plan.warm.choice, stretch).sum();
+    for (uint32_t i = stretch.first; i < stretch.end(); ++i)
+      plan.warm.time -= problem.layers[i].candidates[warm[i]].execute;
+  }
+  plan.warm.stretches = plan.cold.stretches = stretches;
+  plan.start = OverlayStart::AtOpen;
+  plan.cold.choice = plan.warm.choice;
+  plan.cold.lanes = prepareStretches(
+      problem, plan.warm.choice, stretches, problem.device.coprocessor->threads,
+      /*backwards=*/false, options.pipelineCache);
+  plan.allStretches = plan.cold;
+  plan.handOvers = {stretches.front().first};
+  auto finish = [&](bool cached) {
+    return simulateOverlay(problem, cpu.choice, cpu.schedule, plan.cold, cached)
+        .finish;
+  };
+  plan.finishCached = finish(true);
+  plan.finishUncached = finish(false);
+  plan.stretchesOnly =
+      options.pipelineCache ? plan.finishCached : plan.finishUncached;
+  return plan;
+}
+
+} // namespace nnv12::search
