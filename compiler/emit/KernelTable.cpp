@@ -6,8 +6,8 @@
 #include "compiler/codegen/cpu/KernelBuilder.h"
 #include "compiler/codegen/cpu/Widen.h"
 #include "compiler/layers/LayerName.h"
-#include "compiler/narrow/Narrow.h"
 #include "compiler/routines/KernelKey.h"
+#include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -79,7 +79,7 @@ std::optional<unsigned> KernelTable::findPack(RankedTensorType type) const {
 /// The kernel does not depend on the layer that reads the weights.
 static std::string widenText(RankedTensorType packed,
                              plan::Narrowing narrowing) {
-  std::string text = "widen:" + plan::stringifyNarrowing(narrowing).str() + ":";
+  std::string text = "widen:" + std::string(plan::text(narrowing)) + ":";
   llvm::raw_string_ostream(text) << packed;
   return text;
 }
@@ -145,7 +145,7 @@ unsigned KernelTable::transform(Operation *layer, const Routine &routine) {
 
 unsigned KernelTable::widen(RankedTensorType packed,
                             plan::Narrowing narrowing) {
-  StringRef name = plan::stringifyNarrowing(narrowing);
+  StringRef name = plan::text(narrowing);
   auto [index, isNew] =
       find(widenText(packed, narrowing), transformName(name), 2, 1);
   if (!isNew)

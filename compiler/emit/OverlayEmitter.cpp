@@ -5,7 +5,7 @@
 #include "artifact/Limits.h"
 #include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/emit/StretchMemory.h"
-#include "compiler/narrow/Narrow.h"
+#include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -184,8 +184,10 @@ private:
       std::optional<WeightForm> form = routine.weightForm(layer);
       bool isForm = form && form->operand == operand.index;
       FailureOr<ReadyWeights::Place> found =
-          part == 2 ? halvesOf(place.base)
-                    : placeOf(layer, place.base, isForm ? form->name : "");
+          part == 2 ? FailureOr<ReadyWeights::Place>(halvesOf(place.base))
+                    : placeOf(layer, place.base,
+                              isForm ? plan::transformed(form->name)
+                                     : plan::StoredForm());
       if (failed(found))
         return failure();
       unsigned source = sourceOf(*found);
@@ -242,39 +244,37 @@ private:
   /// As preparations of the CPU leave them; else as the file has them, where
   /// they are added if they are not there in this form.
   FailureOr<ReadyWeights::Place> placeOf(Operation *layer, Value constant,
-                                         StringRef form) {
+                                         const plan::StoredForm &form) {
     if (const ReadyWeights::Place *ready = emitted.ready.find(constant, form))
       return *ready;
-    StoredForm stored;
-    if (!form.empty()) {
+    FormMaker maker;
+    if (form.storage == plan::Storage::transformed) {
       const auto &routines = codegen::cpuRoutines().agreeing(layer);
       auto found = llvm::find_if(routines, [&](const Routine *routine) {
         std::optional<WeightForm> own = routine->weightForm(layer);
-        return own && own->name == form;
+        return own && own->name == form.name;
       });
       if (found == routines.end())
         return layer->emitOpError("found no routine that makes weights of "
                                   "form '")
-               << form << "'";
-      stored = {plan::Storage::transformed, plan::Codec::stored, std::nullopt,
-                *found, layer};
+               << form.name << "'";
+      maker = {*found, layer};
     }
-    WeightTable::Place place = weights.add(constant, stored);
-    return ReadyWeights::Place{
-        {artifact::Space::Weights, weightsSegment, place.offset, place.size},
-        {}};
+    return stored(weights.add(constant, form, maker));
   }
 
   /// The nearest halves, which are in the file for the GPU alone, unless they
   /// are exact and the CPU's as well.
-  FailureOr<ReadyWeights::Place> halvesOf(Value constant) {
-    StoredForm stored;
-    if (canNarrow(constant, plan::Narrowing::f16))
-      stored.narrow = plan::Narrowing::f16;
-    else
-      stored.rounded = true;
-    WeightTable::Place place = weights.add(constant, stored);
-    return ReadyWeights::Place{
+  ReadyWeights::Place halvesOf(Value constant) {
+    plan::StoredForm form;
+    form.narrow = canNarrow(constant, plan::Narrowing::f16)
+                      ? plan::Narrowing::f16
+                      : plan::Narrowing::rounded;
+    return stored(weights.add(constant, form));
+  }
+
+  ReadyWeights::Place stored(const WeightTable::Place &place) const {
+    return {
         {artifact::Space::Weights, weightsSegment, place.offset, place.size},
         {}};
   }

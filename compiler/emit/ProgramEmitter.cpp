@@ -66,8 +66,8 @@ public:
     program.predictedCold = plan.getCold().value_or(0);
     program.predictedWarm = plan.getWarm().value_or(0);
     for (const Step &step : steps)
-      result.layers.push_back(step.number);
-    return std::move(result);
+      emitted.layers.push_back(step.number);
+    return std::move(emitted);
   }
 
 private:
@@ -259,15 +259,12 @@ private:
       Value constant = order.baseOf(operand.get());
       if (!constant.getDefiningOp<nn::ConstantOp>())
         continue;
-      StoredForm form;
-      bool isMain = operand.getOperandNumber() == op.getOperand();
-      if (isMain)
-        form = {op.getStorage(), op.getCodec(), op.getNarrow(), step.routine,
-                layer};
-      WeightTable::Place place = weights.add(constant, form);
-      if (isMain)
-        mainWeights[layer] = {operand.getOperandNumber(), op.getNarrow(),
-                              place};
+      if (operand.getOperandNumber() == op.getOperand())
+        mainWeights[layer] = {
+            operand.getOperandNumber(), op.form().narrow,
+            weights.add(constant, op.form(), {step.routine, layer})};
+      else
+        weights.add(constant);
     }
     Done result;
     if (weights.size() != begin) {
@@ -348,21 +345,19 @@ private:
       unsigned number = operand.getOperandNumber();
       Value base = order.baseOf(operand.get());
       bool isForm = form && form->operand == number;
+      plan::StoredForm wanted =
+          isForm ? plan::transformed(form->name) : plan::StoredForm();
       if (own != mainWeights.end() && own->second.operand == number &&
           !after.empty()) {
-        Done &ready = done[after.back()];
-        result.operands.push_back(ready.weights);
-        readyWeights[keyOf(base, isForm ? form->name : "")] = ready;
-      } else if (auto it =
-                     readyWeights.find(keyOf(base, isForm ? form->name : ""));
-                 it != readyWeights.end()) {
+        result.operands.push_back(done[after.back()].weights);
+      } else if (const ReadyWeights::Place *ready =
+                     emitted.ready.find(base, wanted)) {
         // Weights that an earlier layer shares, in the same form.
-        result.operands.push_back(it->second.weights);
-        addDependency(result, it->second);
+        result.operands.push_back(ready->operand);
+        llvm::append_range(result.after, ready->after);
       } else if (isForm) {
-        result.operands.push_back(stored(
-            weights.add(base, {plan::Storage::transformed, plan::Codec::stored,
-                               std::nullopt, &routine, layer})));
+        result.operands.push_back(
+            stored(weights.add(base, wanted, {&routine, layer})));
       } else {
         result.operands.push_back(place(operand.get()));
       }
@@ -371,25 +366,20 @@ private:
   }
 
   /// Notes where a stage leaves a form of a layer's main weights.
-  void note(Operation *layer, StringRef form, Value token) {
+  void note(Operation *layer, const plan::StoredForm &form, Value token) {
     const Done &ready = done[token];
-    result.ready.add(
+    emitted.ready.add(
         order.baseOf(layer->getOperand(mainWeights[layer].operand)), form,
         {ready.weights, {ready.entries.begin(), ready.entries.end()}});
   }
-  /// The form that the file has, decoded.
+  /// The form that the file has, decoded, where kernels read it.
   void noteStored(const Step &step, plan::ReadOp read, Value token) {
-    if (read.getStorage() == plan::Storage::transformed)
-      note(step.layer, step.routine->weightForm(step.layer)->name, token);
-    else if (read.getStorage() == plan::Storage::packed && !read.getNarrow())
-      note(step.layer, "", token);
-  }
-
-  using ReadyKey = std::tuple<const void *, const void *, std::string>;
-  static ReadyKey keyOf(Value base, StringRef form) {
-    auto constant = base.getDefiningOp<nn::ConstantOp>();
-    return {constant ? constant.getValue().getAsOpaquePointer() : nullptr,
-            base.getType().getAsOpaquePointer(), form.str()};
+    plan::StoredForm form = read.form();
+    form.codec = plan::Codec::stored;
+    if (form.storage == plan::Storage::transformed)
+      form.name = step.routine->weightForm(step.layer)->name;
+    if (form.isReady())
+      note(step.layer, form, token);
   }
 
   void emit(uint32_t number, const Step &step) {
@@ -398,7 +388,7 @@ private:
       llvm::TypeSwitch<Operation *>(stage)
           .Case([&](plan::ReadOp op) {
             done[op.getDone()] = read(step, op);
-            if (op.getCodec() == plan::Codec::stored)
+            if (op.form().codec == plan::Codec::stored)
               noteStored(step, op, op.getDone());
           })
           .Case([&](plan::DecodeOp op) {
@@ -423,7 +413,10 @@ private:
 
   void emitTransform(Operation *layer, plan::TransformOp op) {
     done[op.getDone()] = transform(layer, op);
-    note(layer, op.getForm() == "packed" ? "" : op.getForm(), op.getDone());
+    note(layer,
+         op.getForm() == "packed" ? plan::StoredForm()
+                                  : plan::transformed(op.getForm().str()),
+         op.getDone());
   }
 
   /// The layer's switch, and what only that waits for.
@@ -477,8 +470,8 @@ private:
   KernelTable &kernels;
   WeightTable &weights;
   uint32_t weightsSegment;
-  EmittedProgram result;
-  artifact::Program &program = result.program;
+  EmittedProgram emitted;
+  artifact::Program &program = emitted.program;
   std::vector<Step> steps;
   /// By tensor of the order: the buffer of the arena that it lies in.
   std::vector<unsigned> bufferOf;
@@ -498,8 +491,6 @@ private:
     WeightTable::Place place;
   };
   llvm::DenseMap<Operation *, MainWeights> mainWeights;
-  /// Main weights by constant, type and form.
-  std::map<ReadyKey, Done> readyWeights;
 };
 } // namespace
 

@@ -4,13 +4,15 @@
 
 #include "artifact/Bundle.h"
 #include "dialects/nn/NNDialect.h"
+#include "dialects/plan/StoredForm.h"
 
+#include <cassert>
 #include <map>
 
 namespace nnv12 {
 
 /// What a program's preparations leave of constants, by constant, type and
-/// form: "" is packed, as the type says.
+/// form, which is ready: packed, as the type says, or transformed.
 class ReadyWeights {
 public:
   struct Place {
@@ -19,22 +21,25 @@ public:
     std::vector<artifact::OperationId> after;
   };
 
-  void add(mlir::Value constant, llvm::StringRef form, Place place) {
+  void add(mlir::Value constant, const plan::StoredForm &form, Place place) {
     places.insert({keyOf(constant, form), std::move(place)});
   }
-  /// Null where no preparation makes it.
-  const Place *find(mlir::Value constant, llvm::StringRef form) const {
+  /// Null where no preparation makes it, or the value is no constant.
+  const Place *find(mlir::Value constant, const plan::StoredForm &form) const {
+    if (!constant.getDefiningOp<nn::ConstantOp>())
+      return nullptr;
     auto it = places.find(keyOf(constant, form));
     return it == places.end() ? nullptr : &it->second;
   }
 
 private:
-  using Key = std::tuple<const void *, const void *, std::string>;
-  static Key keyOf(mlir::Value constant, llvm::StringRef form) {
+  using Key = std::tuple<const void *, const void *, plan::StoredForm>;
+  static Key keyOf(mlir::Value constant, const plan::StoredForm &form) {
+    assert(form.isReady() && "kernels read it");
     return {constant.getDefiningOp<nn::ConstantOp>()
                 .getValue()
                 .getAsOpaquePointer(),
-            constant.getType().getAsOpaquePointer(), form.str()};
+            constant.getType().getAsOpaquePointer(), form};
   }
   std::map<Key, Place> places;
 };

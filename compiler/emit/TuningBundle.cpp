@@ -8,8 +8,8 @@
 #include "compiler/emit/WeightTable.h"
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/layers/LayerName.h"
-#include "compiler/narrow/Narrow.h"
 #include "compiler/routines/KernelKey.h"
+#include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/StringSet.h"
@@ -66,9 +66,9 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
       auto type = cast<RankedTensorType>(v.getType());
       if (auto narrow = worthNarrowing(v))
         add({TuningKernel::Stage::Widen,
-             widenKey(type, plan::stringifyNarrowing(*narrow), target.name),
-             transformName(plan::stringifyNarrowing(*narrow)), layer, nullptr,
-             nullptr, type, codegen::widenWork(type, *narrow), narrow});
+             widenKey(type, plan::text(*narrow), target.name),
+             transformName(plan::text(*narrow)), layer, nullptr, nullptr, type,
+             codegen::widenWork(type, *narrow), narrow});
       if (nn::layoutTag(type).empty())
         continue;
       PackLayer pack(type);

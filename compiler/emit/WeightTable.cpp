@@ -4,8 +4,7 @@
 
 #include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/emit/Codec.h"
-#include "compiler/narrow/Narrow.h"
-#include "dialects/nn/ConstantData.h"
+#include "compiler/weights/StoredBytes.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -15,79 +14,44 @@
 using namespace mlir;
 using namespace nnv12;
 using plan::Storage;
+using plan::StoredForm;
 
-/// The type that says how the form's bytes lie, before any transform.
-static RankedTensorType layoutOf(Value constant, Storage storage) {
-  auto type = cast<RankedTensorType>(constant.getType());
-  return storage == Storage::raw ? nn::withLayout(type, "") : type;
-}
-
-/// Fresh bytes at a multiple of 64: transforms may rely on it.
-static std::shared_ptr<char> allocate(uint64_t size) {
-  uint64_t rounded = llvm::alignTo(std::max<uint64_t>(size, 1), 64);
-  auto *memory = static_cast<char *>(std::aligned_alloc(64, rounded));
-  if (!memory)
-    llvm::report_bad_alloc_error("weights");
-  return std::shared_ptr<char>(memory, std::free);
-}
-
-WeightTable::Bytes WeightTable::bytesOf(Value constant,
-                                        const StoredForm &form) {
-  if (form.narrow) {
-    std::optional<std::vector<char>> found = narrowed(constant, *form.narrow);
-    assert(found && "weights are narrow where they can be");
-    auto bytes = std::make_shared<std::vector<char>>(std::move(*found));
-    return {std::shared_ptr<const void>(bytes, bytes->data()), bytes->size()};
-  }
-  if (form.rounded) {
-    auto bytes = std::make_shared<std::vector<char>>(roundedToHalves(constant));
-    return {std::shared_ptr<const void>(bytes, bytes->data()), bytes->size()};
-  }
-  auto value = constant.getDefiningOp<nn::ConstantOp>().getValue();
-  auto type = layoutOf(constant, form.storage);
-  uint64_t size = nn::storageSize(type);
-  auto data = std::make_shared<nn::ConstantData>(*nn::ConstantData::get(value));
-  Bytes packed;
-  if (nn::layoutTag(type).empty()) {
-    packed = {std::shared_ptr<const void>(data, data->bytes().data()), size};
-  } else {
-    std::shared_ptr<char> memory = allocate(size);
-    nn::pack(type, data->bytes().data(), memory.get());
-    packed = {memory, size};
-  }
+/// The constant in a form, before a codec.
+static StoredBytes bytesOf(Value constant, const StoredForm &form,
+                           FormMaker maker) {
   if (form.storage != Storage::transformed)
-    return packed;
-  uint64_t formSize = form.routine->weightForm(form.layer)->bytes;
-  std::shared_ptr<char> memory = allocate(formSize);
-  codegen::CpuRoutine::of(*form.routine)
-      .transform(form.layer, packed.first.get(), memory.get());
-  return {memory, formSize};
+    return storedBytes(constant, form);
+  StoredBytes packed = storedBytes(constant, {});
+  uint64_t size = maker.routine->weightForm(maker.layer)->bytes;
+  std::shared_ptr<char> memory = allocateBytes(size);
+  codegen::CpuRoutine::of(*maker.routine)
+      .transform(maker.layer, packed.data.get(), memory.get());
+  return {memory, size};
 }
 
-WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
+WeightTable::Place WeightTable::add(Value constant, StoredForm form,
+                                    FormMaker maker) {
   auto value = constant.getDefiningOp<nn::ConstantOp>().getValue();
-  std::string name;
+  RankedTensorType type = nn::typeOf(constant), layout = type;
   if (form.storage == Storage::transformed)
-    name = form.routine->weightForm(form.layer)->name;
-  else if (form.narrow)
-    name = plan::stringifyNarrowing(*form.narrow);
-  else if (form.rounded)
-    name = "rounded";
-  Key key = {value.getAsOpaquePointer(),
-             layoutOf(constant, form.storage).getAsOpaquePointer(), name,
-             static_cast<unsigned>(form.codec)};
-  auto [it, isNew] = places.try_emplace(key);
+    form.name = maker.routine->weightForm(maker.layer)->name;
+  // Raw ones are packed in a dense layout, whichever layer reads them.
+  StoredForm named = form;
+  if (form.storage == Storage::raw) {
+    layout = nn::withLayout(type, "");
+    named.storage = Storage::packed;
+  }
+  auto [it, isNew] = places.try_emplace(
+      {value.getAsOpaquePointer(), layout.getAsOpaquePointer(), named});
   Place &place = it->second;
   if (!isNew)
     return place;
-  Bytes bytes = bytesOf(constant, form);
+  StoredBytes bytes = bytesOf(constant, form, maker);
   place.offset = size_;
-  place.bytes = bytes.second;
+  place.bytes = bytes.size;
   if (form.codec == plan::Codec::zstd) {
-    auto element = cast<RankedTensorType>(constant.getType()).getElementType();
-    unsigned elementSize = form.narrow ? narrowElementSize(*form.narrow)
-                                       : nn::storageElementSize(element);
-    auto *data = static_cast<const char *>(bytes.first.get());
+    unsigned elementSize = storedElementSize(type, form);
+    auto *data = static_cast<const char *>(bytes.data.get());
     for (uint64_t begin = 0; begin < place.bytes; begin += frameBytes) {
       uint64_t part = std::min(frameBytes, place.bytes - begin);
       auto encoded =
@@ -103,8 +67,8 @@ WeightTable::Place WeightTable::add(Value constant, const StoredForm &form) {
                      : place.frames.back().offset + place.frames.back().size -
                            place.offset;
   } else {
-    place.size = bytes.second;
-    append(bytes.first, bytes.first.get(), bytes.second);
+    place.size = bytes.size;
+    append(bytes.data, bytes.data.get(), bytes.size);
   }
   return place;
 }
@@ -116,7 +80,7 @@ WeightTable::Place WeightTable::add(StringRef table) {
     return place;
   place.offset = size_;
   place.size = place.bytes = table.size();
-  std::shared_ptr<char> memory = allocate(table.size());
+  std::shared_ptr<char> memory = allocateBytes(table.size());
   llvm::copy(table, memory.get());
   append(memory, memory.get(), table.size());
   return place;
@@ -125,10 +89,10 @@ WeightTable::Place WeightTable::add(StringRef table) {
 std::vector<WeightTable::Entry> WeightTable::entries() const {
   std::vector<Entry> result;
   for (const auto &[key, place] : places) {
-    const auto &[elements, type, form, codec] = key;
+    const auto &[elements, type, form] = key;
     result.push_back({Attribute::getFromOpaquePointer(elements),
                       cast<RankedTensorType>(Type::getFromOpaquePointer(type)),
-                      form, static_cast<plan::Codec>(codec), place});
+                      form, place});
   }
   return result;
 }

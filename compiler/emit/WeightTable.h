@@ -4,7 +4,8 @@
 
 #include "artifact/Bundle.h"
 #include "compiler/routines/Routine.h"
-#include "dialects/plan/PlanDialect.h"
+#include "dialects/plan/StoredForm.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/DenseMap.h"
 
 #include <cassert>
@@ -13,18 +14,10 @@
 
 namespace nnv12 {
 
-/// A constant as a kernel wants it: packed in the layout of its type, dense as
-/// in the model, or in the weight form of a routine.
-struct StoredForm {
-  plan::Storage storage = plan::Storage::packed;
-  plan::Codec codec = plan::Codec::stored;
-  /// For `packed`: in fewer bits.
-  std::optional<plan::Narrowing> narrow = std::nullopt;
-  /// For `transformed`: whose form, and of which layer.
+/// Who makes a transformed form: a routine, of the weights of a layer.
+struct FormMaker {
   const Routine *routine = nullptr;
   mlir::Operation *layer = nullptr;
-  /// For `packed`: as the nearest halves, which a GPU reads.
-  bool rounded = false;
 };
 
 /// The constants of all programs of a bundle, in the order in which they are
@@ -44,8 +37,10 @@ public:
     uint64_t bytes = 0;        ///< of the form, decompressed
     std::vector<Frame> frames; ///< in order; none where it is not compressed
   };
-  /// Adds `constant` in a form, if it is not there yet.
-  Place add(mlir::Value constant, const StoredForm &form = {});
+  /// Adds `constant` in a form, if it is not there yet; a transformed one gets
+  /// its bytes and its name from `maker`.
+  Place add(mlir::Value constant, plan::StoredForm form = {},
+            FormMaker maker = {});
   /// Adds bytes that a kernel reads, if they are not there yet.
   Place add(llvm::StringRef table);
 
@@ -53,8 +48,7 @@ public:
   struct Entry {
     mlir::Attribute elements;
     mlir::RankedTensorType type; ///< how they lie, before any transform
-    std::string form; ///< of a routine's weights, or the narrow bits, or ""
-    plan::Codec codec;
+    plan::StoredForm form;       ///< raw ones are packed in a dense type
     const Place &place;
   };
   std::vector<Entry> entries() const;
@@ -77,13 +71,11 @@ public:
   static constexpr uint64_t frameBytes = 1 << 20;
 
 private:
-  using Bytes = std::pair<std::shared_ptr<const void>, uint64_t>;
-  Bytes bytesOf(mlir::Value constant, const StoredForm &form);
   /// Appends bytes that `owner` keeps alive.
   void append(std::shared_ptr<const void> owner, const void *data,
               uint64_t size);
 
-  using Key = std::tuple<const void *, const void *, std::string, unsigned>;
+  using Key = std::tuple<const void *, const void *, plan::StoredForm>;
   std::map<Key, Place> places;
   std::vector<artifact::Segment::Piece> pieces_;
   std::vector<std::shared_ptr<const void>> owned;

@@ -4,9 +4,10 @@
 
 #include "compiler/codegen/cpu/Widen.h"
 #include "compiler/device/RuntimeModel.h"
-#include "compiler/narrow/Narrow.h"
 #include "compiler/routines/KernelKey.h"
 #include "compiler/search/Simulator.h"
+#include "compiler/weights/Narrow.h"
+#include "compiler/weights/StoredBytes.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -17,6 +18,7 @@ using namespace mlir;
 using namespace nnv12;
 using plan::Codec;
 using plan::Storage;
+using plan::StoredForm;
 
 // A codec costs a call and a piece of memory, and must win something.
 static constexpr double leastCodecBytes = 16 << 10;
@@ -90,10 +92,10 @@ Estimate CostTable::estimate(Value constant,
                                             type.getAsOpaquePointer(),
                                             narrow ? int(*narrow) : -1});
   if (isNew && narrow) {
-    std::optional<std::vector<char>> bytes = narrowed(constant, *narrow);
-    assert(bytes && "weights are narrow where they can be");
-    it->second = nnv12::estimate(bytes->data(), bytes->size(),
-                                 narrowElementSize(*narrow));
+    StoredForm form = {Storage::packed, narrow};
+    StoredBytes bytes = storedBytes(constant, form);
+    it->second = nnv12::estimate(static_cast<const char *>(bytes.data.get()),
+                                 bytes.size, storedElementSize(type, form));
     return it->second;
   }
   auto data = isNew ? nn::ConstantData::get(op.getValue()) : std::nullopt;
@@ -162,7 +164,7 @@ CostTable::Time CostTable::pack(RankedTensorType packed) {
 
 CostTable::Time CostTable::widen(RankedTensorType packed,
                                  plan::Narrowing narrowing) {
-  StringRef bits = plan::stringifyNarrowing(narrowing);
+  StringRef bits = plan::text(narrowing);
   return oneCore(features(transformName(bits),
                           codegen::widenWork(packed, narrowing),
                           widenKey(packed, bits, target.name), 1));
@@ -174,7 +176,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   search::Candidate &costs = result.costs;
   const Routine &routine = *candidate.routine;
   costs.routine = routine.name().str();
-  costs.storage = candidate.storage.text();
+  costs.storage = candidate.storage;
   costs.form = formName(layer.op, routine);
   costs.bytes = layer.otherBytes;
   device::Cost execute =
@@ -186,23 +188,18 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
 
   RankedTensorType packed = nn::typeOf(layer.weights());
   std::optional<WeightForm> form = routine.weightForm(layer.op);
-  Storage storage = candidate.storage.storage;
-  assert((form || storage != Storage::transformed) &&
+  const StoredForm &stored = candidate.storage;
+  assert((form || stored.storage != Storage::transformed) &&
          "weights are stored in a form that the routine has");
   double packedBytes = nn::storageSize(packed);
-  std::optional<plan::Narrowing> narrow = candidate.storage.narrow;
-  double bytes = narrow ? double(narrowBytes(packed, *narrow))
-                 : storage == Storage::packed ? packedBytes
-                 : storage == Storage::raw
-                     ? nn::storageSize(nn::withLayout(packed, ""))
-                     : form->bytes;
-  if (candidate.storage.codec == Codec::zstd) {
+  bool isTransformed = stored.storage == Storage::transformed;
+  double bytes = isTransformed ? form->bytes : storedSize(packed, stored);
+  if (stored.codec == Codec::zstd) {
     // The packed weights are what a form is computed from: it has about as much
     // to win. Raw ones lack the padding, which costs next to nothing when
     // compressed.
-    Estimate encoded = estimate(layer.weights(), narrow);
-    double content =
-        narrow || storage == Storage::transformed ? bytes : packedBytes;
+    Estimate encoded = estimate(layer.weights(), stored.narrow);
+    double content = stored.narrow || isTransformed ? bytes : packedBytes;
     costs.bytes += std::min(bytes, content * encoded.ratio);
     costs.decode = decodeTime(bytes, encoded.repeats) + firstTouch(bytes);
     costs.memory += bytes;
@@ -210,17 +207,17 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   } else {
     costs.bytes += bytes;
   }
-  if (storage == Storage::raw || narrow) {
-    Time time = narrow ? widen(packed, *narrow) : pack(packed);
+  if (stored.storage == Storage::raw || stored.narrow) {
+    Time time = stored.narrow ? widen(packed, *stored.narrow) : pack(packed);
     costs.transform = time.core + firstTouch(packedBytes);
     costs.prepared += packedBytes;
     // Packed ones would be in the file, and so in memory: what is made of
     // narrow ones is there instead of them, not beside them.
-    if (!narrow)
+    if (!stored.narrow)
       costs.memory += packedBytes;
     result.measured &= time.measured;
   }
-  if (form && storage != Storage::transformed) {
+  if (form && !isTransformed) {
     Time time = transformTime(layer.op, routine);
     costs.transform = costs.transform + time.core + firstTouch(form->bytes);
     costs.memory += form->bytes;
@@ -229,7 +226,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   }
   // What it is made from leaves the process's memory then.
   double source = costs.bytes - layer.otherBytes;
-  if (!narrow && costs.memory > 0 && source >= device::leastForgotten)
+  if (!stored.narrow && costs.memory > 0 && source >= device::leastForgotten)
     costs.memory -= source;
   return result;
 }
@@ -267,21 +264,20 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
     if (!storedForms || !layer.mainOperand || profile.zstdMBps <= 1)
       return false;
     RankedTensorType type = nn::typeOf(layer.weights());
-    return (narrow ? narrowBytes(type, *narrow) : nn::storageSize(type)) >=
-               leastCodecBytes &&
+    return storedSize(type, {Storage::packed, narrow}) >= leastCodecBytes &&
            estimate(layer.weights(), narrow).ratio <= worstCodecRatio;
   };
   bool isCompressed = canCompress(std::nullopt);
   bool isNarrowCompressed = narrow && canCompress(narrow);
   auto add = [&](const Routine *routine, Storage storage) {
-    result.push_back(cost(layer, {routine, {storage, Codec::stored}}));
-    if (isCompressed)
-      result.push_back(cost(layer, {routine, {storage, Codec::zstd}}));
-    if (storage != Storage::packed || !narrow)
-      return;
-    result.push_back(cost(layer, {routine, {storage, Codec::stored, narrow}}));
-    if (isNarrowCompressed)
-      result.push_back(cost(layer, {routine, {storage, Codec::zstd, narrow}}));
+    auto with = [&](std::optional<plan::Narrowing> bits, bool isCompressed) {
+      result.push_back(cost(layer, {routine, {storage, bits, Codec::stored}}));
+      if (isCompressed)
+        result.push_back(cost(layer, {routine, {storage, bits, Codec::zstd}}));
+    };
+    with(std::nullopt, isCompressed);
+    if (storage == Storage::packed && narrow)
+      with(narrow, isNarrowCompressed);
   };
   llvm::SmallVector<const Routine *> routines =
       codegen::cpuRoutines().agreeing(layer.op);

@@ -3,16 +3,16 @@
 #define NNV12_COMPILER_PLAN_PLANNEDLAYER_H
 
 #include "compiler/plan/ExecutedLayers.h"
-#include "compiler/plan/Storage.h"
 #include "compiler/routines/Routine.h"
 #include "compiler/search/Problem.h"
+#include "dialects/plan/StoredForm.h"
 
 namespace nnv12 {
 
 /// A routine together with a way to keep its weights.
 struct Candidate {
   const Routine *routine = nullptr;
-  StorageForm storage;
+  plan::StoredForm storage;
 };
 
 struct CostedCandidate : Candidate {

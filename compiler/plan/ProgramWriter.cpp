@@ -67,23 +67,20 @@ private:
   /// From the file to packed weights, or to transformed ones.
   void prepare() {
     const Routine &routine = *planned.first().routine;
-    auto [storage, codec, narrow] = planned.first().storage;
-    plan::NarrowingAttr narrowing;
-    if (narrow)
-      narrowing = plan::NarrowingAttr::get(b.getContext(), *narrow);
+    const plan::StoredForm &stored = planned.first().storage;
     Value last = note(search::Stage::Read,
-                      plan::ReadOp::create(b, location, done, number,
-                                           *planned.layer.mainOperand, storage,
-                                           codec, narrowing));
-    if (codec == plan::Codec::zstd)
+                      plan::ReadOp::create(
+                          b, location, done, number, *planned.layer.mainOperand,
+                          plan::StoredFormAttr::get(b.getContext(), stored)));
+    if (stored.codec == plan::Codec::zstd)
       last = note(search::Stage::Decode,
                   plan::DecodeOp::create(b, location, done, last, number));
-    if (storage == plan::Storage::raw || narrow)
+    if (stored.storage == plan::Storage::raw || stored.narrow)
       last = transform(last, "packed", routine);
     std::string form;
-    if (storage == plan::Storage::transformed)
+    if (stored.storage == plan::Storage::transformed)
       form = formName(op, routine);
-    assert((!form.empty() || storage != plan::Storage::transformed) &&
+    assert((!form.empty() || stored.storage != plan::Storage::transformed) &&
            "weights are stored in a form that the routine has");
     ready[form] = last;
   }

@@ -69,7 +69,8 @@ static std::string milliseconds(double value) {
 
 /// The candidate of a routine that is stored so, if there is one.
 static const CostedCandidate *find(const PlannedLayer &layer,
-                                   const Routine *routine, StorageForm form) {
+                                   const Routine *routine,
+                                   const plan::StoredForm &form) {
   for (const CostedCandidate &candidate : layer.candidates)
     if (candidate.routine == routine && candidate.storage == form)
       return &candidate;
@@ -81,7 +82,7 @@ static const CostedCandidate *findNarrow(const PlannedLayer &layer,
                                          const Routine *routine) {
   for (plan::Narrowing bits : {plan::Narrowing::q8, plan::Narrowing::f16})
     if (const CostedCandidate *found =
-            find(layer, routine, {Storage::packed, Codec::stored, bits}))
+            find(layer, routine, {Storage::packed, bits}))
       return found;
   return nullptr;
 }
@@ -116,12 +117,11 @@ void nnv12::printRoutines(const ModelPlan &plan, llvm::raw_ostream &os) {
       last = routine;
       bool hasForm = !candidate.costs.form.empty();
       Storage ready = hasForm ? Storage::transformed : Storage::packed;
-      const CostedCandidate *raw =
-          find(layer, routine, {Storage::raw, Codec::stored});
-      const CostedCandidate *packed =
-          find(layer, routine, {Storage::packed, Codec::stored});
+      const CostedCandidate *raw = find(layer, routine, {Storage::raw});
+      const CostedCandidate *packed = find(layer, routine, {Storage::packed});
       const CostedCandidate *narrow = findNarrow(layer, routine);
-      const CostedCandidate *zstd = find(layer, routine, {ready, Codec::zstd});
+      const CostedCandidate *zstd =
+          find(layer, routine, {ready, std::nullopt, Codec::zstd});
       if (!raw)
         raw = packed; // dense: packed as in the model
       std::string mark;
@@ -131,7 +131,7 @@ void nnv12::printRoutines(const ModelPlan &plan, llvm::raw_ostream &os) {
         mark = "  from the second inference on";
       table.add({name, routine->name().str(), read(raw),
                  raw ? milliseconds(raw->costs.transform.on(core)) : "-",
-                 read(find(layer, routine, {ready, Codec::stored})), read(zstd),
+                 read(find(layer, routine, {ready})), read(zstd),
                  zstd ? milliseconds(zstd->costs.decode.on(core)) : "-",
                  read(narrow),
                  narrow ? milliseconds(narrow->costs.transform.on(core)) : "-",

@@ -156,7 +156,6 @@ std::optional<StretchCandidate> Finder::candidate(const PlannedLayer &layer,
   result.routine = &routine;
   search::Candidate &costs = result.costs;
   costs.routine = routine.name().str();
-  costs.storage = "packed";
   // The CPU's form of the weights must be the GPU's.
   std::optional<WeightForm> form = routine.weightForm(op);
   if (form && (layer.layer.mainOperand != form->operand ||

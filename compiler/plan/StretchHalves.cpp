@@ -3,7 +3,7 @@
 #include "compiler/plan/StretchHalves.h"
 
 #include "artifact/Limits.h"
-#include "compiler/narrow/Narrow.h"
+#include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 

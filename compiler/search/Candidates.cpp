@@ -9,14 +9,10 @@
 
 namespace nnv12::search {
 
-static bool startsWith(const std::string &text, const char *prefix) {
-  return text.rfind(prefix, 0) == 0;
-}
-
 bool derivable(const Candidate &cold, const Candidate &warm) {
   if (!hasPreparation(warm) || cold.form == warm.form)
     return true;
-  return startsWith(cold.storage, "raw") || startsWith(cold.storage, "packed");
+  return cold.storage.storage != plan::Storage::transformed;
 }
 
 /// The fastest execute among `allowed`, of equals the soonest ready.
@@ -85,7 +81,7 @@ std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,
         allowed = kept;
     };
     if (!options.storedForms)
-      keep([](const Candidate &c) { return c.storage == "raw"; });
+      keep([](const Candidate &c) { return isAsInTheModel(c); });
     if (!options.decoding)
       keep([](const Candidate &c) { return !isDecoded(c); });
     if (options.mappedWeights) {

@@ -16,6 +16,11 @@ enum class Dominance {
   Every
 };
 
+/// Whether weights are stored as plans without C keep them.
+inline bool isAsInTheModel(const Candidate &candidate) {
+  return candidate.storage == plan::StoredForm{plan::Storage::raw};
+}
+
 /// Indices of the candidates of each layer that the options allow and that no
 /// other one dominates; of equal ones the first. Never empty.
 std::vector<std::vector<unsigned>> usableCandidates(const Problem &problem,

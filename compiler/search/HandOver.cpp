@@ -1,5 +1,6 @@
 //===- HandOver.cpp - Where a first run hands over to a coprocessor -------===//
 
+#include "compiler/search/Candidates.h"
 #include "compiler/search/OverlayJobs.h"
 #include "compiler/search/Search.h"
 
@@ -94,7 +95,7 @@ private:
       std::vector<unsigned> all, raw;
       for (unsigned c = 0; c < problem.layers[i].inStretch.size(); ++c) {
         all.push_back(c);
-        if (problem.layers[i].inStretch[c].storage == "raw")
+        if (isAsInTheModel(problem.layers[i].inStretch[c]))
           raw.push_back(c);
       }
       if (!options.storedForms && !raw.empty())

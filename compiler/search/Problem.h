@@ -7,6 +7,8 @@
 #ifndef NNV12_COMPILER_SEARCH_PROBLEM_H
 #define NNV12_COMPILER_SEARCH_PROBLEM_H
 
+#include "dialects/plan/StoredForm.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -28,11 +30,8 @@ struct CoreTime {
 /// weights. CPUs decode and transform; what a coprocessor reads is uploaded,
 /// and its kernels are made into pipelines, before.
 struct Candidate {
-  std::string routine; ///< e.g. "conv.winograd4.nChw16c"
-  /// The weights' form in the file: "raw" (as in the model), "packed" (in the
-  /// layout of the routine's operand), "packed+q8" or "packed+f16" (in fewer
-  /// bits) or "transformed" (in its weight form), with "+zstd" when compressed.
-  std::string storage;
+  std::string routine;           ///< e.g. "conv.winograd4.nChw16c"
+  plan::StoredForm storage = {}; ///< of the weights in the file
   /// The form in which the execute reads its weights: "" as the operand's
   /// layout packs them, else the name of the routine's weight form. Candidates
   /// of equal form can take over each other's weights.

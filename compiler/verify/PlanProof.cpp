@@ -2,8 +2,8 @@
 
 #include "compiler/verify/PlanProof.h"
 
-#include "compiler/narrow/Narrow.h"
 #include "compiler/verify/Values.h"
+#include "compiler/weights/StoredBytes.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/BitVector.h"
@@ -155,7 +155,8 @@ private:
     };
     for (const WeightTable::Entry &entry : claim.weights.entries()) {
       WeightsKey key = {entry.elements, entry.type, entry.form};
-      if (entry.codec == plan::Codec::stored &&
+      key.form.codec = plan::Codec::stored;
+      if (entry.form.codec == plan::Codec::stored &&
           failed(
               place(entry.place.offset, entry.place.size, values.weights(key))))
         return failure();
@@ -386,15 +387,12 @@ private:
       return failure();
     const artifact::Operation &operation = subject.operation;
     const WeightsKey *from = values.weightsOf(*content);
-    std::optional<plan::Narrowing> narrow;
-    if (from)
-      narrow = plan::symbolizeNarrowing(from->form);
-    if (!from || !(from->form.empty() || narrow))
+    if (!from || from->form.storage != plan::Storage::packed)
       return fault(subject, 1)
              << "expected weights to transform, found "
              << values.describe(*content, operation.operands[1].size);
-    auto type = cast<RankedTensorType>(from->type);
-    uint64_t size = narrow ? narrowBytes(type, *narrow) : nn::storageSize(type);
+    std::optional<plan::Narrowing> narrow = from->form.narrow;
+    uint64_t size = storedSize(cast<RankedTensorType>(from->type), from->form);
     if (operation.operands[1].size != size)
       return fault(subject, 1) << "found " << operation.operands[1].size
                                << " bytes of weights, expected " << size;
@@ -417,7 +415,7 @@ private:
       auto type = cast<RankedTensorType>(use.type);
       if (from.type == nn::withLayout(type, "") &&
           claim.kernels.findPack(type) == kernel)
-        return std::pair(WeightsKey{from.elements, type, ""},
+        return std::pair(WeightsKey{from.elements, type, {}},
                          uint64_t(nn::storageSize(type)));
       if (from.type != type)
         continue;
@@ -425,8 +423,9 @@ private:
         if (auto form = routine->weightForm(use.layer);
             form && form->operand == use.operand &&
             claim.kernels.findTransform(use.layer, *routine) == kernel)
-          return std::pair(WeightsKey{from.elements, type, form->name},
-                           uint64_t(form->bytes));
+          return std::pair(
+              WeightsKey{from.elements, type, plan::transformed(form->name)},
+              uint64_t(form->bytes));
     }
     return std::nullopt;
   }
@@ -437,7 +436,7 @@ private:
     auto type = cast<RankedTensorType>(from.type);
     if (claim.kernels.findWiden(type, narrowing) != kernel)
       return std::nullopt;
-    return std::pair(WeightsKey{from.elements, type, ""},
+    return std::pair(WeightsKey{from.elements, type, {}},
                      uint64_t(nn::storageSize(type)));
   }
 
@@ -522,8 +521,9 @@ private:
         if (!key)
           return fault(subject, results + number) << "expected weights";
         size = form->bytes;
-        expected = {
-            {0, size, values.weights({key->elements, key->type, form->name})}};
+        expected = {{0, size,
+                     values.weights({key->elements, key->type,
+                                     plan::transformed(form->name)})}};
       }
       if (failed(checkRead(subject, results + number, expected, size)))
         return failure();

@@ -23,7 +23,7 @@ Values::Values(func::FuncOp main, const llvm::DenseSet<Operation *> &computed) {
   for (Operation &op : main.getBody().front()) {
     if (auto constant = dyn_cast<nn::ConstantOp>(op)) {
       whole(constant.getOutput(),
-            weights({constant.getValue(), constant.getType(), ""}));
+            weights({constant.getValue(), constant.getType(), {}}));
       continue;
     }
     auto moves = computed.contains(&op) ? std::nullopt : movesOf(&op);
@@ -111,8 +111,11 @@ std::string Values::describe(Content content, uint64_t size) const {
     if (thing.frame)
       os << "frame " << *thing.frame << " of ";
     os << "weights " << thing.weights.type;
-    if (!thing.weights.form.empty())
-      os << " in form '" << thing.weights.form << "'";
+    const plan::StoredForm &form = thing.weights.form;
+    if (!form.name.empty())
+      os << " in form '" << form.name << "'";
+    else if (form.narrow)
+      os << " in form '" << plan::text(*form.narrow) << "'";
   }
   return what;
 }

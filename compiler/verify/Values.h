@@ -3,6 +3,7 @@
 #define NNV12_COMPILER_VERIFY_VALUES_H
 
 #include "compiler/verify/MemoryImage.h"
+#include "dialects/plan/StoredForm.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -13,13 +14,12 @@
 
 namespace nnv12 {
 
-/// Weights in a form: elements, the type that says how they lie, and the weight
-/// form that was made of them, or the bits that they are narrow in ("": none),
-/// all as pointers to what is unique.
+/// Weights in a form: elements, the type that says how packed ones lie, and the
+/// form, without a codec.
 struct WeightsKey {
   mlir::Attribute elements;
   mlir::Type type;
-  std::string form;
+  plan::StoredForm form;
 
   bool operator<(const WeightsKey &other) const {
     return std::tuple(elements.getAsOpaquePointer(), type.getAsOpaquePointer(),

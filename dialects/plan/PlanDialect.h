@@ -8,8 +8,12 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 
+#include "dialects/plan/StoredForm.h"
+
 #include "dialects/plan/PlanDialect.h.inc"
 #include "dialects/plan/PlanEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/plan/PlanAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/plan/PlanTypes.h.inc"
 #define GET_OP_CLASSES

@@ -16,6 +16,7 @@ def Plan_Dialect : Dialect {
     in order. A layer is meant by its number among the function's layers that
     execute, in their order: no constants, and none that is in place already.
   }];
+  let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
 }
 

@@ -13,27 +13,29 @@ def Plan_DoneType : TypeDef<Plan_Dialect, "Done"> {
   let summary = "the end of an operation";
 }
 
+def Plan_StoredForm : AttrDef<Plan_Dialect, "StoredForm"> {
+  let mnemonic = "form";
+  let summary = "how a layer's main weights lie in the file (StoredForm.h)";
+  let parameters = (ins "::nnv12::plan::Storage":$storage,
+      "std::optional<::nnv12::plan::Narrowing>":$narrow,
+      "::nnv12::plan::Codec":$codec);
+  let builders = [AttrBuilder<(ins "const ::nnv12::plan::StoredForm &":$form),
+                              [{
+    return $_get($_ctxt, form.storage, form.narrow, form.codec);
+  }]>];
+  let extraClassDeclaration = [{
+    ::nnv12::plan::StoredForm getForm() const {
+      return {getStorage(), getNarrow(), getCodec()};
+    }
+  }];
+  let hasCustomAssemblyFormat = 1;
+}
+
 class Plan_Enum<string name, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, "", cases> {
   let cppNamespace = "::nnv12::plan";
 }
 
-// The form of a layer's main weights in the file.
-def Plan_Storage
-    : Plan_Enum<"Storage", [I32EnumAttrCase<"raw", 0>, // as in the model, dense
-                            I32EnumAttrCase<"packed", 1>, // in the layout of
-                                                          // the layer's operand
-                            I32EnumAttrCase<"transformed", 2>]>; // in the
-                                                                 // routine's
-                                                                 // weight form
-def Plan_Codec : Plan_Enum<"Codec", [I32EnumAttrCase<"stored", 0>,
-                                     I32EnumAttrCase<"zstd", 1>]>;
-// What the elements of packed weights are in the file, if not the model's f32:
-// the same numbers in fewer bits (compiler/narrow).
-def Plan_Narrowing
-    : Plan_Enum<"Narrowing", [I32EnumAttrCase<"q8", 0>, // times a scale of the
-                                                        // channel
-                              I32EnumAttrCase<"f16", 1>]>;
 def Plan_LaneKind : Plan_Enum<"LaneKind", [I32EnumAttrCase<"execute", 0>,
                                            I32EnumAttrCase<"prepare", 1>]>;
 def Plan_CoreKind : Plan_Enum<"CoreKind", [I32EnumAttrCase<"any", 0>,
@@ -88,22 +90,16 @@ def Plan_ReadOp : Plan_Op<"read"> {
   let summary = "bring a layer's weights from storage into memory";
   let description = [{
     All constants of the layer that no earlier layer has read; they lie together
-    in the file. `storage` and `codec` tell the form of the main one, operand
-    number `operand` of the layer; `narrow`, that packed ones have elements of
-    fewer bits.
+    in the file. `storage` tells the form of the main one, operand number
+    `operand` of the layer: `packed+q8+zstd`.
   }];
-  let arguments = (ins I64Attr:$layer, I64Attr:$operand, Plan_Storage:$storage,
-      Plan_Codec:$codec, OptionalAttr<Plan_Narrowing>:$narrow);
+  let arguments = (ins I64Attr:$layer, I64Attr:$operand,
+      Plan_StoredForm:$stored);
   let results = (outs Plan_DoneType:$done);
   let assemblyFormat = "$layer `operand` `(` $operand `)` `storage` `(` "
-                       "$storage `,` $codec `)` (`narrow` `(` $narrow^ `)`)? "
-                       "attr-dict";
+                       "custom<Form>($stored) `)` attr-dict";
   let extraClassDeclaration = [{
-    /// The form of the main weights when they have been read, and decoded.
-    llvm::StringRef form() {
-      return getNarrow() ? stringifyNarrowing(*getNarrow())
-                         : stringifyStorage(getStorage());
-    }
+    ::nnv12::plan::StoredForm form() { return getStored().getForm(); }
   }];
   let hasVerifier = 1;
 }

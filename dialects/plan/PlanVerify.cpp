@@ -25,10 +25,10 @@ LogicalResult ProgramOp::verify() {
 }
 
 LogicalResult ReadOp::verify() {
-  if (getNarrow() && getStorage() != Storage::packed)
+  StoredForm stored = form();
+  if (stored.narrow && !isExact(*stored.narrow))
     return emitOpError("found ")
-           << stringifyStorage(getStorage())
-           << " weights, expected packed ones to be narrow";
+           << stored.text() << " weights, expected exact ones";
   return success();
 }
 
@@ -122,9 +122,11 @@ private:
     if (!read || read.getLayer() != op.getLayer())
       return op.emitOpError("expected to be after the read of layer ")
              << op.getLayer();
-    if (read.getCodec() != Codec::zstd)
+    StoredForm form = read.form();
+    if (form.codec != Codec::zstd)
       return op.emitOpError("found weights that are not compressed");
-    forms[op.getDone()] = read.form();
+    form.codec = Codec::stored;
+    forms[op.getDone()] = form;
     return success();
   }
 
@@ -135,23 +137,23 @@ private:
     if (layerNumber(op.getAfter()) != op.getLayer())
       return op.emitOpError("expected to be after a preparation of layer ")
              << op.getLayer();
-    StringRef from = forms.lookup(op.getAfter());
+    const StoredForm &from = forms[op.getAfter()];
     bool isPacking = op.getForm() == "packed";
-    StringRef wanted = isPacking ? "raw or narrow" : "packed";
-    bool isWanted = isPacking ? isUnpacked(from) : from == wanted;
     if (op.getForm().empty() || op.getForm() == "raw" ||
         op.getForm() == "transformed")
       return op.emitOpError("found form '")
              << op.getForm()
              << "', expected 'packed' or the name of a routine's weight form";
-    if (!isWanted)
+    if (isPacking ? from.isReady() : from != StoredForm())
       return op.emitOpError("found ")
-             << from << " weights, expected " << wanted
+             << from.text() << " weights, expected "
+             << (isPacking ? "raw or narrow" : "packed")
              << " ones to make form '" << op.getForm() << "' of";
     if (!(*layer)->forms.insert(op.getForm()).second)
       return op.emitOpError("layer ")
              << op.getLayer() << " has form '" << op.getForm() << "' already";
-    forms[op.getDone()] = op.getForm();
+    forms[op.getDone()] =
+        isPacking ? StoredForm() : transformed(op.getForm().str());
     return success();
   }
 
@@ -196,9 +198,9 @@ private:
     for (Value token : op.getAfter()) {
       if (failed(ready(op, token)))
         return failure();
-      if (StringRef form = forms.lookup(token); isUnpacked(form))
+      if (const StoredForm &form = forms[token]; !form.isReady())
         return op.emitOpError("found ")
-               << form
+               << form.text()
                << " weights, expected a transform to form 'packed' before";
       own |= layerNumber(token) == op.getLayer();
     }
@@ -208,18 +210,13 @@ private:
     return success();
   }
 
-  /// Whether a transform makes packed weights of the form.
-  static bool isUnpacked(StringRef form) {
-    return form == "raw" || symbolizeNarrowing(form);
-  }
-
   /// Whether `token` stands for weights that need no decoding.
   LogicalResult ready(Operation *op, Value token) {
     if (token.getDefiningOp<ExecuteOp>())
       return op->emitOpError(
           "found an execute to be after, expected preparations");
     auto read = token.getDefiningOp<ReadOp>();
-    if (read && read.getCodec() != Codec::stored)
+    if (read && read.form().codec != Codec::stored)
       return op->emitOpError(
           "found compressed weights, expected a decode before");
     return success();
@@ -333,7 +330,7 @@ private:
   SmallVector<LaneOp> lanes;
   GpuOp overlay;
   /// The form of the weights that a preparation leaves.
-  llvm::DenseMap<Value, StringRef> forms;
+  llvm::DenseMap<Value, StoredForm> forms;
   llvm::DenseMap<Operation *, LaneOp> laneOf;
   llvm::DenseMap<Operation *, SmallVector<Operation *>> order;
   llvm::DenseSet<Operation *> background;

@@ -62,7 +62,7 @@ private:
       switched += layer.laterRoutine() != nullptr;
       if (!layer.layer.mainOperand)
         continue;
-      const StorageForm &form = layer.first().storage;
+      const plan::StoredForm &form = layer.first().storage;
       bypassed += form.storage == plan::Storage::transformed;
       compressed += form.codec == plan::Codec::zstd;
       narrowed += form.narrow.has_value();

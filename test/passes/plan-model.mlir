@@ -48,7 +48,7 @@
 // DEAR-NOT: plan.switch
 // LEAST-NOT: plan.switch
 // LEAST-NOT: storage(raw
-// LEAST-NOT: narrow(
+// LEAST-NOT: storage(packed+
 // LEAST-NOT: plan.transform
 
 //--- model.mlir
@@ -80,7 +80,7 @@
 // ONE-NOT: plan.lane
 
 // Without C weights are as in the model, for want of another layout too.
-// RAW-COUNT-2: storage(raw, stored)
+// RAW-COUNT-2: storage(raw)
 func.func @main(%x: tensor<1x16x8x8xf32>) -> tensor<1x20xf32> {
   %w = nn.constant dense<0.5> : tensor<16x16x3x3xf32>
   %v = nn.constant dense<0.5> : tensor<1024x20xf32>

@@ -4,7 +4,7 @@
 
 #include "compiler/codegen/gpu/HalfMemory.h"
 #include "compiler/layers/ExecutionOrder.h"
-#include "compiler/narrow/Exact.h"
+#include "compiler/weights/Exact.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"

@@ -10,7 +10,7 @@
 
 #include "compiler/codegen/cpu/Widen.h"
 
-#include "compiler/narrow/Narrow.h"
+#include "compiler/weights/Narrow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"

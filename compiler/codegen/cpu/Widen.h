@@ -8,7 +8,7 @@
 namespace nnv12::codegen {
 
 /// Emits the kernel that makes packed f32 weights, operand 0, of the narrow
-/// ones that lie as compiler/narrow/Narrow.h says, operand 1: the floats that
+/// ones that lie as compiler/weights/Narrow.h says, operand 1: the floats that
 /// they were made of, bit for bit. `packed` has a narrow grid.
 KernelInfo emitWiden(KernelBuilder &k, mlir::RankedTensorType packed,
                      plan::Narrowing narrowing, llvm::StringRef symbol);

@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/gpu/GpuBuilder.h"
 
-#include "compiler/narrow/Exact.h"
+#include "compiler/weights/Exact.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -30,14 +30,14 @@ plan.program "t" threads(1) {
 // -----
 plan.program "t" threads(1) {
   // expected-error @below {{found operand -1, expected 0 or more}}
-  %r = plan.read 0 operand(-1) storage(packed, stored)
+  %r = plan.read 0 operand(-1) storage(packed)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   // expected-error @below {{layer 0 has a second plan.read}}
-  %r1 = plan.read 0 operand(1) storage(packed, stored)
+  %r1 = plan.read 0 operand(1) storage(packed)
 }
 
 // -----
@@ -57,88 +57,94 @@ plan.program "t" threads(1) {
 // -----
 plan.program "t" threads(1) {
   // expected-error @below {{layer 3 is prepared but never executed}}
-  %r = plan.read 3 operand(1) storage(packed, stored)
+  %r = plan.read 3 operand(1) storage(packed)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, zstd)
+  %r0 = plan.read 0 operand(1) storage(packed+zstd)
   // expected-error @below {{expected to be after the read of layer 1}}
   %d = plan.decode 1 after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   // expected-error @below {{found weights that are not compressed}}
   %d = plan.decode 0 after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, zstd)
+  %r0 = plan.read 0 operand(1) storage(packed+zstd)
   // expected-error @below {{found compressed weights, expected a decode before}}
   %t = plan.transform 0 form("winograd4") routine("a") after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, zstd)
+  %r0 = plan.read 0 operand(1) storage(packed+zstd)
   // expected-error @below {{found compressed weights, expected a decode before}}
   %e = plan.execute 0 routine("a") after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   // expected-error @below {{found packed weights, expected raw or narrow ones to make form 'packed' of}}
   %t = plan.transform 0 form("packed") routine("a") after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(raw, stored)
+  %r0 = plan.read 0 operand(1) storage(raw)
   // expected-error @below {{found raw weights, expected packed ones to make form 'winograd4' of}}
   %t = plan.transform 0 form("winograd4") routine("a") after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  // expected-error @below {{found raw weights, expected packed ones to be narrow}}
-  %r0 = plan.read 0 operand(1) storage(raw, stored) narrow(q8)
+  // expected-error @below {{found form 'raw+q8', expected raw, packed, packed+q8, packed+f16 or transformed, or one of them with +zstd}}
+  %r0 = plan.read 0 operand(1) storage(raw+q8)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored) narrow(f16)
-  // expected-error @below {{found f16 weights, expected packed ones to make form 'winograd4' of}}
+  // expected-error @below {{found packed+rounded weights, expected exact ones}}
+  %r0 = plan.read 0 operand(1) storage(packed+rounded)
+}
+
+// -----
+plan.program "t" threads(1) {
+  %r0 = plan.read 0 operand(1) storage(packed+f16)
+  // expected-error @below {{found packed+f16 weights, expected packed ones to make form 'winograd4' of}}
   %t = plan.transform 0 form("winograd4") routine("a") after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored) narrow(q8)
-  // expected-error @below {{found q8 weights, expected a transform to form 'packed' before}}
+  %r0 = plan.read 0 operand(1) storage(packed+q8)
+  // expected-error @below {{found packed+q8 weights, expected a transform to form 'packed' before}}
   %e = plan.execute 0 routine("a") after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(transformed, stored)
+  %r0 = plan.read 0 operand(1) storage(transformed)
   // expected-error @below {{found transformed weights, expected packed ones to make form 'winograd4' of}}
   %t = plan.transform 0 form("winograd4") routine("a") after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   // expected-error @below {{found form 'transformed', expected 'packed' or the name of a routine's weight form}}
   %t = plan.transform 0 form("transformed") routine("a") after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   %t0 = plan.transform 0 form("winograd4") routine("a") after(%r0)
   // expected-error @below {{layer 0 has form 'winograd4' already}}
   %t1 = plan.transform 0 form("winograd4") routine("a") after(%r0)
@@ -146,21 +152,21 @@ plan.program "t" threads(1) {
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   // expected-error @below {{expected to be after a preparation of layer 1}}
   %t = plan.transform 1 form("winograd4") routine("a") after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(raw, stored)
+  %r0 = plan.read 0 operand(1) storage(raw)
   // expected-error @below {{found raw weights, expected a transform to form 'packed' before}}
   %e = plan.execute 0 routine("a") after(%r0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   // expected-error @below {{expected to be after the preparation of layer 0}}
   %e = plan.execute 0 routine("a")
 }
@@ -245,14 +251,14 @@ plan.program "t" threads(1) {
 // -----
 plan.program "t" threads(1) {
   // expected-error @below {{is in no lane}}
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   %e0 = plan.execute 0 routine("a") after(%r0)
   plan.lane execute on big queue(%e0)
 }
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   %e0 = plan.execute 0 routine("a") after(%r0)
   plan.lane execute on big queue(%r0, %e0)
   // expected-error @below {{found plan.read of layer 0, which is in a lane already}}
@@ -261,7 +267,7 @@ plan.program "t" threads(1) {
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   %e0 = plan.execute 0 routine("a") after(%r0)
   // expected-error @below {{found an execute in the background}}
   plan.lane execute on big queue(%r0, %e0) background(%e0)
@@ -269,7 +275,7 @@ plan.program "t" threads(1) {
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   // expected-error @below {{waits for an operation in the background}}
   %e0 = plan.execute 0 routine("a") after(%r0)
   plan.lane execute on big queue(%e0)
@@ -279,7 +285,7 @@ plan.program "t" threads(1) {
 // -----
 // One lane: the execute is before what it waits for.
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   %e0 = plan.execute 0 routine("a") after(%r0)
   // expected-error @below {{can deadlock: plan.execute of layer 0 waits for an operation that comes after it}}
   plan.lane execute on big queue(%e0, %r0)
@@ -288,10 +294,10 @@ plan.program "t" threads(1) {
 // -----
 // Two lanes, each waiting for the other.
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, zstd)
+  %r0 = plan.read 0 operand(1) storage(packed+zstd)
   %d0 = plan.decode 0 after(%r0)
   %e0 = plan.execute 0 routine("a") after(%d0)
-  %r1 = plan.read 1 operand(1) storage(packed, zstd)
+  %r1 = plan.read 1 operand(1) storage(packed+zstd)
   %d1 = plan.decode 1 after(%r1)
   %e1 = plan.execute 1 routine("a") after(%d1)
   // expected-error @below {{can deadlock: plan.decode of layer 1 waits for an operation that comes after it}}
@@ -676,7 +682,7 @@ plan.program "t" threads(1) {
 
 // -----
 plan.program "t" threads(1) {
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   %e0 = plan.execute 0 routine("a") after(%r0)
   %t0 = plan.transform 0 form("f") routine("b") after(%r0)
   plan.switch 0 routine("b") after(%t0)

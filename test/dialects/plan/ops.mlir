@@ -4,12 +4,12 @@
 
 // CHECK-LABEL: plan.program "x86-64-v4" threads(2) cold(1500000) warm(1000000) {
 plan.program "x86-64-v4" threads(2) cold(1500000) warm(1000000) {
-  // CHECK-NEXT: %[[R0:.*]] = plan.read 0 operand(1) storage(packed, stored)
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  // CHECK-NEXT: %[[R0:.*]] = plan.read 0 operand(1) storage(packed)
+  %r0 = plan.read 0 operand(1) storage(packed)
   // CHECK-NEXT: %[[E0:.*]] = plan.execute 0 routine("conv.first") after(%[[R0]])
   %e0 = plan.execute 0 routine("conv.first") after(%r0)
-  // CHECK-NEXT: %[[R1:.*]] = plan.read 1 operand(1) storage(raw, zstd)
-  %r1 = plan.read 1 operand(1) storage(raw, zstd)
+  // CHECK-NEXT: %[[R1:.*]] = plan.read 1 operand(1) storage(raw+zstd)
+  %r1 = plan.read 1 operand(1) storage(raw+zstd)
   // CHECK-NEXT: %[[D1:.*]] = plan.decode 1 after(%[[R1]])
   %d1 = plan.decode 1 after(%r1)
   // CHECK-NEXT: %[[P1:.*]] = plan.transform 1 form("packed") routine("conv.direct") after(%[[D1]])
@@ -38,7 +38,7 @@ plan.program "aarch64" threads(1) {
 // CHECK-LABEL: plan.program "x86-64-v3" threads(2) {
 plan.program "x86-64-v3" threads(2) {
   // CHECK: %[[R0:.*]] = plan.read 0
-  %r0 = plan.read 0 operand(1) storage(packed, stored)
+  %r0 = plan.read 0 operand(1) storage(packed)
   %e0 = plan.execute 0 routine("conv.first") after(%r0)
   %e1 = plan.execute 1 routine("pool")
   // CHECK: plan.gpu "vulkan1.1+int64" profile("a GPU") start(at_open) cold(2000) warm(1000) {

@@ -3,7 +3,7 @@
 #include "compiler/codegen/cpu/Widen.h"
 #include "KernelTest.h"
 
-#include "compiler/narrow/Narrow.h"
+#include "compiler/weights/Narrow.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -79,7 +79,7 @@ void check(const Case &c, Narrowing narrowing, StringRef target) {
   SCOPED_TRACE(target.str() + " " + c.tag + " of " +
                std::to_string(c.shape[0]));
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<nn::NNDialect, plan::PlanDialect>();
+  context.loadDialect<nn::NNDialect>();
   auto typeIn = [&](MLIRContext &context) {
     return nn::withLayout(
         RankedTensorType::get(c.shape, Float32Type::get(&context)), c.tag);

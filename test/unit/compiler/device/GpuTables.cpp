@@ -60,11 +60,11 @@ Problem ncnnGpuProblem(const std::vector<Conv> &network,
       c.pipelines = pipelines;
       c.execute = gpuCost(gpu, f).milliseconds;
       c.upload = raw * form;
-      c.storage = "raw";
+      c.storage.storage = plan::Storage::raw;
       c.bytes = raw;
       c.transform = {transform * raw * 1e-6, transform * raw * 1e-6 * slower};
       problem.layers[i].inStretch.push_back(c);
-      c.storage = "transformed";
+      c.storage.storage = plan::Storage::transformed;
       c.bytes = raw * form;
       c.transform = {};
       problem.layers[i].inStretch.push_back(c);
@@ -87,7 +87,7 @@ const GpuAblation &gpuAblation() {
   Problem problem = ncnnGpuProblem(resnet50(), profile, profile.big.count);
   Options few;
   few.steps = 100000;
-  Plan cpu = plan(problem, few);
+  Plan cpu = search::plan(problem, few);
   // The paper's planners prepare nothing for CPUs that compute nothing.
   cpu.schedule.lanes.clear();
   cpu.schedule.lanes.resize(problem.device.preparationLanes.size() + 1);
@@ -156,7 +156,7 @@ std::string gpuPlansTable() {
       Problem problem = ncnnGpuProblem(
           model == std::string("ResNet-50") ? resnet50() : googlenet(), profile,
           profile.big.count);
-      Plan cpu = plan(problem);
+      Plan cpu = search::plan(problem);
       Overlay gpu = planOverlay(problem, cpu);
       char line[300];
       std::string at = gpu.handOvers.empty()

@@ -135,7 +135,7 @@ search::Problem ncnnProblem(const std::vector<Conv> &network,
       KernelFeatures t;
       t.routine = std::string("ncnn-transform.") + kernel.name;
       t.bytes = raw + form;
-      c.storage = "raw";
+      c.storage.storage = plan::Storage::raw;
       c.form = kernel.transform ? kernel.name : "";
       c.bytes = raw;
       if (kernel.transform)
@@ -143,7 +143,7 @@ search::Problem ncnnProblem(const std::vector<Conv> &network,
                        littleCost(profile, t).milliseconds};
       layer.candidates.push_back(c);
       if (kernel.transform) {
-        c.storage = "transformed";
+        c.storage.storage = plan::Storage::transformed;
         c.bytes = form;
         c.transform = {};
         layer.candidates.push_back(c);

@@ -45,7 +45,7 @@ static Plan planWith(const Problem &problem, bool k, bool c, bool p) {
   options.selectKernels = k;
   options.storedForms = c;
   options.pipeline = p;
-  return plan(problem, options);
+  return search::plan(problem, options);
 }
 
 static const char *const phones[] = {"meizu-16t", "pixel-5", "redmi-9",
@@ -124,7 +124,7 @@ std::string table2() {
     const Candidate *raw = nullptr, *cached = nullptr;
     for (const Candidate &c : problem.layers[0].candidates)
       if (c.routine == std::string("ncnn.") + row.kernel)
-        (c.storage == "raw" ? raw : cached) = &c;
+        (c.storage.storage == plan::Storage::raw ? raw : cached) = &c;
     if (!cached)
       cached = raw;
     text += format(

@@ -150,10 +150,10 @@ TEST_F(ProgramEmitterTest, LiveBytesOfTheArena) {
 
 TEST_F(ProgramEmitterTest, RawWeightsArePackedByATransform) {
   emit(R"(
-    %r0 = plan.read 0 operand(1) storage(raw, stored)
+    %r0 = plan.read 0 operand(1) storage(raw)
     %t0 = plan.transform 0 form("packed") routine("conv.direct.nChw16c") after(%r0)
     %e0 = plan.execute 0 routine("conv.direct.nChw16c") after(%t0)
-    %r1 = plan.read 1 operand(1) storage(packed, zstd)
+    %r1 = plan.read 1 operand(1) storage(packed+zstd)
     %d1 = plan.decode 1 after(%r1)
     %e1 = plan.execute 1 routine("conv.direct.nChw16c") after(%d1)
     %e2 = plan.execute 2 routine("element")
@@ -195,10 +195,10 @@ TEST_F(ProgramEmitterTest, RawWeightsArePackedByATransform) {
 
 TEST_F(ProgramEmitterTest, LargeWeightsAreDecodedInPartsOfAMegabyte) {
   emit(R"(
-    %r0 = plan.read 0 operand(1) storage(packed, zstd)
+    %r0 = plan.read 0 operand(1) storage(packed+zstd)
     %d0 = plan.decode 0 after(%r0) {start = 100 : i64, end = 400 : i64}
     %e0 = plan.execute 0 routine("conv.direct.nChw16c") after(%d0)
-    %r1 = plan.read 1 operand(1) storage(packed, stored)
+    %r1 = plan.read 1 operand(1) storage(packed)
     %e1 = plan.execute 1 routine("conv.direct.nChw16c") after(%r1)
     %e2 = plan.execute 2 routine("element")
     plan.lane execute on any queue(%e0, %e1, %e2)
@@ -223,11 +223,11 @@ TEST_F(ProgramEmitterTest, LargeWeightsAreDecodedInPartsOfAMegabyte) {
 
 TEST_F(ProgramEmitterTest, SwitchesComputeTheirWeightsFromWhatIsInTheFile) {
   emit(R"(
-    %r0 = plan.read 0 operand(1) storage(packed, stored)
+    %r0 = plan.read 0 operand(1) storage(packed)
     %e0 = plan.execute 0 routine("conv.direct.nChw16c") after(%r0)
     %t0 = plan.transform 0 form("winograd4") routine("conv.winograd4.nChw16c") after(%r0)
     plan.switch 0 routine("conv.winograd4.nChw16c") after(%t0)
-    %r1 = plan.read 1 operand(1) storage(packed, stored)
+    %r1 = plan.read 1 operand(1) storage(packed)
     %e1 = plan.execute 1 routine("conv.direct.nChw16c") after(%r1)
     %e2 = plan.execute 2 routine("element")
     plan.lane execute on any queue(%r0, %e0, %e1, %e2)
@@ -251,11 +251,11 @@ TEST_F(ProgramEmitterTest, SwitchesComputeTheirWeightsFromWhatIsInTheFile) {
 
 TEST_F(ProgramEmitterTest, WhatLaterRunsNeedLiesBehindTheFirst) {
   emit(R"(
-    %r0 = plan.read 0 operand(1) storage(packed, stored)
+    %r0 = plan.read 0 operand(1) storage(packed)
     %e0 = plan.execute 0 routine("conv.direct.nChw16c") after(%r0)
     %t0 = plan.transform 0 form("winograd4") routine("conv.winograd4.nChw16c") after(%r0)
     plan.switch 0 routine("conv.winograd4.nChw16c") after(%t0)
-    %r1 = plan.read 1 operand(1) storage(raw, stored)
+    %r1 = plan.read 1 operand(1) storage(raw)
     %t1 = plan.transform 1 form("packed") routine("conv.direct.nChw16c") after(%r1)
     %e1 = plan.execute 1 routine("conv.direct.nChw16c") after(%t1)
     %e2 = plan.execute 2 routine("element")

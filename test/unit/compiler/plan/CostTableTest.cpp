@@ -60,7 +60,7 @@ protected:
     for (const CostedCandidate &candidate :
          costs.candidates(layer, storedForms))
       if (candidate.costs.form.empty() != withForm)
-        result.insert(candidate.costs.storage);
+        result.insert(candidate.storage.text());
     return result;
   }
 
@@ -179,7 +179,8 @@ TEST_F(CostTableTest, StagesCostWhatTheyDo) {
   CostTable costs(profile, target, 2);
   const Routine *direct = codegen::cpuRoutines().named("conv.direct.nChw16c");
   auto cost = [&](StringRef storage) {
-    return costs.cost(layers[0], {direct, *StorageForm::parse(storage)}).costs;
+    return costs.cost(layers[0], {direct, *plan::StoredForm::parse(storage)})
+        .costs;
   };
   search::Candidate raw = cost("raw"), packed = cost("packed"),
                     zstd = cost("packed+zstd");
@@ -199,7 +200,7 @@ TEST_F(CostTableTest, NarrowWeightsAreFewerBytesAndATransform) {
   auto cost = [&](StringRef routine, StringRef storage) {
     return costs
         .cost(layers[0], {codegen::cpuRoutines().named(routine),
-                          *StorageForm::parse(storage)})
+                          *plan::StoredForm::parse(storage)})
         .costs;
   };
   StringRef direct = "conv.direct.nChw16c", winograd = "conv.winograd4.nChw16c";
@@ -276,7 +277,7 @@ TEST_F(CostTableTest, CodecsSeeWeightsAsTheyAreStored) {
   CostTable costs(profile, target, 2);
   auto layer = executedLayers(ExecutionOrder(main))[0];
   Candidate candidate{codegen::cpuRoutines().named("conv.direct.nChw16c"),
-                      *StorageForm::parse("packed+zstd")};
+                      *plan::StoredForm::parse("packed+zstd")};
   EXPECT_NEAR(costs.cost(layer, candidate).costs.bytes, stored, 0.06 * stored);
 }
 
@@ -317,9 +318,7 @@ TEST_F(CostTableTest, ProgramsSayWhatPlansDecide) {
         ++reads[read.getLayer()];
         const PlannedLayer &layer = plan->layers[read.getLayer()];
         EXPECT_EQ(read.getOperand(), *layer.layer.mainOperand);
-        EXPECT_TRUE(layer.first().storage ==
-                    (StorageForm{read.getStorage(), read.getCodec(),
-                                 read.getNarrow()}));
+        EXPECT_EQ(layer.first().storage.text(), read.form().text());
       }
       for (auto change : program->getBody().getOps<plan::SwitchOp>())
         EXPECT_EQ(change.getRoutine(),
@@ -339,14 +338,4 @@ TEST_F(CostTableTest, ProgramsSayWhatPlansDecide) {
       }
       program->erase();
     }
-}
-
-TEST(StorageForm, TextAndBack) {
-  for (const char *text :
-       {"raw", "packed+zstd", "transformed", "packed+q8", "packed+f16+zstd"})
-    EXPECT_EQ(StorageForm::parse(text)->text(), text);
-  for (const char *text :
-       {"", "zstd", "raw+", "packed+lz4", "packed+zstd+zstd", "raw+q8",
-        "transformed+f16", "packed+q8+f16", "packed+zstd+q8", "q8"})
-    EXPECT_FALSE(StorageForm::parse(text)) << text;
 }

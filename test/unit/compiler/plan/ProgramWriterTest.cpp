@@ -49,10 +49,10 @@ protected:
               const char *later = nullptr) {
     PlannedLayer &planned = plan->layers[layer];
     auto add = [&](const char *name) {
-      planned.candidates.push_back(
-          {{codegen::cpuRoutines().named(name), *StorageForm::parse(storage)},
-           {},
-           false});
+      planned.candidates.push_back({{codegen::cpuRoutines().named(name),
+                                     *plan::StoredForm::parse(storage)},
+                                    {},
+                                    false});
       return unsigned(planned.candidates.size() - 1);
     };
     planned.chosen = planned.later = add(routine);
@@ -78,9 +78,7 @@ protected:
       names[&op] = name;
       text += stage;
       if (auto read = dyn_cast<plan::ReadOp>(op))
-        text += " " + StorageForm{read.getStorage(), read.getCodec(),
-                                  read.getNarrow()}
-                          .text();
+        text += " " + read.form().text();
       if (auto transform = dyn_cast<plan::TransformOp>(op))
         text += " " + transform.getForm().str();
       if (auto routine = op.getAttrOfType<StringAttr>("routine"))

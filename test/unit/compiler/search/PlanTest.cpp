@@ -217,7 +217,7 @@ TEST(Plan, ablation) {
     p.device.arrival.clear();
     for (Layer &layer : p.layers) { // each layer has a raw form
       layer.candidates.push_back(randomCandidate(random));
-      layer.candidates.back().storage = "raw";
+      layer.candidates.back().storage.storage = nnv12::plan::Storage::raw;
     }
     Options options = withSteps(100'000);
     double kcp = plan(p, options).finish;
@@ -248,10 +248,12 @@ TEST(Plan, ablation) {
     Plan none = plan(p, options);
     for (size_t i = 0; i < p.layers.size(); ++i) {
       const auto &candidates = p.layers[i].candidates;
-      EXPECT_EQ(candidates[k.choice[i]].storage, "raw");
-      EXPECT_EQ(candidates[none.choice[i]].storage, "raw");
+      EXPECT_EQ(candidates[k.choice[i]].storage.storage,
+                nnv12::plan::Storage::raw);
+      EXPECT_EQ(candidates[none.choice[i]].storage.storage,
+                nnv12::plan::Storage::raw);
       for (const Candidate &c : candidates)
-        EXPECT_TRUE(c.storage != "raw" ||
+        EXPECT_TRUE(c.storage.storage != nnv12::plan::Storage::raw ||
                     c.execute >= candidates[none.choice[i]].execute);
     }
     double slack = 1 + 5e-3; // warmWeight, and a search that ends early
@@ -265,16 +267,17 @@ TEST(Plan, continuousKeepsWhatWarmNeeds) {
   Candidate warm, winograd, direct;
   warm.routine = "winograd6";
   warm.form = "winograd6";
-  warm.storage = "transformed";
+  warm.storage.storage = nnv12::plan::Storage::transformed;
   warm.execute = 1;
   warm.bytes = 9e6;
   winograd.routine = "winograd2";
   winograd.form = "winograd2";
-  winograd.storage = "transformed";
+  winograd.storage.storage = nnv12::plan::Storage::transformed;
   winograd.execute = 1.5;
   winograd.bytes = 2e6;
   direct.routine = "direct";
-  direct.storage = "packed+zstd";
+  direct.storage = {nnv12::plan::Storage::packed, std::nullopt,
+                    nnv12::plan::Codec::zstd};
   direct.execute = 3;
   direct.bytes = 1e6;
   EXPECT_TRUE(derivable(direct, warm));
@@ -285,7 +288,7 @@ TEST(Plan, continuousKeepsWhatWarmNeeds) {
   tile.form = "winograd6";
   EXPECT_TRUE(derivable(tile, warm));
   Candidate raw = winograd;
-  raw.storage = "raw";
+  raw.storage.storage = nnv12::plan::Storage::raw;
   EXPECT_TRUE(derivable(raw, warm));
 
   Problem p;

@@ -38,7 +38,8 @@ inline void addRandomCoprocessor(Random &random, Problem &p) {
     for (unsigned c = 0, count = 1 + random.below(3); c < count; ++c) {
       Candidate g;
       g.routine = "gpu" + std::to_string(c);
-      g.storage = random.flip() ? "raw" : "packed";
+      g.storage.storage =
+          random.flip() ? plan::Storage::raw : plan::Storage::packed;
       for (unsigned k = 0, used = random.below(3); k < used; ++k) {
         uint32_t pipeline = random.below(pipelines);
         if (g.pipelines.empty() || g.pipelines[0] != pipeline)

@@ -26,7 +26,8 @@ private:
 inline Candidate randomCandidate(Random &random) {
   Candidate c;
   c.routine = "routine" + std::to_string(random.below(3));
-  c.storage = random.flip() ? "packed" : "transformed";
+  c.storage.storage =
+      random.flip() ? plan::Storage::packed : plan::Storage::transformed;
   c.form = random.flip() ? "" : "form";
   if (random.below(8)) {
     c.bytes = random.between(1e3, 1e6);

@@ -53,13 +53,13 @@ const char *layers = R"(
   }
   plan.program "x86-64-v3" threads(1) {
     %e0 = plan.execute 0 routine("element")
-    %r1 = plan.read 1 operand(1) storage(raw, zstd)
+    %r1 = plan.read 1 operand(1) storage(raw+zstd)
     %d1 = plan.decode 1 after(%r1)
     %t1 = plan.transform 1 form("packed") routine("conv.direct.nChw16c") after(%d1)
     %e1 = plan.execute 1 routine("conv.direct.nChw16c") after(%t1)
     %s1 = plan.transform 1 form("winograd4") routine("conv.winograd4.nChw16c") after(%t1)
     plan.switch 1 routine("conv.winograd4.nChw16c") after(%s1)
-    %r2 = plan.read 2 operand(1) storage(packed, stored)
+    %r2 = plan.read 2 operand(1) storage(packed)
     %t2 = plan.transform 2 form("winograd4") routine("conv.winograd4.nChw16c") after(%r2)
     %e2 = plan.execute 2 routine("conv.winograd4.nChw16c") after(%t2)
     %e3 = plan.execute 3 routine("element")
@@ -92,8 +92,8 @@ protected:
     std::string text = ::layers;
     if (isNarrow) {
       replaceAll(
-          text, "storage(packed, stored)",
-          "storage(packed, stored) narrow(q8)\n    %p2 = plan.transform 2 "
+          text, "storage(packed)",
+          "storage(packed+q8)\n    %p2 = plan.transform 2 "
           "form(\"packed\") routine(\"conv.direct.nChw16c\") after(%r2)");
       replaceAll(text, "routine(\"conv.winograd4.nChw16c\") after(%r2)",
                  "routine(\"conv.winograd4.nChw16c\") after(%p2)");

@@ -1,6 +1,6 @@
 //===- Exact.cpp - Floats that fewer bits hold exactly --------------------===//
 
-#include "compiler/narrow/Exact.h"
+#include "compiler/weights/Exact.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,8 +1,8 @@
 //===- NarrowTest.cpp - Constants in fewer bits ---------------------------===//
 
-#include "compiler/narrow/Narrow.h"
+#include "compiler/weights/Narrow.h"
 
-#include "compiler/narrow/Exact.h"
+#include "compiler/weights/Exact.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
@@ -23,7 +23,7 @@ namespace {
 class NarrowTest : public testing::Test {
 protected:
   NarrowTest() : context(MLIRContext::Threading::DISABLED), builder(&context) {
-    context.loadDialect<nn::NNDialect, plan::PlanDialect>();
+    context.loadDialect<nn::NNDialect>();
     builder.setInsertionPointToEnd(&block);
   }
 

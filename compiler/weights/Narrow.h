@@ -6,10 +6,10 @@
 // choice costs no accuracy, so it is one of bytes and time.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_COMPILER_NARROW_NARROW_H
-#define NNV12_COMPILER_NARROW_NARROW_H
+#ifndef NNV12_COMPILER_WEIGHTS_NARROW_H
+#define NNV12_COMPILER_WEIGHTS_NARROW_H
 
-#include "dialects/plan/PlanDialect.h"
+#include "dialects/plan/StoredForm.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 
@@ -49,15 +49,14 @@ mlir::Type narrowElementType(mlir::MLIRContext *context,
 unsigned narrowElementSize(plan::Narrowing narrowing);
 int64_t narrowBytes(mlir::RankedTensorType packed, plan::Narrowing narrowing);
 
-/// The constant, packed as its type says, in fewer bits; none where that would
-/// not be exact.
+/// The constant, packed as its type says, in fewer bits; none where an exact
+/// narrowing would not be exact.
 std::optional<std::vector<char>> narrowed(mlir::Value constant,
                                           plan::Narrowing narrowing);
 /// Whether there is such.
 bool canNarrow(mlir::Value constant, plan::Narrowing narrowing);
-/// The constant's f32 elements as the nearest halves, packed as its type says,
-/// and whether they are as good as halves can be (fitHalves).
-std::vector<char> roundedToHalves(mlir::Value constant);
+/// Whether the nearest halves of its f32 elements are as good as halves can be
+/// (Exact.h).
 bool fitHalves(mlir::Value constant);
 /// The exact one of the fewest bytes, where that saves enough of them to be
 /// worth a kernel and a call.
@@ -65,4 +64,4 @@ std::optional<plan::Narrowing> worthNarrowing(mlir::Value constant);
 
 } // namespace nnv12
 
-#endif // NNV12_COMPILER_NARROW_NARROW_H
+#endif // NNV12_COMPILER_WEIGHTS_NARROW_H

@@ -1,8 +1,8 @@
 //===- Narrow.cpp - Weights stored in fewer bits --------------------------===//
 
-#include "compiler/narrow/Narrow.h"
+#include "compiler/weights/Narrow.h"
 
-#include "compiler/narrow/Exact.h"
+#include "compiler/weights/Exact.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/Layout.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -209,10 +209,6 @@ static std::optional<std::vector<char>> narrowedToHalves(const Elements &from) {
   return packedHalves(from, [](float value) { return *exactHalf(value); });
 }
 
-std::vector<char> nnv12::roundedToHalves(Value constant) {
-  return packedHalves(Elements(constant, Narrowing::f16), nearestHalf);
-}
-
 bool nnv12::fitHalves(Value constant) {
   Elements from(constant, Narrowing::f16);
   return !from.values.empty() &&
@@ -222,11 +218,19 @@ bool nnv12::fitHalves(Value constant) {
 std::optional<std::vector<char>> nnv12::narrowed(Value constant,
                                                  Narrowing narrowing) {
   Elements from(constant, narrowing);
-  return narrowing == Narrowing::q8 ? narrowedToInts(from)
-                                    : narrowedToHalves(from);
+  switch (narrowing) {
+  case Narrowing::q8:
+    return narrowedToInts(from);
+  case Narrowing::f16:
+    return narrowedToHalves(from);
+  case Narrowing::rounded:
+    return packedHalves(from, nearestHalf);
+  }
+  llvm_unreachable("all narrowings are there");
 }
 
 bool nnv12::canNarrow(Value constant, Narrowing narrowing) {
+  assert(isExact(narrowing) && "any number can be rounded");
   Elements from(constant, narrowing);
   return narrowing == Narrowing::q8 ? from.scales().has_value()
                                     : from.areHalves();

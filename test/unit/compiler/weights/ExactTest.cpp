@@ -1,6 +1,6 @@
 //===- ExactTest.cpp - Which floats fewer bits hold -----------------------===//
 
-#include "compiler/narrow/Exact.h"
+#include "compiler/weights/Exact.h"
 
 #include <cmath>
 #include <cstring>

@@ -5,8 +5,8 @@
 // which a kernel could make another one is refused.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_COMPILER_NARROW_EXACT_H
-#define NNV12_COMPILER_NARROW_EXACT_H
+#ifndef NNV12_COMPILER_WEIGHTS_EXACT_H
+#define NNV12_COMPILER_WEIGHTS_EXACT_H
 
 #include <cstddef>
 #include <cstdint>
@@ -40,4 +40,4 @@ bool fitHalves(const float *values, size_t count);
 
 } // namespace nnv12
 
-#endif // NNV12_COMPILER_NARROW_EXACT_H
+#endif // NNV12_COMPILER_WEIGHTS_EXACT_H
