@@ -238,8 +238,8 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
   uint64_t at = 0;
   for (int64_t bytes : steps.temporaries)
     temporaries.push_back(take(Temporaries, at, bytes));
-  std::string key = kernelKey(layer, routine, target.name);
-  codegen::GpuSteps named = routine.steps(layer);
+  std::vector<KernelFacts> facts =
+      codegen::stepFacts(layer, routine, steps, target);
   for (size_t i = 0; i < steps.steps.size(); ++i) {
     const codegen::GpuStep &step = steps.steps[i];
     TuningDispatch pending;
@@ -254,20 +254,11 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
       uint64_t offset = it->second;
       tables.push_back(take(Tables, offset, bytes.size()));
     }
-    artifact::DispatchWork work = {
-        codegen::timedName(routine.name().str(), named, i),
-        i ? key + "." + std::to_string(i) : key,
-        step.grid.steps,
-        static_cast<uint64_t>(std::llround(step.grid.bytes)),
-        step.grid.barriers + 1,
-        static_cast<uint64_t>(std::llround(step.grid.multiplyAdds)),
-        /*fromMemory=*/false,
-        step.grid.stepsInTurn};
     auto add = [&](bool isMeasured) {
       placeResults();
       TuningDispatch &dispatch = dispatches.emplace_back(pending);
       if (isMeasured)
-        dispatch.dispatch.work = work;
+        dispatch.dispatch.work = facts[i];
       for (GpuStepOperand operand : step.operands) {
         const std::vector<Place> &of =
             operand.kind == GpuStepOperand::Kind::Result    ? outputs
@@ -292,7 +283,7 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
         }))
       continue;
     // Then with weights that have not been read lately.
-    work.fromMemory = true;
+    facts[i].fromMemory = true;
     for (auto [o, operand] : llvm::enumerate(operands))
       if (operand.region == Weights)
         operand = placeOperand(o);
@@ -496,7 +487,8 @@ void GpuTuning::emit(unsigned copyKernel, uint32_t weightsSegment,
         dispatch.operands.push_back(operandOf(place));
       // Of a slow one, which is software: a nanosecond each.
       if (dispatch.work)
-        stretch.predicted += dispatch.work->multiplyAdds + dispatch.work->bytes;
+        stretch.predicted += std::llround(dispatch.work->multiplyAdds) +
+                             std::llround(dispatch.work->bytes);
       stretch.dispatches.push_back(std::move(dispatch));
     }
     stretch.count = program.operations.size() - stretch.first;

@@ -33,7 +33,7 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
   std::vector<TuningKernel> kernels;
   llvm::StringSet<> known;
   auto add = [&](TuningKernel kernel) {
-    if (known.insert(kernel.key).second)
+    if (known.insert(kernel.facts.key).second)
       kernels.push_back(std::move(kernel));
   };
   const RoutineSet &routines = codegen::cpuRoutines();
@@ -41,23 +41,11 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
   for (Operation *op : order.layers()) {
     std::string layer = firstName(op->getLoc());
     for (const Routine *routine : routines.agreeing(op)) {
-      add({TuningKernel::Stage::Execute,
-           kernelKey(op, *routine, target.name),
-           routine->name().str(),
-           layer,
-           op,
-           routine,
-           {},
-           routine->work(op)});
-      if (auto form = routine->weightForm(op))
+      add({TuningKernel::Stage::Execute, kernelFacts(op, *routine, target.name),
+           layer, op, routine});
+      if (routine->weightForm(op))
         add({TuningKernel::Stage::Transform,
-             transformKey(op, *routine, target.name),
-             transformName(form->name),
-             layer,
-             op,
-             routine,
-             {},
-             routine->transformWork(op)});
+             transformFacts(op, *routine, target.name), layer, op, routine});
     }
     // Which constant is stored raw or narrow the plan decides.
     for (Value v : op->getOperands()) {
@@ -66,16 +54,11 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
       auto type = cast<RankedTensorType>(v.getType());
       if (auto narrow = worthNarrowing(v))
         add({TuningKernel::Stage::Widen,
-             widenKey(type, plan::stringifyNarrowing(*narrow), target.name),
-             transformName(plan::stringifyNarrowing(*narrow)), layer, nullptr,
-             nullptr, type, codegen::widenWork(type, *narrow), narrow});
-      if (nn::layoutTag(type).empty())
-        continue;
-      PackLayer pack(type);
-      const Routine &routine = *routines.chosen(pack.layer());
-      add({TuningKernel::Stage::Pack,
-           kernelKey(pack.layer(), routine, target.name), "pack", layer,
-           nullptr, nullptr, type, routine.work(pack.layer())});
+             codegen::widenFacts(type, *narrow, target.name), layer, nullptr,
+             nullptr, type, narrow});
+      if (!nn::layoutTag(type).empty())
+        add({TuningKernel::Stage::Pack, packFacts(type, routines, target.name),
+             layer, nullptr, nullptr, type});
     }
   }
   return kernels;
@@ -237,7 +220,7 @@ LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
       operation.kernel = emitKernel(kernel, table);
       operation.tiles = table[operation.kernel].info.tiles;
       operation.layer = kernel.layer;
-      assert(table[operation.kernel].key == kernel.key &&
+      assert(table[operation.kernel].facts.key == kernel.facts.key &&
              "the bundle's kernels have the keys that were asked for");
       place(kernel, places, operation.operands);
       if (places.freshBytes())

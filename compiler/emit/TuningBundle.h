@@ -28,13 +28,11 @@ struct TuningKernel {
     Widen      ///< makes packed weights of narrow ones
   };
   Stage stage;
-  std::string key;   ///< of DeviceProfile::kernels
-  std::string name;  ///< the routine; "transform.FORM" or ".BITS"; "pack"
-  std::string layer; ///< a layer that wants it, for people
-  mlir::Operation *op = nullptr;    ///< Pack, Widen: null
-  const Routine *routine = nullptr; ///< Pack, Widen: null
-  mlir::RankedTensorType packed;    ///< Pack and Widen alone: what is written
-  Work work;
+  KernelFacts facts;
+  std::string layer;                  ///< a layer that wants it, for people
+  mlir::Operation *op = nullptr;      ///< Pack, Widen: null
+  const Routine *routine = nullptr;   ///< Pack, Widen: null
+  mlir::RankedTensorType packed = {}; ///< Pack and Widen alone: what is written
   std::optional<plan::Narrowing> narrow = std::nullopt; ///< Widen alone
 };
 

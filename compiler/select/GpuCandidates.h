@@ -8,7 +8,7 @@
 #define NNV12_COMPILER_SELECT_GPUCANDIDATES_H
 
 #include "compiler/codegen/gpu/GpuRoutine.h"
-#include "compiler/device/GpuCost.h"
+#include "compiler/device/CostModel.h"
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/select/ChosenPlan.h"
 #include "compiler/select/GpuHalf.h"
@@ -21,9 +21,9 @@ struct GpuCandidate {
   /// Keys of its kernels; with tensors in f16 as where all layers are on the
   /// GPU.
   std::vector<std::string> kernels;
-  std::vector<device::GpuKernelFeatures> steps; ///< of each dispatch
-  std::vector<double> stepTimes;                ///< milliseconds, the same
-  double temporaries = 0; ///< bytes that they hand over to each other
+  std::vector<KernelFacts> steps; ///< of each dispatch
+  std::vector<double> stepTimes;  ///< milliseconds, the same
+  double temporaries = 0;         ///< bytes that they hand over to each other
   search::GpuCandidate costs;
   bool measured = false; ///< all its dispatches are in the profile
 };

@@ -20,7 +20,7 @@ struct Selection {
   search::Plan plan;
   unsigned threads = 1;
   /// Every kernel whose cost the search has used.
-  std::vector<device::KernelFeatures> kernels;
+  std::vector<KernelFacts> kernels;
 };
 
 } // namespace nnv12

@@ -22,28 +22,17 @@ std::vector<GpuKernel> kernelsOf(const GpuBundle &bundle) {
         continue;
       auto [it, isNew] = numbers.try_emplace(
           {work->key()->str(), work->from_memory()}, kernels.size());
-      if (isNew) {
-        device::GpuKernelFeatures &f = kernels.emplace_back().features;
-        f.routine = work->routine()->str();
-        f.key = work->key()->str();
-        f.groups = double(dispatch->groups()->x()) * dispatch->groups()->y() *
-                   dispatch->groups()->z();
-        f.steps = work->steps();
-        f.bytes = double(work->bytes());
-        f.barriers = work->barriers();
-        f.multiplyAdds = double(work->multiply_adds());
-        f.fromMemory = work->from_memory();
-        f.stepsInTurn = work->steps_in_turn();
-      }
+      if (isNew)
+        kernels.emplace_back().facts = artifact::factsOf(*dispatch);
       kernels[it->second].places.push_back({s, k});
     }
   return kernels;
 }
 
-GpuKernelSample sampleOf(const GpuKernel &kernel, std::vector<double> times) {
+Sample sampleOf(const GpuKernel &kernel, std::vector<double> times) {
   tools::Statistics of(std::move(times));
-  GpuKernelSample sample;
-  sample.features = kernel.features;
+  Sample sample;
+  sample.facts = kernel.facts;
   // A clock that stands still makes no kernel free.
   sample.median = std::max(of.median, 1e-3);
   sample.p10 = of.p10;

@@ -14,7 +14,7 @@ struct GpuKernel {
   struct Place {
     uint32_t stretch, dispatch;
   };
-  device::GpuKernelFeatures features;
+  KernelFacts facts;
   std::vector<Place> places;
 };
 
@@ -22,7 +22,7 @@ struct GpuKernel {
 std::vector<GpuKernel> kernelsOf(const GpuBundle &bundle);
 
 /// Of at least one time, in microseconds.
-GpuKernelSample sampleOf(const GpuKernel &kernel, std::vector<double> times);
+Sample sampleOf(const GpuKernel &kernel, std::vector<double> times);
 
 } // namespace nnv12::tune
 

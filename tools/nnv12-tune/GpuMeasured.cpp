@@ -49,13 +49,12 @@ std::string print(const GpuMeasured &measured) {
   for (const std::string &feature : measured.gpu.features)
     write(feature);
   out << measured.leftOut << "\n" << measured.kernels.size() << "\n";
-  for (const GpuKernelSample &kernel : measured.kernels) {
-    const device::GpuKernelFeatures &f = kernel.features;
-    out << std::quoted(f.routine) << " " << std::quoted(f.key) << " "
-        << f.groups << " " << f.steps << " " << f.bytes << " " << f.barriers
-        << " " << f.multiplyAdds << " " << f.fromMemory << " " << f.stepsInTurn
-        << " " << kernel.median << " " << kernel.p10 << " " << kernel.p90
-        << "\n";
+  for (const Sample &kernel : measured.kernels) {
+    const KernelFacts &f = kernel.facts;
+    out << std::quoted(f.routine) << " " << std::quoted(f.key) << " " << f.tiles
+        << " " << f.steps << " " << f.bytes << " " << f.barriers << " "
+        << f.multiplyAdds << " " << f.fromMemory << " " << f.stepsInTurn << " "
+        << kernel.median << " " << kernel.p10 << " " << kernel.p90 << "\n";
   }
   out << last << "\n";
   return out.str();
@@ -80,9 +79,9 @@ bool parse(const std::string &text, GpuMeasured &measured) {
     read(measured.gpu.features.emplace_back());
   in >> measured.leftOut >> kernels;
   for (size_t i = 0; in && i < kernels; ++i) {
-    GpuKernelSample kernel;
-    device::GpuKernelFeatures &f = kernel.features;
-    in >> std::quoted(f.routine) >> std::quoted(f.key) >> f.groups >> f.steps >>
+    Sample kernel;
+    KernelFacts &f = kernel.facts;
+    in >> std::quoted(f.routine) >> std::quoted(f.key) >> f.tiles >> f.steps >>
         f.bytes >> f.barriers >> f.multiplyAdds >> f.fromMemory >>
         f.stepsInTurn >> kernel.median >> kernel.p10 >> kernel.p90;
     measured.kernels.push_back(std::move(kernel));

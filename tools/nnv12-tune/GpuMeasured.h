@@ -2,24 +2,21 @@
 #ifndef NNV12_TOOLS_NNV12_TUNE_GPUMEASURED_H
 #define NNV12_TOOLS_NNV12_TUNE_GPUMEASURED_H
 
-#include "compiler/device/GpuCost.h"
+#include "compiler/device/Fit.h"
 
 #include <string>
 #include <vector>
 
 namespace nnv12::tune {
 
-/// A kernel, and microseconds of many runs; on software a quarter of them takes
-/// less than `median`.
-struct GpuKernelSample {
-  device::GpuKernelFeatures features;
-  double median = 0, p10 = 0, p90 = 0;
-};
+using artifact::KernelFacts;
+using device::Sample;
 
 struct GpuMeasured {
   /// All but peaks, kernels and their coefficients.
   device::GpuProfile gpu;
-  std::vector<GpuKernelSample> kernels;
+  /// Of many runs; on software a quarter of them takes less than `median`.
+  std::vector<Sample> kernels;
   /// Kernels that there was no time for.
   unsigned leftOut = 0;
 };

@@ -51,7 +51,7 @@ static double computedBy(const rusage &usage) {
 
 /// What the times of a routine's kernels are nearly as long as.
 static double workOf(const GpuKernel &kernel) {
-  return kernel.features.multiplyAdds + kernel.features.bytes;
+  return kernel.facts.multiplyAdds + kernel.facts.bytes;
 }
 
 GpuOneByOne::GpuOneByOne(const GpuBundle &bundle, GpuPreparer &with)
@@ -267,7 +267,7 @@ struct Routine {
 void GpuOneByOne::measureKernels(double end, GpuMeasured &measured) {
   std::map<std::string, Routine> routines;
   for (size_t i = 0; i < kernels.size(); ++i)
-    routines[kernels[i].features.routine].kernels.push_back(i);
+    routines[kernels[i].facts.routine].kernels.push_back(i);
   // Once each, the shortest first: some of each routine, and then as many as
   // leave time for more passes.
   std::vector<std::vector<double>> times(kernels.size());
@@ -312,7 +312,7 @@ void GpuOneByOne::measureKernels(double end, GpuMeasured &measured) {
     auto quarter = of.begin() + ptrdiff_t((of.size() - 1) / 4);
     std::nth_element(of.begin(), quarter, of.end());
     double firstQuarter = *quarter;
-    GpuKernelSample &sample =
+    Sample &sample =
         measured.kernels.emplace_back(sampleOf(kernels[i], std::move(of)));
     // Other programs on the CPUs of one that is software only lengthen it.
     if (device.isSoftware())

@@ -31,42 +31,40 @@ static std::string today() {
 
 /// Megabytes that stayed in a cache: of the largest kernel that was slower by a
 /// tenth with its weights in memory.
-static double cacheOf(const std::vector<GpuKernelSample> &kernels) {
+static double cacheOf(const std::vector<Sample> &kernels) {
   std::map<std::string, double> fromCache;
-  for (const GpuKernelSample &kernel : kernels)
-    if (!kernel.features.fromMemory)
-      fromCache[kernel.features.key] = kernel.median;
+  for (const Sample &kernel : kernels)
+    if (!kernel.facts.fromMemory)
+      fromCache[kernel.facts.key] = kernel.median;
   double bytes = 0;
-  for (const GpuKernelSample &kernel : kernels)
-    if (auto found = fromCache.find(kernel.features.key);
-        kernel.features.fromMemory && found != fromCache.end() &&
+  for (const Sample &kernel : kernels)
+    if (auto found = fromCache.find(kernel.facts.key);
+        kernel.facts.fromMemory && found != fromCache.end() &&
         kernel.median > 1.1 * found->second)
-      bytes = std::max(bytes, kernel.features.bytes);
+      bytes = std::max(bytes, kernel.facts.bytes);
   return bytes * 1e-6;
 }
 
-device::HeldOut deriveGpu(const std::vector<GpuKernelSample> &kernels,
+device::HeldOut deriveGpu(const std::vector<Sample> &kernels,
                           device::GpuProfile &gpu) {
-  std::vector<device::GpuSample> samples;
   double gflops = 0, memoryGBps = 0;
-  for (const GpuKernelSample &kernel : kernels) {
-    const device::GpuKernelFeatures &f = kernel.features;
-    samples.push_back({f, kernel.median, kernel.p10, kernel.p90});
+  for (const Sample &kernel : kernels) {
+    const KernelFacts &f = kernel.facts;
     gflops = std::max(gflops, 2e-3 * f.multiplyAdds / kernel.median);
     memoryGBps = std::max(memoryGBps, 1e-3 * f.bytes / kernel.median);
   }
   gpu.gflops = std::max(gflops, 1e-3);
   gpu.memoryGBps = std::max(memoryGBps, 1e-3);
   std::vector<double> parts;
-  for (const GpuKernelSample &kernel : kernels)
-    if (kernel.features.multiplyAdds >= largeMultiplyAdds)
-      parts.push_back(2e-3 * kernel.features.multiplyAdds / kernel.median /
+  for (const Sample &kernel : kernels)
+    if (kernel.facts.multiplyAdds >= largeMultiplyAdds)
+      parts.push_back(2e-3 * kernel.facts.multiplyAdds / kernel.median /
                       gpu.gflops);
   if (!parts.empty())
     gpu.compute = tools::median(parts);
   gpu.cacheMB = cacheOf(kernels);
   gpu.measured = true;
-  return device::fitAndHoldOut(gpu, std::move(samples));
+  return device::fitAndHoldOut(gpu, kernels);
 }
 
 /// The profile to add to.

@@ -2,7 +2,7 @@
 #ifndef NNV12_TOOLS_NNV12_TUNE_GPUTUNE_H
 #define NNV12_TOOLS_NNV12_TUNE_GPUTUNE_H
 
-#include "compiler/device/GpuHeldOut.h"
+#include "compiler/device/Fit.h"
 #include "tools/nnv12-tune/GpuMeasure.h"
 
 namespace nnv12::tune {
@@ -21,7 +21,7 @@ struct GpuTuneOptions {
 void tuneGpu(const std::string &bundle, const GpuTuneOptions &options);
 
 /// What follows from measurements: peaks, coefficients, and how good these are.
-device::HeldOut deriveGpu(const std::vector<GpuKernelSample> &kernels,
+device::HeldOut deriveGpu(const std::vector<Sample> &kernels,
                           device::GpuProfile &gpu);
 
 } // namespace nnv12::tune

@@ -2,7 +2,7 @@
 #ifndef NNV12_TOOLS_NNV12_TUNE_KERNELS_H
 #define NNV12_TOOLS_NNV12_TUNE_KERNELS_H
 
-#include "compiler/device/CostModel.h"
+#include "artifact/KernelFacts.h"
 #include "runtime/include/nnv12.hpp"
 
 #include <functional>
@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace nnv12::tune {
+
+using artifact::KernelFacts;
 
 /// Memory of whole pages, 0 at first; `huge` ones where there is room and the
 /// system has them, as the runtime asks for its arena and for mapped weights.
@@ -40,9 +42,7 @@ public:
   explicit Kernels(const std::string &path);
 
   /// What is known of each kernel, in the order of the operations.
-  const std::vector<device::KernelFeatures> &features() const {
-    return features_;
-  }
+  const std::vector<KernelFacts> &facts() const { return facts_; }
   std::string target() const { return bundle.info().target; }
   /// Of the code generator.
   std::string revision() const { return bundle.info().revision; }
@@ -81,7 +81,7 @@ public:
 private:
   std::string path_;
   Bundle bundle;
-  std::vector<device::KernelFeatures> features_;
+  std::vector<KernelFacts> facts_;
   std::vector<uint32_t> operations; ///< of each of them
   Memory weights, activations, integers, sink, fresh;
 };

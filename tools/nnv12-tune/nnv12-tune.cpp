@@ -1,5 +1,5 @@
 //===- nnv12-tune.cpp - Measures a device for the planner -----------------===//
-#include "compiler/device/CostModel.h"
+#include "compiler/device/Fit.h"
 #include "tools/common/Files.h"
 #include "tools/common/Options.h"
 #include "tools/common/Report.h"
@@ -165,8 +165,8 @@ static void measureKernels(Kernels &kernels, const TuneOptions &options,
     between();
     progress.step();
   };
-  std::string what = std::to_string(kernels.features().size()) +
-                     " kernels of " + kernels.path() + ", ";
+  std::string what = std::to_string(kernels.facts().size()) + " kernels of " +
+                     kernels.path() + ", ";
   std::vector<std::vector<double>> big;
   for (unsigned count : counts) {
     OnCores pinned(cores.big);
@@ -183,7 +183,7 @@ static void measureKernels(Kernels &kernels, const TuneOptions &options,
     progress.phase(what + "little core");
     little = kernels.measure(1, options.repeat, step).medians;
   }
-  for (size_t k = 0; k < kernels.features().size(); ++k) {
+  for (size_t k = 0; k < kernels.facts().size(); ++k) {
     device::KernelTime time;
     std::vector<double> times;
     for (const std::vector<double> &one : big)
@@ -191,20 +191,19 @@ static void measureKernels(Kernels &kernels, const TuneOptions &options,
     time.big = interpolate(counts, times);
     if (!little.empty())
       time.little = little[k];
-    time.code = kernels.features()[k].code;
-    profile.kernels[kernels.features()[k].key] = std::move(time);
+    time.code = kernels.facts()[k].code;
+    profile.kernels[kernels.facts()[k].key] = std::move(time);
   }
 }
 
 /// Peaks and thread scaling as the kernels show them.
-static void
-deriveFromKernels(const std::vector<device::KernelFeatures> &features,
-                  device::DeviceProfile &profile) {
+static void deriveFromKernels(const std::vector<KernelFacts> &features,
+                              device::DeviceProfile &profile) {
   double big = 0, little = 0, one = 0, most = 0;
   size_t threads = 0;
-  for (const device::KernelFeatures &kernel : features)
+  for (const KernelFacts &kernel : features)
     threads = std::max(threads, profile.kernels[kernel.key].big.size());
-  for (const device::KernelFeatures &kernel : features) {
+  for (const KernelFacts &kernel : features) {
     const device::KernelTime &time = profile.kernels[kernel.key];
     double gflop = 2 * kernel.multiplyAdds * 1e-6; // over milliseconds
     big = std::max(big, gflop / time.big[0]);
@@ -291,9 +290,9 @@ static void measureSystem(Storage &storage, const Cores &cores,
 
 /// Coefficients of what the profile has none for yet: those that came with
 /// --base were made of kernels that are not at hand now.
-static device::Fit
-fitCoefficients(const std::vector<device::KernelFeatures> &features,
-                bool hasBase, device::DeviceProfile &profile) {
+static device::Fit fitCoefficients(const std::vector<KernelFacts> &features,
+                                   bool hasBase,
+                                   device::DeviceProfile &profile) {
   auto known = profile.efficiency;
   device::Fit fit = device::fitEfficiency(profile, features);
   if (hasBase)
@@ -393,7 +392,7 @@ int main(int argc, char **argv) {
             (options.base.empty() ? 3 : 0));
     if (storage)
       measureSystem(*storage, cores, bundles[0], profile, progress);
-    std::vector<device::KernelFeatures> features;
+    std::vector<KernelFacts> features;
     // Samples of the storage are spread over the time that kernels take.
     size_t steps = bundles.size() * (options.repeat + 1) * counts.size(),
            step = 0;
@@ -407,8 +406,8 @@ int main(int argc, char **argv) {
     for (Kernels &kernels : bundles) {
       measureKernels(kernels, options, cores, counts, between, firstRuns,
                      profile, progress);
-      features.insert(features.end(), kernels.features().begin(),
-                      kernels.features().end());
+      features.insert(features.end(), kernels.facts().begin(),
+                      kernels.facts().end());
     }
     if (storage) {
       storage->describe(profile);

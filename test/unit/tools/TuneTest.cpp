@@ -146,18 +146,18 @@ TEST(ChildProcess, saysHowItFailed) {
 }
 
 TEST(GpuTune, derivesPeaksAndTheCache) {
-  std::vector<GpuKernelSample> samples;
+  std::vector<Sample> samples;
   auto add = [&](const char *key, double bytes, double cached,
                  double fromMemory) {
-    GpuKernelSample sample;
-    sample.features.routine = "gpu.matmul";
-    sample.features.key = key;
-    sample.features.bytes = bytes;
-    sample.features.multiplyAdds = bytes;
+    Sample sample;
+    sample.facts.routine = "gpu.matmul";
+    sample.facts.key = key;
+    sample.facts.bytes = bytes;
+    sample.facts.multiplyAdds = bytes;
     sample.median = sample.p10 = sample.p90 = cached;
     samples.push_back(sample);
     if (fromMemory > 0) {
-      sample.features.fromMemory = true;
+      sample.facts.fromMemory = true;
       sample.median = fromMemory;
       samples.push_back(sample);
     }
@@ -184,12 +184,12 @@ TEST(GpuMeasured, roundTrip) {
   measured.gpu.kind = nnv12::device::GpuKind::Discrete;
   measured.gpu.startMs = 1.0 / 3;
   measured.gpu.stampUs = 0.75;
-  GpuKernelSample kernel;
-  kernel.features.routine = "gpu.map";
-  kernel.features.key = "k.1";
-  kernel.features.groups = 7;
-  kernel.features.fromMemory = true;
-  kernel.features.stepsInTurn = 12.5;
+  Sample kernel;
+  kernel.facts.routine = "gpu.map";
+  kernel.facts.key = "k.1";
+  kernel.facts.tiles = 7;
+  kernel.facts.fromMemory = true;
+  kernel.facts.stepsInTurn = 12.5;
   kernel.median = 2.5;
   kernel.p90 = 3;
   measured.kernels = {kernel, kernel};
@@ -201,8 +201,8 @@ TEST(GpuMeasured, roundTrip) {
   EXPECT_EQ(read.gpu.name, measured.gpu.name);
   EXPECT_EQ(read.gpu.startMs, measured.gpu.startMs);
   EXPECT_EQ(read.gpu.stampUs, 0.75);
-  EXPECT_EQ(read.kernels[1].features.key, "k.1");
-  EXPECT_EQ(read.kernels[1].features.stepsInTurn, 12.5);
+  EXPECT_EQ(read.kernels[1].facts.key, "k.1");
+  EXPECT_EQ(read.kernels[1].facts.stepsInTurn, 12.5);
   EXPECT_EQ(read.leftOut, 3u);
   // What has been cut off is nothing.
   for (size_t size = 0; size + 1 < text.size(); ++size) {
