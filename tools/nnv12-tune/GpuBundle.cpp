@@ -2,7 +2,7 @@
 #include "tools/nnv12-tune/GpuBundle.h"
 
 #include "artifact/Compatibility.h"
-#include "artifact/GpuTuning.h"
+#include "artifact/TuningStretches.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Report.h"
 

@@ -10,7 +10,7 @@
 
 namespace nnv12::tune {
 
-/// An opened one (compiler/emit/GpuTuningBundle.h), whose overlay has been
+/// An opened one (compiler/emit/TuningDispatches.h), whose overlay has been
 /// verified.
 class GpuBundle {
 public:

@@ -1,7 +1,7 @@
 //===- GpuKernels.cpp - The kernels of a tuning bundle for GPUs -----------===//
 #include "tools/nnv12-tune/GpuKernels.h"
 
-#include "artifact/GpuTuning.h"
+#include "artifact/TuningStretches.h"
 #include "tools/common/Statistics.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 #if NNV12_GPU
 
-#include "artifact/GpuTuning.h"
+#include "artifact/TuningStretches.h"
 #include "artifact/SpirvInterface.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Loading.h"

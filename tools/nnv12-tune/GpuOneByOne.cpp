@@ -1,7 +1,7 @@
 //===- GpuOneByOne.cpp - Measures kernels of a slow GPU -------------------===//
 #include "tools/nnv12-tune/GpuOneByOne.h"
 
-#include "artifact/GpuTuning.h"
+#include "artifact/TuningStretches.h"
 #include "artifact/Limits.h"
 #include "runtime/gpu/Barrier.h"
 #include "runtime/gpu/DispatchCommand.h"

@@ -34,7 +34,7 @@ private:
   size_t length;
 };
 
-/// An opened tuning bundle (compiler/emit/TuningBundle.h) with its operands.
+/// An opened tuning bundle (compiler/emit/TuningKernels.h) with its operands.
 class Kernels {
 public:
   /// Ends the process with one line when the file is no tuning bundle for this

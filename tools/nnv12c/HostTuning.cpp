@@ -5,7 +5,7 @@
 #include "compiler/codegen/common/TemporaryFolder.h"
 #include "compiler/device/CacheFolder.h"
 #include "compiler/device/ProfileCache.h"
-#include "compiler/emit/TuningBundle.h"
+#include "compiler/emit/TuningKernels.h"
 #include "tools/nnv12c/CodeRevision.h"
 #include "tools/nnv12c/StaleTimes.h"
 #include "tools/nnv12c/Subprogram.h"

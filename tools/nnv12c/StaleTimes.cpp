@@ -5,7 +5,7 @@
 #include "artifact/Hexadecimal.h"
 #include "compiler/codegen/cpu/Backend.h"
 #include "compiler/codegen/cpu/KernelBuilder.h"
-#include "compiler/emit/TuningBundle.h"
+#include "compiler/emit/TuningKernels.h"
 #include "tools/nnv12c/CodeRevision.h"
 
 using namespace mlir;
