@@ -9,11 +9,10 @@
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <numeric>
-#include <sys/mman.h>
 
 namespace nnv12::tune {
 
@@ -24,30 +23,15 @@ using runtime::hugePageSize;
 /// `repeat` steps.
 static constexpr double leastStep = 200;
 
-Memory::Memory(size_t size, bool huge) : length(size) {
+Memory::Memory(size_t size, bool huge)
+    : pages(std::make_unique<runtime::Pages>()), length(size) {
   size_t alignment = huge && size >= hugePageSize ? hugePageSize : 4096;
-  mapped = size + alignment;
-  mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping == MAP_FAILED)
+  // Nothing has an address, too.
+  if (!pages->allocate(std::max<size_t>(size, 1), alignment))
     fail("no memory for " + std::to_string(size) +
          " bytes: " + strerror(errno));
-  auto address = reinterpret_cast<uintptr_t>(mapping);
-  base =
-      reinterpret_cast<uint8_t *>((address + alignment - 1) & ~(alignment - 1));
   if (alignment == hugePageSize)
-    madvise(base, size & ~(hugePageSize - 1), MADV_HUGEPAGE);
-}
-
-Memory::Memory(Memory &&other) noexcept
-    : mapping(other.mapping), mapped(other.mapped), base(other.base),
-      length(other.length) {
-  other.mapping = nullptr;
-}
-
-Memory::~Memory() {
-  if (mapping)
-    munmap(mapping, mapped);
+    pages->adviseHuge(size & ~(hugePageSize - 1));
 }
 
 /// Numbers from 1/16 to 1 of either sign in f32. Both halves of a word are

@@ -4,6 +4,7 @@
 
 #include "artifact/KernelFacts.h"
 #include "runtime/include/nnv12.hpp"
+#include "runtime/system/Memory.h"
 
 #include <functional>
 #include <memory>
@@ -20,17 +21,12 @@ class Memory {
 public:
   /// Ends the process when there is no memory.
   explicit Memory(size_t size, bool huge = true);
-  ~Memory();
-  Memory(Memory &&other) noexcept;
-  Memory &operator=(Memory &&) = delete;
 
-  uint8_t *data() { return base; }
+  uint8_t *data() { return pages->data(); }
   size_t size() const { return length; }
 
 private:
-  void *mapping;
-  size_t mapped;
-  uint8_t *base;
+  std::unique_ptr<runtime::Pages> pages;
   size_t length;
 };
 

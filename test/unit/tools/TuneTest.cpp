@@ -1,8 +1,7 @@
 //===- TuneTest.cpp - What nnv12-tune makes of a machine ------------------===//
 #include "tools/nnv12-tune/ChildProcess.h"
 #include "tools/nnv12-tune/Cores.h"
-#include "tools/nnv12-tune/GpuMeasured.h"
-#include "tools/nnv12-tune/GpuTune.h"
+#include "tools/nnv12-tune/Samples.h"
 #include "tools/nnv12-tune/System.h"
 
 #include <gtest/gtest.h>
@@ -145,7 +144,7 @@ TEST(ChildProcess, saysHowItFailed) {
   EXPECT_EQ(refused.end, ChildResult::End::Refused);
 }
 
-TEST(GpuTune, derivesPeaksAndTheCache) {
+TEST(Samples, derivesPeaksAndTheCache) {
   std::vector<Sample> samples;
   auto add = [&](const char *key, double bytes, double cached,
                  double fromMemory) {
@@ -168,7 +167,7 @@ TEST(GpuTune, derivesPeaksAndTheCache) {
   add("too large", 80e6, 100, 99);
   add("without weights", 100e6, 50, 0);
   nnv12::device::GpuProfile gpu;
-  auto held = deriveGpu(samples, gpu);
+  auto held = derive(samples, gpu);
   EXPECT_DOUBLE_EQ(gpu.cacheMB, 20);
   EXPECT_DOUBLE_EQ(gpu.memoryGBps, 2000);
   EXPECT_EQ(held.sum.all, samples.size());
@@ -177,8 +176,8 @@ TEST(GpuTune, derivesPeaksAndTheCache) {
   EXPECT_EQ(gpu.kernels.at("without weights").millisecondsFromMemory, 0);
 }
 
-TEST(GpuMeasured, roundTrip) {
-  GpuMeasured measured;
+TEST(Samples, roundTrip) {
+  Samples measured;
   measured.gpu.name = "A \"GPU\", of two words";
   measured.gpu.features = {"int64", "storage8"};
   measured.gpu.kind = nnv12::device::GpuKind::Discrete;
@@ -195,7 +194,7 @@ TEST(GpuMeasured, roundTrip) {
   measured.kernels = {kernel, kernel};
   measured.leftOut = 3;
   std::string text = print(measured);
-  GpuMeasured read;
+  Samples read;
   ASSERT_TRUE(parse(text, read));
   EXPECT_EQ(print(read), text);
   EXPECT_EQ(read.gpu.name, measured.gpu.name);
@@ -206,7 +205,7 @@ TEST(GpuMeasured, roundTrip) {
   EXPECT_EQ(read.leftOut, 3u);
   // What has been cut off is nothing.
   for (size_t size = 0; size + 1 < text.size(); ++size) {
-    GpuMeasured cut;
+    Samples cut;
     EXPECT_FALSE(parse(text.substr(0, size), cut)) << size;
   }
 }
