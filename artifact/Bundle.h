@@ -8,6 +8,8 @@
 #ifndef NNV12_ARTIFACT_BUNDLE_H
 #define NNV12_ARTIFACT_BUNDLE_H
 
+#include "artifact/KernelFacts.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -204,17 +206,6 @@ struct Rows {
   uint64_t offset, bytes;
 };
 
-struct DispatchWork {
-  std::string routine, key;
-  double steps = 1;      ///< of the inner loop of an invocation
-  uint64_t bytes = 0;    ///< read and written, each once
-  uint32_t barriers = 0; ///< before it, and that an invocation meets
-  uint64_t multiplyAdds = 0;
-  bool fromMemory = false; ///< its weights are, not from a cache of the GPU
-  /// Of all groups, where a CPU computes them; 0: groups * steps.
-  double stepsInTurn = 0;
-};
-
 struct Dispatch {
   uint32_t operation; ///< execute
   uint32_t pipeline;
@@ -224,7 +215,7 @@ struct Dispatch {
   bool barrier = true;
   uint64_t predicted = 0; ///< nanoseconds
   /// In tuning bundles, where the time of this one is asked for.
-  std::optional<DispatchWork> work = std::nullopt;
+  std::optional<KernelFacts> work = std::nullopt;
 };
 
 enum class StretchKind : uint8_t { Whole };

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <map>
 
 namespace nnv12::artifact {
@@ -211,10 +212,12 @@ private:
         pushList, dispatch.barrier, dispatch.predicted, work);
   }
 
-  fb::Offset<bundle::DispatchWork> add(const DispatchWork &work) {
+  /// What factsOf() reads.
+  fb::Offset<bundle::DispatchWork> add(const KernelFacts &facts) {
     return bundle::CreateDispatchWorkDirect(
-        builder, work.routine.c_str(), work.key.c_str(), work.steps, work.bytes,
-        work.barriers, work.multiplyAdds, work.fromMemory, work.stepsInTurn);
+        builder, facts.routine.c_str(), facts.key.c_str(), facts.steps,
+        std::llround(facts.bytes), facts.barriers,
+        std::llround(facts.multiplyAdds), facts.fromMemory, facts.stepsInTurn);
   }
 
   /// Equal layers have equal words: one vector serves them.

@@ -2,33 +2,48 @@
 
 #include "compiler/device/CostModel.h"
 
-#include "artifact/Limits.h"
-#include "compiler/device/GpuSearch.h"
-#include "compiler/device/RuntimeModel.h"
 #include <algorithm>
-#include <cassert>
+#include <cmath>
 
 namespace nnv12::device {
 
-const Efficiency &
-DeviceProfile::efficiencyOf(const std::string &routine) const {
+/// What counts for a routine: the entry of its name, or of the longest prefix
+/// of it that ends before a dot. Null where there is none.
+template <typename Value>
+static const Value *longestPrefix(const std::map<std::string, Value> &values,
+                                  const std::string &routine) {
   for (size_t length = routine.size();;) {
-    auto found = efficiency.find(routine.substr(0, length));
-    if (found != efficiency.end())
-      return found->second;
+    auto found = values.find(routine.substr(0, length));
+    if (found != values.end())
+      return &found->second;
     if (length == 0)
-      break;
+      return nullptr;
     size_t dot = routine.rfind('.', length - 1);
     length = dot == std::string::npos ? 0 : dot;
   }
-  static const Efficiency standard;
-  return standard;
 }
 
-double speedup(const DeviceProfile &profile, unsigned threads, int64_t tiles) {
+const Efficiency &
+DeviceProfile::efficiencyOf(const std::string &routine) const {
+  static const Efficiency standard;
+  const Efficiency *found = longestPrefix(efficiency, routine);
+  return found ? *found : standard;
+}
+
+const GpuEfficiency *
+GpuProfile::efficiencyOf(const std::string &routine) const {
+  return longestPrefix(efficiency, routine);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles on cores
+//===----------------------------------------------------------------------===//
+
+double speedup(const DeviceProfile &profile, unsigned threads,
+               double numTiles) {
   int64_t n =
       std::max<int64_t>(1, std::min(threads, std::max(1u, profile.big.count)));
-  tiles = std::max<int64_t>(1, tiles);
+  auto tiles = static_cast<int64_t>(std::max(1.0, numTiles));
   n = std::min(n, tiles);
   double ideal = 1 + double(n - 1) * profile.threadScaling;
   // n threads need ceil(tiles / n) rounds; a full last round would be the
@@ -39,7 +54,7 @@ double speedup(const DeviceProfile &profile, unsigned threads, int64_t tiles) {
 
 /// On one core, without the overhead.
 static double alone(const Efficiency &e, const CoreKind &core,
-                    const KernelFeatures &kernel) {
+                    const KernelFacts &kernel) {
   double compute = core.gflops > 0 ? 2 * kernel.multiplyAdds /
                                          (e.compute * core.gflops * 1e6)
                                    : 0;
@@ -50,14 +65,19 @@ static double alone(const Efficiency &e, const CoreKind &core,
 }
 
 static const KernelTime *measuredTime(const DeviceProfile &profile,
-                                      const KernelFeatures &kernel) {
+                                      const KernelFacts &kernel) {
   if (kernel.key.empty())
     return nullptr;
   auto found = profile.kernels.find(kernel.key);
   return found == profile.kernels.end() ? nullptr : &found->second;
 }
 
-Cost cost(const DeviceProfile &profile, const KernelFeatures &kernel,
+double predict(const DeviceProfile &profile, const Efficiency &e,
+               const KernelFacts &kernel) {
+  return alone(e, profile.big, kernel) + e.overhead * 1e-3;
+}
+
+Cost cost(const DeviceProfile &profile, const KernelFacts &kernel,
           unsigned threads) {
   threads = std::max(1u, threads);
   const KernelTime *time = measuredTime(profile, kernel);
@@ -74,7 +94,7 @@ Cost cost(const DeviceProfile &profile, const KernelFeatures &kernel,
           false};
 }
 
-Cost littleCost(const DeviceProfile &profile, const KernelFeatures &kernel) {
+Cost littleCost(const DeviceProfile &profile, const KernelFacts &kernel) {
   if (profile.little.count == 0)
     return cost(profile, kernel, 1);
   const KernelTime *time = measuredTime(profile, kernel);
@@ -94,12 +114,12 @@ Cost littleCost(const DeviceProfile &profile, const KernelFeatures &kernel) {
 }
 
 std::string missingKernels(const DeviceProfile &profile,
-                           const std::vector<KernelFeatures> &kernels) {
+                           const std::vector<KernelFacts> &kernels) {
   if (!profile.measured)
     return "";
   size_t missing = 0;
-  const KernelFeatures *first = nullptr;
-  for (const KernelFeatures &kernel : kernels)
+  const KernelFacts *first = nullptr;
+  for (const KernelFacts &kernel : kernels)
     if (!measuredTime(profile, kernel)) {
       ++missing;
       first = first ? first : &kernel;
@@ -114,70 +134,81 @@ std::string missingKernels(const DeviceProfile &profile,
          "), expected all; run nnv12-tune for this model";
 }
 
-/// Of weights, what is asked for early (artifact/MappedFile.cpp).
-static constexpr double earlyBytes =
-    device::hugePageSize - device::usualWeightsOffset;
+//===----------------------------------------------------------------------===//
+// Dispatches of a GPU
+//===----------------------------------------------------------------------===//
 
-/// Of weights, what comes with the bundle's head.
-static constexpr double headBytes =
-    device::headSize - device::usualWeightsOffset;
+/// Of GPUs and routines of which nothing is known: microseconds of a wave of
+/// groups and of a barrier, and the part of the memory's bandwidth that a
+/// kernel reaches.
+static constexpr double usualWave = 2, usualBarrier = 1, usualMemory = 0.6;
 
-double startUs(const DeviceProfile &profile, size_t layers, double weightBytes,
-               unsigned threads) {
-  assert(weightBytes >= 0 && "a model has no weights or some");
-  double session = profile.sessionUs +
-                   profile.startUsPerLayer * double(layers) +
-                   profile.laneStartUs * (std::max(1u, threads) - 1);
-  if (weightBytes < headBytes && profile.tinyStartUs > 0)
-    return profile.tinyStartUs + session;
-  return profile.startUs + session +
-         profile.startUsPerMB * std::min(weightBytes, earlyBytes) * 1e-6;
+static double microsecondsOf(double bytes, double gigabytesPerSecond) {
+  return gigabytesPerSecond > 0 ? bytes / (gigabytesPerSecond * 1e3) : 0;
 }
 
-/// Of the bundle for which DeviceProfile::arrival was measured.
-static double arrivalStartUs(const DeviceProfile &profile) {
-  return startUs(profile, device::usualLayers, earlyBytes, 1);
+bool readsMemory(const GpuProfile &gpu, const KernelFacts &k) {
+  return k.fromMemory || k.bytes > gpu.cacheMB * 1e6;
 }
 
-void setStorage(DeviceProfile &profile, double megabytes) {
-  assert(megabytes > 0 && "storage gives something");
-  profile.readMBps = megabytes;
-  for (DeviceProfile::Arrival &piece : profile.arrival)
-    piece.us = arrivalStartUs(profile) + piece.megabytes / megabytes * 1e6;
+double predict(const GpuProfile &gpu, const GpuEfficiency &e,
+               const KernelFacts &k) {
+  double groups = std::max(1.0, k.tiles), units = std::max(1u, gpu.units);
+  double load = std::ceil(groups / units);
+  double bytes = microsecondsOf(k.bytes, e.memory * gpu.memoryGBps);
+  if (gpu.kind == GpuKind::Software) {
+    double steps = k.stepsInTurn > 0 ? k.stepsInTurn / groups : k.steps;
+    return e.start + load * (e.group + e.step * steps) +
+           e.work * k.multiplyAdds * 1e-6 / units + bytes;
+  }
+  double latency = readsMemory(gpu, k) ? e.latencyFromMemory : e.latency;
+  return e.start +
+         std::max(latency * k.steps, load * (e.group + e.step * k.steps)) +
+         bytes;
 }
 
-search::Device searchDevice(const DeviceProfile &profile, unsigned threads,
-                            std::optional<unsigned> lanes) {
-  search::Device device;
-  device.executeThreads = std::max(1u, threads);
-  device.cpus = profile.big.count + profile.little.count;
-  device.readBandwidth = profile.readMBps * 1e3; // MB/s to bytes/ms
-  device.readLatency = profile.readLatencyUs * 1e-3;
-  for (const DeviceProfile::Arrival &point : profile.arrival)
-    device.arrival.push_back(
-        {point.megabytes * 1e6,
-         std::max(0.0, point.us - arrivalStartUs(profile)) * 1e-3});
-  // Unknown, but opening asks for that in any case, and reads ahead then.
-  if (device.arrival.empty())
-    device.arrival = {{earlyBytes, earlyBytes / device.readBandwidth}};
-  device.arrivedBytes = headBytes;
-  device.askedAhead = device::hugePageSize;
-  device.laneStart = profile.laneStartUs * 1e-3;
-  device.decoderStart = profile.zstdStartUs * 1e-3;
-  device.mapPerByte = {profile.mapUsPerMB * 1e-9,
-                       profile.mapLittleUsPerMB * 1e-9};
-  device.executeInterference = profile.executeInterference;
-  device.prepareInterference = profile.prepareInterference;
-  unsigned spare =
-      profile.big.count > threads ? profile.big.count - threads : 0;
-  unsigned wanted = lanes.value_or(profile.little.count ? profile.little.count
-                                                        : std::max(1u, spare));
-  device.preparationLanes.assign(std::min(wanted, artifact::maxLanes - 1),
-                                 profile.little.count ? search::Core::Little
-                                                      : search::Core::Big);
-  if (profile.gpu)
-    device.coprocessor = searchGpu(*profile.gpu);
-  return device;
+/// Of a routine of which nothing is known.
+static double predictFromPeak(const GpuProfile &gpu, const KernelFacts &k) {
+  double groups = std::max(1.0, k.tiles);
+  double atOnce =
+      double(std::max(1u, gpu.units)) * double(std::max(1u, gpu.groupsPerUnit));
+  // What the peak would take if all waves were full.
+  double compute = gpu.gflops > 0
+                       ? 2 * k.multiplyAdds / (gpu.compute * gpu.gflops * 1e3) /
+                             groups * atOnce
+                       : usualWave;
+  return gpu.dispatchUs +
+         std::max(std::ceil(groups / atOnce) * compute,
+                  microsecondsOf(k.bytes, usualMemory * gpu.memoryGBps)) +
+         usualBarrier * k.barriers;
+}
+
+double measuredTime(const GpuProfile &gpu, const KernelFacts &kernel) {
+  auto found =
+      kernel.key.empty() ? gpu.kernels.end() : gpu.kernels.find(kernel.key);
+  if (found == gpu.kernels.end())
+    return 0;
+  const GpuKernelTime &time = found->second;
+  return kernel.fromMemory && time.millisecondsFromMemory > 0
+             ? time.millisecondsFromMemory
+             : time.milliseconds;
+}
+
+Cost stampedCost(const GpuProfile &gpu, const KernelFacts &kernel) {
+  if (double measured = measuredTime(gpu, kernel); measured > 0)
+    return {measured, true};
+  const GpuEfficiency *e = gpu.efficiencyOf(kernel.routine);
+  return {(e ? predict(gpu, *e, kernel) : predictFromPeak(gpu, kernel)) * 1e-3,
+          false};
+}
+
+Cost cost(const GpuProfile &gpu, const KernelFacts &kernel) {
+  Cost cost = stampedCost(gpu, kernel);
+  // What follows from the peak has no time stamp.
+  if (cost.measured || gpu.efficiencyOf(kernel.routine))
+    cost.milliseconds =
+        std::max(cost.milliseconds - gpu.stampUs * 1e-3, cost.milliseconds / 4);
+  return cost;
 }
 
 } // namespace nnv12::device

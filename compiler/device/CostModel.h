@@ -2,20 +2,13 @@
 #ifndef NNV12_COMPILER_DEVICE_COSTMODEL_H
 #define NNV12_COMPILER_DEVICE_COSTMODEL_H
 
+#include "artifact/KernelFacts.h"
 #include "compiler/device/DeviceProfile.h"
 #include "compiler/search/Problem.h"
 
 namespace nnv12::device {
 
-/// What a cost depends on.
-struct KernelFeatures {
-  std::string routine;
-  std::string key;         ///< key of DeviceProfile::kernels; empty: none
-  double multiplyAdds = 0; ///< executed
-  double bytes = 0;        ///< read and written
-  int64_t tiles = 1;       ///< more threads than tiles do not help
-  std::string code = {};   ///< KernelTime::code of what is to be measured
-};
+using artifact::KernelFacts;
 
 struct Cost {
   double milliseconds = 0;
@@ -29,19 +22,51 @@ struct Cost {
 /// with the routine's Efficiency and speedup(threads) for the threads that find
 /// a tile. A kernel measured with fewer threads is scaled by the speed-up
 /// between the two.
-Cost cost(const DeviceProfile &profile, const KernelFeatures &kernel,
+Cost cost(const DeviceProfile &profile, const KernelFacts &kernel,
           unsigned threads);
-Cost littleCost(const DeviceProfile &profile, const KernelFeatures &kernel);
+Cost littleCost(const DeviceProfile &profile, const KernelFacts &kernel);
 
 /// 1 + (n - 1) * threadScaling for n threads, of which no more count than there
 /// are big cores; where the last round of `tiles` leaves threads idle, less.
-double speedup(const DeviceProfile &profile, unsigned threads, int64_t tiles);
+double speedup(const DeviceProfile &profile, unsigned threads, double numTiles);
+
+/// The prediction for one big core, by these coefficients; milliseconds.
+double predict(const DeviceProfile &profile, const Efficiency &e,
+               const KernelFacts &kernel);
+
+/// A dispatch in a stretch that runs already, after CoDL, section 5.2, without
+/// the time stamp that kernels are measured with. The measured time if the
+/// profile has one, else the prediction
+///   start + max(latency * steps, load * (group + step * steps))
+///         + bytes / (memory * bandwidth)
+/// with load = ceil(tiles / units): a unit with few groups waits for their
+/// steps, one with many is busy, and the GPU is as busy while only one unit
+/// still is. Where weights come from memory, as those of a kernel that touches
+/// more bytes than the cache has, steps wait for longer. A GPU that is software
+/// waits for nothing, but its CPUs leave out invocations that have nothing to
+/// compute, and each multiply-add counts:
+///   start + load * (group + step * steps in turn / tiles)
+///         + work * multiply-adds / units + bytes / (memory * bandwidth)
+/// Of a routine without coefficients groups run in waves of units *
+/// groupsPerUnit, each of which takes what `compute` of the peak makes of its
+/// multiply-adds, or all of them what the memory takes for the bytes.
+Cost cost(const GpuProfile &gpu, const KernelFacts &kernel);
+/// The same with the time stamp, as kernels are measured and coefficients
+/// fitted.
+Cost stampedCost(const GpuProfile &gpu, const KernelFacts &kernel);
+/// The prediction with it by these coefficients; microseconds.
+double predict(const GpuProfile &gpu, const GpuEfficiency &e,
+               const KernelFacts &kernel);
+/// Whether the kernel's steps wait for memory, not for a cache.
+bool readsMemory(const GpuProfile &gpu, const KernelFacts &kernel);
+/// Milliseconds that were measured; 0: none were.
+double measuredTime(const GpuProfile &gpu, const KernelFacts &kernel);
 
 /// "" if a measured profile has all these kernels, else one line that counts
 /// them and names the first that is missing. Profiles that were not measured
 /// need none.
 std::string missingKernels(const DeviceProfile &profile,
-                           const std::vector<KernelFeatures> &kernels);
+                           const std::vector<KernelFacts> &kernels);
 
 /// The device as the search sees it, with `threads` on the execute lane: a
 /// preparation lane for each little core, or, where there are none, for each
@@ -50,24 +75,9 @@ std::string missingKernels(const DeviceProfile &profile,
 /// bundle can have.
 search::Device searchDevice(const DeviceProfile &profile, unsigned threads,
                             std::optional<unsigned> lanes = std::nullopt);
-
-/// How well predictions agree with measured times.
-struct Fit {
-  unsigned kernels = 0; ///< that were measured and have features
-  double errorBefore =
-      0; ///< median of |predicted / measured - 1|, coefficients as they were
-  double errorAfter = 0; ///< with the fitted ones
-};
-
-/// Replaces coefficients of `profile.efficiency` by such that predict its
-/// measured kernels, so that kernels of this device which were not measured are
-/// predicted from those which were: for each routine family ("conv.direct")
-/// with measured kernels, for what the families share
-/// ("conv") and for all (""). Families without measured kernels are scaled by
-/// the median error of the others. Least mean |log(predicted / measured)| by
-/// coordinate descent.
-Fit fitEfficiency(DeviceProfile &profile,
-                  const std::vector<KernelFeatures> &features);
+/// For search::Device::gpu, and what each of the GPU's pipelines takes.
+search::Coprocessor searchGpu(const GpuProfile &gpu);
+search::Pipeline searchPipeline(const GpuProfile &gpu);
 
 } // namespace nnv12::device
 

@@ -1,4 +1,9 @@
-//===- JsonFields.h - Reads fields of a device profile ----------*- C++ -*-===//
+//===- JsonFields.h - Fields of a device profile ----------------*- C++ -*-===//
+//
+// Fields reads them and FieldWriter writes them, by functions of the same
+// names: one list of fields serves both.
+//
+//===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_DEVICE_JSONFIELDS_H
 #define NNV12_COMPILER_DEVICE_JSONFIELDS_H
 
@@ -8,7 +13,11 @@
 
 #include <cassert>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace nnv12::device {
 
@@ -124,6 +133,59 @@ public:
       to = value->get<unsigned>();
     }
   }
+  void number(const char *name, float &to, Range range, bool required = true) {
+    double value = to;
+    number(name, value, range, required);
+    to = static_cast<float>(value);
+  }
+  /// What is written only where `isSaid`.
+  template <typename Number>
+  void optional(bool /*isSaid*/, const char *name, Number &to, Range range) {
+    number(name, to, range, /*required=*/false);
+  }
+  template <typename Value> void preset(Value &to, const Value &value) {
+    to = value;
+  }
+  void names(bool /*isSaid*/, const char *name, std::vector<std::string> &to,
+             const char *expected) {
+    const Json *value = find(name, false);
+    if (!value)
+      return;
+    if (!value->is_array())
+      return fail(name, *value, expected);
+    for (const Json &one : *value) {
+      if (!one.is_string())
+        return fail(name, one, expected);
+      to.push_back(*one.get_ptr<const Json::string_t *>());
+    }
+  }
+  /// An object with fields of its own.
+  template <typename Visit> void in(const char *name, Visit visit) {
+    if (const Json *value = section(name)) {
+      Fields fields(*value, prefix + name + ".", error);
+      visit(fields);
+    }
+  }
+  /// An object of objects of one kind.
+  template <typename Value, typename Visit>
+  void entries(const char *name, std::map<std::string, Value> &to,
+               bool required, Visit visit) {
+    const Json *all = section(name, required);
+    for (auto it = all ? all->begin() : Json::const_iterator();
+         all && it != all->end(); ++it) {
+      std::string place = prefix + name + "." + it.key();
+      if (!it->is_object())
+        error = place + ": found " + describe(*it) + ", expected an object";
+      else {
+        Value value;
+        Fields fields(*it, place + ".", error);
+        visit(fields, value);
+        to[it.key()] = std::move(value);
+      }
+      if (!error.empty())
+        return;
+    }
+  }
   /// An object, by name; null if there is none.
   const Json *section(const char *name, bool required = true) {
     const Json *value = find(name, required);
@@ -138,6 +200,62 @@ private:
   const Json &object;
   std::string prefix;
   std::string &error;
+};
+
+/// Writes fields of one object.
+class FieldWriter {
+public:
+  explicit FieldWriter(Json &object) : object(object) {}
+
+  Json &operator[](const std::string &name) { return object[name]; }
+  void text(const char *name, const std::string &from) { object[name] = from; }
+  void optionalText(const char *name, const std::string &from) {
+    if (!from.empty())
+      object[name] = from;
+  }
+  void boolean(const char *name, bool from, bool = true) {
+    object[name] = from;
+  }
+  void number(const char *name, double from, Fields::Range, bool = true) {
+    object[name] = from;
+  }
+  /// As many digits as a float has.
+  void number(const char *name, float from, Fields::Range, bool = true) {
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", double(from));
+    object[name] = strtod(text, nullptr);
+  }
+  template <typename Number>
+  void optional(bool isSaid, const char *name, Number from,
+                Fields::Range range) {
+    if (isSaid)
+      number(name, from, range);
+  }
+  template <typename Value> void preset(Value &, const Value &) {}
+  void count(const char *name, unsigned from, unsigned, bool = true) {
+    object[name] = from;
+  }
+  void names(bool isSaid, const char *name,
+             const std::vector<std::string> &from, const char *) {
+    if (isSaid)
+      object[name] = from;
+  }
+  template <typename Visit> void in(const char *name, Visit visit) {
+    FieldWriter fields(object[name]);
+    visit(fields);
+  }
+  template <typename Value, typename Visit>
+  void entries(const char *name, std::map<std::string, Value> &from, bool,
+               Visit visit) {
+    Json &all = object[name] = Json::object();
+    for (auto &[key, value] : from) {
+      FieldWriter fields(all[key]);
+      visit(fields, value);
+    }
+  }
+
+private:
+  Json &object;
 };
 
 } // namespace nnv12::device

@@ -3,8 +3,9 @@
 #include "artifact/AtomicFile.h"
 #include "artifact/MappedFile.h"
 #include "compiler/device/DeviceProfile.h"
-#include "compiler/device/GpuJson.h"
 #include "compiler/device/JsonFields.h"
+
+#include <iterator>
 
 namespace nnv12::device {
 
@@ -14,14 +15,13 @@ namespace {
 constexpr const char *targets[][2] = {
     {"x86-64-v4", "x86-64"}, {"x86-64-v3", "x86-64"}, {"aarch64", "aarch64"}};
 
-void readCore(Fields &cores, const char *name, bool required, CoreKind &core,
-              std::string &error) {
-  const Json *object = cores.section(name, required);
-  if (!object)
-    return;
-  Fields fields(*object, std::string("cores.") + name + ".", error);
+constexpr const char *kinds[] = {"discrete", "unified", "software"};
+
+/// Whatever reads or writes a core.
+template <typename Visitor>
+void visitCore(Visitor &fields, CoreKind &core, unsigned least) {
   fields.text("name", core.name);
-  fields.count("count", core.count, required ? 1 : 0);
+  fields.count("count", core.count, least);
   // Of cores that do not exist nothing need be known.
   if (!core.count)
     return;
@@ -29,76 +29,33 @@ void readCore(Fields &cores, const char *name, bool required, CoreKind &core,
   fields.number("memoryGBps", core.memoryGBps, Fields::Rate);
 }
 
-void readEfficiency(const Json &section, DeviceProfile &profile,
-                    std::string &error) {
-  for (const auto &[routine, value] : section.items()) {
-    std::string prefix = "efficiency." + routine;
-    if (!value.is_object()) {
-      error = prefix + ": found " + describe(value) + ", expected an object";
-      return;
-    }
-    Efficiency e;
-    Fields fields(value, prefix + ".", error);
-    fields.number("compute", e.compute, Fields::Rate);
-    fields.number("memory", e.memory, Fields::Rate);
-    fields.number("overheadUs", e.overhead, Fields::NotNegative);
-    if (!error.empty())
-      return;
-    profile.efficiency[routine] = e;
+void visitTimes(Fields &fields, std::vector<double> &times) {
+  const Json *value = fields.find("big", true);
+  if (!value)
+    return;
+  if (!value->is_array())
+    return fields.fail("big", *value, "an array of times");
+  for (const Json &time : *value) {
+    if (!Fields::holds(time, Fields::Positive))
+      return fields.fail("big", time, "times above 0");
+    times.push_back(time.get<double>());
   }
 }
 
-void readKernels(const Json &section, DeviceProfile &profile,
-                 std::string &error) {
-  for (const auto &[key, value] : section.items()) {
-    std::string prefix = "kernels." + key;
-    if (!value.is_object()) {
-      error = prefix + ": found " + describe(value) + ", expected an object";
-      return;
-    }
-    KernelTime time;
-    Fields fields(value, prefix + ".", error);
-    if (const Json *big = fields.find("big", true)) {
-      if (!big->is_array())
-        fields.fail("big", *big, "an array of times");
-      else
-        for (const Json &t : *big) {
-          if (!Fields::holds(t, Fields::Positive)) {
-            fields.fail("big", t, "times above 0");
-            break;
-          }
-          time.big.push_back(t.get<double>());
-        }
-    }
-    fields.number("little", time.little, Fields::NotNegative,
-                  /*required=*/false);
-    fields.optionalText("code", time.code);
-    if (error.empty() && time.big.empty() && time.little == 0)
-      error = prefix + ": found no time, expected one at least";
-    if (!error.empty())
-      return;
-    profile.kernels[key] = std::move(time);
-  }
+void visitTimes(FieldWriter &fields, const std::vector<double> &times) {
+  fields["big"] = times;
 }
 
-void readAssumed(const Json &value, DeviceProfile &p, Fields &fields) {
-  constexpr const char *expected = "an array of names of fields";
-  if (!value.is_array())
-    return fields.fail("assumed", value, expected);
-  for (const Json &name : value) {
-    if (!name.is_string())
-      return fields.fail("assumed", name, expected);
-    p.assumed.push_back(*name.get_ptr<const Json::string_t *>());
-  }
-}
-
-void readArrival(const Json &value, DeviceProfile &p, Fields &fields) {
+void visitArrival(Fields &fields, DeviceProfile &p) {
   constexpr const char *expected =
       "pairs of megabytes and microseconds, both ascending from 0";
+  const Json *value = fields.find("arrival", false);
+  if (!value)
+    return;
   DeviceProfile::Arrival last = {0, 0};
-  if (!value.is_array())
-    return fields.fail("arrival", value, expected);
-  for (const Json &pair : value) {
+  if (!value->is_array())
+    return fields.fail("arrival", *value, expected);
+  for (const Json &pair : *value) {
     bool good = pair.is_array() && pair.size() == 2 &&
                 Fields::holds(pair[0], Fields::NotNegative) &&
                 Fields::holds(pair[1], Fields::NotNegative);
@@ -110,6 +67,156 @@ void readArrival(const Json &value, DeviceProfile &p, Fields &fields) {
   }
 }
 
+void visitArrival(FieldWriter &fields, DeviceProfile &p) {
+  for (const DeviceProfile::Arrival &point : p.arrival)
+    fields["arrival"].push_back({point.megabytes, point.us});
+}
+
+void visitKind(Fields &fields, GpuKind &kind) {
+  const Json *value = fields.find("kind", true);
+  if (!value)
+    return;
+  for (size_t i = 0; i < std::size(kinds); ++i)
+    if (value->is_string() &&
+        *value->get_ptr<const Json::string_t *>() == kinds[i]) {
+      kind = GpuKind(i);
+      return;
+    }
+  fields.fail("kind", *value, "'discrete', 'unified' or 'software'");
+}
+
+void visitKind(FieldWriter &fields, GpuKind kind) {
+  fields.text("kind", kinds[size_t(kind)]);
+}
+
+/// What a device takes for other things than kernels.
+template <typename Visitor> void visitDevice(Visitor &top, DeviceProfile &p) {
+  constexpr auto notNegative = Fields::NotNegative;
+  top.in("storage", [&](auto &f) {
+    f.number("readMBps", p.readMBps, Fields::Rate);
+    f.number("readLatencyUs", p.readLatencyUs, notNegative);
+    f.number("startUs", p.startUs, notNegative, false);
+    f.number("sessionUs", p.sessionUs, notNegative, false);
+    f.number("tinyStartUs", p.tinyStartUs, notNegative, false);
+    f.number("startUsPerLayer", p.startUsPerLayer, notNegative, false);
+    f.number("startUsPerMB", p.startUsPerMB, notNegative, false);
+    f.number("laneStartUs", p.laneStartUs, notNegative, false);
+    f.number("mapUsPerMB", p.mapUsPerMB, notNegative);
+    f.preset(p.mapLittleUsPerMB, p.mapUsPerMB);
+    f.number("mapLittleUsPerMB", p.mapLittleUsPerMB, notNegative, false);
+    visitArrival(f, p);
+  });
+  top.in("memory", [&](auto &f) {
+    f.number("firstTouchUsPerMB", p.firstTouchUsPerMB, notNegative);
+    f.preset(p.firstTouchSmallUsPerMB, p.firstTouchUsPerMB);
+    f.number("firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB, notNegative,
+             false);
+    f.number("preparedMB", p.preparedMB, notNegative, false);
+    f.number("mostPreparedMB", p.mostPreparedMB, notNegative, false);
+    f.number("laterMsPerMB", p.laterMsPerMB, notNegative, false);
+  });
+  top.in("codecs", [&](auto &f) {
+    f.number("zstdStartUs", p.zstdStartUs, notNegative, false);
+    f.number("zstdMBps", p.zstdMBps, Fields::Rate);
+    f.preset(p.zstdLittleMBps, p.zstdMBps);
+    f.number("zstdLittleMBps", p.zstdLittleMBps, Fields::Rate, false);
+    // Where nobody measured it: matches are a third as fast as entropy coding.
+    f.preset(p.zstdRepeatsMBps, p.zstdMBps / 3);
+    f.preset(p.zstdRepeatsLittleMBps, p.zstdLittleMBps / 3);
+    f.number("zstdRepeatsMBps", p.zstdRepeatsMBps, Fields::Rate, false);
+    f.number("zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps, Fields::Rate,
+             false);
+  });
+  top.in("interference", [&](auto &f) {
+    f.number("execute", p.executeInterference, Fields::AtLeastOne);
+    f.number("firstRun", p.firstRun, Fields::AtLeastOne, false);
+    f.number("prepare", p.prepareInterference, Fields::AtLeastOne);
+  });
+  top.number("threadScaling", p.threadScaling, Fields::PartOfOne);
+  top.entries("efficiency", p.efficiency, true, [](auto &f, Efficiency &e) {
+    f.number("compute", e.compute, Fields::Rate);
+    f.number("memory", e.memory, Fields::Rate);
+    f.number("overheadUs", e.overhead, Fields::NotNegative);
+  });
+  // What was measured of kernels is the point of a measured profile.
+  top.entries("kernels", p.kernels, p.measured, [](auto &f, KernelTime &time) {
+    visitTimes(f, time.big);
+    f.optional(time.little > 0, "little", time.little, Fields::NotNegative);
+    f.optionalText("code", time.code);
+  });
+}
+
+template <typename Visitor> void visitGpu(Visitor &f, GpuProfile &gpu) {
+  constexpr auto notNegative = Fields::NotNegative;
+  f.text("name", gpu.name);
+  f.text("api", gpu.api);
+  f.names(true, "features", gpu.features, "an array of names");
+  visitKind(f, gpu.kind);
+  f.boolean("measured", gpu.measured);
+  f.count("units", gpu.units, 1);
+  f.count("groupsPerUnit", gpu.groupsPerUnit, 1);
+  f.number("gflops", gpu.gflops, Fields::Rate);
+  f.number("gflopsF16", gpu.gflopsF16, notNegative, false);
+  f.number("memoryGBps", gpu.memoryGBps, Fields::Rate);
+  f.number("cacheMB", gpu.cacheMB, notNegative, false);
+  f.number("compute", gpu.compute, Fields::Rate, false);
+  f.number("startMs", gpu.startMs, notNegative);
+  f.number("pipelineMs", gpu.pipelineMs, notNegative);
+  f.preset(gpu.pipelineCachedMs, gpu.pipelineMs);
+  f.number("pipelineCachedMs", gpu.pipelineCachedMs, notNegative, false);
+  f.count("pipelineThreads", gpu.pipelineThreads, 1, false);
+  f.count("pipelineBatch", gpu.pipelineBatch, 1, false);
+  f.number("pipelineScaling", gpu.pipelineScaling, Fields::PartOfOne, false);
+  f.boolean("lazyPipelines", gpu.lazyPipelines, false);
+  f.number("uploadGBps", gpu.uploadGBps, Fields::Rate);
+  f.preset(gpu.inputGBps, gpu.uploadGBps);
+  f.preset(gpu.downloadGBps, gpu.uploadGBps);
+  f.number("inputGBps", gpu.inputGBps, Fields::Rate, false);
+  f.number("downloadGBps", gpu.downloadGBps, Fields::Rate, false);
+  f.number("submitUs", gpu.submitUs, notNegative);
+  f.number("syncUs", gpu.syncUs, notNegative);
+  f.number("dispatchUs", gpu.dispatchUs, notNegative);
+  f.number("stampUs", gpu.stampUs, notNegative, false);
+  f.number("flushUsPerMB", gpu.flushUsPerMB, notNegative, false);
+  f.count("hostCores", gpu.hostCores, 0, false);
+  f.optionalText("driver", gpu.driver);
+  f.optionalText("date", gpu.date);
+  f.entries(
+      "efficiency", gpu.efficiency, false, [](auto &of, GpuEfficiency &e) {
+        of.number("startUs", e.start, Fields::NotNegative);
+        of.number("latencyUs", e.latency, Fields::NotNegative);
+        of.number("groupUs", e.group, Fields::NotNegative);
+        of.number("stepUs", e.step, Fields::NotNegative);
+        of.number("memory", e.memory, Fields::Rate);
+        of.preset(e.latencyFromMemory, e.latency);
+        of.optional(e.latencyFromMemory != e.latency, "latencyFromMemoryUs",
+                    e.latencyFromMemory, Fields::NotNegative);
+        of.optional(e.work > 0, "workUs", e.work, Fields::NotNegative);
+      });
+  f.entries("kernels", gpu.kernels, gpu.measured,
+            [](auto &of, GpuKernelTime &time) {
+              of.number("ms", time.milliseconds, Fields::Positive);
+              of.optional(time.millisecondsFromMemory > 0, "msFromMemory",
+                          time.millisecondsFromMemory, Fields::NotNegative);
+              of.optionalText("code", time.code);
+            });
+}
+
+GpuProfile readGpu(const Json &object, std::string &error) {
+  GpuProfile gpu;
+  Fields fields(object, "gpu.", error);
+  visitGpu(fields, gpu);
+  if (!error.empty())
+    return gpu;
+  if (gpu.kind == GpuKind::Software && gpu.hostCores == 0)
+    error = "gpu.hostCores: found 0, expected the CPUs that a GPU in software "
+            "computes on";
+  else if (gpu.kind != GpuKind::Software && gpu.hostCores > 0)
+    fields.fail("hostCores", object["hostCores"],
+                "0 where the GPU is not software");
+  return gpu;
+}
+
 /// Everything behind the version; the first fault goes to `error`.
 void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   Fields top(json, "", error);
@@ -119,8 +226,7 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
   top.boolean("measured", p.measured);
   if (p.measured || json.contains("identity"))
     top.text("identity", p.identity);
-  if (const Json *assumed = top.find("assumed", false))
-    readAssumed(*assumed, p, top);
+  top.names(true, "assumed", p.assumed, "an array of names of fields");
   top.optionalText("revision", p.revision);
   top.optionalText("tune", p.tune);
   if (!error.empty())
@@ -147,78 +253,18 @@ void readFields(const Json &json, DeviceProfile &p, std::string &error) {
     return top.fail("identity", json["identity"],
                     "the device that was measured");
 
-  if (const Json *cores = top.section("cores")) {
-    Fields fields(*cores, "cores.", error);
-    readCore(fields, "big", true, p.big, error);
-    p.little.count = 0;
-    readCore(fields, "little", false, p.little, error);
-  }
-  if (const Json *storage = top.section("storage")) {
-    Fields fields(*storage, "storage.", error);
-    fields.number("readMBps", p.readMBps, Fields::Rate);
-    fields.number("readLatencyUs", p.readLatencyUs, Fields::NotNegative);
-    if (const Json *arrival = fields.find("arrival", false))
-      readArrival(*arrival, p, fields);
-    fields.number("startUs", p.startUs, Fields::NotNegative, false);
-    fields.number("sessionUs", p.sessionUs, Fields::NotNegative, false);
-    fields.number("tinyStartUs", p.tinyStartUs, Fields::NotNegative, false);
-    fields.number("startUsPerLayer", p.startUsPerLayer, Fields::NotNegative,
-                  false);
-    fields.number("startUsPerMB", p.startUsPerMB, Fields::NotNegative, false);
-    fields.number("laneStartUs", p.laneStartUs, Fields::NotNegative, false);
-    fields.number("mapUsPerMB", p.mapUsPerMB, Fields::NotNegative);
-    p.mapLittleUsPerMB = p.mapUsPerMB;
-    fields.number("mapLittleUsPerMB", p.mapLittleUsPerMB, Fields::NotNegative,
-                  false);
-  }
-  if (const Json *memory = top.section("memory")) {
-    Fields fields(*memory, "memory.", error);
-    fields.number("firstTouchUsPerMB", p.firstTouchUsPerMB,
-                  Fields::NotNegative);
-    p.firstTouchSmallUsPerMB = p.firstTouchUsPerMB;
-    fields.number("firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB,
-                  Fields::NotNegative, false);
-    fields.number("preparedMB", p.preparedMB, Fields::NotNegative, false);
-    fields.number("mostPreparedMB", p.mostPreparedMB, Fields::NotNegative,
-                  false);
-    fields.number("laterMsPerMB", p.laterMsPerMB, Fields::NotNegative, false);
-  }
-  if (const Json *codecs = top.section("codecs")) {
-    Fields fields(*codecs, "codecs.", error);
-    fields.number("zstdStartUs", p.zstdStartUs, Fields::NotNegative, false);
-    fields.number("zstdMBps", p.zstdMBps, Fields::Rate);
-    p.zstdLittleMBps = p.zstdMBps;
-    fields.number("zstdLittleMBps", p.zstdLittleMBps, Fields::Rate, false);
-    // Where nobody measured it: matches are a third as fast as entropy coding.
-    p.zstdRepeatsMBps = p.zstdMBps / 3;
-    p.zstdRepeatsLittleMBps = p.zstdLittleMBps / 3;
-    fields.number("zstdRepeatsMBps", p.zstdRepeatsMBps, Fields::Rate, false);
-    fields.number("zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps,
-                  Fields::Rate, false);
-  }
-  if (const Json *interference = top.section("interference")) {
-    Fields fields(*interference, "interference.", error);
-    fields.number("execute", p.executeInterference, Fields::AtLeastOne);
-    fields.number("firstRun", p.firstRun, Fields::AtLeastOne, false);
-    fields.number("prepare", p.prepareInterference, Fields::AtLeastOne);
-  }
-  top.number("threadScaling", p.threadScaling, Fields::PartOfOne);
-  if (const Json *efficiency = top.section("efficiency"))
-    readEfficiency(*efficiency, p, error);
-  // What was measured of kernels is the point of a measured profile.
-  if (!error.empty())
-    return;
-  if (const Json *kernels = top.section("kernels", p.measured))
-    readKernels(*kernels, p, error);
+  p.little.count = 0;
+  top.in("cores", [&](Fields &cores) {
+    cores.in("big", [&](Fields &f) { visitCore(f, p.big, 1); });
+    if (cores.find("little", false))
+      cores.in("little", [&](Fields &f) { visitCore(f, p.little, 0); });
+  });
+  visitDevice(top, p);
+  for (const auto &[key, time] : p.kernels)
+    if (error.empty() && time.big.empty() && time.little == 0)
+      error = "kernels." + key + ": found no time, expected one at least";
   if (const Json *gpu = top.section("gpu", false))
     p.gpu = readGpu(*gpu, error);
-}
-
-Json coreJson(const CoreKind &core) {
-  return {{"name", core.name},
-          {"count", core.count},
-          {"gflops", core.gflops},
-          {"memoryGBps", core.memoryGBps}};
 }
 
 } // namespace
@@ -278,7 +324,8 @@ std::optional<DeviceProfile> readProfile(const std::string &path,
   return std::nullopt;
 }
 
-std::string printProfile(const DeviceProfile &p) {
+std::string printProfile(const DeviceProfile &profile) {
+  DeviceProfile p = profile; // what visits fields may also read them
   Json json = {{"version", DeviceProfile::currentVersion},
                {"name", p.name},
                {"identity", p.identity},
@@ -287,56 +334,16 @@ std::string printProfile(const DeviceProfile &p) {
                {"architecture", p.architecture},
                {"target", p.target},
                {"measured", p.measured}};
-  if (!p.assumed.empty())
-    json["assumed"] = p.assumed;
-  json["cores"]["big"] = coreJson(p.big);
-  if (p.little.count)
-    json["cores"]["little"] = coreJson(p.little);
-  json["storage"] = {{"readMBps", p.readMBps},
-                     {"readLatencyUs", p.readLatencyUs},
-                     {"startUs", p.startUs},
-                     {"sessionUs", p.sessionUs},
-                     {"tinyStartUs", p.tinyStartUs},
-                     {"startUsPerLayer", p.startUsPerLayer},
-                     {"startUsPerMB", p.startUsPerMB},
-                     {"laneStartUs", p.laneStartUs},
-                     {"mapUsPerMB", p.mapUsPerMB},
-                     {"mapLittleUsPerMB", p.mapLittleUsPerMB}};
-  if (!p.arrival.empty()) {
-    Json points = Json::array();
-    for (const DeviceProfile::Arrival &point : p.arrival)
-      points.push_back({point.megabytes, point.us});
-    json["storage"]["arrival"] = std::move(points);
-  }
-  json["memory"] = {{"firstTouchUsPerMB", p.firstTouchUsPerMB},
-                    {"firstTouchSmallUsPerMB", p.firstTouchSmallUsPerMB},
-                    {"preparedMB", p.preparedMB},
-                    {"mostPreparedMB", p.mostPreparedMB},
-                    {"laterMsPerMB", p.laterMsPerMB}};
-  json["codecs"] = {{"zstdStartUs", p.zstdStartUs},
-                    {"zstdMBps", p.zstdMBps},
-                    {"zstdLittleMBps", p.zstdLittleMBps},
-                    {"zstdRepeatsMBps", p.zstdRepeatsMBps},
-                    {"zstdRepeatsLittleMBps", p.zstdRepeatsLittleMBps}};
-  json["interference"] = {{"execute", p.executeInterference},
-                          {"firstRun", p.firstRun},
-                          {"prepare", p.prepareInterference}};
-  json["threadScaling"] = p.threadScaling;
-  json["efficiency"] = Json::object();
-  for (const auto &[routine, e] : p.efficiency)
-    json["efficiency"][routine] = {{"compute", e.compute},
-                                   {"memory", e.memory},
-                                   {"overheadUs", e.overhead}};
-  json["kernels"] = Json::object();
-  for (const auto &[key, time] : p.kernels) {
-    json["kernels"][key]["big"] = time.big;
-    if (time.little > 0)
-      json["kernels"][key]["little"] = time.little;
-    if (!time.code.empty())
-      json["kernels"][key]["code"] = time.code;
-  }
+  FieldWriter top(json);
+  top.names(!p.assumed.empty(), "assumed", p.assumed, "");
+  top.in("cores", [&](FieldWriter &cores) {
+    cores.in("big", [&](FieldWriter &f) { visitCore(f, p.big, 1); });
+    if (p.little.count)
+      cores.in("little", [&](FieldWriter &f) { visitCore(f, p.little, 0); });
+  });
+  visitDevice(top, p);
   if (p.gpu)
-    json["gpu"] = gpuJson(*p.gpu);
+    top.in("gpu", [&](FieldWriter &f) { visitGpu(f, *p.gpu); });
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

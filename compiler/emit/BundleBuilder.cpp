@@ -107,12 +107,12 @@ static artifact::Kernel describe(const KernelTable::Kernel &kernel,
   result.outputs = kernel.outputs;
   result.scratch = kernel.info.scratchBytes;
   // What has no key does as much as its operations say.
-  if (!kernel.key.empty())
+  if (!kernel.facts.key.empty())
     result.tiles = kernel.info.tiles;
   result.routine = kernel.name;
-  result.multiplyAdds = std::llround(kernel.work.multiplyAdds);
-  result.bytes = std::llround(kernel.work.bytes);
-  result.key = kernel.key;
+  result.multiplyAdds = std::llround(kernel.facts.multiplyAdds);
+  result.bytes = std::llround(kernel.facts.bytes);
+  result.key = kernel.facts.key;
   result.fingerprint = code.fingerprints.at(kernel.symbol);
   // Nobody runs one that has nothing to compute.
   if (kernel.info.tiles)

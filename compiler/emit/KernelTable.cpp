@@ -121,8 +121,7 @@ unsigned KernelTable::execute(Operation *layer, const Routine &routine) {
     memories.push_back(memoryOf(type));
   if (auto form = routine.weightForm(layer))
     memories[layer->getNumResults() + form->operand].bytes = form->bytes;
-  kernels_[index].key = kernelKey(layer, routine, builder.target.name);
-  kernels_[index].work = routine.work(layer);
+  kernels_[index].facts = kernelFacts(layer, routine, builder.target.name);
   describe(index, layer->getLoc(), std::move(memories));
   return index;
 }
@@ -135,8 +134,7 @@ unsigned KernelTable::transform(Operation *layer, const Routine &routine) {
     return index;
   kernels_[index].info = CpuRoutine::of(routine).emitTransform(
       builder, layer, kernels_[index].symbol);
-  kernels_[index].key = transformKey(layer, routine, builder.target.name);
-  kernels_[index].work = routine.transformWork(layer);
+  kernels_[index].facts = transformFacts(layer, routine, builder.target.name);
   WeightForm form = *routine.weightForm(layer);
   Memory packed = memoryOf(layer->getOperand(form.operand).getType());
   describe(index, layer->getLoc(), {{form.bytes, packed.element}, packed});
@@ -152,8 +150,8 @@ unsigned KernelTable::widen(RankedTensorType packed,
     return index;
   kernels_[index].info =
       codegen::emitWiden(builder, packed, narrowing, kernels_[index].symbol);
-  kernels_[index].key = widenKey(packed, name, builder.target.name);
-  kernels_[index].work = codegen::widenWork(packed, narrowing);
+  kernels_[index].facts =
+      codegen::widenFacts(packed, narrowing, builder.target.name);
   Builder &b = builder.b;
   Type element = narrowElementType(b.getContext(), narrowing);
   describe(index, b.getUnknownLoc(),
@@ -190,8 +188,8 @@ unsigned KernelTable::pack(RankedTensorType type) {
     return index;
   kernels_[index].info =
       routine.emit(builder, pack.layer(), kernels_[index].symbol);
-  kernels_[index].key = kernelKey(pack.layer(), routine, builder.target.name);
-  kernels_[index].work = routine.work(pack.layer());
+  kernels_[index].facts =
+      packFacts(type, codegen::cpuRoutines(), builder.target.name);
   describe(index, pack.layer()->getLoc(),
            {memoryOf(type), memoryOf(pack.layer()->getOperand(0).getType())});
   return index;

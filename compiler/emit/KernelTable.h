@@ -25,10 +25,8 @@ public:
     unsigned operands;
     unsigned outputs;
     codegen::KernelInfo info;
-    /// Key of measured times (KernelKey.h), and what the whole grid does; none
-    /// of copy().
-    std::string key;
-    Work work;
+    /// Of the whole grid; none of copy().
+    KernelFacts facts;
     /// By operand, results first; empty for copy(), which knows no size.
     llvm::SmallVector<Memory> memories;
   };

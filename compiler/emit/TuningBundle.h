@@ -2,78 +2,98 @@
 //
 // NNV12, section 3.1, profiles every kernel of every operator on the device
 // before it plans. Here the runtime itself does so: a tuning bundle is an
-// ordinary bundle, of a kind of its own, in which each operation is one
-// candidate, and nnv12-tune runs it with the profile on.
+// ordinary bundle, of a kind of its own, that nnv12-tune runs with the profile
+// on. Here is what all of them have in common: what a processor measures is in
+// TuningKernels.h (operations of CPUs) and TuningDispatches.h (stretches of a
+// GPU).
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_COMPILER_EMIT_TUNINGBUNDLE_H
 #define NNV12_COMPILER_EMIT_TUNINGBUNDLE_H
 
-#include "compiler/codegen/cpu/Target.h"
-#include "compiler/emit/KernelTable.h"
-#include "compiler/routines/Routine.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "compiler/emit/BundleBuilder.h"
 
-#include <string>
-#include <vector>
+#include <array>
 
 namespace nnv12 {
 
-/// A kernel whose time a plan may depend on.
-struct TuningKernel {
-  enum class Stage {
-    Execute,   ///< computes `layer`
-    Transform, ///< makes the weight form of `layer`'s routine of packed weights
-    Pack,      ///< makes packed weights of raw ones
-    Widen      ///< makes packed weights of narrow ones
+/// Where the kernels of a tuning bundle read and write, whatever memory these
+/// regions lie in.
+class TuningMemory {
+public:
+  enum Region : unsigned {
+    Fresh, ///< activations, written just before they are read, from the start
+    In,    ///< what is handed in
+    Back,  ///< what is handed back
+    Sink,  ///< results
+    Temporaries,
+    /// Constants. They come one behind another and start over at the end, so
+    /// that a kernel does not find its weights in the cache.
+    Weights,
+    Integers, ///< operands of integers and truth values
+    Tables,
+    numRegions
   };
-  Stage stage;
-  std::string key;   ///< of DeviceProfile::kernels
-  std::string name;  ///< the routine; "transform.FORM" or ".BITS"; "pack"
-  std::string layer; ///< a layer that wants it, for people
-  mlir::Operation *op = nullptr;    ///< Pack, Widen: null
-  const Routine *routine = nullptr; ///< Pack, Widen: null
-  mlir::RankedTensorType packed;    ///< Pack and Widen alone: what is written
-  Work work;
-  std::optional<plan::Narrowing> narrow = std::nullopt; ///< Widen alone
+  struct Place {
+    Region region;
+    uint64_t offset, size;
+  };
+
+  /// Weights take so many bytes at least, and a multiple of `granule`.
+  TuningMemory(uint64_t alignment, uint64_t leastWeights, uint64_t granule)
+      : alignment(alignment), granule(granule) {
+    sizes[Weights] = leastWeights;
+  }
+
+  /// The operands of the next kernel are placed.
+  void begin() { activations = integers = 0; }
+  Place read(mlir::Type type, bool isConstant, uint64_t size);
+  /// Results do not lie where those of the kernel before do: in a model no
+  /// layer writes to what has just been written, and where much is written it
+  /// is not in a cache close by.
+  std::vector<Place> results(llvm::ArrayRef<int64_t> bytes);
+  /// At `offset`, which then is behind it.
+  Place take(Region region, uint64_t &offset, uint64_t size);
+
+  /// Activations that the kernel reads.
+  uint64_t freshBytes() const { return activations; }
+  /// That the region needs.
+  uint64_t &operator[](Region region) { return sizes[region]; }
+
+private:
+  uint64_t alignment, granule;
+  std::array<uint64_t, numRegions> sizes = {};
+  uint64_t activations = 0, integers = 0, weights = 0; ///< the next offsets
+  unsigned turn = 0;
 };
 
-/// Every kernel that a plan for `main` can consist of, each key once,
-/// in the order of the layers: all candidates that agree with the layers'
-/// layouts, the transforms of their weight forms, and the packing of raw
-/// weights and of those that can be narrow.
-std::vector<TuningKernel> tuningKernels(mlir::func::FuncOp main,
-                                        const codegen::Target &target);
+/// What writes activations for a kernel of a CPU, and stands for one of a GPU:
+/// copies whole tiles of KernelTable::copy().
+artifact::Operation copyOperation(KernelTable &table, std::string layer,
+                                  uint32_t output, uint32_t input,
+                                  uint64_t bytes);
 
-/// Emits its code; returns its number in the table.
-unsigned emitKernel(const TuningKernel &kernel, KernelTable &table);
+class TuningWriter {
+public:
+  explicit TuningWriter(mlir::func::FuncOp main);
 
-/// What is measured on one target.
-struct TuningProgram {
-  codegen::Target target;
-  std::vector<TuningKernel> kernels;
-  std::string revision; ///< of the code generator
+  /// Adds the program of a target: `fill` gives it its operations, whose
+  /// kernels are in the table. `revision` is the code generator's. On failure a
+  /// diagnostic has been emitted.
+  mlir::LogicalResult
+  add(const codegen::Target &target, const std::string &revision,
+      llvm::function_ref<void(KernelTable &, artifact::Program &)> fill);
+  void input(const char *name, artifact::ElementType type, uint64_t bytes);
+  void output(const char *name, uint64_t bytes);
+  /// On failure a diagnostic has been emitted and nothing was written.
+  mlir::LogicalResult write(const std::string &path,
+                            const std::string &signingKey);
+
+  BundleBuilder builder;
+
+private:
+  mlir::MLIRContext &context;
 };
-
-/// Writes the bundle: one operation a kernel, and before each that reads
-/// activations one that writes them, as the layer before would: they are in the
-/// caches then, of all cores that compute. Operands lie in model inputs that
-/// nnv12-tune fills, and in outputs:
-///   weights      f32, at least 64 MiB: constants. They come one behind another
-///                and start over at the end, so that a kernel does not find its
-///                weights in the cache
-///   activations  f32: what else kernels read, by way of fresh
-///   integers     i64, 0 or 1: operands of integers and truth values
-///   sink         f32, an output: results
-///   fresh        f32, an output: activations, written just before they are
-///                read, always from the start
-/// Kernels of operations that are measured have a key; that of what writes
-/// activations has none. On failure a diagnostic has been
-/// emitted and nothing was written.
-mlir::LogicalResult writeTuningBundle(mlir::func::FuncOp main,
-                                      llvm::ArrayRef<TuningProgram> programs,
-                                      const std::string &path,
-                                      const std::string &signingKey = {});
 
 } // namespace nnv12
 

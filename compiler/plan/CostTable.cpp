@@ -112,21 +112,9 @@ Estimate CostTable::estimate(Value constant,
   return it->second;
 }
 
-static device::KernelFeatures features(std::string routine, const Work &work,
-                                       std::string key, unsigned threads) {
-  device::KernelFeatures kernel;
-  kernel.routine = std::move(routine);
-  kernel.key = std::move(key);
-  kernel.multiplyAdds = work.multiplyAdds;
-  kernel.bytes = work.bytes;
-  kernel.tiles = threads; // grids are made for several threads
-  return kernel;
-}
-
-device::KernelFeatures CostTable::executeKernel(Operation *layer,
-                                                const Routine &routine) {
-  kernels_.push_back(features(routine.name().str(), routine.work(layer),
-                              kernelKey(layer, routine, target.name), threads));
+KernelFacts CostTable::executeKernel(Operation *layer, const Routine &routine) {
+  kernels_.push_back(kernelFacts(layer, routine, target.name));
+  kernels_.back().tiles = threads; // grids are made for several threads
   return kernels_.back();
 }
 
@@ -135,7 +123,7 @@ double CostTable::execute(Operation *layer, const Routine &routine) {
       .milliseconds;
 }
 
-CostTable::Time CostTable::oneCore(device::KernelFeatures kernel) {
+CostTable::Time CostTable::oneCore(KernelFacts kernel) {
   device::Cost big = device::cost(profile, kernel, 1);
   device::Cost little = device::littleCost(profile, kernel);
   kernels_.push_back(std::move(kernel));
@@ -144,9 +132,7 @@ CostTable::Time CostTable::oneCore(device::KernelFeatures kernel) {
 
 CostTable::Time CostTable::transformTime(Operation *layer,
                                          const Routine &routine) {
-  return oneCore(features(transformName(formName(layer, routine)),
-                          routine.transformWork(layer),
-                          transformKey(layer, routine, target.name), 1));
+  return oneCore(transformFacts(layer, routine, target.name));
 }
 
 double CostTable::transform(Operation *layer, const Routine &routine) {
@@ -156,18 +142,12 @@ double CostTable::transform(Operation *layer, const Routine &routine) {
 }
 
 CostTable::Time CostTable::pack(RankedTensorType packed) {
-  PackLayer pack(packed);
-  const Routine &routine = *codegen::cpuRoutines().preferred(pack.layer());
-  return oneCore(features("pack", routine.work(pack.layer()),
-                          kernelKey(pack.layer(), routine, target.name), 1));
+  return oneCore(packFacts(packed, codegen::cpuRoutines(), target.name));
 }
 
 CostTable::Time CostTable::widen(RankedTensorType packed,
                                  plan::Narrowing narrowing) {
-  StringRef bits = plan::text(narrowing);
-  return oneCore(features(transformName(bits),
-                          codegen::widenWork(packed, narrowing),
-                          widenKey(packed, bits, target.name), 1));
+  return oneCore(codegen::widenFacts(packed, narrowing, target.name));
 }
 
 CostedCandidate CostTable::cost(const ExecutedLayer &layer,

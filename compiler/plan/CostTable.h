@@ -47,18 +47,15 @@ public:
   void add(search::Problem &problem, const ExecutedLayer &layer,
            llvm::ArrayRef<CostedCandidate> candidates) const;
   /// Every kernel whose cost was asked for.
-  const std::vector<device::KernelFeatures> &kernels() const {
-    return kernels_;
-  }
+  const std::vector<KernelFacts> &kernels() const { return kernels_; }
 
 private:
   struct Time {
     search::CoreTime core;
     bool measured;
   };
-  device::KernelFeatures executeKernel(mlir::Operation *layer,
-                                       const Routine &routine);
-  Time oneCore(device::KernelFeatures kernel);
+  KernelFacts executeKernel(mlir::Operation *layer, const Routine &routine);
+  Time oneCore(KernelFacts kernel);
   Time pack(mlir::RankedTensorType packed);
   Time widen(mlir::RankedTensorType packed, plan::Narrowing narrowing);
   Time transformTime(mlir::Operation *layer, const Routine &routine);
@@ -78,7 +75,7 @@ private:
   /// How much longer a little core takes for what is bound by memory.
   double littleMemory = 1;
   std::map<std::tuple<const void *, const void *, int>, Estimate> estimates;
-  std::vector<device::KernelFeatures> kernels_;
+  std::vector<KernelFacts> kernels_;
 };
 
 /// What the threads of the execute lane are where nobody says: one a big core.

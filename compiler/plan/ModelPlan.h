@@ -40,7 +40,7 @@ struct ModelPlan {
   std::optional<OverlayPlan> overlay;
 
   /// Every kernel whose cost the search has used.
-  std::vector<device::KernelFeatures> kernels;
+  std::vector<KernelFacts> kernels;
 };
 
 /// Plans the layers of `main` on `device`. Fails with a diagnostic where the

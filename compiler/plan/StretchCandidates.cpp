@@ -3,9 +3,8 @@
 #include "compiler/plan/StretchCandidates.h"
 
 #include "artifact/Limits.h"
-#include "compiler/device/GpuSearch.h"
+#include "compiler/device/CostModel.h"
 #include "compiler/plan/CostTable.h"
-#include "compiler/routines/KernelKey.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 
@@ -185,23 +184,11 @@ std::optional<StretchCandidate> Finder::candidate(const PlannedLayer &layer,
       costs.bytes += bytes;
   }
   SmallVector<codegen::HalfKernel> kernels;
-  codegen::GpuSteps plain = routine.steps(op),
-                    steps = stepsInHalf(op, routine, half, kernels);
-  std::string key = kernelKey(op, routine, target.name);
+  codegen::GpuSteps steps = stepsInHalf(op, routine, half, kernels);
+  result.steps = codegen::stepFacts(op, routine, steps, target);
   result.kernels = steps.kernels;
   for (int64_t bytes : steps.temporaries)
     result.temporaries += double(bytes);
-  for (auto [i, step] : llvm::enumerate(steps.steps)) {
-    device::GpuKernelFeatures &features = result.steps.emplace_back();
-    features.routine = codegen::timedName(costs.routine, plain, i);
-    features.key = i ? key + "." + std::to_string(i) : key;
-    features.groups = double(step.groups[0]) * step.groups[1] * step.groups[2];
-    features.steps = step.grid.steps;
-    features.bytes = step.grid.bytes;
-    features.barriers = step.grid.barriers + 1;
-    features.multiplyAdds = step.grid.multiplyAdds;
-    features.stepsInTurn = step.grid.stepsInTurn;
-  }
   for (const std::string &kernel : result.kernels) {
     uint32_t number = pipeline(kernel);
     if (!llvm::is_contained(costs.pipelines, number))
@@ -212,9 +199,9 @@ std::optional<StretchCandidate> Finder::candidate(const PlannedLayer &layer,
 
 void Finder::price(StretchCandidate &way, bool fromMemory) const {
   way.measured = true;
-  for (device::GpuKernelFeatures &step : way.steps) {
+  for (KernelFacts &step : way.steps) {
     step.fromMemory = fromMemory;
-    device::Cost cost = device::gpuCost(profile, step);
+    device::Cost cost = device::cost(profile, step);
     way.stepTimes.push_back(cost.milliseconds);
     way.measured &= cost.measured;
     way.costs.execute += cost.milliseconds;

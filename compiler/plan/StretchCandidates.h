@@ -8,7 +8,7 @@
 #define NNV12_COMPILER_PLAN_STRETCHCANDIDATES_H
 
 #include "compiler/codegen/gpu/GpuRoutine.h"
-#include "compiler/device/GpuCost.h"
+#include "compiler/device/CostModel.h"
 #include "compiler/plan/StretchHalves.h"
 
 namespace nnv12 {
@@ -19,9 +19,9 @@ struct StretchCandidate {
   /// Keys of its kernels; with tensors in f16 as where all layers are on the
   /// GPU.
   std::vector<std::string> kernels;
-  std::vector<device::GpuKernelFeatures> steps; ///< of each dispatch
-  std::vector<double> stepTimes;                ///< milliseconds, the same
-  double temporaries = 0; ///< bytes that they hand over to each other
+  std::vector<KernelFacts> steps; ///< of each dispatch
+  std::vector<double> stepTimes;  ///< milliseconds, the same
+  double temporaries = 0;         ///< bytes that they hand over to each other
   search::Candidate costs;
   bool measured = false; ///< all its dispatches are in the profile
 };

@@ -73,6 +73,28 @@ std::string nnv12::widenKey(RankedTensorType packed, llvm::StringRef text,
   return digits(key);
 }
 
+KernelFacts nnv12::kernelFacts(Operation *layer, const Routine &routine,
+                               llvm::StringRef target) {
+  return {routine.work(layer), routine.name().str(),
+          kernelKey(layer, routine, target)};
+}
+
+KernelFacts nnv12::transformFacts(Operation *layer, const Routine &routine,
+                                  llvm::StringRef target) {
+  return {routine.transformWork(layer),
+          transformName(routine.weightForm(layer)->name),
+          transformKey(layer, routine, target)};
+}
+
+KernelFacts nnv12::packFacts(RankedTensorType packed,
+                             const RoutineSet &routines,
+                             llvm::StringRef target) {
+  PackLayer pack(packed);
+  const Routine &routine = *routines.preferred(pack.layer());
+  return {routine.work(pack.layer()), "pack",
+          kernelKey(pack.layer(), routine, target)};
+}
+
 PackLayer::PackLayer(RankedTensorType packed) {
   Location location = UnknownLoc::get(packed.getContext());
   OpBuilder b(packed.getContext());

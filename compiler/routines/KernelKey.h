@@ -2,7 +2,7 @@
 #ifndef NNV12_COMPILER_ROUTINES_KERNELKEY_H
 #define NNV12_COMPILER_ROUTINES_KERNELKEY_H
 
-#include "compiler/routines/Routine.h"
+#include "compiler/routines/RoutineSet.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -23,11 +23,21 @@ std::string kernelKey(mlir::Operation *layer, const Routine &routine,
 /// Of the kernel that makes the routine's weight form.
 std::string transformKey(mlir::Operation *layer, const Routine &routine,
                          llvm::StringRef target);
-
 /// Of the kernel that makes packed weights of narrow ones, of which `text`
 /// names the bits.
 std::string widenKey(mlir::RankedTensorType packed, llvm::StringRef text,
                      llvm::StringRef target);
+
+/// What the time of a kernel depends on that computes the layer, or that makes
+/// the routine's weight form. Without its tiles, which the kernel has once it
+/// is emitted.
+KernelFacts kernelFacts(mlir::Operation *layer, const Routine &routine,
+                        llvm::StringRef target);
+KernelFacts transformFacts(mlir::Operation *layer, const Routine &routine,
+                           llvm::StringRef target);
+/// Of the kernel that makes packed weights of raw ones (PackLayer).
+KernelFacts packFacts(mlir::RankedTensorType packed, const RoutineSet &routines,
+                      llvm::StringRef target);
 
 /// The layer that makes packed weights of raw ones, on its own: an nn.adapt
 /// from dense to the layout that `packed` names. A session runs it where a plan

@@ -8,6 +8,7 @@
 #ifndef NNV12_COMPILER_ROUTINES_ROUTINE_H
 #define NNV12_COMPILER_ROUTINES_ROUTINE_H
 
+#include "artifact/KernelFacts.h"
 #include "mlir/IR/Operation.h"
 
 #include <optional>
@@ -37,12 +38,8 @@ inline std::string transformName(llvm::StringRef form) {
   return ("transform." + form).str();
 }
 
-/// What a kernel does, for a prediction of its time.
-struct Work {
-  /// That it really executes (Winograd: after its saving).
-  double multiplyAdds = 0;
-  double bytes = 0; ///< of operands, read and written once
-};
+using artifact::KernelFacts;
+using artifact::Work;
 
 class Routine {
 public:

@@ -60,7 +60,7 @@ Interference measureInterference(Kernels &kernels, StorageFile &file,
   while (prepared[Alone].load() < 8)
     std::this_thread::yield();
   using Runs = std::vector<std::vector<double>>; // by kernel
-  Runs alone(kernels.features().size()), together(alone);
+  Runs alone(kernels.facts().size()), together(alone);
   auto sample = [&](Runs &runs) {
     const std::vector<double> &times = runner.run();
     for (size_t k = 0; k < times.size(); ++k)

@@ -1,7 +1,7 @@
 //===- Kernels.cpp - Times of the kernels of a tuning bundle --------------===//
 #include "tools/nnv12-tune/Kernels.h"
 
-#include "artifact/Hexadecimal.h"
+#include "runtime/LoadedBundle.h"
 #include "runtime/Policy.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Loading.h"
@@ -9,11 +9,10 @@
 #include "tools/common/Report.h"
 #include "tools/common/Statistics.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <numeric>
-#include <sys/mman.h>
 
 namespace nnv12::tune {
 
@@ -24,30 +23,15 @@ using runtime::hugePageSize;
 /// `repeat` steps.
 static constexpr double leastStep = 200;
 
-Memory::Memory(size_t size, bool huge) : length(size) {
+Memory::Memory(size_t size, bool huge)
+    : pages(std::make_unique<runtime::Pages>()), length(size) {
   size_t alignment = huge && size >= hugePageSize ? hugePageSize : 4096;
-  mapped = size + alignment;
-  mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping == MAP_FAILED)
+  // Nothing has an address, too.
+  if (!pages->allocate(std::max<size_t>(size, 1), alignment))
     fail("no memory for " + std::to_string(size) +
          " bytes: " + strerror(errno));
-  auto address = reinterpret_cast<uintptr_t>(mapping);
-  base =
-      reinterpret_cast<uint8_t *>((address + alignment - 1) & ~(alignment - 1));
   if (alignment == hugePageSize)
-    madvise(base, size & ~(hugePageSize - 1), MADV_HUGEPAGE);
-}
-
-Memory::Memory(Memory &&other) noexcept
-    : mapping(other.mapping), mapped(other.mapped), base(other.base),
-      length(other.length) {
-  other.mapping = nullptr;
-}
-
-Memory::~Memory() {
-  if (mapping)
-    munmap(mapping, mapped);
+    pages->adviseHuge(size & ~(hugePageSize - 1));
 }
 
 /// Numbers from 1/16 to 1 of either sign in f32. Both halves of a word are
@@ -91,20 +75,14 @@ Kernels::Kernels(const std::string &path)
       activations(bundle.input(1).byte_size),
       integers(bundle.input(2).byte_size), sink(bundle.output(0).byte_size),
       fresh(bundle.output(1).byte_size) {
+  const bundle::Program &program = *bundle.get()->chosenProgram();
   for (uint32_t i = 0; i < bundle.info().num_operations; ++i) {
-    nnv12_operation_info operation = bundle.operation(i);
+    uint32_t kernel = program.operations()->Get(i)->kernel();
+    KernelFacts facts = artifact::factsOf(*program.kernels()->Get(kernel));
     // What makes activations for the next one has no key.
-    if (!*operation.key)
+    if (facts.key.empty())
       continue;
-    device::KernelFeatures kernel;
-    kernel.key = operation.key;
-    kernel.routine = operation.routine;
-    kernel.multiplyAdds = double(operation.multiply_adds);
-    kernel.bytes = double(operation.bytes);
-    kernel.tiles = static_cast<int64_t>(operation.tiles);
-    if (operation.fingerprint)
-      kernel.code = artifact::hexadecimal(operation.fingerprint, 32);
-    features_.push_back(std::move(kernel));
+    facts_.push_back(std::move(facts));
     operations.push_back(i);
   }
   fillFloats(weights);
@@ -127,7 +105,7 @@ Kernels::Runner::Runner(Kernels &kernels, unsigned threads)
                                  NNV12_RECORD_OPERATION, 1),
       session(tools::openSession(kernels.path_, kernels.bundle,
                                  optionsFor(threads, recorder.get()))),
-      recording(recorder.recording()), times(kernels.features_.size()) {}
+      recording(recorder.recording()), times(kernels.facts_.size()) {}
 
 const std::vector<double> &Kernels::Runner::run() {
   // A bundle of few kernels would find its weights where it left them in the
@@ -159,7 +137,7 @@ const std::vector<double> &Kernels::Runner::run() {
 Kernels::Times Kernels::measure(unsigned threads, unsigned repeat,
                                 const std::function<void()> &step) {
   Runner runner(*this, threads);
-  std::vector<std::vector<double>> samples(features_.size());
+  std::vector<std::vector<double>> samples(facts_.size());
   Times result;
   for (unsigned i = 0; i <= repeat; ++i) {
     // On a machine with neighbours the speed changes from second to second: few

@@ -2,8 +2,9 @@
 #ifndef NNV12_TOOLS_NNV12_TUNE_KERNELS_H
 #define NNV12_TOOLS_NNV12_TUNE_KERNELS_H
 
-#include "compiler/device/CostModel.h"
+#include "artifact/KernelFacts.h"
 #include "runtime/include/nnv12.hpp"
+#include "runtime/system/Memory.h"
 
 #include <functional>
 #include <memory>
@@ -12,27 +13,24 @@
 
 namespace nnv12::tune {
 
+using artifact::KernelFacts;
+
 /// Memory of whole pages, 0 at first; `huge` ones where there is room and the
 /// system has them, as the runtime asks for its arena and for mapped weights.
 class Memory {
 public:
   /// Ends the process when there is no memory.
   explicit Memory(size_t size, bool huge = true);
-  ~Memory();
-  Memory(Memory &&other) noexcept;
-  Memory &operator=(Memory &&) = delete;
 
-  uint8_t *data() { return base; }
+  uint8_t *data() { return pages->data(); }
   size_t size() const { return length; }
 
 private:
-  void *mapping;
-  size_t mapped;
-  uint8_t *base;
+  std::unique_ptr<runtime::Pages> pages;
   size_t length;
 };
 
-/// An opened tuning bundle (compiler/emit/TuningBundle.h) with its operands.
+/// An opened tuning bundle (compiler/emit/TuningKernels.h) with its operands.
 class Kernels {
 public:
   /// Ends the process with one line when the file is no tuning bundle for this
@@ -40,9 +38,7 @@ public:
   explicit Kernels(const std::string &path);
 
   /// What is known of each kernel, in the order of the operations.
-  const std::vector<device::KernelFeatures> &features() const {
-    return features_;
-  }
+  const std::vector<KernelFacts> &facts() const { return facts_; }
   std::string target() const { return bundle.info().target; }
   /// Of the code generator.
   std::string revision() const { return bundle.info().revision; }
@@ -81,7 +77,7 @@ public:
 private:
   std::string path_;
   Bundle bundle;
-  std::vector<device::KernelFeatures> features_;
+  std::vector<KernelFacts> facts_;
   std::vector<uint32_t> operations; ///< of each of them
   Memory weights, activations, integers, sink, fresh;
 };

@@ -12,10 +12,10 @@
 #include "compiler/codegen/cpu/CheckBounds.h"
 #include "compiler/codegen/cpu/TileCheck.h"
 #include "compiler/emit/BundleBuilder.h"
-#include "compiler/emit/GpuTuningBundle.h"
-#include "compiler/emit/GpuTuningShapes.h"
 #include "compiler/emit/OverlayEmitter.h"
-#include "compiler/emit/TuningBundle.h"
+#include "compiler/emit/TuningDispatches.h"
+#include "compiler/emit/TuningKernels.h"
+#include "compiler/emit/TuningLayers.h"
 #include "compiler/import/Import.h"
 #include "compiler/plan/ProgramWriter.h"
 #include "compiler/plan/Report.h"
@@ -118,7 +118,7 @@ static OwningOpRef<ModuleOp> load(const CompileOptions &options,
                                   artifact::InputFiles &inputs,
                                   MLIRContext &context) {
   if (options.input.empty())
-    return gpuTuningModel(context);
+    return tuningLayers(context);
   if (llvm::sys::path::extension(options.input) == ".mlir") {
     // MLIR would read a special file for as long as it gives bytes.
     artifact::Fault fault;
@@ -364,7 +364,7 @@ LogicalResult Compilation::printRoutineCosts() {
 LogicalResult Compilation::writeTuning() {
   Stage stage(options, "tuning");
   if (!options.plan.gpu.empty())
-    return writeGpuTuningBundle(
+    return writeTuningBundle(
         main, targets, *codegen::GpuTarget::byName(options.plan.gpu),
         codeRevision(), options.output, options.signingKey);
   std::vector<TuningProgram> programs;

@@ -5,7 +5,7 @@
 #include "compiler/codegen/common/TemporaryFolder.h"
 #include "compiler/device/CacheFolder.h"
 #include "compiler/device/ProfileCache.h"
-#include "compiler/emit/TuningBundle.h"
+#include "compiler/emit/TuningKernels.h"
 #include "tools/nnv12c/CodeRevision.h"
 #include "tools/nnv12c/StaleTimes.h"
 #include "tools/nnv12c/Subprogram.h"
@@ -140,7 +140,7 @@ FailureOr<device::DeviceProfile> nnv12::tuneHost(func::FuncOp main,
     return failure();
   TuningProgram missing{target, tuningKernels(main, target), codeRevision()};
   llvm::erase_if(missing.kernels, [&](const TuningKernel &kernel) {
-    return known && known->kernels.count(kernel.key);
+    return known && known->kernels.count(kernel.facts.key);
   });
   auto withoutMeasuring = [&] {
     return known ? std::move(*known) : hostBuiltin(target);

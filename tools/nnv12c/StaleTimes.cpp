@@ -5,7 +5,7 @@
 #include "artifact/Hexadecimal.h"
 #include "compiler/codegen/cpu/Backend.h"
 #include "compiler/codegen/cpu/KernelBuilder.h"
-#include "compiler/emit/TuningBundle.h"
+#include "compiler/emit/TuningKernels.h"
 #include "tools/nnv12c/CodeRevision.h"
 
 using namespace mlir;
@@ -22,7 +22,7 @@ FailureOr<size_t> nnv12::dropStaleTimes(func::FuncOp main,
   KernelTable table(builder);
   std::vector<unsigned> numbers;
   for (const TuningKernel &kernel : tuningKernels(main, target))
-    if (profile.kernels.count(kernel.key))
+    if (profile.kernels.count(kernel.facts.key))
       numbers.push_back(emitKernel(kernel, table));
   auto fingerprints = codegen::fingerprintModule(*module, target);
   if (failed(fingerprints))
@@ -31,9 +31,9 @@ FailureOr<size_t> nnv12::dropStaleTimes(func::FuncOp main,
   for (unsigned number : numbers) {
     const KernelTable::Kernel &kernel = table[number];
     const std::vector<uint8_t> &code = fingerprints->at(kernel.symbol);
-    device::KernelTime &time = profile.kernels[kernel.key];
+    device::KernelTime &time = profile.kernels[kernel.facts.key];
     if (time.code == artifact::hexadecimal(code.data(), code.size()))
-      good[kernel.key] = std::move(time);
+      good[kernel.facts.key] = std::move(time);
   }
   size_t dropped = numbers.size() - good.size();
   profile.kernels = std::move(good);

@@ -10,6 +10,7 @@
 
 #include "compiler/codegen/cpu/Widen.h"
 
+#include "compiler/routines/KernelKey.h"
 #include "compiler/weights/Narrow.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -115,8 +116,12 @@ KernelInfo codegen::emitWiden(KernelBuilder &k, RankedTensorType packed,
   return WidenEmitter(k, packed, narrowing).emit(symbol);
 }
 
-Work codegen::widenWork(RankedTensorType packed, Narrowing narrowing) {
+KernelFacts codegen::widenFacts(RankedTensorType packed, Narrowing narrowing,
+                                StringRef target) {
   auto elements = double(narrowGrid(packed, narrowing)->elements());
-  return {elements,
-          elements * sizeof(float) + double(narrowBytes(packed, narrowing))};
+  StringRef bits = plan::text(narrowing);
+  return {{elements,
+           elements * sizeof(float) + double(narrowBytes(packed, narrowing))},
+          transformName(bits),
+          widenKey(packed, bits, target)};
 }

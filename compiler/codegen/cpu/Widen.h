@@ -13,8 +13,9 @@ namespace nnv12::codegen {
 KernelInfo emitWiden(KernelBuilder &k, mlir::RankedTensorType packed,
                      plan::Narrowing narrowing, llvm::StringRef symbol);
 
-/// What that takes.
-Work widenWork(mlir::RankedTensorType packed, plan::Narrowing narrowing);
+/// What the time of that kernel depends on.
+KernelFacts widenFacts(mlir::RankedTensorType packed, plan::Narrowing narrowing,
+                       llvm::StringRef target);
 
 } // namespace nnv12::codegen
 

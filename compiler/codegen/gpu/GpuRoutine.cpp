@@ -4,6 +4,7 @@
 #include "compiler/codegen/gpu/SpirvLowering.h"
 
 #include "artifact/Digest.h"
+#include "compiler/routines/KernelKey.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -74,8 +75,40 @@ GpuSteps GpuRoutine::oneStep(Operation *layer, std::string key,
   for (unsigned i = 0; i < layer->getNumOperands(); ++i)
     step.operands.push_back({Kind::Operand, i});
   Work all = work(layer);
-  step.grid = {inner, all.bytes, /*barriers=*/0, all.multiplyAdds};
+  step.grid = all;
+  step.grid.steps = inner;
   result.steps.push_back(std::move(step));
+  return result;
+}
+
+/// What device profiles know a step by: of several kernels, which one it is
+/// stands behind the routine's name, since what they take has nothing in
+/// common, and so does its variant.
+static std::string timedName(StringRef routine, const GpuSteps &steps,
+                             size_t i) {
+  const GpuStep &step = steps.steps[i];
+  std::string name = steps.family.empty() ? routine.str() : steps.family;
+  if (steps.kernels.size() > 1)
+    name += "." + std::to_string(step.kernel);
+  if (!step.variant.empty())
+    name += "." + step.variant;
+  return name;
+}
+
+std::vector<KernelFacts> codegen::stepFacts(Operation *layer,
+                                            const GpuRoutine &routine,
+                                            const GpuSteps &steps,
+                                            const GpuTarget &target) {
+  GpuSteps named = routine.steps(layer);
+  std::string key = kernelKey(layer, routine, target.name);
+  std::vector<KernelFacts> result;
+  for (auto [i, step] : llvm::enumerate(steps.steps)) {
+    result.push_back(
+        {step.grid, timedName(routine.name(), named, i),
+         i ? key + "." + std::to_string(i) : key,
+         double(step.groups[0]) * step.groups[1] * step.groups[2]});
+    ++result.back().barriers; // that before it
+  }
   return result;
 }
 

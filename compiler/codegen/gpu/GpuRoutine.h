@@ -75,6 +75,13 @@ const GpuRoutine *chooseGpuRoutine(mlir::Operation *layer,
 llvm::SmallVector<const GpuRoutine *> gpuCandidates(mlir::Operation *layer,
                                                     const GpuTarget &target);
 
+/// Of each of `steps`, what its time depends on: those of the routine, with
+/// tensors in f16 or without, which have no times of their own.
+std::vector<KernelFacts> stepFacts(mlir::Operation *layer,
+                                   const GpuRoutine &routine,
+                                   const GpuSteps &steps,
+                                   const GpuTarget &target);
+
 /// The module of a kernel of the routine's steps, for a layer that it computes
 /// on the target. Fails with a diagnostic.
 mlir::FailureOr<SpirvModule> compileKernel(mlir::Operation *layer,

@@ -2,6 +2,8 @@
 #ifndef NNV12_COMPILER_CODEGEN_GPU_GPUSTEP_H
 #define NNV12_COMPILER_CODEGEN_GPU_GPUSTEP_H
 
+#include "artifact/KernelFacts.h"
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -13,18 +15,6 @@ namespace nnv12::codegen {
 struct GpuDispatch {
   std::array<uint32_t, 3> groups = {0, 1, 1};
   std::vector<uint32_t> push;
-};
-
-/// What the time of a dispatch depends on, beside its groups.
-struct GpuGrid {
-  double steps = 1;        ///< of the inner loop of an invocation
-  double bytes = 0;        ///< read and written, each once
-  unsigned barriers = 0;   ///< that an invocation meets
-  double multiplyAdds = 0; ///< of all groups
-  /// Steps of all groups together, as far as their invocations have something
-  /// to compute, and one more for each inner loop that begins: what counts
-  /// where a CPU computes them one after another. 0: groups * steps.
-  double stepsInTurn = 0;
 };
 
 /// The memory that a binding is.
@@ -55,7 +45,7 @@ struct GpuStep : GpuDispatch {
   unsigned kernel = 0; ///< index into GpuSteps::kernels
   /// By binding. The module's tables have the bindings behind them.
   std::vector<GpuStepOperand> operands;
-  GpuGrid grid;
+  artifact::Work grid;
   /// Which code of those that the kernel may be, where they take times of their
   /// own: "window". Empty: it makes no difference.
   std::string variant;
@@ -76,21 +66,6 @@ struct GpuSteps {
   /// name.
   std::string family = {};
 };
-
-/// What device profiles know a step by: of several kernels, which one it is
-/// stands behind the routine's name, since what they take has nothing in
-/// common, and so does its variant. For steps as GpuRoutine::steps() gives
-/// them.
-inline std::string timedName(const std::string &routine, const GpuSteps &steps,
-                             size_t step) {
-  const GpuStep &of = steps.steps[step];
-  std::string name = steps.family.empty() ? routine : steps.family;
-  if (steps.kernels.size() > 1)
-    name += "." + std::to_string(of.kernel);
-  if (!of.variant.empty())
-    name += "." + of.variant;
-  return name;
-}
 
 } // namespace nnv12::codegen
 

@@ -1,8 +1,7 @@
 //===- TuneTest.cpp - What nnv12-tune makes of a machine ------------------===//
 #include "tools/nnv12-tune/ChildProcess.h"
 #include "tools/nnv12-tune/Cores.h"
-#include "tools/nnv12-tune/GpuMeasured.h"
-#include "tools/nnv12-tune/GpuTune.h"
+#include "tools/nnv12-tune/Samples.h"
 #include "tools/nnv12-tune/System.h"
 
 #include <gtest/gtest.h>
@@ -145,19 +144,19 @@ TEST(ChildProcess, saysHowItFailed) {
   EXPECT_EQ(refused.end, ChildResult::End::Refused);
 }
 
-TEST(GpuTune, derivesPeaksAndTheCache) {
-  std::vector<GpuKernelSample> samples;
+TEST(Samples, derivesPeaksAndTheCache) {
+  std::vector<Sample> samples;
   auto add = [&](const char *key, double bytes, double cached,
                  double fromMemory) {
-    GpuKernelSample sample;
-    sample.features.routine = "gpu.matmul";
-    sample.features.key = key;
-    sample.features.bytes = bytes;
-    sample.features.multiplyAdds = bytes;
+    Sample sample;
+    sample.facts.routine = "gpu.matmul";
+    sample.facts.key = key;
+    sample.facts.bytes = bytes;
+    sample.facts.multiplyAdds = bytes;
     sample.median = sample.p10 = sample.p90 = cached;
     samples.push_back(sample);
     if (fromMemory > 0) {
-      sample.features.fromMemory = true;
+      sample.facts.fromMemory = true;
       sample.median = fromMemory;
       samples.push_back(sample);
     }
@@ -168,7 +167,7 @@ TEST(GpuTune, derivesPeaksAndTheCache) {
   add("too large", 80e6, 100, 99);
   add("without weights", 100e6, 50, 0);
   nnv12::device::GpuProfile gpu;
-  auto held = deriveGpu(samples, gpu);
+  auto held = derive(samples, gpu);
   EXPECT_DOUBLE_EQ(gpu.cacheMB, 20);
   EXPECT_DOUBLE_EQ(gpu.memoryGBps, 2000);
   EXPECT_EQ(held.sum.all, samples.size());
@@ -177,36 +176,36 @@ TEST(GpuTune, derivesPeaksAndTheCache) {
   EXPECT_EQ(gpu.kernels.at("without weights").millisecondsFromMemory, 0);
 }
 
-TEST(GpuMeasured, roundTrip) {
-  GpuMeasured measured;
+TEST(Samples, roundTrip) {
+  Samples measured;
   measured.gpu.name = "A \"GPU\", of two words";
   measured.gpu.features = {"int64", "storage8"};
   measured.gpu.kind = nnv12::device::GpuKind::Discrete;
   measured.gpu.startMs = 1.0 / 3;
   measured.gpu.stampUs = 0.75;
-  GpuKernelSample kernel;
-  kernel.features.routine = "gpu.map";
-  kernel.features.key = "k.1";
-  kernel.features.groups = 7;
-  kernel.features.fromMemory = true;
-  kernel.features.stepsInTurn = 12.5;
+  Sample kernel;
+  kernel.facts.routine = "gpu.map";
+  kernel.facts.key = "k.1";
+  kernel.facts.tiles = 7;
+  kernel.facts.fromMemory = true;
+  kernel.facts.stepsInTurn = 12.5;
   kernel.median = 2.5;
   kernel.p90 = 3;
   measured.kernels = {kernel, kernel};
   measured.leftOut = 3;
   std::string text = print(measured);
-  GpuMeasured read;
+  Samples read;
   ASSERT_TRUE(parse(text, read));
   EXPECT_EQ(print(read), text);
   EXPECT_EQ(read.gpu.name, measured.gpu.name);
   EXPECT_EQ(read.gpu.startMs, measured.gpu.startMs);
   EXPECT_EQ(read.gpu.stampUs, 0.75);
-  EXPECT_EQ(read.kernels[1].features.key, "k.1");
-  EXPECT_EQ(read.kernels[1].features.stepsInTurn, 12.5);
+  EXPECT_EQ(read.kernels[1].facts.key, "k.1");
+  EXPECT_EQ(read.kernels[1].facts.stepsInTurn, 12.5);
   EXPECT_EQ(read.leftOut, 3u);
   // What has been cut off is nothing.
   for (size_t size = 0; size + 1 < text.size(); ++size) {
-    GpuMeasured cut;
+    Samples cut;
     EXPECT_FALSE(parse(text.substr(0, size), cut)) << size;
   }
 }

@@ -46,7 +46,7 @@ public:
   static std::string refusal(const WindowShape &w);
   /// Taps of the phase that has most: it ends last.
   static double taps(const WindowShape &w);
-  /// As GpuGrid has it, of one block of the result's channels, where the sums
+  /// As Work has it, of one block of the result's channels, where the sums
   /// go over so many blocks of the input's.
   static double stepsInTurn(const WindowShape &w, double blocks,
                             Part part = Part::Quad);

@@ -1,6 +1,6 @@
 //===- CostModelTest.cpp - Measured and predicted times -------------------===//
 
-#include "compiler/device/CostModel.h"
+#include "compiler/device/Fit.h"
 
 #include <gtest/gtest.h>
 
@@ -24,12 +24,12 @@ static DeviceProfile sampleCosts() {
 TEST(Cost, predicted) {
   DeviceProfile p = sampleCosts();
   // 2 * 25e6 / (0.5 * 100e9) s = 1 ms, and 10 us.
-  KernelFeatures compute = {"conv", "", 25e6, 0, 1000};
+  KernelFacts compute = {{25e6, 0}, "conv", "", 1000};
   EXPECT_DOUBLE_EQ(cost(p, compute, 1).milliseconds, 1.01);
   EXPECT_FALSE(cost(p, compute, 1).measured);
   EXPECT_DOUBLE_EQ(littleCost(p, compute).milliseconds, 5.05);
   // 10e6 / (0.5 * 10e9) s = 2 ms.
-  KernelFeatures memory = {"conv", "", 25e6, 10e6, 1000};
+  KernelFacts memory = {{25e6, 10e6}, "conv", "", 1000};
   EXPECT_DOUBLE_EQ(cost(p, memory, 1).milliseconds, 2.01);
   EXPECT_DOUBLE_EQ(littleCost(p, memory).milliseconds, 10.05);
   // Without little cores a preparation lane is a big one.
@@ -46,7 +46,7 @@ TEST(Cost, threadsAndTiles) {
   EXPECT_EQ(speedup(p, 4, 1), 1);
   EXPECT_EQ(speedup(p, 4, 2), 1.5);
   EXPECT_EQ(speedup(p, 2, 3), 1.5 * 0.75); // the second round has one tile
-  KernelFeatures kernel = {"conv", "", 25e6, 0, 99};
+  KernelFacts kernel = {{25e6, 0}, "conv", "", 99};
   EXPECT_DOUBLE_EQ(cost(p, kernel, 3).milliseconds, 0.51);
 }
 
@@ -54,7 +54,7 @@ TEST(Cost, measured) {
   DeviceProfile p = sampleCosts();
   p.kernels["f"] = {{8, 5}, 30};
   p.kernels["g"] = {{8}, 0};
-  KernelFeatures f = {"conv", "f", 25e6, 0, 3000}, g = f;
+  KernelFacts f = {{25e6, 0}, "conv", "f", 3000}, g = f;
   g.key = "g";
   EXPECT_EQ(cost(p, f, 1).milliseconds, 8);
   EXPECT_TRUE(cost(p, f, 1).measured);
@@ -70,8 +70,8 @@ TEST(Cost, measured) {
 TEST(Cost, missingKernels) {
   DeviceProfile p = sampleCosts();
   p.kernels["f"] = {{8}, 0};
-  std::vector<KernelFeatures> kernels = {
-      {"a", "f", 1, 1, 1}, {"b", "g", 1, 1, 1}, {"c", "", 1, 1, 1}};
+  std::vector<KernelFacts> kernels = {
+      {{1, 1}, "a", "f"}, {{1, 1}, "b", "g"}, {{1, 1}, "c"}};
   EXPECT_EQ(missingKernels(p, kernels), "");
   p.measured = true;
   EXPECT_EQ(missingKernels(p, kernels),
@@ -121,7 +121,7 @@ TEST(SearchDevice, lanesByCores) {
 namespace {
 struct Synthetic {
   DeviceProfile truth;
-  std::vector<KernelFeatures> features;
+  std::vector<KernelFacts> features;
 
   explicit Synthetic(unsigned kernels, double noise) {
     truth = builtinProfile("x86-64", "x86-64-v3");
@@ -136,13 +136,14 @@ struct Synthetic {
     const char *routines[] = {"conv.direct.nChw16c.t14",
                               "conv.winograd4.nChw16c", "matmul.panels"};
     for (unsigned i = 0; i < kernels; ++i) {
-      KernelFeatures f = {routines[i % 3], "k" + std::to_string(i),
-                          std::pow(10, between(5, 9)),
-                          std::pow(10, between(4, 7.5)), 64};
+      KernelFacts f = {
+          {std::pow(10, between(5, 9)), std::pow(10, between(4, 7.5))},
+          routines[i % 3],
+          "k" + std::to_string(i),
+          64};
       features.push_back(f);
       truth.kernels[f.key] = {
-          {cost(truth, {f.routine, "", f.multiplyAdds, f.bytes, f.tiles}, 1)
-               .milliseconds *
+          {cost(truth, {f, f.routine, "", f.tiles}, 1).milliseconds *
            std::exp(between(-noise, noise))},
           0};
     }
@@ -163,7 +164,7 @@ TEST(Fit, predictsWhatWasNotMeasured) {
   EXPECT_LT(fit.errorAfter, 0.07);
   std::vector<double> errors;
   for (unsigned i = 60; i < 120; ++i) {
-    const KernelFeatures &f = device.features[i];
+    const KernelFacts &f = device.features[i];
     Cost predicted = cost(p, f, 1);
     EXPECT_FALSE(predicted.measured);
     errors.push_back(std::abs(
@@ -187,7 +188,7 @@ TEST(Fit, familiesWithoutMeasurementsAreScaled) {
                   {"pool", {0.4, 0.2, 0}},
                   {"conv.direct.nChw16c.t8", {0.1, 0.1, 0}}};
   // Twice as slow as predicted by 0.8 of the peak.
-  KernelFeatures f = {"conv.direct.nChw16c", "f", 40e6, 0, 1};
+  KernelFacts f = {{40e6, 0}, "conv.direct.nChw16c", "f"};
   p.kernels["f"] = {{2}, 0};
   Fit fit = fitEfficiency(p, {f, f});
   EXPECT_EQ(fit.kernels, 1u);
@@ -202,7 +203,7 @@ TEST(Fit, familiesWithoutMeasurementsAreScaled) {
 TEST(Fit, nothingMeasured) {
   DeviceProfile p = sampleCosts();
   std::string before = printProfile(p);
-  Fit fit = fitEfficiency(p, {{"conv", "f", 1, 1, 1}, {"conv", "", 1, 1, 1}});
+  Fit fit = fitEfficiency(p, {{{1, 1}, "conv", "f"}, {{1, 1}, "conv"}});
   EXPECT_EQ(fit.kernels, 0u);
   EXPECT_EQ(printProfile(p), before);
 }

@@ -1,8 +1,7 @@
 //===- GpuCostTest.cpp - Predicted times of GPU kernels -------------------===//
 
-#include "compiler/device/GpuCost.h"
-#include "compiler/device/GpuHeldOut.h"
-#include "compiler/device/GpuSearch.h"
+#include "CoefficientBytes.h"
+#include "compiler/device/Fit.h"
 
 #include <gtest/gtest.h>
 
@@ -28,21 +27,21 @@ static GpuProfile sampleGpu() {
 
 TEST(GpuCost, predicted) {
   GpuProfile gpu = sampleGpu();
-  GpuKernelFeatures k;
+  KernelFacts k;
   k.routine = "gpu.conv.gemm.16x4";
-  k.groups = 8;
+  k.tiles = 8;
   k.steps = 10;
-  auto microseconds = [&] { return gpuCost(gpu, k).milliseconds * 1e3; };
+  auto microseconds = [&] { return cost(gpu, k).milliseconds * 1e3; };
   // Two groups keep a unit busy for longer than a step waits.
   EXPECT_DOUBLE_EQ(microseconds(), 2 + 2 * (1 + 2.5));
-  EXPECT_FALSE(gpuCost(gpu, k).measured);
+  EXPECT_FALSE(cost(gpu, k).measured);
   // A unit of its own for each: they wait.
-  k.groups = 3;
+  k.tiles = 3;
   EXPECT_DOUBLE_EQ(microseconds(), 2 + 5);
   // Work groups come in steps: a ninth takes as long as four more.
-  k.groups = 9;
+  k.tiles = 9;
   EXPECT_DOUBLE_EQ(microseconds(), 2 + 3 * 3.5);
-  k.groups = 12;
+  k.tiles = 12;
   EXPECT_DOUBLE_EQ(microseconds(), 2 + 3 * 3.5);
   k.bytes = 1e6; // 20 us at half of 100 GB/s
   EXPECT_DOUBLE_EQ(microseconds(), 2 + 3 * 3.5 + 20);
@@ -51,58 +50,54 @@ TEST(GpuCost, predicted) {
   EXPECT_DOUBLE_EQ(microseconds(), 1 + 20);
   gpu.efficiency["gpu.conv.ge"] = {100, 0, 0, 0, 0.5};
   EXPECT_DOUBLE_EQ(microseconds(), 1 + 20);
-  // A routine of several dispatches is their sum.
-  EXPECT_DOUBLE_EQ(gpuCost(gpu, {k, k, k}).milliseconds * 1e3, 63);
   gpu.kernels["k"] = {0.5};
-  GpuKernelFeatures measured = k;
+  KernelFacts measured = k;
   measured.key = "k";
-  EXPECT_DOUBLE_EQ(gpuCost(gpu, measured).milliseconds, 0.5);
-  EXPECT_TRUE(gpuCost(gpu, measured).measured);
-  EXPECT_FALSE(gpuCost(gpu, {measured, k}).measured);
-  EXPECT_TRUE(gpuCost(gpu, {measured, measured}).measured);
+  EXPECT_DOUBLE_EQ(cost(gpu, measured).milliseconds, 0.5);
+  EXPECT_TRUE(cost(gpu, measured).measured);
 }
 
 TEST(GpuCost, ofWeightsFromMemory) {
   GpuProfile gpu = sampleGpu();
-  GpuKernelFeatures k;
-  k.groups = 4;
+  KernelFacts k;
+  k.tiles = 4;
   k.steps = 10;
-  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 2 + 5);
+  EXPECT_DOUBLE_EQ(cost(gpu, k).milliseconds * 1e3, 2 + 5);
   k.fromMemory = true;
-  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 2 + 20);
+  EXPECT_DOUBLE_EQ(cost(gpu, k).milliseconds * 1e3, 2 + 20);
   // What a kernel touches may be too much by itself: 51 MB take 1020 us.
   k.fromMemory = false;
   k.bytes = 51e6;
-  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 2 + 20 + 1020);
+  EXPECT_DOUBLE_EQ(cost(gpu, k).milliseconds * 1e3, 2 + 20 + 1020);
   k.bytes = 0;
   k.fromMemory = true;
   // Where a unit has enough to do that no step is waited for.
-  k.groups = 40;
-  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 2 + 10 * 3.5);
+  k.tiles = 40;
+  EXPECT_DOUBLE_EQ(cost(gpu, k).milliseconds * 1e3, 2 + 10 * 3.5);
   // As measured; kernels without weights were not.
   k.key = "k";
   gpu.kernels["k"] = {0.5};
-  EXPECT_EQ(gpuCost(gpu, k).milliseconds, 0.5);
+  EXPECT_EQ(cost(gpu, k).milliseconds, 0.5);
   gpu.kernels["k"].millisecondsFromMemory = 0.75;
-  EXPECT_EQ(gpuCost(gpu, k).milliseconds, 0.75);
+  EXPECT_EQ(cost(gpu, k).milliseconds, 0.75);
   k.fromMemory = false;
-  EXPECT_EQ(gpuCost(gpu, k).milliseconds, 0.5);
+  EXPECT_EQ(cost(gpu, k).milliseconds, 0.5);
 }
 
 TEST(GpuCost, ofSoftware) {
   GpuProfile gpu = sampleGpu();
   gpu.kind = GpuKind::Software;
   gpu.efficiency[""].work = 10;
-  GpuKernelFeatures k;
-  k.groups = 9;
+  KernelFacts k;
+  k.tiles = 9;
   k.steps = 10;
-  auto microseconds = [&] { return gpuCost(gpu, k).milliseconds * 1e3; };
+  auto microseconds = [&] { return cost(gpu, k).milliseconds * 1e3; };
   // Three groups of a CPU; no step is waited for.
   EXPECT_DOUBLE_EQ(microseconds(), 2 + 3 * (1 + 2.5));
-  k.groups = 1;
+  k.tiles = 1;
   EXPECT_DOUBLE_EQ(microseconds(), 2 + 1 + 2.5);
   // A sixth of them has nothing to compute.
-  k.groups = 12;
+  k.tiles = 12;
   k.stepsInTurn = 100;
   EXPECT_DOUBLE_EQ(microseconds(), 2 + 3 * 1 + 100 * 0.25 / 4);
   k.multiplyAdds = 8e6;
@@ -114,21 +109,21 @@ TEST(GpuCost, ofSoftware) {
 TEST(GpuCost, withoutTimeStamps) {
   GpuProfile gpu = sampleGpu();
   gpu.stampUs = 3;
-  GpuKernelFeatures k;
-  k.groups = 4;
+  KernelFacts k;
+  k.tiles = 4;
   k.steps = 10;
-  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 2 + 5 - 3);
+  EXPECT_DOUBLE_EQ(cost(gpu, k).milliseconds * 1e3, 2 + 5 - 3);
   k.steps = 0;
-  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds * 1e3, 3.0 / 4);
+  EXPECT_DOUBLE_EQ(cost(gpu, k).milliseconds * 1e3, 3.0 / 4);
   k.key = "k";
   gpu.kernels["k"] = {0.5};
-  EXPECT_DOUBLE_EQ(gpuCost(gpu, k).milliseconds, 0.497);
+  EXPECT_DOUBLE_EQ(cost(gpu, k).milliseconds, 0.497);
   // Coefficients are fitted to what was measured.
   gpu.kernels.clear();
   k.routine = "gpu.map";
   fitAndHoldOut(gpu, {{k, 40, 39, 41}});
   EXPECT_EQ(gpu.stampUs, 3);
-  EXPECT_NEAR(gpuCost(gpu, k).milliseconds, 0.037, 1e-3);
+  EXPECT_NEAR(cost(gpu, k).milliseconds, 0.037, 1e-3);
   EXPECT_DOUBLE_EQ(gpu.kernels.at("k").milliseconds, 0.04);
 }
 
@@ -136,12 +131,12 @@ TEST(GpuCost, fromThePeakWhereNothingIsKnown) {
   GpuProfile gpu = sampleGpu();
   gpu.efficiency.clear();
   gpu.compute = 0.5;
-  GpuKernelFeatures k;
-  k.groups = 80;
+  KernelFacts k;
+  k.tiles = 80;
   k.multiplyAdds = 250e6; // 0.5 GFLOP at 500 GFLOPS: 1 ms
-  EXPECT_NEAR(gpuCost(gpu, k).milliseconds, 0.005 + 1, 1e-9);
-  k.groups = 4; // half of the GPU idles
-  EXPECT_NEAR(gpuCost(gpu, k).milliseconds, 0.005 + 2, 1e-9);
+  EXPECT_NEAR(cost(gpu, k).milliseconds, 0.005 + 1, 1e-9);
+  k.tiles = 4; // half of the GPU idles
+  EXPECT_NEAR(cost(gpu, k).milliseconds, 0.005 + 2, 1e-9);
 }
 
 namespace {
@@ -149,7 +144,7 @@ namespace {
 /// A GPU whose true coefficients are known, "measured" with noise.
 struct SyntheticGpu {
   GpuProfile truth = sampleGpu();
-  std::vector<GpuKernelFeatures> features;
+  std::vector<KernelFacts> facts;
 
   SyntheticGpu(unsigned kernels, double noise, unsigned seed) {
     truth.units = 20;
@@ -164,20 +159,20 @@ struct SyntheticGpu {
     const char *routines[] = {"gpu.conv.gemm.16x4", "gpu.conv.direct.16x4",
                               "gpu.map"};
     for (unsigned i = 0; i < kernels; ++i) {
-      GpuKernelFeatures f;
+      KernelFacts f;
       f.routine = routines[i % 3];
       f.key = "k" + std::to_string(i);
-      f.groups = std::floor(std::pow(10, between(0, 3.5)));
+      f.tiles = std::floor(std::pow(10, between(0, 3.5)));
       f.steps = std::floor(std::pow(2, between(0, 7)));
       f.bytes = std::pow(10, between(3, 7.5));
       f.barriers = random() % 3;
-      f.multiplyAdds = f.groups * f.steps * 16384;
-      GpuKernelFeatures unmeasured = f;
+      f.multiplyAdds = f.tiles * f.steps * 16384;
+      KernelFacts unmeasured = f;
       unmeasured.key.clear();
       auto measure = [&](bool fromMemory) {
         unmeasured.fromMemory = f.fromMemory = fromMemory;
-        features.push_back(f);
-        return gpuCost(truth, unmeasured).milliseconds *
+        facts.push_back(f);
+        return cost(truth, unmeasured).milliseconds *
                std::exp(between(-noise, noise));
       };
       double cached = measure(false);
@@ -187,7 +182,7 @@ struct SyntheticGpu {
   }
 
   /// Milliseconds.
-  double timeOf(const GpuKernelFeatures &f) const {
+  double timeOf(const KernelFacts &f) const {
     const GpuKernelTime &time = truth.kernels.at(f.key);
     return f.fromMemory ? time.millisecondsFromMemory : time.milliseconds;
   }
@@ -226,7 +221,7 @@ TEST(GpuFit, recoversCoefficients) {
     gpu.units = device.truth.units;
     gpu.memoryGBps = device.truth.memoryGBps;
     gpu.kernels = device.truth.kernels;
-    Fit fit = fitGpuEfficiency(gpu, device.features);
+    Fit fit = fitEfficiency(gpu, device.facts);
     EXPECT_EQ(fit.kernels, 600u);
     EXPECT_GT(fit.errorBefore, 0.2);
     EXPECT_LT(fit.errorAfter, noise == 0 ? 0.01 : 0.06);
@@ -257,22 +252,22 @@ TEST(GpuFit, beatsFlops) {
   gpu.memoryGBps = device.truth.memoryGBps;
   std::map<std::string, std::vector<std::pair<double, double>>> measured;
   size_t half = 300;
-  ASSERT_EQ(device.features.size(), 2 * half);
+  ASSERT_EQ(device.facts.size(), 2 * half);
   for (size_t i = 0; i < half; ++i) {
-    const GpuKernelFeatures &f = device.features[i];
+    const KernelFacts &f = device.facts[i];
     gpu.kernels[f.key] = device.truth.kernels[f.key];
     measured[f.routine].push_back({f.multiplyAdds, device.timeOf(f)});
   }
-  fitGpuEfficiency(gpu, device.features);
+  fitEfficiency(gpu, device.facts);
   // Kernels that were left out.
   std::vector<double> errors, flopsErrors;
   unsigned within = 0;
   for (size_t i = half; i < 2 * half; ++i) {
-    const GpuKernelFeatures &f = device.features[i];
+    const KernelFacts &f = device.facts[i];
     double truth = device.timeOf(f);
-    Cost cost = gpuCost(gpu, f);
-    EXPECT_FALSE(cost.measured);
-    errors.push_back(std::abs(cost.milliseconds / truth - 1));
+    Cost predicted = cost(gpu, f);
+    EXPECT_FALSE(predicted.measured);
+    errors.push_back(std::abs(predicted.milliseconds / truth - 1));
     within += errors.back() <= 0.1;
     FlopsModel flops(measured[f.routine]);
     flopsErrors.push_back(std::abs(flops.at(f.multiplyAdds) / truth - 1));
@@ -286,9 +281,9 @@ TEST(GpuFit, beatsFlops) {
 }
 
 /// The kernels as a tool measures them, with times spread by a tenth.
-static std::vector<GpuSample> samplesOf(const SyntheticGpu &device) {
-  std::vector<GpuSample> samples;
-  for (const GpuKernelFeatures &f : device.features) {
+static std::vector<Sample> samplesOf(const SyntheticGpu &device) {
+  std::vector<Sample> samples;
+  for (const KernelFacts &f : device.facts) {
     double time = device.timeOf(f) * 1e3;
     samples.push_back({f, time, time * 0.99, time * 1.01});
   }
@@ -316,7 +311,7 @@ TEST(GpuFit, isSmall) {
   SyntheticGpu device(90, 0.1, 7);
   GpuProfile gpu = sampleGpu();
   gpu.kernels = device.truth.kernels;
-  fitGpuEfficiency(gpu, device.features);
+  fitEfficiency(gpu, device.facts);
   // With every kind of kernel of convolutions that there is.
   while (gpu.efficiency.size() < 20)
     gpu.efficiency["gpu.conv." + std::to_string(gpu.efficiency.size())] = {};
@@ -334,17 +329,17 @@ TEST(GpuFit, ofSoftware) {
   auto between = [&](double low, double high) {
     return low + (high - low) * double(random() % 10007) / 10006;
   };
-  std::vector<GpuSample> samples;
+  std::vector<Sample> samples;
   for (unsigned i = 0; i < 120; ++i) {
-    GpuSample s;
-    GpuKernelFeatures &f = s.kernel;
+    Sample s;
+    KernelFacts &f = s.facts;
     f.routine = i % 2 ? "gpu.pool.max" : "gpu.conv.few";
-    f.groups = std::floor(std::pow(10, between(0, 3)));
+    f.tiles = std::floor(std::pow(10, between(0, 3)));
     f.steps = std::floor(std::pow(2, between(0, 7)));
-    f.stepsInTurn = f.groups * f.steps * between(0.2, 1);
+    f.stepsInTurn = f.tiles * f.steps * between(0.2, 1);
     f.bytes = std::pow(10, between(3, 6));
     f.multiplyAdds = f.stepsInTurn * double(64 + random() % 3 * 64);
-    s.median = gpuStampedCost(truth, f).milliseconds * 1e3;
+    s.median = stampedCost(truth, f).milliseconds * 1e3;
     f.key = "k" + std::to_string(i);
     s.p10 = s.p90 = s.median;
     samples.push_back(s);
@@ -367,16 +362,16 @@ TEST(GpuFit, ofSoftware) {
 
 TEST(GpuFit, nothingMeasured) {
   GpuProfile gpu = sampleGpu();
-  EXPECT_EQ(fitGpuEfficiency(gpu, {GpuKernelFeatures()}).kernels, 0u);
+  EXPECT_EQ(fitEfficiency(gpu, {KernelFacts()}).kernels, 0u);
   EXPECT_EQ(gpu.efficiency.size(), 1u);
   // A single kernel moves all that its family has.
-  GpuKernelFeatures k;
+  KernelFacts k;
   k.routine = "gpu.conv.gemm.16x4";
   k.key = "k";
-  k.groups = 80;
+  k.tiles = 80;
   k.steps = 20;
   gpu.kernels["k"] = {1};
-  Fit fit = fitGpuEfficiency(gpu, {k, k});
+  Fit fit = fitEfficiency(gpu, {k, k});
   EXPECT_EQ(fit.kernels, 1u);
   EXPECT_LT(fit.errorAfter, 0.01);
   EXPECT_EQ(gpu.efficiency.count("gpu.conv"), 1u);

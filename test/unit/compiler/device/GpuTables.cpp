@@ -3,8 +3,7 @@
 #include "GpuTables.h"
 
 #include "PhoneTables.h"
-#include "compiler/device/GpuCost.h"
-#include "compiler/device/GpuSearch.h"
+#include "compiler/device/CostModel.h"
 #include "compiler/search/Search.h"
 
 #include <cstdio>
@@ -50,15 +49,15 @@ Problem ncnnGpuProblem(const std::vector<Conv> &network,
       problem.tensors.back().readers = {i + 1};
     auto add = [&](const char *name, double work, double form, double transform,
                    const std::vector<uint32_t> &pipelines) {
-      GpuKernelFeatures f;
+      KernelFacts f;
       f.routine = std::string("gpu.ncnn.") + name;
       f.multiplyAdds = conv.multiplyAdds() * work;
-      f.groups = 1e5; // so many that no wave is short of them
+      f.tiles = 1e5; // so many that no wave is short of them
       f.bytes = output + raw * form;
       Candidate c;
       c.routine = f.routine;
       c.pipelines = pipelines;
-      c.execute = gpuCost(gpu, f).milliseconds;
+      c.execute = cost(gpu, f).milliseconds;
       c.upload = raw * form;
       c.storage.storage = plan::Storage::raw;
       c.bytes = raw;

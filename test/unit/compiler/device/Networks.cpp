@@ -120,7 +120,7 @@ search::Problem ncnnProblem(const std::vector<Conv> &network,
       if (!kernel.fits(conv))
         continue;
       double form = kernel.winograd ? raw * 64 / 9 : raw;
-      KernelFeatures f;
+      KernelFacts f;
       f.routine = std::string("ncnn.") + kernel.name;
       f.multiplyAdds = conv.multiplyAdds();
       if (kernel.winograd) {
@@ -132,7 +132,7 @@ search::Problem ncnnProblem(const std::vector<Conv> &network,
       search::Candidate c;
       c.routine = f.routine;
       c.execute = cost(profile, f, threads).milliseconds;
-      KernelFeatures t;
+      KernelFacts t;
       t.routine = std::string("ncnn-transform.") + kernel.name;
       t.bytes = raw + form;
       c.storage.storage = plan::Storage::raw;

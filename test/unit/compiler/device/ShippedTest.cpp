@@ -1,6 +1,6 @@
 //===- PhoneTest.cpp - The profiles that ship -----------------------------===//
 
-#include "compiler/device/GpuCost.h"
+#include "CoefficientBytes.h"
 
 #include <gtest/gtest.h>
 

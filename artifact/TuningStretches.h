@@ -1,11 +1,11 @@
-//===- GpuTuning.h - What is where in tuning bundles of GPUs ----*- C++ -*-===//
+//===- TuningStretches.h - A GPU's tuning bundle, by stretch ----*- C++ -*-===//
 //
-// Compiler and nnv12-tune agree on it; compiler/emit/GpuTuningBundle.h has the
+// Compiler and nnv12-tune agree on it; compiler/emit/TuningDispatches.h has the
 // rest.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_ARTIFACT_GPUTUNING_H
-#define NNV12_ARTIFACT_GPUTUNING_H
+#ifndef NNV12_ARTIFACT_TUNINGSTRETCHES_H
+#define NNV12_ARTIFACT_TUNINGSTRETCHES_H
 
 #include <cstdint>
 
@@ -28,4 +28,4 @@ constexpr uint32_t firstKernelStretch = 5;
 
 } // namespace nnv12::artifact
 
-#endif // NNV12_ARTIFACT_GPUTUNING_H
+#endif // NNV12_ARTIFACT_TUNINGSTRETCHES_H

@@ -1,11 +1,11 @@
-//===- GpuTuningBundle.h - A bundle of GPU kernels to measure ---*- C++ -*-===//
+//===- TuningDispatches.h - Dispatches of a GPU to be measured --*- C++ -*-===//
 //
-// What TuningBundle.h is for CPUs: sessions compute it on a GPU as they compute
-// a model, and write down how long each dispatch took.
+// Sessions compute the tuning bundle of a GPU there as they compute a model,
+// and write down how long each dispatch took.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_COMPILER_EMIT_GPUTUNINGBUNDLE_H
-#define NNV12_COMPILER_EMIT_GPUTUNINGBUNDLE_H
+#ifndef NNV12_COMPILER_EMIT_TUNINGDISPATCHES_H
+#define NNV12_COMPILER_EMIT_TUNINGDISPATCHES_H
 
 #include "compiler/codegen/cpu/Target.h"
 #include "compiler/codegen/gpu/GpuTarget.h"
@@ -31,13 +31,11 @@ namespace nnv12 {
 /// A dispatch whose time is asked for has `work`. The one upload is of the same
 /// few megabytes, many times over. On failure a diagnostic has been emitted and
 /// nothing was written.
-mlir::LogicalResult writeGpuTuningBundle(mlir::func::FuncOp main,
-                                         llvm::ArrayRef<codegen::Target> cpus,
-                                         const codegen::GpuTarget &target,
-                                         const std::string &revision,
-                                         const std::string &path,
-                                         const std::string &signingKey = {});
+mlir::LogicalResult
+writeTuningBundle(mlir::func::FuncOp main, llvm::ArrayRef<codegen::Target> cpus,
+                  const codegen::GpuTarget &target, const std::string &revision,
+                  const std::string &path, const std::string &signingKey = {});
 
 } // namespace nnv12
 
-#endif // NNV12_COMPILER_EMIT_GPUTUNINGBUNDLE_H
+#endif // NNV12_COMPILER_EMIT_TUNINGDISPATCHES_H

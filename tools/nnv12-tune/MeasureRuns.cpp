@@ -1,18 +1,18 @@
-//===- GpuMeasure.cpp - Measures a GPU ------------------------------------===//
-#include "tools/nnv12-tune/GpuMeasure.h"
+//===- MeasureRuns.cpp - Measures a GPU -----------------------------------===//
+#include "tools/nnv12-tune/MeasureRuns.h"
 
 #include "tools/common/Report.h"
 
 #if NNV12_GPU
 
-#include "artifact/GpuTuning.h"
 #include "artifact/SpirvInterface.h"
+#include "artifact/TuningStretches.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Statistics.h"
 #include "tools/nnv12-tune/Cores.h"
-#include "tools/nnv12-tune/GpuOneByOne.h"
-#include "tools/nnv12-tune/GpuPreparer.h"
+#include "tools/nnv12-tune/MeasureOneByOne.h"
+#include "tools/nnv12-tune/Preparer.h"
 
 #include <cstdlib>
 #include <dirent.h>
@@ -106,15 +106,16 @@ private:
 
 /// What comes before the first dispatch, and of a slow device all else. Leaves
 /// the device open. Whether kernels have been measured.
-bool measurePreparations(const GpuBundle &bundle, const runtime::GpuWish &wish,
-                         const Deadline &deadline, GpuMeasured &measured) {
+bool measurePreparations(const DispatchBundle &bundle,
+                         const runtime::GpuWish &wish, const Deadline &deadline,
+                         Samples &measured) {
   device::GpuProfile &gpu = measured.gpu;
   unsigned threads =
       std::min(8u, std::max(1u, unsigned(usableCpus().size() / 2)));
   CacheFolder folder;
   bool isSoftware, isSlow;
   {
-    GpuPreparer first(bundle, wish, "");
+    Preparer first(bundle, wish, "");
     describe(first.device(), gpu);
     isSoftware = first.device().isSoftware();
     gpu.startMs = first.startMs();
@@ -122,7 +123,7 @@ bool measurePreparations(const GpuBundle &bundle, const runtime::GpuWish &wish,
     gpu.lazyPipelines = isSoftware;
     gpu.uploadGBps = first.upload() * 1e-6;
     double pipelines = gpu.pipelineMs * double(first.numPipelines());
-    GpuOneByOne kernels(bundle, first);
+    OneByOne kernels(bundle, first);
     isSlow = !deadline.allowsSessions(pipelines, kernels.estimate());
     if (isSlow) {
       kernels.measureCalls(gpu);
@@ -139,7 +140,7 @@ bool measurePreparations(const GpuBundle &bundle, const runtime::GpuWish &wish,
   // Pipelines stay as long as their device.
   GpuDevice::forgetAll();
   {
-    GpuPreparer second(bundle, wish, folder.path());
+    Preparer second(bundle, wish, folder.path());
     double each = second.makePipelines(threads);
     if (threads > 1)
       gpu.pipelineScaling = std::clamp(
@@ -148,7 +149,7 @@ bool measurePreparations(const GpuBundle &bundle, const runtime::GpuWish &wish,
   }
   if (hasCache) {
     GpuDevice::forgetAll();
-    GpuPreparer third(bundle, wish, folder.path());
+    Preparer third(bundle, wish, folder.path());
     gpu.pipelineCachedMs = std::min(gpu.pipelineMs, third.makePipelines());
   }
   return isSlow;
@@ -169,7 +170,7 @@ struct StretchRecord {
 };
 
 /// Of a run of which all stretches were taken; else empty.
-std::vector<StretchRecord> stretchesOf(const GpuBundle &bundle,
+std::vector<StretchRecord> stretchesOf(const DispatchBundle &bundle,
                                        const std::vector<nnv12_record> &all) {
   std::vector<StretchRecord> result;
   std::vector<nnv12_record> kernels;
@@ -195,11 +196,11 @@ std::vector<StretchRecord> stretchesOf(const GpuBundle &bundle,
 }
 
 /// All runs' samples of one thing.
-using Samples = std::vector<double>;
+using Times = std::vector<double>;
 
 class Runs {
 public:
-  Runs(const GpuBundle &bundle, const GpuMeasureOptions &options)
+  Runs(const DispatchBundle &bundle, const TuneOptions &options)
       : of(bundle), sessionOptions(optionsOf(options)),
         recorder(bundle.bundle(), sessionOptions, NNV12_RECORD_OPERATION, 2),
         plain(openSession(nullptr)), session(openSession(recorder.get())),
@@ -229,7 +230,7 @@ public:
   }
 
 private:
-  static SessionOptions optionsOf(const GpuMeasureOptions &options) {
+  static SessionOptions optionsOf(const TuneOptions &options) {
     SessionOptions result;
     result.threads = 1;
     result.gpu = NNV12_GPU_WAIT;
@@ -262,7 +263,7 @@ private:
     return milliseconds() - start;
   }
 
-  const GpuBundle &of;
+  const DispatchBundle &of;
   SessionOptions sessionOptions;
   Recorder recorder;
   std::optional<Session> plain, session;
@@ -271,14 +272,14 @@ private:
   double lastMs_ = 0;
 };
 
-void measureRuns(const GpuBundle &bundle, const GpuMeasureOptions &options,
-                 GpuMeasured &measured) {
+void measureSessions(const DispatchBundle &bundle, const TuneOptions &options,
+                     Samples &measured) {
   Runs runs(bundle, options);
   const auto *stretches = bundle.overlay().stretches();
-  std::vector<std::vector<Samples>> times(stretches->size());
+  std::vector<std::vector<Times>> times(stretches->size());
   for (uint32_t i = 0; i < stretches->size(); ++i)
     times[i].resize(stretches->Get(i)->dispatches()->size());
-  Samples submits, syncs, idles, ins, backs, stamped, plain;
+  Times submits, syncs, idles, ins, backs, stamped, plain;
   // What drivers do at first does not count.
   runs.run();
   runs.runPlain();
@@ -330,19 +331,18 @@ void measureRuns(const GpuBundle &bundle, const GpuMeasureOptions &options,
   double bytes = double(bundle.bundle().output(1).byte_size);
   gpu.downloadGBps =
       bytes * 1e-3 / std::max(1.0, tools::median(backs) - gpu.syncUs);
-  for (const GpuKernel &kernel : kernelsOf(bundle)) {
-    Samples all;
+  for (const PlacedKernel &kernel : kernelsOf(bundle)) {
+    Times all;
     for (auto [stretch, dispatch] : kernel.places)
       all.insert(all.end(), times[stretch][dispatch].begin(),
                  times[stretch][dispatch].end());
-    measured.kernels.push_back(sampleOf(kernel, std::move(all)));
+    measured.kernels.push_back(sampleOf(kernel.facts, std::move(all)));
   }
 }
 
 } // namespace
 
-GpuMeasured measureGpu(const GpuBundle &bundle,
-                       const GpuMeasureOptions &options) {
+Samples measureRuns(const DispatchBundle &bundle, const TuneOptions &options) {
   // What drivers keep on disk would make pipelines look cheap.
   setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
   setenv("MESA_GLSL_CACHE_DISABLE", "true", 1);
@@ -353,9 +353,9 @@ GpuMeasured measureGpu(const GpuBundle &bundle,
   if (!wish.set(library.empty() ? nullptr : library.c_str(), nullptr,
                 options.allowSoftware, fault))
     fail(fault.text);
-  GpuMeasured result;
+  Samples result;
   if (!measurePreparations(bundle, wish, Deadline(options.seconds), result))
-    measureRuns(bundle, options, result);
+    measureSessions(bundle, options, result);
   return result;
 }
 
@@ -365,7 +365,7 @@ GpuMeasured measureGpu(const GpuBundle &bundle,
 
 namespace nnv12::tune {
 
-GpuMeasured measureGpu(const GpuBundle &, const GpuMeasureOptions &) {
+Samples measureRuns(const DispatchBundle &, const TuneOptions &) {
   tools::fail("no GPU to measure: this program was built without GPUs");
 }
 

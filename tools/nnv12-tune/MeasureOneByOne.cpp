@@ -1,8 +1,8 @@
-//===- GpuOneByOne.cpp - Measures kernels of a slow GPU -------------------===//
-#include "tools/nnv12-tune/GpuOneByOne.h"
+//===- MeasureOneByOne.cpp - Measures kernels of a slow GPU ---------------===//
+#include "tools/nnv12-tune/MeasureOneByOne.h"
 
-#include "artifact/GpuTuning.h"
 #include "artifact/Limits.h"
+#include "artifact/TuningStretches.h"
 #include "runtime/gpu/Barrier.h"
 #include "runtime/gpu/DispatchCommand.h"
 #include "tools/common/Clock.h"
@@ -50,11 +50,11 @@ static double computedBy(const rusage &usage) {
 }
 
 /// What the times of a routine's kernels are nearly as long as.
-static double workOf(const GpuKernel &kernel) {
-  return kernel.features.multiplyAdds + kernel.features.bytes;
+static double workOf(const PlacedKernel &kernel) {
+  return kernel.facts.multiplyAdds + kernel.facts.bytes;
 }
 
-GpuOneByOne::GpuOneByOne(const GpuBundle &bundle, GpuPreparer &with)
+OneByOne::OneByOne(const DispatchBundle &bundle, Preparer &with)
     : of(bundle), with(with), device(with.device()),
       hasOneCpu(device.isSoftware() && usableCpus().size() == 1) {
   Fault fault;
@@ -70,11 +70,11 @@ GpuOneByOne::GpuOneByOne(const GpuBundle &bundle, GpuPreparer &with)
                                              &queries),
              "vkCreateQueryPool", fault))
     with.refuse(fault);
-  for (GpuKernel &kernel : kernelsOf(of))
+  for (PlacedKernel &kernel : kernelsOf(of))
     if (canRun(kernel))
       kernels.push_back(std::move(kernel));
   std::stable_sort(kernels.begin(), kernels.end(),
-                   [](const GpuKernel &a, const GpuKernel &b) {
+                   [](const PlacedKernel &a, const PlacedKernel &b) {
                      return workOf(a) < workOf(b);
                    });
   // Memory that was never written to is one page of zeros, which any cache
@@ -89,13 +89,13 @@ GpuOneByOne::GpuOneByOne(const GpuBundle &bundle, GpuPreparer &with)
   }
 }
 
-GpuOneByOne::~GpuOneByOne() {
+OneByOne::~OneByOne() {
   device.vulkan().DestroyQueryPool(device.device(), queries, nullptr);
   commands.destroy();
 }
 
 /// In its places the same pipeline computes the same grid.
-bool GpuOneByOne::canRun(const GpuKernel &kernel) const {
+bool OneByOne::canRun(const PlacedKernel &kernel) const {
   auto [stretch, number] = kernel.places[0];
   const bundle::Dispatch *dispatch = at(stretch, number);
   const uint32_t *most = device.facts().limits.maxComputeWorkGroupCount;
@@ -105,8 +105,7 @@ bool GpuOneByOne::canRun(const GpuKernel &kernel) const {
          groups->z() <= most[2];
 }
 
-GpuOneByOne::Run GpuOneByOne::run(const Dispatches &dispatches,
-                                  bool isStamped) {
+OneByOne::Run OneByOne::run(const Dispatches &dispatches, bool isStamped) {
   const runtime::Vulkan &vk = device.vulkan();
   Fault fault;
   auto must = [&](bool isGood) {
@@ -184,7 +183,7 @@ GpuOneByOne::Run GpuOneByOne::run(const Dispatches &dispatches,
   return result;
 }
 
-double GpuOneByOne::estimate() {
+double OneByOne::estimate() {
   size_t dispatches = 0;
   for (const bundle::Stretch *stretch : *of.overlay().stretches())
     dispatches += stretch->dispatches()->size();
@@ -199,7 +198,7 @@ double GpuOneByOne::estimate() {
   return count ? sum / double(count) * double(dispatches) : 0;
 }
 
-void GpuOneByOne::measureCalls(device::GpuProfile &gpu) {
+void OneByOne::measureCalls(device::GpuProfile &gpu) {
   Dispatches one = {at(artifact::idleStretch, 0)},
              many(artifact::idleDispatches, one[0]);
   auto median = [&](const Dispatches &dispatches, bool isStamped, auto value) {
@@ -233,7 +232,7 @@ void GpuOneByOne::measureCalls(device::GpuProfile &gpu) {
 
 /// The dispatch before it has the same activations, and of a kernel whose
 /// weights are in memory other weights.
-double GpuOneByOne::time(const GpuKernel &kernel, size_t place, bool warms) {
+double OneByOne::time(const PlacedKernel &kernel, size_t place, bool warms) {
   auto [stretch, number] = kernel.places[place % kernel.places.size()];
   Dispatches dispatches = {at(stretch, number)};
   const bundle::Dispatch *before = number ? at(stretch, number - 1) : nullptr;
@@ -264,10 +263,10 @@ struct Routine {
 
 } // namespace
 
-void GpuOneByOne::measureKernels(double end, GpuMeasured &measured) {
+void OneByOne::measureKernels(double end, Samples &measured) {
   std::map<std::string, Routine> routines;
   for (size_t i = 0; i < kernels.size(); ++i)
-    routines[kernels[i].features.routine].kernels.push_back(i);
+    routines[kernels[i].facts.routine].kernels.push_back(i);
   // Once each, the shortest first: some of each routine, and then as many as
   // leave time for more passes.
   std::vector<std::vector<double>> times(kernels.size());
@@ -312,8 +311,8 @@ void GpuOneByOne::measureKernels(double end, GpuMeasured &measured) {
     auto quarter = of.begin() + ptrdiff_t((of.size() - 1) / 4);
     std::nth_element(of.begin(), quarter, of.end());
     double firstQuarter = *quarter;
-    GpuKernelSample &sample =
-        measured.kernels.emplace_back(sampleOf(kernels[i], std::move(of)));
+    Sample &sample = measured.kernels.emplace_back(
+        sampleOf(kernels[i].facts, std::move(of)));
     // Other programs on the CPUs of one that is software only lengthen it.
     if (device.isSoftware())
       sample.median = std::max(firstQuarter, 1e-3);

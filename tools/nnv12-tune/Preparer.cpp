@@ -1,5 +1,5 @@
-//===- GpuPreparer.cpp - What sessions have of a GPU ----------------------===//
-#include "tools/nnv12-tune/GpuPreparer.h"
+//===- Preparer.cpp - What sessions have of a GPU -------------------------===//
+#include "tools/nnv12-tune/Preparer.h"
 
 #include "tools/common/Clock.h"
 #include "tools/common/Report.h"
@@ -13,12 +13,12 @@ using runtime::GpuDevice;
 using tools::fail;
 using tools::milliseconds;
 
-void GpuPreparer::refuse(const Fault &fault) const {
+void Preparer::refuse(const Fault &fault) const {
   fail(of.path() + ": " + fault.text);
 }
 
-GpuPreparer::GpuPreparer(const GpuBundle &bundle, const runtime::GpuWish &wish,
-                         const char *cacheFolder)
+Preparer::Preparer(const DispatchBundle &bundle, const runtime::GpuWish &wish,
+                   const char *cacheFolder)
     : of(bundle) {
   Fault fault;
   double start = milliseconds();
@@ -51,7 +51,7 @@ GpuPreparer::GpuPreparer(const GpuBundle &bundle, const runtime::GpuWish &wish,
   }
 }
 
-GpuPreparer::~GpuPreparer() {
+Preparer::~Preparer() {
   warmUp.destroy();
   uploads.destroy();
   pipelines_.destroy();
@@ -60,7 +60,7 @@ GpuPreparer::~GpuPreparer() {
 }
 
 /// Each `stride`th pipeline.
-double GpuPreparer::makeSome(size_t first, size_t stride) {
+double Preparer::makeSome(size_t first, size_t stride) {
   Fault fault;
   double start = milliseconds();
   for (size_t i = first; i < usable.size(); i += stride)
@@ -70,7 +70,7 @@ double GpuPreparer::makeSome(size_t first, size_t stride) {
   return milliseconds() - start;
 }
 
-double GpuPreparer::makePipelines(unsigned threads) {
+double Preparer::makePipelines(unsigned threads) {
   double start = milliseconds();
   std::vector<std::thread> others;
   for (unsigned i = 0; i < threads; ++i)
@@ -80,7 +80,7 @@ double GpuPreparer::makePipelines(unsigned threads) {
   return (milliseconds() - start) / double(usable.size());
 }
 
-double GpuPreparer::upload() {
+double Preparer::upload() {
   Fault fault;
   uint64_t bytes = 0;
   double start = milliseconds();

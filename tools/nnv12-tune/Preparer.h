@@ -1,10 +1,10 @@
-//===- GpuPreparer.h - What sessions have of a GPU --------------*- C++ -*-===//
-#ifndef NNV12_TOOLS_NNV12_TUNE_GPUPREPARER_H
-#define NNV12_TOOLS_NNV12_TUNE_GPUPREPARER_H
+//===- Preparer.h - What sessions have of a GPU -----------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_NNV12_TUNE_PREPARER_H
+#define NNV12_TOOLS_NNV12_TUNE_PREPARER_H
 
 #include "runtime/GpuUploads.h"
 #include "runtime/gpu/GpuWarmUp.h"
-#include "tools/nnv12-tune/GpuBundle.h"
+#include "tools/nnv12-tune/Dispatches.h"
 
 #include <vector>
 
@@ -13,14 +13,14 @@ namespace nnv12::tune {
 /// A GPU with the memory, pipelines and weights that a session of a tuning
 /// bundle has there, without a session. Ends the process with one line where
 /// that fails.
-class GpuPreparer {
+class Preparer {
 public:
   /// `cacheFolder` is that of PipelineCacheFile.h; "": none.
-  GpuPreparer(const GpuBundle &bundle, const runtime::GpuWish &wish,
-              const char *cacheFolder);
-  ~GpuPreparer();
-  GpuPreparer(const GpuPreparer &) = delete;
-  GpuPreparer &operator=(const GpuPreparer &) = delete;
+  Preparer(const DispatchBundle &bundle, const runtime::GpuWish &wish,
+           const char *cacheFolder);
+  ~Preparer();
+  Preparer(const Preparer &) = delete;
+  Preparer &operator=(const Preparer &) = delete;
 
   runtime::GpuDevice &device() { return *device_; }
   const runtime::GpuMemory &memory() const { return memory_; }
@@ -43,7 +43,7 @@ public:
 private:
   double makeSome(size_t first, size_t stride);
 
-  const GpuBundle &of;
+  const DispatchBundle &of;
   runtime::GpuDevice *device_ = nullptr;
   double startMs_ = 0;
   runtime::GpuMemory memory_;
@@ -55,4 +55,4 @@ private:
 
 } // namespace nnv12::tune
 
-#endif // NNV12_TOOLS_NNV12_TUNE_GPUPREPARER_H
+#endif // NNV12_TOOLS_NNV12_TUNE_PREPARER_H

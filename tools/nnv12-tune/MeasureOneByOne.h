@@ -1,25 +1,25 @@
-//===- GpuOneByOne.h - Measures kernels of a slow GPU -----------*- C++ -*-===//
+//===- MeasureOneByOne.h - Measures kernels of a slow GPU -------*- C++ -*-===//
 //
 // A session computes all of a tuning bundle at once, which takes fast GPUs
 // milliseconds and software hours. Here each kernel is handed over by itself,
 // so that what takes too long can be left out, and all of it ends in time.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_TOOLS_NNV12_TUNE_GPUONEBYONE_H
-#define NNV12_TOOLS_NNV12_TUNE_GPUONEBYONE_H
+#ifndef NNV12_TOOLS_NNV12_TUNE_MEASUREONEBYONE_H
+#define NNV12_TOOLS_NNV12_TUNE_MEASUREONEBYONE_H
 
-#include "tools/nnv12-tune/GpuKernels.h"
-#include "tools/nnv12-tune/GpuPreparer.h"
+#include "tools/nnv12-tune/Preparer.h"
+#include "tools/nnv12-tune/Samples.h"
 
 namespace nnv12::tune {
 
-class GpuOneByOne {
+class OneByOne {
 public:
   /// Of a bundle whose pipelines `with` has made, and whose weights are there.
-  GpuOneByOne(const GpuBundle &bundle, GpuPreparer &with);
-  ~GpuOneByOne();
-  GpuOneByOne(const GpuOneByOne &) = delete;
-  GpuOneByOne &operator=(const GpuOneByOne &) = delete;
+  OneByOne(const DispatchBundle &bundle, Preparer &with);
+  ~OneByOne();
+  OneByOne(const OneByOne &) = delete;
+  OneByOne &operator=(const OneByOne &) = delete;
 
   /// Milliseconds of a run of all of the bundle, roughly, as some kernels say;
   /// infinity for much too long.
@@ -31,7 +31,7 @@ public:
 
   /// Kernels of all routines: those that take the least time, as many as can be
   /// measured several times until `end`, in milliseconds of the clock.
-  void measureKernels(double end, GpuMeasured &measured);
+  void measureKernels(double end, Samples &measured);
 
 private:
   using Dispatches = std::vector<const bundle::Dispatch *>;
@@ -44,23 +44,23 @@ private:
   };
   Run run(const Dispatches &dispatches, bool isStamped);
   /// Microseconds of a kernel in one of its places.
-  double time(const GpuKernel &kernel, size_t place, bool warms);
+  double time(const PlacedKernel &kernel, size_t place, bool warms);
   const bundle::Dispatch *at(uint32_t stretch, uint32_t dispatch) const {
     return of.overlay().stretches()->Get(stretch)->dispatches()->Get(dispatch);
   }
 
-  bool canRun(const GpuKernel &kernel) const;
+  bool canRun(const PlacedKernel &kernel) const;
 
-  const GpuBundle &of;
-  GpuPreparer &with;
+  const DispatchBundle &of;
+  Preparer &with;
   runtime::GpuDevice &device;
   bool hasOneCpu; ///< which the device's work is done on
   runtime::GpuCommands commands;
   VkQueryPool queries = nullptr;
   /// Those that the device can run, by their work.
-  std::vector<GpuKernel> kernels;
+  std::vector<PlacedKernel> kernels;
 };
 
 } // namespace nnv12::tune
 
-#endif // NNV12_TOOLS_NNV12_TUNE_GPUONEBYONE_H
+#endif // NNV12_TOOLS_NNV12_TUNE_MEASUREONEBYONE_H

@@ -1,12 +1,13 @@
-//===- GpuTuningShapes.cpp - Layers that tell what a GPU takes ------------===//
+//===- TuningLayers.cpp - Layers that tell what a GPU takes ---------------===//
 
-#include "compiler/emit/GpuTuningShapes.h"
+#include "compiler/emit/TuningLayers.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -16,158 +17,52 @@ using llvm::formatv;
 
 namespace {
 
-/// Square images and windows; padding keeps the size where the stride is 1.
-struct Conv {
-  int64_t in, out, size, kernel, stride = 1, groups = 1;
-};
-constexpr Conv convs[] = {
-    // 1x1.
-    {64, 64, 56, 1},
-    {512, 512, 7, 1},
-    {32, 64, 112, 1},
-    {256, 64, 28, 1},
-    {1024, 256, 14, 1},
-    {64, 256, 56, 1},
-    {320, 1280, 7, 1},
-    {128, 128, 28, 1},
-    {16, 96, 112, 1},
-    {512, 128, 28, 1},
-    {96, 32, 56, 1},
-    {2048, 512, 7, 1},
-    {256, 512, 14, 1},
-    {192, 64, 14, 1},
-    {128, 512, 28, 1},
-    {64, 16, 28, 1},
-    {256, 1024, 14, 1},
-    {960, 160, 7, 1},
-    {480, 112, 14, 1},
-    {256, 256, 56, 1},
-    {832, 384, 7, 1},
-    {512, 1000, 13, 1},
-    {64, 128, 28, 1},
-    {144, 32, 28, 1},
-    {128, 32, 14, 1},
-    {512, 2048, 7, 1},
-    {1024, 1024, 14, 1},
-    {32, 32, 56, 1},
-    {384, 64, 14, 1},
-    {256, 512, 28, 1},
-    {128, 256, 56, 1, 2},
-    {256, 512, 28, 1, 2},
-    {1024, 2048, 14, 1, 2},
-    {64, 64, 7, 1},
-    {2048, 1024, 1, 1},
-    {512, 256, 1, 1},
-    // Other windows.
-    {64, 64, 56, 3},
-    {512, 512, 7, 3},
-    {128, 128, 28, 3},
-    {256, 256, 14, 3},
-    {32, 32, 112, 3},
-    {128, 192, 28, 3},
-    {16, 64, 56, 3},
-    {512, 512, 14, 3},
-    {64, 128, 112, 3},
-    {48, 192, 13, 3},
-    {64, 256, 13, 3},
-    {192, 384, 13, 3},
-    {256, 256, 28, 3},
-    {32, 128, 28, 3},
-    {160, 320, 7, 3},
-    {64, 64, 28, 3},
-    {128, 256, 56, 3},
-    {64, 32, 14, 3},
-    {96, 96, 35, 3},
-    {32, 64, 7, 3},
-    {64, 128, 56, 3, 2},
-    {128, 256, 28, 3, 2},
-    {256, 512, 14, 3, 2},
-    {32, 64, 112, 3, 2},
-    {512, 512, 14, 3, 2},
-    {16, 32, 28, 5},
-    {32, 96, 28, 5},
-    {64, 192, 27, 5},
-    {32, 64, 14, 5},
-    {48, 128, 7, 5},
-    {64, 64, 17, 7},
-    {80, 96, 71, 3},
-    {512, 256, 10, 3},
-    {256, 384, 20, 3},
-    {24, 48, 40, 3},
-    {384, 256, 13, 3},
-    {128, 64, 80, 3},
-    {128, 128, 28, 3, 1, 4},
-    // Few inputs.
-    {3, 64, 224, 7, 2},
-    {3, 32, 224, 3, 2},
-    {3, 64, 224, 3},
-    {3, 96, 112, 7, 2},
-    {3, 16, 64, 3},
-    {3, 64, 224, 11, 4},
-    {1, 32, 28, 5},
-    {1, 16, 112, 3, 2},
-    {3, 32, 299, 3, 2},
-    {4, 64, 56, 3},
-    {3, 24, 160, 3, 2},
-    {3, 48, 32, 5},
-    // Few outputs.
-    {64, 3, 224, 3},
-    {16, 1, 112, 1},
-    {64, 1, 56, 3},
-    {32, 3, 112, 9},
-    {128, 2, 28, 1},
-    {24, 1, 224, 3},
-    {256, 3, 14, 3},
-    {32, 2, 56, 3, 2},
-    // A channel each.
-    {32, 32, 112, 3, 1, 32},
-    {96, 96, 112, 3, 2, 96},
-    {144, 144, 56, 3, 1, 144},
-    {192, 192, 28, 3, 1, 192},
-    {384, 384, 14, 3, 1, 384},
-    {576, 576, 14, 3, 2, 576},
-    {960, 960, 7, 3, 1, 960},
-    {144, 144, 56, 3, 2, 144},
-    {64, 64, 112, 3, 2, 64},
-    {512, 512, 14, 3, 1, 512},
-    {128, 128, 56, 3, 1, 128},
-    {240, 240, 28, 5, 2, 240},
-    {672, 672, 14, 5, 1, 672},
-    {16, 16, 28, 3, 1, 16},
-    {1024, 1024, 7, 3, 1, 1024},
-    {256, 256, 28, 3, 1, 256},
-};
+// Tables of layers: a word each, numbers with commas between. Those that are
+// not there are 1.
 
-/// As networks that make images larger have them; the padding gives the size
-/// times the stride where the kernel is even.
-struct ConvTranspose {
-  int64_t in, out, size, kernel, stride, groups = 1;
-};
-constexpr ConvTranspose convTransposes[] = {
-    {64, 32, 56, 2, 2},
-    {512, 256, 14, 2, 2},
-    {256, 128, 28, 2, 2},
-    {128, 64, 28, 4, 2},
-    {256, 256, 7, 4, 2},
-    {64, 64, 56, 3, 1},
-    {512, 512, 4, 4, 2},
-    {128, 128, 28, 3, 2},
-    {32, 32, 56, 4, 2},
-    {1024, 512, 7, 2, 2},
-    {64, 32, 14, 8, 4},
-    {32, 16, 112, 2, 2},
-    {128, 128, 14, 3, 1},
-    {256, 64, 14, 5, 2},
-    {64, 64, 28, 4, 2, 4},
-    {16, 16, 28, 16, 8},
+/// Inputs, outputs, and the sizes of square images and windows, whose padding
+/// keeps the size where the stride is 1; then stride and groups.
+constexpr char convs[] =
+    // 1x1.
+    "64,64,56,1 512,512,7,1 32,64,112,1 256,64,28,1 1024,256,14,1 64,256,56,1 "
+    "320,1280,7,1 128,128,28,1 16,96,112,1 512,128,28,1 96,32,56,1 "
+    "2048,512,7,1 256,512,14,1 192,64,14,1 128,512,28,1 64,16,28,1 "
+    "256,1024,14,1 960,160,7,1 480,112,14,1 256,256,56,1 832,384,7,1 "
+    "512,1000,13,1 64,128,28,1 144,32,28,1 128,32,14,1 512,2048,7,1 "
+    "1024,1024,14,1 32,32,56,1 384,64,14,1 256,512,28,1 128,256,56,1,2 "
+    "256,512,28,1,2 1024,2048,14,1,2 64,64,7,1 2048,1024,1,1 512,256,1,1 "
+    // Other windows.
+    "64,64,56,3 512,512,7,3 128,128,28,3 256,256,14,3 32,32,112,3 128,192,28,3 "
+    "16,64,56,3 512,512,14,3 64,128,112,3 48,192,13,3 64,256,13,3 192,384,13,3 "
+    "256,256,28,3 32,128,28,3 160,320,7,3 64,64,28,3 128,256,56,3 64,32,14,3 "
+    "96,96,35,3 32,64,7,3 64,128,56,3,2 128,256,28,3,2 256,512,14,3,2 "
+    "32,64,112,3,2 512,512,14,3,2 16,32,28,5 32,96,28,5 64,192,27,5 32,64,14,5 "
+    "48,128,7,5 64,64,17,7 80,96,71,3 512,256,10,3 256,384,20,3 24,48,40,3 "
+    "384,256,13,3 128,64,80,3 128,128,28,3,1,4 "
+    // Few inputs.
+    "3,64,224,7,2 3,32,224,3,2 3,64,224,3 3,96,112,7,2 3,16,64,3 3,64,224,11,4 "
+    "1,32,28,5 1,16,112,3,2 3,32,299,3,2 4,64,56,3 3,24,160,3,2 3,48,32,5 "
     // Few outputs.
-    {24, 1, 112, 2, 2},
-    {64, 3, 56, 4, 2},
-    {16, 1, 128, 2, 2},
-    {128, 3, 28, 3, 1},
-    {32, 2, 28, 8, 4},
-    {64, 1, 14, 2, 2},
-};
+    "64,3,224,3 16,1,112,1 64,1,56,3 32,3,112,9 128,2,28,1 24,1,224,3 "
+    "256,3,14,3 32,2,56,3,2 "
+    // A channel each.
+    "32,32,112,3,1,32 96,96,112,3,2,96 144,144,56,3,1,144 192,192,28,3,1,192 "
+    "384,384,14,3,1,384 576,576,14,3,2,576 960,960,7,3,1,960 "
+    "144,144,56,3,2,144 64,64,112,3,2,64 512,512,14,3,1,512 128,128,56,3,1,128 "
+    "240,240,28,5,2,240 672,672,14,5,1,672 16,16,28,3,1,16 "
+    "1024,1024,7,3,1,1024 256,256,28,3,1,256 ";
+
+/// As networks that make images larger have them: inputs, outputs, sizes of
+/// images and windows, stride, groups. The padding gives the size times the
+/// stride where the kernel is even.
+constexpr char convTransposes[] =
+    "64,32,56,2,2 512,256,14,2,2 256,128,28,2,2 128,64,28,4,2 256,256,7,4,2 "
+    "64,64,56,3,1 512,512,4,4,2 128,128,28,3,2 32,32,56,4,2 1024,512,7,2,2 "
+    "64,32,14,8,4 32,16,112,2,2 128,128,14,3,1 256,64,14,5,2 64,64,28,4,2,4 "
+    "16,16,28,16,8 "
+    // Few outputs.
+    "24,1,112,2,2 64,3,56,4,2 16,1,128,2,2 128,3,28,3,1 32,2,28,8,4 "
+    "64,1,14,2,2 ";
 
 struct Pool {
   const char *kind;
@@ -194,69 +89,19 @@ constexpr Pool pools[] = {
     {"max", 832, 14, 2, 2},     {"max", 32, 160, 2, 2},
 };
 
-struct MatMul {
-  int64_t rows, depth, columns, batch = 1;
-  bool isConstant = true; ///< the right one
-};
-constexpr MatMul matmuls[] = {
-    {1, 2048, 1000},
-    {1, 4096, 4096},
-    {1, 1280, 1000},
-    {1, 512, 10},
-    {1, 25088, 1024},
-    {4, 768, 768},
-    {8, 1024, 4096},
-    {16, 256, 1024},
-    {1, 9216, 2048},
-    {1, 1024, 1000},
-    {1, 4096, 1000},
-    {1, 4096, 1536},
-    {1, 4096, 2048},
-    {1, 4096, 2560},
-    {1, 4096, 3072},
-    {1, 256, 256},
-    {1, 768, 3072},
-    {1, 2048, 512},
-    {1, 3072, 768},
-    {4, 512, 512},
-    {8, 256, 256},
-    {2, 1024, 1024},
-    {4, 2048, 2048},
-    {2, 64, 512},
-    {128, 768, 768},
-    {128, 768, 3072},
-    {128, 3072, 768},
-    {256, 512, 512},
-    {49, 768, 768},
-    {256, 256, 1024},
-    {64, 1024, 1024},
-    {784, 256, 128},
-    {384, 1024, 1024},
-    {196, 512, 2048},
-    {64, 64, 256},
-    {512, 512, 512},
-    {1024, 1024, 1024},
-    {197, 384, 1536},
-    {32, 2048, 128},
-    {1024, 128, 64},
-    {128, 64, 128, 12, false},
-    {128, 128, 64, 12, false},
-    {256, 64, 256, 8, false},
-    {64, 32, 64, 4, false},
-    {512, 512, 512, 1, false},
-    {197, 64, 197, 6, false},
-    {1, 64, 256, 8, false},
-    {8, 128, 512, 4, false},
-    {1, 128, 128, 12, false},
-    {1, 64, 1024, 12, false},
-    {4, 64, 64, 8, false},
-    {1, 512, 64, 16, false},
-    {49, 32, 49, 24, false},
-    {384, 64, 384, 12, false},
-    {64, 256, 64, 2, false},
-    {300, 300, 300, 2, false},
-    {2048, 64, 64, 1, false},
-};
+/// Rows, depth, columns, batch, and whether the right one is constant.
+constexpr char matmuls[] =
+    "1,2048,1000 1,4096,4096 1,1280,1000 1,512,10 1,25088,1024 4,768,768 "
+    "8,1024,4096 16,256,1024 1,9216,2048 1,1024,1000 1,4096,1000 1,4096,1536 "
+    "1,4096,2048 1,4096,2560 1,4096,3072 1,256,256 1,768,3072 1,2048,512 "
+    "1,3072,768 4,512,512 8,256,256 2,1024,1024 4,2048,2048 2,64,512 "
+    "128,768,768 128,768,3072 128,3072,768 256,512,512 49,768,768 256,256,1024 "
+    "64,1024,1024 784,256,128 384,1024,1024 196,512,2048 64,64,256 512,512,512 "
+    "1024,1024,1024 197,384,1536 32,2048,128 1024,128,64 128,64,128,12,0 "
+    "128,128,64,12,0 256,64,256,8,0 64,32,64,4,0 512,512,512,1,0 "
+    "197,64,197,6,0 1,64,256,8,0 8,128,512,4,0 1,128,128,12,0 1,64,1024,12,0 "
+    "4,64,64,8,0 1,512,64,16,0 49,32,49,24,0 384,64,384,12,0 64,256,64,2,0 "
+    "300,300,300,2,0 2048,64,64,1,0 ";
 
 /// Rows of so many elements.
 struct Rows {
@@ -306,6 +151,18 @@ constexpr Concat concats[] = {
     {128, 32, 28}, {384, 128, 14}, {64, 64, 112},  {48, 16, 20},
     {832, 256, 7}, {128, 128, 56}, {32, 96, 35},   {512, 512, 28},
 };
+
+template <size_t N>
+std::vector<std::array<int64_t, N>> layersOf(StringRef table) {
+  std::vector<std::array<int64_t, N>> layers;
+  for (StringRef layer : llvm::split(table.trim(), ' ')) {
+    layers.emplace_back().fill(1);
+    size_t i = 0;
+    for (StringRef number : llvm::split(layer, ','))
+      number.getAsInteger(10, layers.back()[i++]);
+  }
+  return layers;
+}
 
 /// Writes the model down. Layers are lines that read and define values.
 class Text {
@@ -362,40 +219,26 @@ static int64_t outputSize(int64_t size, int64_t kernel, int64_t stride,
   return (size + 2 * pad - kernel) / stride + 1;
 }
 
-static void add(const Conv &conv, Text &text) {
-  int64_t pad = conv.kernel / 2,
-          size = outputSize(conv.size, conv.kernel, conv.stride, pad);
-  std::string x = tensor({1, conv.in, conv.size, conv.size}),
-              w = tensor(
-                  {conv.out, conv.in / conv.groups, conv.kernel, conv.kernel}),
-              b = tensor({conv.out}), y = tensor({1, conv.out, size, size});
-  std::string in = text.argument(x), weights = text.constant(w),
+static void addConv(const std::array<int64_t, 6> &layer, bool isTransposed,
+                    Text &text) {
+  auto [in, out, size, kernel, stride, groups] = layer;
+  int64_t pad = isTransposed ? (kernel - stride) / 2 : kernel / 2,
+          result = isTransposed ? stride * (size - 1) + kernel - 2 * pad
+                                : outputSize(size, kernel, stride, pad);
+  std::string x = tensor({1, in, size, size}),
+              w = isTransposed ? tensor({in, out / groups, kernel, kernel})
+                               : tensor({out, in / groups, kernel, kernel}),
+              b = tensor({out}), y = tensor({1, out, result, result});
+  std::string image = text.argument(x), weights = text.constant(w),
               bias = text.constant(b);
-  std::string sum = text.value(
-      formatv("nn.conv {0}, {1} bias {2} strides [{3}, {3}] dilations [1, 1] "
-              "pads [{4}, {4}], [{4}, {4}] {{groups = {5} : i64} : {6}, {7} "
-              "bias {8} -> {9}",
-              in, weights, bias, conv.stride, pad, conv.groups, x, w, b, y));
-  text.result(text.value("nn.unary " + sum + " <relu> : " + y + " -> " + y), y);
-}
-
-static void add(const ConvTranspose &conv, Text &text) {
-  int64_t pad = (conv.kernel - conv.stride) / 2,
-          size = conv.stride * (conv.size - 1) + conv.kernel - 2 * pad;
-  std::string x = tensor({1, conv.in, conv.size, conv.size}),
-              w = tensor(
-                  {conv.in, conv.out / conv.groups, conv.kernel, conv.kernel}),
-              b = tensor({conv.out}), y = tensor({1, conv.out, size, size});
-  std::string in = text.argument(x), weights = text.constant(w),
-              bias = text.constant(b);
-  text.result(
-      text.value(formatv("nn.conv_transpose {0}, {1} bias {2} strides [{3}, "
-                         "{3}] dilations [1, 1] pads [{4}, {4}], [{4}, {4}] "
-                         "output_padding [0, 0] {{groups = {5} : i64} : {6}, "
-                         "{7} bias {8} -> {9}",
-                         in, weights, bias, conv.stride, pad, conv.groups, x, w,
-                         b, y)),
-      y);
+  std::string sum = text.value(formatv(
+      "nn.{0} {1}, {2} bias {3} strides [{4}, {4}] dilations [1, 1] pads [{5}, "
+      "{5}], [{5}, {5}] {6}{{groups = {7} : i64} : {8}, {9} bias {10} -> {11}",
+      isTransposed ? "conv_transpose" : "conv", image, weights, bias, stride,
+      pad, isTransposed ? "output_padding [0, 0] " : "", groups, x, w, b, y));
+  if (!isTransposed)
+    sum = text.value("nn.unary " + sum + " <relu> : " + y + " -> " + y);
+  text.result(sum, y);
 }
 
 static void add(const Pool &pool, Text &text) {
@@ -412,16 +255,17 @@ static void add(const Pool &pool, Text &text) {
       y);
 }
 
-static void add(const MatMul &matmul, Text &text) {
+static void addMatMul(const std::array<int64_t, 5> &layer, Text &text) {
+  auto [rows, depth, columns, batch, isConstant] = layer;
   SmallVector<int64_t> left, right, out;
-  if (matmul.batch > 1)
-    left = right = out = {matmul.batch};
-  left.append({matmul.rows, matmul.depth});
-  right.append({matmul.depth, matmul.columns});
-  out.append({matmul.rows, matmul.columns});
+  if (batch > 1)
+    left = right = out = {batch};
+  left.append({rows, depth});
+  right.append({depth, columns});
+  out.append({rows, columns});
   std::string a = tensor(left), b = tensor(right), y = tensor(out);
   std::string lhs = text.argument(a),
-              rhs = matmul.isConstant ? text.constant(b) : text.argument(b);
+              rhs = isConstant ? text.constant(b) : text.argument(b);
   text.result(text.value(formatv("nn.matmul {0}, {1} : {2}, {3} -> {4}", lhs,
                                  rhs, a, b, y)),
               y);
@@ -466,20 +310,20 @@ static void add(const Concat &concat, Text &text) {
               y);
 }
 
-OwningOpRef<ModuleOp> nnv12::gpuTuningModel(MLIRContext &context) {
+OwningOpRef<ModuleOp> nnv12::tuningLayers(MLIRContext &context) {
   Text text;
   // The kinds of the element-wise ones and of others in turns: where there is
   // no room for all of a routine, every size is there.
   for (const Transpose &transpose : transposes)
     add(transpose, text);
-  for (const Conv &conv : convs)
-    add(conv, text);
-  for (const ConvTranspose &conv : convTransposes)
-    add(conv, text);
+  for (const auto &conv : layersOf<6>(convs))
+    addConv(conv, /*isTransposed=*/false, text);
+  for (const auto &conv : layersOf<6>(convTransposes))
+    addConv(conv, /*isTransposed=*/true, text);
   for (const Pool &pool : pools)
     add(pool, text);
-  for (const MatMul &matmul : matmuls)
-    add(matmul, text);
+  for (const auto &matmul : layersOf<5>(matmuls))
+    addMatMul(matmul, text);
   for (const char *layer : rowLayers)
     for (const Rows &of : rows)
       add(layer, {of.rows, of.length}, text);

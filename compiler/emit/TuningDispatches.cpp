@@ -1,12 +1,11 @@
-//===- GpuTuningBundle.cpp - A bundle of GPU kernels to be measured -------===//
+//===- TuningDispatches.cpp - Dispatches of a GPU to be measured ----------===//
 
-#include "compiler/emit/GpuTuningBundle.h"
+#include "compiler/emit/TuningDispatches.h"
 
-#include "artifact/GpuTuning.h"
 #include "artifact/Limits.h"
-#include "compiler/codegen/cpu/Backend.h"
+#include "artifact/TuningStretches.h"
 #include "compiler/codegen/gpu/GpuRoutine.h"
-#include "compiler/emit/BundleBuilder.h"
+#include "compiler/emit/TuningBundle.h"
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/layers/LayerName.h"
 #include "compiler/routines/KernelKey.h"
@@ -24,6 +23,8 @@ using artifact::GpuStage;
 using artifact::OperationId;
 using codegen::GpuRoutine;
 using codegen::GpuStepOperand;
+using TuningPlace = TuningMemory::Place;
+using TuningRegion = TuningMemory::Region;
 
 /// More than stays in the caches of GPUs.
 static constexpr uint64_t leastWeights = 128u << 20;
@@ -39,52 +40,30 @@ static constexpr unsigned warmUps = 2;
 /// All kernels are measured so often, with other memory and other neighbours:
 /// these make a difference that one place in a row of kernels would not tell.
 static constexpr unsigned passes = 4;
-/// Results are not written where those of the kernel before lie.
-static constexpr unsigned turns = 4;
 
 namespace {
-
-/// What memory is divided into, the GPU's arena first.
-enum Region : unsigned {
-  Fresh, ///< activations, written before they are read
-  In,
-  Back,
-  Sink,
-  Temporaries,
-  Weights,
-  Integers, ///< zeros
-  Tables,
-  numRegions
-};
-
-/// Of a binding.
-struct Place {
-  Region region;
-  uint64_t offset, size;
-};
 
 /// A dispatch before regions have their places.
 struct TuningDispatch {
   artifact::Dispatch dispatch;
-  std::vector<Place> places;
+  std::vector<TuningPlace> places;
   std::string layer;
 };
 
-class GpuTuning {
+class DispatchTuning {
 public:
-  GpuTuning(func::FuncOp main, const codegen::GpuTarget &target,
-            BundleBuilder &builder)
+  DispatchTuning(func::FuncOp main, const codegen::GpuTarget &target,
+                 BundleBuilder &builder)
       : main(main), target(target), builder(builder),
         code(builder.gpu.emplace(target)) {
     builder.weights.alignPieces(artifact::gpuAlignment);
-    sizes[Weights] = leastWeights;
-    sizes[Integers] = artifact::gpuAlignment;
+    memory[TuningMemory::Integers] = artifact::gpuAlignment;
   }
 
   LogicalResult collect();
   /// The program's executes, which copy, and its overlay. The same for each of
   /// the CPUs' targets, of which there are so many.
-  void emit(unsigned copyKernel, uint32_t weightsSegment,
+  void emit(KernelTable &table, uint32_t weightsSegment,
             artifact::Program &program);
 
 private:
@@ -94,12 +73,18 @@ private:
   bool place(Operation *layer, const GpuRoutine &routine,
              const codegen::GpuSteps &steps,
              std::vector<TuningDispatch> &dispatches);
-  Place placeOf(Type type, uint64_t size, bool isConstant);
-  FailureOr<TuningDispatch> write(uint64_t bytes, Region to,
-                                  Region from = Weights);
-  Place take(Region region, uint64_t &offset, uint64_t size);
+  FailureOr<TuningDispatch> write(uint64_t bytes, TuningRegion to,
+                                  TuningRegion from = TuningMemory::Weights);
+  /// Without what it touches.
+  TuningDispatch dispatchOf(const codegen::GpuStep &step,
+                            std::string layer) const {
+    artifact::Dispatch dispatch{/*operation=*/0, code.pipelineOf(step.kernel)};
+    dispatch.groups = {step.groups[0], step.groups[1], step.groups[2]};
+    dispatch.push = step.push;
+    return {std::move(dispatch), {}, std::move(layer)};
+  }
   void addPreparations(uint32_t weightsSegment, artifact::Program &program);
-  artifact::GpuOperand operandOf(const Place &place) const;
+  artifact::GpuOperand operandOf(const TuningPlace &place) const;
 
   OperationId idOf(uint32_t preparation) const {
     return {artifact::LaneKind::Prepare, preparation};
@@ -116,11 +101,10 @@ private:
   llvm::StringSet<> known;                      ///< of this pass
   llvm::StringMap<llvm::StringSet<>> kernelsOf; ///< by routine
   llvm::StringMap<uint64_t> tableAt;            ///< in their region, by bytes
-  std::array<uint64_t, numRegions> sizes = {}, begins = {};
-  uint64_t weights = 0; ///< where the next ones are
-  unsigned turn = 0;
-  // Of the kernel that comes next.
-  uint64_t fresh = 0, integers = 0, results = 0;
+  /// Regions from weights on are prepared, those before in the GPU's arena.
+  TuningMemory memory{artifact::gpuAlignment, leastWeights,
+                      artifact::gpuAlignment};
+  std::array<uint64_t, TuningMemory::numRegions> begins = {};
 };
 
 } // namespace
@@ -129,26 +113,9 @@ private:
 // Kernels and what they touch
 //===----------------------------------------------------------------------===//
 
-Place GpuTuning::take(Region region, uint64_t &offset, uint64_t size) {
-  Place place{region, offset, size};
-  offset = llvm::alignTo(offset + size, artifact::gpuAlignment);
-  sizes[region] = std::max(sizes[region], offset);
-  return place;
-}
-
-Place GpuTuning::placeOf(Type type, uint64_t size, bool isConstant) {
-  if (!isa<FloatType>(cast<RankedTensorType>(type).getElementType()))
-    return take(Integers, integers, size);
-  if (!isConstant)
-    return take(Fresh, fresh, size);
-  if (weights + size > sizes[Weights])
-    weights = 0;
-  return take(Weights, weights, size);
-}
-
 /// A dispatch that writes so many bytes at the start of a region, from another.
-FailureOr<TuningDispatch> GpuTuning::write(uint64_t bytes, Region to,
-                                           Region from) {
+FailureOr<TuningDispatch> DispatchTuning::write(uint64_t bytes, TuningRegion to,
+                                                TuningRegion from) {
   OpBuilder b(main.getContext());
   Location loc = main.getLoc();
   int64_t elements = llvm::alignTo(bytes, artifact::gpuAlignment) / 4;
@@ -164,22 +131,20 @@ FailureOr<TuningDispatch> GpuTuning::write(uint64_t bytes, Region to,
       code.add(layer, GpuRoutine::of(*routine));
   if (failed(steps))
     return failure();
-  const codegen::GpuStep &step = steps->steps[0];
-  TuningDispatch result;
-  result.dispatch.pipeline = code.pipelineOf(step.kernel);
-  result.dispatch.groups = {step.groups[0], step.groups[1], step.groups[2]};
-  result.dispatch.push = step.push;
+  TuningDispatch result = dispatchOf(steps->steps[0], "activations");
   uint64_t size = elements * 4, ignored = 0, alsoIgnored = 0;
-  result.places = {take(to, ignored, size), take(from, alsoIgnored, size)};
-  result.layer = "activations";
+  result.places = {memory.take(to, ignored, size),
+                   memory.take(from, alsoIgnored, size)};
   return result;
 }
 
 /// Stretches that tell what is lost beside the kernels.
-LogicalResult GpuTuning::collectIdle() {
-  FailureOr<TuningDispatch> idle = write(artifact::gpuAlignment, Fresh);
-  FailureOr<TuningDispatch> in = write(artifact::inBytes, Fresh, In);
-  FailureOr<TuningDispatch> back = write(noiseBytes, Back);
+LogicalResult DispatchTuning::collectIdle() {
+  FailureOr<TuningDispatch> idle =
+      write(artifact::gpuAlignment, TuningMemory::Fresh);
+  FailureOr<TuningDispatch> in =
+      write(artifact::inBytes, TuningMemory::Fresh, TuningMemory::In);
+  FailureOr<TuningDispatch> back = write(noiseBytes, TuningMemory::Back);
   if (failed(idle) || failed(in) || failed(back))
     return failure();
   idle->layer = "nothing";
@@ -197,8 +162,8 @@ LogicalResult GpuTuning::collectIdle() {
 }
 
 /// Whether a routine may have the pipelines that these steps need.
-bool GpuTuning::hasRoom(const GpuRoutine &routine,
-                        const codegen::GpuSteps &steps) {
+bool DispatchTuning::hasRoom(const GpuRoutine &routine,
+                             const codegen::GpuSteps &steps) {
   llvm::StringSet<> &kernels = kernelsOf[routine.name()];
   unsigned added = 0;
   for (const std::string &kernel : steps.kernels)
@@ -211,65 +176,46 @@ bool GpuTuning::hasRoom(const GpuRoutine &routine,
 }
 
 /// False where a GPU need not be able to bind what it touches.
-bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
-                      const codegen::GpuSteps &steps,
-                      std::vector<TuningDispatch> &dispatches) {
-  fresh = integers = 0;
-  uint64_t written = 0;
-  std::vector<Place> operands, outputs, temporaries;
+bool DispatchTuning::place(Operation *layer, const GpuRoutine &routine,
+                           const codegen::GpuSteps &steps,
+                           std::vector<TuningDispatch> &dispatches) {
+  memory.begin();
+  std::vector<int64_t> written;
+  std::vector<TuningPlace> operands, temporaries;
   std::optional<WeightForm> form = routine.weightForm(layer);
   for (Value v : layer->getResults())
-    written += llvm::alignTo(nn::storageSize(v), artifact::gpuAlignment);
-  auto placeResults = [&] {
-    results = turn++ % turns * written;
-    outputs.clear();
-    for (Value v : layer->getResults())
-      outputs.push_back(take(Sink, results, nn::storageSize(v)));
-  };
+    written.push_back(nn::storageSize(v));
   auto placeOperand = [&](unsigned i) {
     Value v = layer->getOperand(i);
-    return placeOf(v.getType(),
-                   form && form->operand == i ? form->bytes
-                                              : nn::storageSize(v),
-                   bool(v.getDefiningOp<nn::ConstantOp>()));
+    return memory.read(v.getType(), bool(v.getDefiningOp<nn::ConstantOp>()),
+                       form && form->operand == i ? form->bytes
+                                                  : nn::storageSize(v));
   };
   for (unsigned i = 0; i < layer->getNumOperands(); ++i)
     operands.push_back(placeOperand(i));
   uint64_t at = 0;
   for (int64_t bytes : steps.temporaries)
-    temporaries.push_back(take(Temporaries, at, bytes));
-  std::string key = kernelKey(layer, routine, target.name);
-  codegen::GpuSteps named = routine.steps(layer);
+    temporaries.push_back(memory.take(TuningMemory::Temporaries, at, bytes));
+  std::vector<KernelFacts> facts =
+      codegen::stepFacts(layer, routine, steps, target);
   for (size_t i = 0; i < steps.steps.size(); ++i) {
     const codegen::GpuStep &step = steps.steps[i];
-    TuningDispatch pending;
-    pending.layer = firstName(layer->getLoc());
-    pending.dispatch.pipeline = code.pipelineOf(step.kernel);
-    pending.dispatch.groups = {step.groups[0], step.groups[1], step.groups[2]};
-    pending.dispatch.push = step.push;
-    std::vector<Place> tables;
+    TuningDispatch pending = dispatchOf(step, firstName(layer->getLoc()));
+    std::vector<TuningPlace> tables;
     for (const std::vector<char> &table : code.module(step.kernel).tables) {
       StringRef bytes(table.data(), table.size());
-      auto [it, isNew] = tableAt.try_emplace(bytes, sizes[Tables]);
+      auto [it, isNew] =
+          tableAt.try_emplace(bytes, memory[TuningMemory::Tables]);
       uint64_t offset = it->second;
-      tables.push_back(take(Tables, offset, bytes.size()));
+      tables.push_back(memory.take(TuningMemory::Tables, offset, bytes.size()));
     }
-    artifact::DispatchWork work = {
-        codegen::timedName(routine.name().str(), named, i),
-        i ? key + "." + std::to_string(i) : key,
-        step.grid.steps,
-        static_cast<uint64_t>(std::llround(step.grid.bytes)),
-        step.grid.barriers + 1,
-        static_cast<uint64_t>(std::llround(step.grid.multiplyAdds)),
-        /*fromMemory=*/false,
-        step.grid.stepsInTurn};
     auto add = [&](bool isMeasured) {
-      placeResults();
+      std::vector<TuningPlace> outputs = memory.results(written);
       TuningDispatch &dispatch = dispatches.emplace_back(pending);
       if (isMeasured)
-        dispatch.dispatch.work = work;
+        dispatch.dispatch.work = facts[i];
       for (GpuStepOperand operand : step.operands) {
-        const std::vector<Place> &of =
+        const std::vector<TuningPlace> &of =
             operand.kind == GpuStepOperand::Kind::Result    ? outputs
             : operand.kind == GpuStepOperand::Kind::Operand ? operands
                                                             : temporaries;
@@ -285,28 +231,29 @@ bool GpuTuning::place(Operation *layer, const GpuRoutine &routine,
     if (llvm::none_of(step.operands, [&](const GpuStepOperand &operand) {
           return operand.kind == GpuStepOperand::Kind::Operand &&
                  operand.use == GpuStepOperand::Use::Data &&
-                 operands[operand.index].region == Weights &&
+                 operands[operand.index].region == TuningMemory::Weights &&
                  cast<RankedTensorType>(
                      layer->getOperand(operand.index).getType())
                          .getRank() > 1;
         }))
       continue;
     // Then with weights that have not been read lately.
-    work.fromMemory = true;
+    facts[i].fromMemory = true;
     for (auto [o, operand] : llvm::enumerate(operands))
-      if (operand.region == Weights)
+      if (operand.region == TuningMemory::Weights)
         operand = placeOperand(o);
     add(/*isMeasured=*/true);
   }
   return llvm::all_of(dispatches, [](const TuningDispatch &pending) {
-    return llvm::all_of(pending.places, [](const Place &place) {
+    return llvm::all_of(pending.places, [](const TuningPlace &place) {
       return place.size &&
              int64_t(place.size) <= codegen::GpuTarget::maxBufferBytes;
     });
   });
 }
 
-LogicalResult GpuTuning::collect(Operation *layer, const GpuRoutine &routine) {
+LogicalResult DispatchTuning::collect(Operation *layer,
+                                      const GpuRoutine &routine) {
   if (!known.insert(kernelKey(layer, routine, target.name)).second ||
       !hasRoom(routine, routine.steps(layer)))
     return success();
@@ -316,8 +263,8 @@ LogicalResult GpuTuning::collect(Operation *layer, const GpuRoutine &routine) {
   std::vector<TuningDispatch> dispatches;
   if (!place(layer, routine, *steps, dispatches) || dispatches.empty())
     return success();
-  if (fresh) {
-    FailureOr<TuningDispatch> writer = write(fresh, Fresh);
+  if (uint64_t fresh = memory.freshBytes()) {
+    FailureOr<TuningDispatch> writer = write(fresh, TuningMemory::Fresh);
     if (failed(writer))
       return failure();
     dispatches.insert(dispatches.begin(), std::move(*writer));
@@ -331,7 +278,7 @@ LogicalResult GpuTuning::collect(Operation *layer, const GpuRoutine &routine) {
   return success();
 }
 
-LogicalResult GpuTuning::collect() {
+LogicalResult DispatchTuning::collect() {
   if (failed(collectIdle()))
     return failure();
   ExecutionOrder order(main);
@@ -352,13 +299,14 @@ LogicalResult GpuTuning::collect() {
   if (stretches.size() == artifact::firstKernelStretch)
     return main.emitError()
            << "found no layer that GPUs compute on " << target.name;
-  sizes[Weights] = llvm::alignTo(sizes[Weights], noiseBytes);
+  memory[TuningMemory::Weights] =
+      llvm::alignTo(memory[TuningMemory::Weights], noiseBytes);
   uint64_t prepared = 0, arena = 0;
-  for (unsigned region = 0; region < numRegions; ++region) {
-    uint64_t &end = region < Weights ? arena : prepared;
+  for (unsigned region = 0; region < TuningMemory::numRegions; ++region) {
+    uint64_t &end = region < TuningMemory::Weights ? arena : prepared;
     begins[region] = end;
     // Results of the last turn end behind those of the first ones.
-    end += llvm::alignTo(sizes[region], artifact::gpuAlignment);
+    end += llvm::alignTo(memory[TuningRegion(region)], artifact::gpuAlignment);
   }
   return success();
 }
@@ -367,13 +315,13 @@ LogicalResult GpuTuning::collect() {
 // The program
 //===----------------------------------------------------------------------===//
 
-artifact::GpuOperand GpuTuning::operandOf(const Place &place) const {
+artifact::GpuOperand DispatchTuning::operandOf(const TuningPlace &place) const {
   using Space = artifact::GpuSpace;
   // The one boundary.
-  if (place.region == Back)
+  if (place.region == TuningMemory::Back)
     return {Space::Boundary, 0, place.offset, place.size};
-  return {place.region < Weights ? Space::Arena : Space::Prepared, 0,
-          begins[place.region] + place.offset, place.size};
+  return {place.region < TuningMemory::Weights ? Space::Arena : Space::Prepared,
+          0, begins[place.region] + place.offset, place.size};
 }
 
 /// Numbers from 1/16 to 1.
@@ -390,7 +338,8 @@ static std::string noise() {
   return bytes;
 }
 
-void GpuTuning::addPreparations(uint32_t segment, artifact::Program &program) {
+void DispatchTuning::addPreparations(uint32_t segment,
+                                     artifact::Program &program) {
   artifact::ProgramGpu &gpu = *program.gpu;
   auto add = [&](artifact::GpuPreparation preparation) {
     gpu.preparations.push_back(std::move(preparation));
@@ -409,15 +358,16 @@ void GpuTuning::addPreparations(uint32_t segment, artifact::Program &program) {
   upload.stage = GpuStage::Upload;
   upload.after = {idOf(0)};
   WeightTable::Place numbers = builder.weights.add(noise());
-  for (uint64_t at = 0; at < sizes[Weights]; at += noiseBytes)
-    bring(numbers, begins[Weights] + at, upload);
-  bring(builder.weights.add(std::string(sizes[Integers], '\0')),
-        begins[Integers], upload);
+  for (uint64_t at = 0; at < memory[TuningMemory::Weights]; at += noiseBytes)
+    bring(numbers, begins[TuningMemory::Weights] + at, upload);
+  bring(builder.weights.add(std::string(memory[TuningMemory::Integers], '\0')),
+        begins[TuningMemory::Integers], upload);
   std::map<uint64_t, StringRef> tables;
   for (const auto &table : tableAt)
     tables[table.second] = table.first();
   for (const auto &[at, bytes] : tables)
-    bring(builder.weights.add(bytes), begins[Tables] + at, upload);
+    bring(builder.weights.add(bytes), begins[TuningMemory::Tables] + at,
+          upload);
   uint32_t uploads = add(std::move(upload));
   uint32_t firstPipeline = gpu.preparations.size();
   for (uint32_t i = 0; i < code.numPipelines(); ++i) {
@@ -455,29 +405,26 @@ void GpuTuning::addPreparations(uint32_t segment, artifact::Program &program) {
   }
 }
 
-void GpuTuning::emit(unsigned copyKernel, uint32_t weightsSegment,
-                     artifact::Program &program) {
+void DispatchTuning::emit(KernelTable &table, uint32_t weightsSegment,
+                          artifact::Program &program) {
   artifact::Lane executes;
   executes.kind = artifact::LaneKind::Execute;
   auto copy = [&](const std::string &layer, uint32_t output, uint64_t bytes) {
-    artifact::Operation operation;
-    operation.kernel = copyKernel;
-    operation.tiles = bytes / KernelTable::copyTile;
-    operation.layer = layer;
-    operation.operands = {{artifact::Space::Output, output, 0, bytes},
-                          {artifact::Space::Input, 0, 0, bytes}};
     auto number = static_cast<uint32_t>(program.operations.size());
-    program.operations.push_back(std::move(operation));
+    program.operations.push_back(
+        copyOperation(table, layer, output, /*input=*/0, bytes));
     executes.queue.push_back({artifact::LaneKind::Execute, number});
     return number;
   };
   artifact::ProgramGpu &gpu = program.gpu.emplace();
-  for (unsigned region = 0; region < numRegions; ++region)
-    (region < Weights ? gpu.arenaSize : gpu.preparedSize) =
-        begins[region] + llvm::alignTo(sizes[region], artifact::gpuAlignment);
+  for (unsigned region = 0; region < TuningMemory::numRegions; ++region)
+    (region < TuningMemory::Weights ? gpu.arenaSize : gpu.preparedSize) =
+        begins[region] +
+        llvm::alignTo(memory[TuningRegion(region)], artifact::gpuAlignment);
   gpu.boundaries = {
-      {{artifact::Space::Output, 1, 0, noiseBytes}, begins[Back]},
-      {{artifact::Space::Input, 0, 0, artifact::inBytes}, begins[In]}};
+      {{artifact::Space::Output, 1, 0, noiseBytes}, begins[TuningMemory::Back]},
+      {{artifact::Space::Input, 0, 0, artifact::inBytes},
+       begins[TuningMemory::In]}};
   gpu.start = artifact::GpuStart::AfterFirst;
   for (auto [i, dispatches] : llvm::enumerate(stretches)) {
     artifact::Stretch stretch{static_cast<uint32_t>(program.operations.size()),
@@ -492,11 +439,12 @@ void GpuTuning::emit(unsigned copyKernel, uint32_t weightsSegment,
                                   isBack ? noiseBytes : KernelTable::copyTile);
       else
         dispatch.operation = program.operations.size() - 1;
-      for (const Place &place : pending.places)
+      for (const TuningPlace &place : pending.places)
         dispatch.operands.push_back(operandOf(place));
       // Of a slow one, which is software: a nanosecond each.
       if (dispatch.work)
-        stretch.predicted += dispatch.work->multiplyAdds + dispatch.work->bytes;
+        stretch.predicted += std::llround(dispatch.work->multiplyAdds) +
+                             std::llround(dispatch.work->bytes);
       stretch.dispatches.push_back(std::move(dispatch));
     }
     stretch.count = program.operations.size() - stretch.first;
@@ -512,36 +460,24 @@ void GpuTuning::emit(unsigned copyKernel, uint32_t weightsSegment,
   addPreparations(weightsSegment, program);
 }
 
-LogicalResult nnv12::writeGpuTuningBundle(func::FuncOp main,
-                                          ArrayRef<codegen::Target> cpus,
-                                          const codegen::GpuTarget &target,
-                                          const std::string &revision,
-                                          const std::string &path,
-                                          const std::string &signingKey) {
-  auto name =
-      main->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>("nn.model");
-  BundleBuilder builder(name ? "tuning of " + name.str() : "tuning");
-  GpuTuning tuning(main, target, builder);
+LogicalResult nnv12::writeTuningBundle(func::FuncOp main,
+                                       ArrayRef<codegen::Target> cpus,
+                                       const codegen::GpuTarget &target,
+                                       const std::string &revision,
+                                       const std::string &path,
+                                       const std::string &signingKey) {
+  TuningWriter writer(main);
+  DispatchTuning tuning(main, target, writer.builder);
   if (failed(tuning.collect()))
     return failure();
-  for (const codegen::Target &cpu : cpus) {
-    codegen::KernelBuilder kernelBuilder(*main.getContext(), cpu);
-    OwningOpRef<ModuleOp> owned(kernelBuilder.module);
-    KernelTable table(kernelBuilder);
-    artifact::Program program;
-    program.revision = revision;
-    tuning.emit(table.copy(), cpus.size(), program);
-    auto blob = codegen::compileModule(*owned, cpu);
-    if (failed(blob))
+  for (const codegen::Target &cpu : cpus)
+    if (failed(writer.add(cpu, revision,
+                          [&](KernelTable &table, artifact::Program &program) {
+                            tuning.emit(table, cpus.size(), program);
+                          })))
       return failure();
-    builder.addProgram(cpu, std::move(program), table, std::move(*blob));
-  }
-  builder.bundle.kind = artifact::BundleKind::Tuning;
-  using artifact::ElementType;
-  builder.bundle.inputs = {
-      {"numbers", ElementType::F32, {int64_t(noiseBytes / 4)}}};
-  builder.bundle.outputs = {
-      {"sink", ElementType::F32, {int64_t(KernelTable::copyTile / 4)}},
-      {"back", ElementType::F32, {int64_t(noiseBytes / 4)}}};
-  return builder.write(*main.getContext(), path, signingKey);
+  writer.input("numbers", artifact::ElementType::F32, noiseBytes);
+  writer.output("sink", KernelTable::copyTile);
+  writer.output("back", noiseBytes);
+  return writer.write(path, signingKey);
 }

@@ -1,0 +1,72 @@
+//===- TuningKernels.h - Kernels of CPUs to be measured ---------*- C++ -*-===//
+//
+// In the tuning bundle of CPUs each operation is one candidate.
+//
+//===----------------------------------------------------------------------===//
+#ifndef NNV12_COMPILER_EMIT_TUNINGKERNELS_H
+#define NNV12_COMPILER_EMIT_TUNINGKERNELS_H
+
+#include "compiler/codegen/cpu/Target.h"
+#include "compiler/emit/KernelTable.h"
+#include "compiler/routines/Routine.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <string>
+#include <vector>
+
+namespace nnv12 {
+
+/// A kernel whose time a plan may depend on.
+struct TuningKernel {
+  enum class Stage {
+    Execute,   ///< computes `layer`
+    Transform, ///< makes the weight form of `layer`'s routine of packed weights
+    Pack,      ///< makes packed weights of raw ones
+    Widen      ///< makes packed weights of narrow ones
+  };
+  Stage stage;
+  KernelFacts facts;
+  std::string layer;                  ///< a layer that wants it, for people
+  mlir::Operation *op = nullptr;      ///< Pack, Widen: null
+  const Routine *routine = nullptr;   ///< Pack, Widen: null
+  mlir::RankedTensorType packed = {}; ///< Pack and Widen alone: what is written
+  std::optional<plan::Narrowing> narrow = std::nullopt; ///< Widen alone
+};
+
+/// Every kernel that a plan for `main` can consist of, each key once,
+/// in the order of the layers: all candidates that agree with the layers'
+/// layouts, the transforms of their weight forms, and the packing of raw
+/// weights and of those that can be narrow.
+std::vector<TuningKernel> tuningKernels(mlir::func::FuncOp main,
+                                        const codegen::Target &target);
+
+/// Emits its code; returns its number in the table.
+unsigned emitKernel(const TuningKernel &kernel, KernelTable &table);
+
+/// What is measured on one target.
+struct TuningProgram {
+  codegen::Target target;
+  std::vector<TuningKernel> kernels;
+  std::string revision; ///< of the code generator
+};
+
+/// Writes the bundle: one operation a kernel, and before each that reads
+/// activations one that writes them, as the layer before would: they are in the
+/// caches then, of all cores that compute. Operands lie in model inputs that
+/// nnv12-tune fills, and in outputs:
+///   weights      f32, at least 64 MiB: constants
+///   activations  f32: what else kernels read, by way of fresh
+///   integers     i64, 0 or 1: operands of integers and truth values
+///   sink         f32, an output: results
+///   fresh        f32, an output: activations
+/// Kernels of operations that are measured have a key; that of what writes
+/// activations has none. On failure a diagnostic has been emitted and nothing
+/// was written.
+mlir::LogicalResult writeTuningBundle(mlir::func::FuncOp main,
+                                      llvm::ArrayRef<TuningProgram> programs,
+                                      const std::string &path,
+                                      const std::string &signingKey = {});
+
+} // namespace nnv12
+
+#endif // NNV12_COMPILER_EMIT_TUNINGKERNELS_H

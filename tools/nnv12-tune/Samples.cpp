@@ -1,0 +1,175 @@
+//===- Samples.cpp - What was measured of a GPU ---------------------------===//
+#include "tools/nnv12-tune/Samples.h"
+
+#include "tools/common/Statistics.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <map>
+#include <sstream>
+
+namespace nnv12::tune {
+
+/// A kernel of more multiply-adds tells what a peak is worth.
+static constexpr double largeMultiplyAdds = 5e7;
+
+Sample sampleOf(const KernelFacts &kernel, std::vector<double> times) {
+  tools::Statistics of(std::move(times));
+  Sample sample;
+  sample.facts = kernel;
+  // A clock that stands still makes no kernel free.
+  sample.median = std::max(of.median, 1e-3);
+  sample.p10 = of.p10;
+  sample.p90 = of.p90;
+  return sample;
+}
+
+namespace {
+
+/// Writes fields, each with what stands behind it.
+struct Printer {
+  std::ostringstream text;
+
+  bool isGood() const { return true; }
+  template <typename Value> void operator()(Value &value, char end = '\n') {
+    if constexpr (std::is_same_v<Value, std::string>)
+      text << std::quoted(value) << end;
+    else
+      text << value << end;
+  }
+};
+
+struct Parser {
+  std::istringstream text;
+
+  bool isGood() const { return bool(text); }
+  template <typename Value> void operator()(Value &value, char = 0) {
+    if constexpr (std::is_same_v<Value, std::string>)
+      text >> std::quoted(value);
+    else
+      text >> value;
+  }
+};
+
+/// All values, behind their number.
+template <typename Value, typename Visitor, typename Visit>
+void visitList(std::vector<Value> &values, size_t size, Visitor &visitor,
+               Visit visit) {
+  for (size_t i = 0; i < size && visitor.isGood(); ++i) {
+    if (i == values.size())
+      values.emplace_back();
+    visit(values[i]);
+  }
+}
+
+/// Visits everything in one order for both ways. False where something is not
+/// what it can be.
+template <typename Visitor> bool visitAll(Samples &measured, Visitor &visit) {
+  visit(measured.gpu.name);
+  visit(measured.gpu.driver);
+  visit(measured.gpu.date);
+  visit(measured.gpu.api);
+  visit(measured.gpu.startMs);
+  visit(measured.gpu.pipelineMs);
+  visit(measured.gpu.pipelineCachedMs);
+  visit(measured.gpu.pipelineThreads);
+  visit(measured.gpu.pipelineScaling);
+  visit(measured.gpu.lazyPipelines);
+  visit(measured.gpu.uploadGBps);
+  visit(measured.gpu.inputGBps);
+  visit(measured.gpu.downloadGBps);
+  visit(measured.gpu.submitUs);
+  visit(measured.gpu.syncUs);
+  visit(measured.gpu.dispatchUs);
+  visit(measured.gpu.stampUs);
+  visit(measured.gpu.hostCores);
+  int kind = int(measured.gpu.kind);
+  size_t features = measured.gpu.features.size();
+  visit(kind);
+  visit(features);
+  if (!visit.isGood() || kind < 0 || kind > int(device::GpuKind::Software))
+    return false;
+  measured.gpu.kind = device::GpuKind(kind);
+  visitList(measured.gpu.features, features, visit,
+            [&](std::string &feature) { visit(feature); });
+  size_t kernels = measured.kernels.size();
+  visit(measured.leftOut);
+  visit(kernels);
+  visitList(measured.kernels, kernels, visit, [&](Sample &kernel) {
+    KernelFacts &f = kernel.facts;
+    visit(f.routine, ' ');
+    visit(f.key, ' ');
+    visit(f.tiles, ' ');
+    visit(f.steps, ' ');
+    visit(f.bytes, ' ');
+    visit(f.barriers, ' ');
+    visit(f.multiplyAdds, ' ');
+    visit(f.fromMemory, ' ');
+    visit(f.stepsInTurn, ' ');
+    visit(kernel.median, ' ');
+    visit(kernel.p10, ' ');
+    visit(kernel.p90);
+  });
+  return true;
+}
+
+constexpr const char *last = "end";
+
+} // namespace
+
+std::string print(Samples samples) {
+  Printer printer;
+  printer.text << std::setprecision(17);
+  visitAll(samples, printer);
+  printer.text << last << "\n";
+  return printer.text.str();
+}
+
+bool parse(const std::string &text, Samples &samples) {
+  Parser parser{std::istringstream(text)};
+  if (!visitAll(samples, parser))
+    return false;
+  std::string end;
+  parser.text >> end;
+  return parser.isGood() && end == last;
+}
+
+/// Megabytes that stayed in a cache: of the largest kernel that was slower by a
+/// tenth with its weights in memory.
+static double cacheOf(const std::vector<Sample> &kernels) {
+  std::map<std::string, double> fromCache;
+  for (const Sample &kernel : kernels)
+    if (!kernel.facts.fromMemory)
+      fromCache[kernel.facts.key] = kernel.median;
+  double bytes = 0;
+  for (const Sample &kernel : kernels)
+    if (auto found = fromCache.find(kernel.facts.key);
+        kernel.facts.fromMemory && found != fromCache.end() &&
+        kernel.median > 1.1 * found->second)
+      bytes = std::max(bytes, kernel.facts.bytes);
+  return bytes * 1e-6;
+}
+
+device::HeldOut derive(const std::vector<Sample> &kernels,
+                       device::GpuProfile &gpu) {
+  double gflops = 0, memoryGBps = 0;
+  for (const Sample &kernel : kernels) {
+    const KernelFacts &f = kernel.facts;
+    gflops = std::max(gflops, 2e-3 * f.multiplyAdds / kernel.median);
+    memoryGBps = std::max(memoryGBps, 1e-3 * f.bytes / kernel.median);
+  }
+  gpu.gflops = std::max(gflops, 1e-3);
+  gpu.memoryGBps = std::max(memoryGBps, 1e-3);
+  std::vector<double> parts;
+  for (const Sample &kernel : kernels)
+    if (kernel.facts.multiplyAdds >= largeMultiplyAdds)
+      parts.push_back(2e-3 * kernel.facts.multiplyAdds / kernel.median /
+                      gpu.gflops);
+  if (!parts.empty())
+    gpu.compute = tools::median(parts);
+  gpu.cacheMB = cacheOf(kernels);
+  gpu.measured = true;
+  return device::fitAndHoldOut(gpu, kernels);
+}
+
+} // namespace nnv12::tune
