@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/KernelBuilder.h"
 #include "compiler/codegen/cpu/Widen.h"
 #include "compiler/layers/LayerName.h"
+#include "compiler/processors/Processor.h"
 #include "compiler/routines/KernelKey.h"
 #include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
@@ -38,7 +39,7 @@ static KernelTable::Memory memoryOf(Type type) {
 }
 
 static const CpuRoutine &packRoutine(PackLayer &pack) {
-  return CpuRoutine::of(*codegen::cpuRoutines().preferred(pack.layer()));
+  return CpuRoutine::of(*hostRoutines().preferred(pack.layer()));
 }
 
 std::string KernelTable::ownerOf(Operation *layer) const {
@@ -188,8 +189,7 @@ unsigned KernelTable::pack(RankedTensorType type) {
     return index;
   kernels_[index].info =
       routine.emit(builder, pack.layer(), kernels_[index].symbol);
-  kernels_[index].facts =
-      packFacts(type, codegen::cpuRoutines(), builder.target.name);
+  kernels_[index].facts = packFacts(type, hostRoutines(), builder.target.name);
   describe(index, pack.layer()->getLoc(),
            {memoryOf(type), memoryOf(pack.layer()->getOperand(0).getType())});
   return index;

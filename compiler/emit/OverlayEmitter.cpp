@@ -3,8 +3,8 @@
 #include "compiler/emit/OverlayEmitter.h"
 
 #include "artifact/Limits.h"
-#include "compiler/codegen/cpu/CpuRoutine.h"
 #include "compiler/emit/StretchMemory.h"
+#include "compiler/processors/Processor.h"
 #include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
 #include "llvm/ADT/SetVector.h"
@@ -249,7 +249,7 @@ private:
       return *ready;
     FormMaker maker;
     if (form.storage == plan::Storage::transformed) {
-      const auto &routines = codegen::cpuRoutines().agreeing(layer);
+      const auto &routines = hostRoutines().agreeing(layer);
       auto found = llvm::find_if(routines, [&](const Routine *routine) {
         std::optional<WeightForm> own = routine->weightForm(layer);
         return own && own->name == form.name;

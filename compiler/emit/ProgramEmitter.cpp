@@ -6,6 +6,7 @@
 #include "compiler/emit/LastReaders.h"
 #include "compiler/layers/ArenaPlan.h"
 #include "compiler/layers/LayerName.h"
+#include "compiler/processors/Processor.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -121,7 +122,7 @@ private:
   /// The routine that a stage names, if it computes the layer in its layouts.
   static FailureOr<const Routine *>
   routineOf(Operation *layer, Operation &stage, StringRef name) {
-    const RoutineSet &routines = codegen::cpuRoutines();
+    const RoutineSet &routines = hostRoutines();
     const Routine *routine = routines.named(name);
     if (!llvm::is_contained(routines.agreeing(layer), routine))
       return stage.emitOpError("found routine '")
@@ -130,8 +131,7 @@ private:
   }
 
   unsigned replacement(Operation *layer, plan::SwitchOp change) {
-    return kernels.execute(layer,
-                           *codegen::cpuRoutines().named(change.getRoutine()));
+    return kernels.execute(layer, *hostRoutines().named(change.getRoutine()));
   }
 
   /// Gives each tensor its place in the arena. A result takes the memory of an
@@ -313,7 +313,7 @@ private:
       operation.kernel =
           main.narrow ? kernels.widen(type, *main.narrow) : kernels.pack(type);
     } else {
-      auto &routine = *codegen::cpuRoutines().named(op.getRoutine());
+      auto &routine = *hostRoutines().named(op.getRoutine());
       operation.kernel = kernels.transform(layer, routine);
       size = routine.weightForm(layer)->bytes;
     }
@@ -431,7 +431,7 @@ private:
           .Case([&](plan::SwitchOp op) {
             program.switches.push_back(
                 {number, execute(step, replacement(layer, op),
-                                 *codegen::cpuRoutines().named(op.getRoutine()),
+                                 *hostRoutines().named(op.getRoutine()),
                                  op.getAfter())});
           });
   }

@@ -6,6 +6,7 @@
 #include "compiler/emit/TuningBundle.h"
 #include "compiler/layers/ExecutionOrder.h"
 #include "compiler/layers/LayerName.h"
+#include "compiler/processors/Processor.h"
 #include "compiler/routines/KernelKey.h"
 #include "compiler/weights/Narrow.h"
 #include "dialects/nn/Layout.h"
@@ -34,7 +35,7 @@ std::vector<TuningKernel> nnv12::tuningKernels(func::FuncOp main,
     if (known.insert(kernel.facts.key).second)
       kernels.push_back(std::move(kernel));
   };
-  const RoutineSet &routines = codegen::cpuRoutines();
+  const RoutineSet &routines = hostRoutines();
   ExecutionOrder order(main);
   for (Operation *op : order.layers()) {
     std::string layer = firstName(op->getLoc());

@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/cpu/Widen.h"
 #include "compiler/device/RuntimeModel.h"
+#include "compiler/processors/Processor.h"
 #include "compiler/routines/KernelKey.h"
 #include "compiler/search/Simulator.h"
 #include "compiler/weights/Narrow.h"
@@ -119,7 +120,8 @@ KernelFacts CostTable::executeKernel(Operation *layer, const Routine &routine) {
 }
 
 double CostTable::execute(Operation *layer, const Routine &routine) {
-  return device::cost(profile, executeKernel(layer, routine), threads)
+  return hostOf(routine)
+      .cost(profile, executeKernel(layer, routine), threads)
       .milliseconds;
 }
 
@@ -142,7 +144,7 @@ double CostTable::transform(Operation *layer, const Routine &routine) {
 }
 
 CostTable::Time CostTable::pack(RankedTensorType packed) {
-  return oneCore(packFacts(packed, codegen::cpuRoutines(), target.name));
+  return oneCore(packFacts(packed, hostRoutines(), target.name));
 }
 
 CostTable::Time CostTable::widen(RankedTensorType packed,
@@ -160,7 +162,7 @@ CostedCandidate CostTable::cost(const ExecutedLayer &layer,
   costs.form = formName(layer.op, routine);
   costs.bytes = layer.otherBytes;
   device::Cost execute =
-      device::cost(profile, executeKernel(layer.op, routine), threads);
+      hostOf(routine).cost(profile, executeKernel(layer.op, routine), threads);
   costs.execute = execute.milliseconds;
   result.measured = execute.measured;
   if (!layer.mainOperand)
@@ -260,7 +262,7 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
       with(narrow, isNarrowCompressed);
   };
   llvm::SmallVector<const Routine *> routines =
-      codegen::cpuRoutines().agreeing(layer.op);
+      hostRoutines().agreeing(layer.op);
   // A form belongs to one layer's plan: it cannot be made of weights that
   // another layer's plan has in the form that that one wants.
   llvm::erase_if(routines, [&](const Routine *routine) {
@@ -286,7 +288,7 @@ std::vector<CostedCandidate> CostTable::candidates(const ExecutedLayer &layer,
   if (!mappedWeights)
     dropWide(result, device({}));
   if (result.empty())
-    add(codegen::cpuRoutines().preferred(layer.op), Storage::packed);
+    add(hostRoutines().preferred(layer.op), Storage::packed);
   return result;
 }
 

@@ -2,7 +2,7 @@
 
 #include "compiler/plan/LaterMemory.h"
 
-#include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/processors/Processor.h"
 
 #include <cassert>
 
@@ -26,8 +26,7 @@ void nnv12::countLater(const ExecutionOrder &order, plan::ProgramOp program,
     auto transform = dyn_cast<plan::TransformOp>(op);
     if (!transform || first.contains(&op))
       continue;
-    const Routine *routine =
-        codegen::cpuRoutines().named(transform.getRoutine());
+    const Routine *routine = hostRoutines().named(transform.getRoutine());
     assert(routine && transform.getLayer() < order.layers().size() &&
            "the program is of these layers");
     if (auto form = routine->weightForm(order.layers()[transform.getLayer()]))

@@ -92,13 +92,17 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
     return emitError(location)
            << "GPU target: found '" << options.gpu << "', expected "
            << codegen::GpuTarget::choices();
-  device::GpuProfile gpu =
-      profile.gpu ? *profile.gpu : device::builtinGpuProfile();
+  if (!profile.gpu) {
+    device::DeviceProfile ordinary = profile;
+    ordinary.gpu = device::builtinGpuProfile();
+    return planOverlay(location, order, layers, ordinary, problem, cpu, later,
+                       options);
+  }
   OverlayPlan plan;
   plan.target = target->name;
-  plan.profile = gpu.name;
-  plan.candidates =
-      stretchCandidates(order, layers, gpu, *target, problem, options.gpuHalf);
+  plan.profile = profile.gpu->name;
+  plan.candidates = stretchCandidates(order, layers, profile, *target, problem,
+                                      options.gpuHalf);
   search::Options how = searchOptions(options);
   if (options.gpuForce) {
     plan.found =
@@ -114,7 +118,7 @@ nnv12::planOverlay(Location location, const ExecutionOrder &order,
       why = llvm::formatv("would take over nothing that it is faster at: CPUs "
                           "alone, warm, {0:f2} ms",
                           found.warm.cpuOnly);
-    emitRemark(location) << "CPU only: " << gpu.name << " " << why;
+    emitRemark(location) << "CPU only: " << plan.profile << " " << why;
     return std::optional<OverlayPlan>();
   }
   if (found.start == search::OverlayStart::AtOpen) {

@@ -5,6 +5,7 @@
 #include "artifact/Limits.h"
 #include "compiler/device/CostModel.h"
 #include "compiler/plan/CostTable.h"
+#include "compiler/processors/Processor.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 
@@ -16,10 +17,10 @@ namespace {
 class Finder {
 public:
   Finder(const ExecutionOrder &order, ArrayRef<PlannedLayer> layers,
-         const device::GpuProfile &profile, const codegen::GpuTarget &target,
+         const device::DeviceProfile &profile, const codegen::GpuTarget &target,
          search::Problem &problem)
-      : order(order), layers(layers), profile(profile), target(target),
-        problem(problem) {}
+      : order(order), layers(layers), profile(profile), gpu(*profile.gpu),
+        target(target), problem(problem) {}
 
   StretchCandidates run(bool half);
 
@@ -40,7 +41,9 @@ private:
 
   const ExecutionOrder &order;
   ArrayRef<PlannedLayer> layers;
-  const device::GpuProfile &profile;
+  const Processor &processor = gpuProcessor();
+  const device::DeviceProfile &profile;
+  const device::GpuProfile &gpu;
   const codegen::GpuTarget &target;
   search::Problem &problem;
   StretchCandidates found;
@@ -50,7 +53,7 @@ private:
 
 StretchCandidates Finder::run(bool half) {
   assert(problem.layers.size() == layers.size() && "of these layers");
-  problem.device.coprocessor = device::searchGpu(profile);
+  problem.device.coprocessor = device::searchGpu(gpu);
   addTensors();
   StretchHalves halves(order, layers);
   found.layers.resize(layers.size());
@@ -59,17 +62,19 @@ StretchCandidates Finder::run(bool half) {
     std::string &refusal = found.refusals[i];
     refusal = refusalOf(layer);
     if (refusal.empty())
-      for (const GpuRoutine *routine :
-           codegen::gpuCandidates(layer.layer.op, target))
+      for (const Routine *routine :
+           processor.candidates(layer.layer.op, target.name)) {
+        const GpuRoutine &own = GpuRoutine::of(*routine);
         if (auto way = candidate(
-                layer, half ? halves.of(i, *routine) : codegen::HalfTensors(),
-                *routine, refusal))
+                layer, half ? halves.of(i, own) : codegen::HalfTensors(), own,
+                refusal))
           found.layers[i].push_back(std::move(*way));
+      }
   }
   // Of a network that is larger than the cache each weight has left it when
   // its layer's turn comes again: much else has been touched since.
   double touched = weights() + activations();
-  bool fromMemory = touched / (half ? 2 : 1) > profile.cacheMB * 1e6;
+  bool fromMemory = touched / (half ? 2 : 1) > gpu.cacheMB * 1e6;
   for (auto [layer, ways, refusal] :
        llvm::zip(problem.layers, found.layers, found.refusals)) {
     for (StretchCandidate &way : ways)
@@ -83,7 +88,9 @@ StretchCandidates Finder::run(bool half) {
     if (!ways.empty())
       refusal.clear();
     else if (refusal.empty())
-      refusal = "no routine of GPUs computes it on " + target.name;
+      refusal = ("no routine of " + processor.name() + " computes it on " +
+                 target.name)
+                    .str();
     for (const StretchCandidate &way : ways)
       layer.inStretch.push_back(way.costs);
   }
@@ -141,7 +148,7 @@ uint32_t Finder::pipeline(const std::string &kernel) {
   auto [it, isNew] = numbers.try_emplace(kernel, found.kernels.size());
   if (isNew) {
     found.kernels.push_back(kernel);
-    problem.pipelines.push_back(device::searchPipeline(profile));
+    problem.pipelines.push_back(device::searchPipeline(gpu));
   }
   return it->second;
 }
@@ -201,7 +208,7 @@ void Finder::price(StretchCandidate &way, bool fromMemory) const {
   way.measured = true;
   for (KernelFacts &step : way.steps) {
     step.fromMemory = fromMemory;
-    device::Cost cost = device::cost(profile, step);
+    device::Cost cost = processor.cost(profile, step, /*threads=*/1);
     way.stepTimes.push_back(cost.milliseconds);
     way.measured &= cost.measured;
     way.costs.execute += cost.milliseconds;
@@ -248,7 +255,7 @@ void Finder::addTensors() {
 
 StretchCandidates nnv12::stretchCandidates(const ExecutionOrder &order,
                                            ArrayRef<PlannedLayer> layers,
-                                           const device::GpuProfile &profile,
+                                           const device::DeviceProfile &profile,
                                            const codegen::GpuTarget &target,
                                            search::Problem &problem,
                                            bool half) {

@@ -41,9 +41,10 @@ struct StretchCandidates {
 /// what the GPU reads, too. Adds candidates, pipelines, tensors and the
 /// coprocessor to `problem`, whose layers are these. `half`: with tensors in
 /// f16 where they may be, whose kernels have the keys of those without.
+/// `profile` has a GPU.
 StretchCandidates stretchCandidates(const ExecutionOrder &order,
                                     llvm::ArrayRef<PlannedLayer> layers,
-                                    const device::GpuProfile &profile,
+                                    const device::DeviceProfile &profile,
                                     const codegen::GpuTarget &target,
                                     search::Problem &problem, bool half);
 

@@ -2,6 +2,7 @@
 
 #include "compiler/verify/PlanProof.h"
 
+#include "compiler/processors/Processor.h"
 #include "compiler/verify/Values.h"
 #include "compiler/weights/StoredBytes.h"
 #include "dialects/nn/Layout.h"
@@ -419,7 +420,7 @@ private:
                          uint64_t(nn::storageSize(type)));
       if (from.type != type)
         continue;
-      for (const Routine *routine : codegen::cpuRoutines().agreeing(use.layer))
+      for (const Routine *routine : hostRoutines().agreeing(use.layer))
         if (auto form = routine->weightForm(use.layer);
             form && form->operand == use.operand &&
             claim.kernels.findTransform(use.layer, *routine) == kernel)
@@ -503,7 +504,7 @@ private:
     if (failed(checkKernel(subject)))
       return failure();
     const KernelTable::Kernel &kernel = claim.kernels[subject.operation.kernel];
-    const Routine *routine = codegen::cpuRoutines().named(kernel.name);
+    const Routine *routine = hostRoutines().named(kernel.name);
     if (!routine ||
         claim.kernels.findExecute(layer, *routine) != subject.operation.kernel)
       return fault(subject) << "kernel '" << kernel.name

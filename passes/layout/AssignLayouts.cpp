@@ -1,6 +1,6 @@
 //===- AssignLayouts.cpp - Give every tensor a memory layout --------------===//
 
-#include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/processors/Processor.h"
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "passes/Passes.h"
@@ -70,7 +70,7 @@ public:
           give(operand, "");
         continue;
       }
-      const Routine *routine = codegen::cpuRoutines().preferred(&op);
+      const Routine *routine = hostRoutines().preferred(&op);
       if (!routine) {
         op.emitOpError("found no routine that computes it");
         return signalPassFailure();
@@ -96,7 +96,7 @@ public:
                         [](Operation &op) {
                           return isa<ConstantOp>(op) ||
                                  op.hasTrait<OpTrait::IsTerminator>() ||
-                                 !codegen::cpuRoutines().agreeing(&op).empty();
+                                 !hostRoutines().agreeing(&op).empty();
                         }) &&
            "each layer has the layouts that its routine asked for");
   }

@@ -1,6 +1,6 @@
 //===- FuseElementwise.cpp - One kernel of neighbouring layers ------------===//
 
-#include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/processors/Processor.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/NNDialect.h"
 #include "dialects/nn/View.h"
@@ -20,7 +20,7 @@ using namespace nnv12;
 using namespace nnv12::nn;
 
 static bool hasFallback(Operation *op) {
-  const Routine *routine = codegen::cpuRoutines().preferred(op);
+  const Routine *routine = hostRoutines().preferred(op);
   return routine && routine->isFallback();
 }
 

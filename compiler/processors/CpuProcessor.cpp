@@ -1,0 +1,31 @@
+//===- CpuProcessor.cpp - The CPUs of a target ----------------------------===//
+
+#include "compiler/codegen/cpu/CpuRoutine.h"
+#include "compiler/processors/Processor.h"
+
+using namespace mlir;
+using namespace nnv12;
+
+namespace {
+class CpuProcessor : public Processor {
+public:
+  llvm::StringRef name() const override { return "CPUs"; }
+  Role role() const override { return Role::Host; }
+  const RoutineSet &routines() const override { return codegen::cpuRoutines(); }
+  /// Targets differ in how fast they compute, not in what they can.
+  std::string refusal(Operation *layer, const Routine &routine,
+                      llvm::StringRef) const override {
+    return routine.matches(layer) ? "" : "it computes other layers";
+  }
+  device::Cost cost(const device::DeviceProfile &profile,
+                    const KernelFacts &kernel,
+                    unsigned threads) const override {
+    return device::cost(profile, kernel, threads);
+  }
+};
+} // namespace
+
+const Processor &nnv12::cpuProcessor() {
+  static const CpuProcessor processor;
+  return processor;
+}
