@@ -22,6 +22,8 @@ namespace nnv12::nn {
 bool equalIgnoringLayout(mlir::TypeRange lhs, mlir::TypeRange rhs);
 } // namespace nnv12::nn
 
+#include "dialects/nn/NNInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/nn/NNOps.h.inc"
 

@@ -6,6 +6,7 @@ include "mlir/IR/BuiltinAttributes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/nn/NNAttrs.td"
+include "dialects/nn/NNInterfaces.td"
 
 def NN_Tensor : RankedTensorOf<[AnyFloat, AnyInteger], [HasStaticShapePred],
                                "tensor of static shape">;
@@ -26,6 +27,10 @@ class NN_Inferred<string mnemonic, list<Trait> traits = []>
   }];
 }
 
+// Facts that a layer spells out in NNInterfaces.cpp.
+defvar NN_SomeBlocks =
+    DeclareOpInterfaceMethods<NN_KeepsBlocks, ["keepsBlocks"]>;
+
 //===----------------------------------------------------------------------===//
 // Constants, layouts, fusion
 //===----------------------------------------------------------------------===//
@@ -45,7 +50,7 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike]> {
   let hasVerifier = 1;
 }
 
-def NN_AdaptOp : NN_Op<"adapt"> {
+def NN_AdaptOp : NN_Op<"adapt", [NN_Elementwise, NN_Fusable, NN_View]> {
   let summary = "the same tensor in another layout";
   let arguments = (ins NN_Tensor:$input);
   let results = (outs NN_Tensor:$output);
@@ -79,7 +84,8 @@ def NN_YieldOp : NN_Op<"yield", [Terminator, HasParent<"FuseOp">]> {
 // Element-wise
 //===----------------------------------------------------------------------===//
 
-def NN_UnaryOp : NN_Inferred<"unary"> {
+def NN_UnaryOp
+    : NN_Inferred<"unary", [NN_Elementwise, NN_Fusable, NN_KeepsBlocks]> {
   let summary =
       "element-wise function of one operand (result i1 for is_nan, is_inf)";
   let arguments = (ins NN_Tensor:$input, NN_FunctionAttr:$function);
@@ -89,7 +95,8 @@ def NN_UnaryOp : NN_Inferred<"unary"> {
   let hasFolder = 1;
 }
 
-def NN_BinaryOp : NN_Inferred<"binary"> {
+def NN_BinaryOp
+    : NN_Inferred<"binary", [NN_Elementwise, NN_Fusable, NN_KeepsBlocks]> {
   let summary = "element-wise function of two operands, with multidirectional "
                 "broadcasting";
   let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs, NN_BinaryKindAttr:$kind);
@@ -99,7 +106,8 @@ def NN_BinaryOp : NN_Inferred<"binary"> {
   let hasFolder = 1;
 }
 
-def NN_SelectOp : NN_Inferred<"select"> {
+def NN_SelectOp
+    : NN_Inferred<"select", [NN_Elementwise, NN_Fusable, NN_KeepsBlocks]> {
   let summary =
       "condition ? lhs : rhs, with multidirectional broadcasting (Where)";
   let arguments = (ins NN_Tensor:$condition, NN_Tensor:$lhs, NN_Tensor:$rhs);
@@ -110,7 +118,7 @@ def NN_SelectOp : NN_Inferred<"select"> {
   let hasFolder = 1;
 }
 
-def NN_CastOp : NN_Op<"cast"> {
+def NN_CastOp : NN_Op<"cast", [NN_Elementwise, NN_Fusable, NN_KeepsBlocks]> {
   let summary = "converts elements to another type; float to integer "
                 "truncates, clamped to the integer's range";
   let description = [{
@@ -128,7 +136,9 @@ def NN_CastOp : NN_Op<"cast"> {
   let hasVerifier = 1;
 }
 
-def NN_BitCastOp : NN_Op<"bitcast"> {
+def NN_BitCastOp
+    : NN_Op<"bitcast", [NN_Elementwise,
+                        DeclareOpInterfaceMethods<NN_View, ["keepsBytes"]>]> {
   let summary = "the same bits as elements of another type of that width";
   let arguments = (ins NN_Tensor:$input);
   let results = (outs NN_Tensor:$output);
@@ -141,7 +151,7 @@ def NN_BitCastOp : NN_Op<"bitcast"> {
 // Data movement
 //===----------------------------------------------------------------------===//
 
-def NN_ReshapeOp : NN_Op<"reshape"> {
+def NN_ReshapeOp : NN_Op<"reshape", [NN_Fusable, NN_View]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins NN_Tensor:$input);
   let results = (outs NN_Tensor:$output);
@@ -150,7 +160,7 @@ def NN_ReshapeOp : NN_Op<"reshape"> {
   let hasVerifier = 1;
 }
 
-def NN_TransposeOp : NN_Inferred<"transpose"> {
+def NN_TransposeOp : NN_Inferred<"transpose", [NN_Fusable]> {
   let summary =
       "permutes dimensions: result dimension i is input dimension perm[i]";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$perm);
@@ -160,7 +170,7 @@ def NN_TransposeOp : NN_Inferred<"transpose"> {
   let hasFolder = 1;
 }
 
-def NN_BroadcastOp : NN_Op<"broadcast"> {
+def NN_BroadcastOp : NN_Op<"broadcast", [NN_Elementwise, NN_Fusable]> {
   let summary =
       "repeats along dimensions of size one or missing in front (Expand)";
   let arguments = (ins NN_Tensor:$input);
@@ -170,7 +180,7 @@ def NN_BroadcastOp : NN_Op<"broadcast"> {
   let hasVerifier = 1;
 }
 
-def NN_SliceOp : NN_Inferred<"slice"> {
+def NN_SliceOp : NN_Inferred<"slice", [NN_Fusable, NN_SomeBlocks]> {
   let summary = "result[i…] = input[start + i * step…]; steps may be negative, "
                 "sizes count elements";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$starts,
@@ -181,7 +191,7 @@ def NN_SliceOp : NN_Inferred<"slice"> {
   let hasFolder = 1;
 }
 
-def NN_ConcatOp : NN_Inferred<"concat"> {
+def NN_ConcatOp : NN_Inferred<"concat", [NN_Fusable, NN_SomeBlocks]> {
   let summary = "joins tensors along an axis (0 <= axis < rank)";
   let arguments = (ins Variadic<NN_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs NN_Tensor:$output);
@@ -190,7 +200,7 @@ def NN_ConcatOp : NN_Inferred<"concat"> {
   let hasFolder = 1;
 }
 
-def NN_PadOp : NN_Inferred<"pad"> {
+def NN_PadOp : NN_Inferred<"pad", [NN_Fusable, NN_SomeBlocks]> {
   let summary = "adds low[i] and high[i] >= 0 elements around dimension i";
   let description = "`value` is a scalar (one-element) tensor of the element "
                     "type for mode constant; absent means zero.";
@@ -267,7 +277,7 @@ def NN_ReverseSequenceOp : NN_Inferred<"reverse_sequence"> {
 // Reductions and what goes along an axis
 //===----------------------------------------------------------------------===//
 
-def NN_ReduceOp : NN_Inferred<"reduce"> {
+def NN_ReduceOp : NN_Inferred<"reduce", [NN_SomeBlocks]> {
   let summary = "reduces `axes`, which stay with size one if keep_dims";
   let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind,
       DenseI64ArrayAttr:$axes, BoolAttr:$keep_dims);
@@ -332,14 +342,25 @@ def NN_NormalizeOp : NN_Inferred<"normalize"> {
 // Convolution, matrix multiplication, pooling, resampling
 //===----------------------------------------------------------------------===//
 
-// out = residual_activation(activation(linear + bias) + residual); absent parts
-// are skipped.
-class NN_Linear<string mnemonic>
-    : NN_Inferred<mnemonic, [AttrSizedOperandSegments]> {
+class NN_LinearOp<string mnemonic, list<Trait> traits = []>
+    : NN_Inferred<mnemonic, !listconcat(traits, [AttrSizedOperandSegments,
+                                                 NN_Linear, NN_Weighted])> {
   let results = (outs NN_Tensor:$output);
+  code isFactor = [{
+    bool isFactor(unsigned operand) { return operand < 2; }
+  }];
+  let extraClassDeclaration = isFactor;
 }
 
-def NN_ConvOp : NN_Linear<"conv"> {
+class NN_ConvolutionOp<string mnemonic> : NN_LinearOp<mnemonic, [NN_Windowed]> {
+  let extraClassDeclaration = isFactor#[{
+    llvm::ArrayRef<int64_t> getKernel() {
+      return getWeights().getType().getShape().drop_front(2);
+    }
+  }];
+}
+
+def NN_ConvOp : NN_ConvolutionOp<"conv"> {
   let summary = "convolution with 1 to 3 spatial dimensions and groups";
   let description = [{
     input [N, C, spatial…], weights [O, C/groups, kernel…], bias [O]; residual
@@ -362,7 +383,7 @@ def NN_ConvOp : NN_Linear<"conv"> {
     (`bias` type($bias)^)? (`residual` type($residual)^)? `->` type($output)}];
 }
 
-def NN_ConvTransposeOp : NN_Linear<"conv_transpose"> {
+def NN_ConvTransposeOp : NN_ConvolutionOp<"conv_transpose"> {
   let summary = "transposed convolution";
   let description = [{
     input [N, C, spatial…], weights [C, O/groups, kernel…], bias [O]. Output
@@ -385,7 +406,7 @@ def NN_ConvTransposeOp : NN_Linear<"conv_transpose"> {
     (`bias` type($bias)^)? (`residual` type($residual)^)? `->` type($output)}];
 }
 
-def NN_MatMulOp : NN_Linear<"matmul"> {
+def NN_MatMulOp : NN_LinearOp<"matmul"> {
   let summary =
       "matrix product of the last two dimensions, batch dimensions broadcast";
   let description = [{
@@ -408,7 +429,7 @@ def NN_MatMulOp : NN_Linear<"matmul"> {
     (`bias` type($bias)^)? (`residual` type($residual)^)? `->` type($output)}];
 }
 
-def NN_PoolOp : NN_Inferred<"pool"> {
+def NN_PoolOp : NN_Inferred<"pool", [NN_KeepsBlocks, NN_Windowed]> {
   let summary =
       "max or average pooling; ceil_mode is already resolved into pads_high";
   let description = [{
@@ -429,7 +450,7 @@ def NN_PoolOp : NN_Inferred<"pool"> {
     attr-dict `:` type($input) `->` type($output)}];
 }
 
-def NN_MaxPoolIndicesOp : NN_Inferred<"max_pool_indices"> {
+def NN_MaxPoolIndicesOp : NN_Inferred<"max_pool_indices", [NN_Windowed]> {
   let summary = "i64 flat index (in the whole input, as ONNX MaxPool) of each "
                 "window's largest element";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$kernel,
@@ -443,7 +464,7 @@ def NN_MaxPoolIndicesOp : NN_Inferred<"max_pool_indices"> {
     attr-dict `:` type($input) `->` type($output)}];
 }
 
-def NN_ResizeOp : NN_Op<"resize"> {
+def NN_ResizeOp : NN_Op<"resize", [NN_SomeBlocks]> {
   let summary =
       "resamples every dimension from the input's to the result's size";
   let description = [{
@@ -488,7 +509,9 @@ def NN_RoiAlignOp : NN_Inferred<"roi_align"> {
       "`,` type($rois) `,` type($batch_indices) `->` type($output)";
 }
 
-def NN_RecurrentOp : NN_Op<"recurrent", [AttrSizedOperandSegments]> {
+def NN_RecurrentOp
+    : NN_Op<"recurrent", [AttrSizedOperandSegments,
+                          DeclareOpInterfaceMethods<NN_Weighted>]> {
   let summary = "one direction of RNN, GRU or LSTM over time";
   let description = [{
     `gates` [T, B, G*H] are the inputs times W plus both biases (for GRU with
