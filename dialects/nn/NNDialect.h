@@ -2,6 +2,7 @@
 #ifndef NNV12_DIALECTS_NN_NNDIALECT_H
 #define NNV12_DIALECTS_NN_NNDIALECT_H
 
+#include "dialects/nn/Box.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -51,3 +51,12 @@ bool ResizeOp::keepsBlocks(int64_t) {
 bool RecurrentOp::isFactor(unsigned operand) {
   return operand == getRecurrentWeightsMutable().getOperandNumber();
 }
+
+//===----------------------------------------------------------------------===//
+// PartByPart
+//===----------------------------------------------------------------------===//
+
+bool SliceOp::takesPart(unsigned operand) { return operand == 0; }
+bool GatherOp::takesPart(unsigned operand) { return operand == 0; }
+bool GatherElementsOp::takesPart(unsigned operand) { return operand == 0; }
+bool GatherNDOp::takesPart(unsigned operand) { return operand == 0; }

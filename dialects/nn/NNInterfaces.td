@@ -96,4 +96,29 @@ def NN_Windowed : NN_Interface<"Windowed"> {
        InterfaceMethod<"", "::llvm::ArrayRef<int64_t>", "getPadsLow">];
 }
 
+def NN_PartByPart : NN_Interface<"PartByPart"> {
+  let description = [{
+    A part of the result needs a part of an operand alone. Ask by
+    `nn::neededPart`, which answers for every layer: of an `Elementwise` layer
+    the part follows from that, of one that states neither it is all.
+  }];
+  let methods = [InterfaceMethod<[{
+        The elements of operand number `operand` that `part`, elements of result
+        number `result`, depend on, or a box around them. `part` is not empty
+        and lies inside of the result; what is returned may reach beyond the
+        operand.
+      }],
+                                 "::nnv12::nn::Box", "neededPart",
+                                 (ins "unsigned":$operand,
+                                     "const ::nnv12::nn::Box &":$part,
+                                     "unsigned":$result)>,
+                 InterfaceMethod<[{
+        Whether all of the result takes no more elements of an operand than it
+        has itself, wherever they lie.
+      }],
+                                 "bool", "takesPart", (ins "unsigned":$operand),
+                                 /*methodBody=*/"",
+                                 /*defaultImplementation=*/"return false;">];
+}
+
 #endif // NNV12_DIALECTS_NN_NNINTERFACES

@@ -27,7 +27,9 @@ class NN_Inferred<string mnemonic, list<Trait> traits = []>
   }];
 }
 
-// Facts that a layer spells out in NNInterfaces.cpp.
+// Facts that a layer spells out in NNInterfaces.cpp or NNParts.cpp.
+defvar NN_Parts = DeclareOpInterfaceMethods<NN_PartByPart>;
+defvar NN_TakenParts = DeclareOpInterfaceMethods<NN_PartByPart, ["takesPart"]>;
 defvar NN_SomeBlocks =
     DeclareOpInterfaceMethods<NN_KeepsBlocks, ["keepsBlocks"]>;
 
@@ -60,7 +62,7 @@ def NN_AdaptOp : NN_Op<"adapt", [NN_Elementwise, NN_Fusable, NN_View]> {
 }
 
 def NN_FuseOp : NN_Op<"fuse", [SingleBlockImplicitTerminator<"YieldOp">,
-                               IsolatedFromAbove]> {
+                               IsolatedFromAbove, NN_Parts]> {
   let summary = "layers computed by one kernel, element by element";
   let description = [{
     The region's arguments are the operands; the layers in it are evaluated once
@@ -151,7 +153,7 @@ def NN_BitCastOp
 // Data movement
 //===----------------------------------------------------------------------===//
 
-def NN_ReshapeOp : NN_Op<"reshape", [NN_Fusable, NN_View]> {
+def NN_ReshapeOp : NN_Op<"reshape", [NN_Fusable, NN_View, NN_Parts]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins NN_Tensor:$input);
   let results = (outs NN_Tensor:$output);
@@ -160,7 +162,7 @@ def NN_ReshapeOp : NN_Op<"reshape", [NN_Fusable, NN_View]> {
   let hasVerifier = 1;
 }
 
-def NN_TransposeOp : NN_Inferred<"transpose", [NN_Fusable]> {
+def NN_TransposeOp : NN_Inferred<"transpose", [NN_Fusable, NN_Parts]> {
   let summary =
       "permutes dimensions: result dimension i is input dimension perm[i]";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$perm);
@@ -180,7 +182,8 @@ def NN_BroadcastOp : NN_Op<"broadcast", [NN_Elementwise, NN_Fusable]> {
   let hasVerifier = 1;
 }
 
-def NN_SliceOp : NN_Inferred<"slice", [NN_Fusable, NN_SomeBlocks]> {
+def NN_SliceOp
+    : NN_Inferred<"slice", [NN_Fusable, NN_SomeBlocks, NN_TakenParts]> {
   let summary = "result[i…] = input[start + i * step…]; steps may be negative, "
                 "sizes count elements";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$starts,
@@ -191,7 +194,7 @@ def NN_SliceOp : NN_Inferred<"slice", [NN_Fusable, NN_SomeBlocks]> {
   let hasFolder = 1;
 }
 
-def NN_ConcatOp : NN_Inferred<"concat", [NN_Fusable, NN_SomeBlocks]> {
+def NN_ConcatOp : NN_Inferred<"concat", [NN_Fusable, NN_SomeBlocks, NN_Parts]> {
   let summary = "joins tensors along an axis (0 <= axis < rank)";
   let arguments = (ins Variadic<NN_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs NN_Tensor:$output);
@@ -200,7 +203,7 @@ def NN_ConcatOp : NN_Inferred<"concat", [NN_Fusable, NN_SomeBlocks]> {
   let hasFolder = 1;
 }
 
-def NN_PadOp : NN_Inferred<"pad", [NN_Fusable, NN_SomeBlocks]> {
+def NN_PadOp : NN_Inferred<"pad", [NN_Fusable, NN_SomeBlocks, NN_Parts]> {
   let summary = "adds low[i] and high[i] >= 0 elements around dimension i";
   let description = "`value` is a scalar (one-element) tensor of the element "
                     "type for mode constant; absent means zero.";
@@ -213,7 +216,7 @@ def NN_PadOp : NN_Inferred<"pad", [NN_Fusable, NN_SomeBlocks]> {
   let hasFolder = 1;
 }
 
-def NN_GatherOp : NN_Inferred<"gather"> {
+def NN_GatherOp : NN_Inferred<"gather", [NN_TakenParts]> {
   let summary = "input slices along `axis` at `indices` (negative ones count "
                 "from the end; clamped)";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, I64Attr:$axis);
@@ -223,7 +226,7 @@ def NN_GatherOp : NN_Inferred<"gather"> {
   let hasFolder = 1;
 }
 
-def NN_GatherElementsOp : NN_Inferred<"gather_elements"> {
+def NN_GatherElementsOp : NN_Inferred<"gather_elements", [NN_TakenParts]> {
   let summary = "output[i][j] = input[indices[i][j]][j] for axis 0";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, I64Attr:$axis);
   let results = (outs NN_Tensor:$output);
@@ -231,7 +234,7 @@ def NN_GatherElementsOp : NN_Inferred<"gather_elements"> {
                        "type($input) `,` type($indices) `->` type($output)";
 }
 
-def NN_GatherNDOp : NN_Inferred<"gather_nd"> {
+def NN_GatherNDOp : NN_Inferred<"gather_nd", [NN_TakenParts]> {
   let summary =
       "slices of input at index tuples in the last dimension of `indices`";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices,
@@ -241,7 +244,7 @@ def NN_GatherNDOp : NN_Inferred<"gather_nd"> {
                        "type($indices) `->` type($output)";
 }
 
-def NN_ScatterElementsOp : NN_Inferred<"scatter_elements"> {
+def NN_ScatterElementsOp : NN_Inferred<"scatter_elements", [NN_Parts]> {
   let summary = "copy of input with updates at indices along axis";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, NN_Tensor:$updates,
       I64Attr:$axis, NN_ScatterReductionAttr:$reduction);
@@ -251,7 +254,7 @@ def NN_ScatterElementsOp : NN_Inferred<"scatter_elements"> {
       "type($input) `,` type($indices) `,` type($updates) `->` type($output)";
 }
 
-def NN_ScatterNDOp : NN_Inferred<"scatter_nd"> {
+def NN_ScatterNDOp : NN_Inferred<"scatter_nd", [NN_Parts]> {
   let summary = "copy of input with slices of updates at index tuples";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, NN_Tensor:$updates,
       NN_ScatterReductionAttr:$reduction);
@@ -262,7 +265,7 @@ def NN_ScatterNDOp : NN_Inferred<"scatter_nd"> {
   let hasFolder = 1;
 }
 
-def NN_ReverseSequenceOp : NN_Inferred<"reverse_sequence"> {
+def NN_ReverseSequenceOp : NN_Inferred<"reverse_sequence", [NN_Parts]> {
   let summary =
       "reverses the first lengths[b] elements along time_axis of each batch";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$lengths,
@@ -277,7 +280,7 @@ def NN_ReverseSequenceOp : NN_Inferred<"reverse_sequence"> {
 // Reductions and what goes along an axis
 //===----------------------------------------------------------------------===//
 
-def NN_ReduceOp : NN_Inferred<"reduce", [NN_SomeBlocks]> {
+def NN_ReduceOp : NN_Inferred<"reduce", [NN_SomeBlocks, NN_Parts]> {
   let summary = "reduces `axes`, which stay with size one if keep_dims";
   let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind,
       DenseI64ArrayAttr:$axes, BoolAttr:$keep_dims);
@@ -287,7 +290,7 @@ def NN_ReduceOp : NN_Inferred<"reduce", [NN_SomeBlocks]> {
   let hasFolder = 1;
 }
 
-def NN_ArgReduceOp : NN_Inferred<"arg_reduce"> {
+def NN_ArgReduceOp : NN_Inferred<"arg_reduce", [NN_Parts]> {
   let summary = "i64 index of the largest (kind max) or smallest (min) element "
                 "along axis";
   let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind, I64Attr:$axis,
@@ -298,7 +301,7 @@ def NN_ArgReduceOp : NN_Inferred<"arg_reduce"> {
       "$select_last attr-dict `:` type($input) `->` type($output)";
 }
 
-def NN_CumSumOp : NN_Inferred<"cumsum"> {
+def NN_CumSumOp : NN_Inferred<"cumsum", [NN_Parts]> {
   let summary = "running sum (or product) along axis";
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis, BoolAttr:$exclusive,
       BoolAttr:$reverse, DefaultValuedAttr<BoolAttr, "false">:$product);
@@ -307,7 +310,7 @@ def NN_CumSumOp : NN_Inferred<"cumsum"> {
                        "$reverse attr-dict `:` type($input) `->` type($output)";
 }
 
-def NN_TopKOp : NN_Inferred<"topk"> {
+def NN_TopKOp : NN_Inferred<"topk", [NN_Parts]> {
   let summary = "the k largest (or smallest) along axis, sorted, and their i64 "
                 "indices (the lower index first among equals)";
   let arguments = (ins NN_Tensor:$input, I64Attr:$k, I64Attr:$axis,
@@ -318,7 +321,7 @@ def NN_TopKOp : NN_Inferred<"topk"> {
       "type($input) `->` type($values) `,` type($indices)";
 }
 
-def NN_SoftmaxOp : NN_Inferred<"softmax"> {
+def NN_SoftmaxOp : NN_Inferred<"softmax", [NN_Parts]> {
   let summary = "softmax (or its logarithm) along one axis";
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis,
       DefaultValuedAttr<BoolAttr, "false">:$log);
@@ -327,7 +330,7 @@ def NN_SoftmaxOp : NN_Inferred<"softmax"> {
       "$input `axis` $axis attr-dict `:` type($input) `->` type($output)";
 }
 
-def NN_NormalizeOp : NN_Inferred<"normalize"> {
+def NN_NormalizeOp : NN_Inferred<"normalize", [NN_Parts]> {
   let summary =
       "(x - mean) / sqrt(variance + epsilon) over dimensions axis…rank-1";
   let description = "Layer, instance and group normalisation are this between "
@@ -343,8 +346,9 @@ def NN_NormalizeOp : NN_Inferred<"normalize"> {
 //===----------------------------------------------------------------------===//
 
 class NN_LinearOp<string mnemonic, list<Trait> traits = []>
-    : NN_Inferred<mnemonic, !listconcat(traits, [AttrSizedOperandSegments,
-                                                 NN_Linear, NN_Weighted])> {
+    : NN_Inferred<mnemonic,
+                  !listconcat(traits, [AttrSizedOperandSegments, NN_Linear,
+                                       NN_Weighted, NN_Parts])> {
   let results = (outs NN_Tensor:$output);
   code isFactor = [{
     bool isFactor(unsigned operand) { return operand < 2; }
@@ -429,7 +433,7 @@ def NN_MatMulOp : NN_LinearOp<"matmul"> {
     (`bias` type($bias)^)? (`residual` type($residual)^)? `->` type($output)}];
 }
 
-def NN_PoolOp : NN_Inferred<"pool", [NN_KeepsBlocks, NN_Windowed]> {
+def NN_PoolOp : NN_Inferred<"pool", [NN_KeepsBlocks, NN_Windowed, NN_Parts]> {
   let summary =
       "max or average pooling; ceil_mode is already resolved into pads_high";
   let description = [{
@@ -450,7 +454,8 @@ def NN_PoolOp : NN_Inferred<"pool", [NN_KeepsBlocks, NN_Windowed]> {
     attr-dict `:` type($input) `->` type($output)}];
 }
 
-def NN_MaxPoolIndicesOp : NN_Inferred<"max_pool_indices", [NN_Windowed]> {
+def NN_MaxPoolIndicesOp
+    : NN_Inferred<"max_pool_indices", [NN_Windowed, NN_Parts]> {
   let summary = "i64 flat index (in the whole input, as ONNX MaxPool) of each "
                 "window's largest element";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$kernel,
@@ -464,7 +469,7 @@ def NN_MaxPoolIndicesOp : NN_Inferred<"max_pool_indices", [NN_Windowed]> {
     attr-dict `:` type($input) `->` type($output)}];
 }
 
-def NN_ResizeOp : NN_Op<"resize", [NN_SomeBlocks]> {
+def NN_ResizeOp : NN_Op<"resize", [NN_SomeBlocks, NN_Parts]> {
   let summary =
       "resamples every dimension from the input's to the result's size";
   let description = [{
@@ -485,7 +490,7 @@ def NN_ResizeOp : NN_Op<"resize", [NN_SomeBlocks]> {
   let hasVerifier = 1;
 }
 
-def NN_GridSampleOp : NN_Inferred<"grid_sample"> {
+def NN_GridSampleOp : NN_Inferred<"grid_sample", [NN_Parts]> {
   let summary = "samples input [N, C, H, W] at grid [N, Ho, Wo, 2], or with "
                 "one more dimension (GridSample)";
   let description = "`padding` is zeros, border or reflection.";
@@ -497,7 +502,7 @@ def NN_GridSampleOp : NN_Inferred<"grid_sample"> {
                        "type($input) `,` type($grid) `->` type($output)";
 }
 
-def NN_RoiAlignOp : NN_Inferred<"roi_align"> {
+def NN_RoiAlignOp : NN_Inferred<"roi_align", [NN_Parts]> {
   let summary = "RoiAlign: input [N, C, H, W], rois [R, 4], batch_indices [R]";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$rois,
       NN_Tensor:$batch_indices, NN_PoolKindAttr:$kind, I64Attr:$output_height,
@@ -511,7 +516,7 @@ def NN_RoiAlignOp : NN_Inferred<"roi_align"> {
 
 def NN_RecurrentOp
     : NN_Op<"recurrent", [AttrSizedOperandSegments,
-                          DeclareOpInterfaceMethods<NN_Weighted>]> {
+                          DeclareOpInterfaceMethods<NN_Weighted>, NN_Parts]> {
   let summary = "one direction of RNN, GRU or LSTM over time";
   let description = [{
     `gates` [T, B, G*H] are the inputs times W plus both biases (for GRU with
