@@ -19,9 +19,10 @@ static bool hasBits(Operation *layer) {
 /// What a sum of products multiplies, whichever layer reads it first, and
 /// however small it is beside the bias.
 static std::optional<unsigned> weightOperand(Operation *layer) {
-  if (isa<nn::ConvOp, nn::ConvTransposeOp, nn::MatMulOp>(layer))
+  if (auto weighted = dyn_cast<nn::Weighted>(layer))
     for (unsigned i : {1, 0})
-      if (layer->getOperand(i).getDefiningOp<nn::ConstantOp>())
+      if (weighted.isFactor(i) &&
+          layer->getOperand(i).getDefiningOp<nn::ConstantOp>())
         return i;
   return std::nullopt;
 }

@@ -46,13 +46,10 @@ LayoutRequest nnv12::denseLayouts(Operation *layer) {
 
 LayoutRequest nnv12::blockedLayouts(Operation *layer, std::string weights) {
   std::string blocked = blockedTag(shapeOf(layer->getOperand(0)).size());
-  auto conv = dyn_cast<nn::ConvOp>(layer);
-  bool hasBias = conv ? bool(conv.getBias())
-                      : bool(cast<nn::ConvTransposeOp>(layer).getBias());
   LayoutRequest request;
   request.operands.assign(layer->getNumOperands(), blocked); // the residual too
   request.operands[1] = std::move(weights);
-  if (hasBias)
+  if (cast<nn::Linear>(layer).getBias())
     request.operands[2] = "A16a";
   request.results = {blocked};
   return request;

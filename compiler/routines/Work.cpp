@@ -19,16 +19,18 @@ static double storageBytes(Value v) {
   return double(nn::storageSize(cast<RankedTensorType>(v.getType())));
 }
 
+static bool takesPart(OpOperand &operand) {
+  auto layer = dyn_cast<nn::PartByPart>(operand.getOwner());
+  return layer && layer.takesPart(operand.getOperandNumber());
+}
+
 /// Bytes of `v` that its users take.
 static double takenBytes(Value v) {
   double all = storageBytes(v), taken = 0;
   for (OpOperand &use : v.getUses()) {
-    Operation *user = use.getOwner();
-    if (use.getOperandNumber() != 0 ||
-        !isa<nn::SliceOp, nn::GatherOp, nn::GatherElementsOp, nn::GatherNDOp>(
-            user))
+    if (!takesPart(use))
       return all;
-    taken += storageBytes(user->getResult(0));
+    taken += storageBytes(use.getOwner()->getResult(0));
   }
   return std::min(all, taken);
 }
@@ -36,15 +38,15 @@ static double takenBytes(Value v) {
 double nnv12::bytesOf(Operation *layer) {
   double bytes = 0;
   auto fuse = dyn_cast<nn::FuseOp>(layer);
-  for (auto [i, operand] : llvm::enumerate(layer->getOperands())) {
+  for (OpOperand &operand : layer->getOpOperands()) {
+    double all = storageBytes(operand.get());
     if (fuse)
-      bytes += takenBytes(fuse->getRegion(0).getArgument(i));
-    else if (i == 0 && isa<nn::SliceOp, nn::GatherOp, nn::GatherElementsOp,
-                           nn::GatherNDOp>(layer))
-      bytes +=
-          std::min(storageBytes(operand), storageBytes(layer->getResult(0)));
+      bytes += takenBytes(
+          fuse->getRegion(0).getArgument(operand.getOperandNumber()));
+    else if (takesPart(operand))
+      bytes += std::min(all, storageBytes(layer->getResult(0)));
     else
-      bytes += storageBytes(operand);
+      bytes += all;
   }
   for (Value result : layer->getResults())
     bytes += storageBytes(result);

@@ -164,6 +164,8 @@ static bool addConcat(nn::ConcatOp concat, Collector &moves) {
 std::optional<std::vector<Move>> nnv12::movesOf(Operation *layer) {
   Collector moves;
   bool good = false;
+  // Layers by name, not by the facts that they state: a wrong one would fool
+  // the compiler and its proof alike.
   if (isa<nn::ReshapeOp, nn::AdaptOp>(layer) ||
       (isa<nn::BitCastOp>(layer) &&
        nn::typeOf(layer->getResult(0)).getElementTypeBitWidth() >= 8))

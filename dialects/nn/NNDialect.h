@@ -2,6 +2,7 @@
 #ifndef NNV12_DIALECTS_NN_NNDIALECT_H
 #define NNV12_DIALECTS_NN_NNDIALECT_H
 
+#include "dialects/nn/Box.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -21,6 +22,8 @@ namespace nnv12::nn {
 /// Whether the types are the same but for their layouts.
 bool equalIgnoringLayout(mlir::TypeRange lhs, mlir::TypeRange rhs);
 } // namespace nnv12::nn
+
+#include "dialects/nn/NNInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/nn/NNOps.h.inc"

@@ -6,6 +6,7 @@ include "mlir/IR/BuiltinAttributes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialects/nn/NNAttrs.td"
+include "dialects/nn/NNInterfaces.td"
 
 def NN_Tensor : RankedTensorOf<[AnyFloat, AnyInteger], [HasStaticShapePred],
                                "tensor of static shape">;
@@ -26,6 +27,12 @@ class NN_Inferred<string mnemonic, list<Trait> traits = []>
   }];
 }
 
+// Facts that a layer spells out in NNInterfaces.cpp or NNParts.cpp.
+defvar NN_Parts = DeclareOpInterfaceMethods<NN_PartByPart>;
+defvar NN_TakenParts = DeclareOpInterfaceMethods<NN_PartByPart, ["takesPart"]>;
+defvar NN_SomeBlocks =
+    DeclareOpInterfaceMethods<NN_KeepsBlocks, ["keepsBlocks"]>;
+
 //===----------------------------------------------------------------------===//
 // Constants, layouts, fusion
 //===----------------------------------------------------------------------===//
@@ -45,7 +52,7 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike]> {
   let hasVerifier = 1;
 }
 
-def NN_AdaptOp : NN_Op<"adapt"> {
+def NN_AdaptOp : NN_Op<"adapt", [NN_Elementwise, NN_Fusable, NN_View]> {
   let summary = "the same tensor in another layout";
   let arguments = (ins NN_Tensor:$input);
   let results = (outs NN_Tensor:$output);
@@ -55,7 +62,7 @@ def NN_AdaptOp : NN_Op<"adapt"> {
 }
 
 def NN_FuseOp : NN_Op<"fuse", [SingleBlockImplicitTerminator<"YieldOp">,
-                               IsolatedFromAbove]> {
+                               IsolatedFromAbove, NN_Parts]> {
   let summary = "layers computed by one kernel, element by element";
   let description = [{
     The region's arguments are the operands; the layers in it are evaluated once
@@ -79,7 +86,8 @@ def NN_YieldOp : NN_Op<"yield", [Terminator, HasParent<"FuseOp">]> {
 // Element-wise
 //===----------------------------------------------------------------------===//
 
-def NN_UnaryOp : NN_Inferred<"unary"> {
+def NN_UnaryOp
+    : NN_Inferred<"unary", [NN_Elementwise, NN_Fusable, NN_KeepsBlocks]> {
   let summary =
       "element-wise function of one operand (result i1 for is_nan, is_inf)";
   let arguments = (ins NN_Tensor:$input, NN_FunctionAttr:$function);
@@ -89,7 +97,8 @@ def NN_UnaryOp : NN_Inferred<"unary"> {
   let hasFolder = 1;
 }
 
-def NN_BinaryOp : NN_Inferred<"binary"> {
+def NN_BinaryOp
+    : NN_Inferred<"binary", [NN_Elementwise, NN_Fusable, NN_KeepsBlocks]> {
   let summary = "element-wise function of two operands, with multidirectional "
                 "broadcasting";
   let arguments = (ins NN_Tensor:$lhs, NN_Tensor:$rhs, NN_BinaryKindAttr:$kind);
@@ -99,7 +108,8 @@ def NN_BinaryOp : NN_Inferred<"binary"> {
   let hasFolder = 1;
 }
 
-def NN_SelectOp : NN_Inferred<"select"> {
+def NN_SelectOp
+    : NN_Inferred<"select", [NN_Elementwise, NN_Fusable, NN_KeepsBlocks]> {
   let summary =
       "condition ? lhs : rhs, with multidirectional broadcasting (Where)";
   let arguments = (ins NN_Tensor:$condition, NN_Tensor:$lhs, NN_Tensor:$rhs);
@@ -110,7 +120,7 @@ def NN_SelectOp : NN_Inferred<"select"> {
   let hasFolder = 1;
 }
 
-def NN_CastOp : NN_Op<"cast"> {
+def NN_CastOp : NN_Op<"cast", [NN_Elementwise, NN_Fusable, NN_KeepsBlocks]> {
   let summary = "converts elements to another type; float to integer "
                 "truncates, clamped to the integer's range";
   let description = [{
@@ -128,7 +138,9 @@ def NN_CastOp : NN_Op<"cast"> {
   let hasVerifier = 1;
 }
 
-def NN_BitCastOp : NN_Op<"bitcast"> {
+def NN_BitCastOp
+    : NN_Op<"bitcast", [NN_Elementwise,
+                        DeclareOpInterfaceMethods<NN_View, ["keepsBytes"]>]> {
   let summary = "the same bits as elements of another type of that width";
   let arguments = (ins NN_Tensor:$input);
   let results = (outs NN_Tensor:$output);
@@ -141,7 +153,7 @@ def NN_BitCastOp : NN_Op<"bitcast"> {
 // Data movement
 //===----------------------------------------------------------------------===//
 
-def NN_ReshapeOp : NN_Op<"reshape"> {
+def NN_ReshapeOp : NN_Op<"reshape", [NN_Fusable, NN_View, NN_Parts]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins NN_Tensor:$input);
   let results = (outs NN_Tensor:$output);
@@ -150,7 +162,7 @@ def NN_ReshapeOp : NN_Op<"reshape"> {
   let hasVerifier = 1;
 }
 
-def NN_TransposeOp : NN_Inferred<"transpose"> {
+def NN_TransposeOp : NN_Inferred<"transpose", [NN_Fusable, NN_Parts]> {
   let summary =
       "permutes dimensions: result dimension i is input dimension perm[i]";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$perm);
@@ -160,7 +172,7 @@ def NN_TransposeOp : NN_Inferred<"transpose"> {
   let hasFolder = 1;
 }
 
-def NN_BroadcastOp : NN_Op<"broadcast"> {
+def NN_BroadcastOp : NN_Op<"broadcast", [NN_Elementwise, NN_Fusable]> {
   let summary =
       "repeats along dimensions of size one or missing in front (Expand)";
   let arguments = (ins NN_Tensor:$input);
@@ -170,7 +182,8 @@ def NN_BroadcastOp : NN_Op<"broadcast"> {
   let hasVerifier = 1;
 }
 
-def NN_SliceOp : NN_Inferred<"slice"> {
+def NN_SliceOp
+    : NN_Inferred<"slice", [NN_Fusable, NN_SomeBlocks, NN_TakenParts]> {
   let summary = "result[i…] = input[start + i * step…]; steps may be negative, "
                 "sizes count elements";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$starts,
@@ -181,7 +194,7 @@ def NN_SliceOp : NN_Inferred<"slice"> {
   let hasFolder = 1;
 }
 
-def NN_ConcatOp : NN_Inferred<"concat"> {
+def NN_ConcatOp : NN_Inferred<"concat", [NN_Fusable, NN_SomeBlocks, NN_Parts]> {
   let summary = "joins tensors along an axis (0 <= axis < rank)";
   let arguments = (ins Variadic<NN_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs NN_Tensor:$output);
@@ -190,7 +203,7 @@ def NN_ConcatOp : NN_Inferred<"concat"> {
   let hasFolder = 1;
 }
 
-def NN_PadOp : NN_Inferred<"pad"> {
+def NN_PadOp : NN_Inferred<"pad", [NN_Fusable, NN_SomeBlocks, NN_Parts]> {
   let summary = "adds low[i] and high[i] >= 0 elements around dimension i";
   let description = "`value` is a scalar (one-element) tensor of the element "
                     "type for mode constant; absent means zero.";
@@ -203,7 +216,7 @@ def NN_PadOp : NN_Inferred<"pad"> {
   let hasFolder = 1;
 }
 
-def NN_GatherOp : NN_Inferred<"gather"> {
+def NN_GatherOp : NN_Inferred<"gather", [NN_TakenParts]> {
   let summary = "input slices along `axis` at `indices` (negative ones count "
                 "from the end; clamped)";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, I64Attr:$axis);
@@ -213,7 +226,7 @@ def NN_GatherOp : NN_Inferred<"gather"> {
   let hasFolder = 1;
 }
 
-def NN_GatherElementsOp : NN_Inferred<"gather_elements"> {
+def NN_GatherElementsOp : NN_Inferred<"gather_elements", [NN_TakenParts]> {
   let summary = "output[i][j] = input[indices[i][j]][j] for axis 0";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, I64Attr:$axis);
   let results = (outs NN_Tensor:$output);
@@ -221,7 +234,7 @@ def NN_GatherElementsOp : NN_Inferred<"gather_elements"> {
                        "type($input) `,` type($indices) `->` type($output)";
 }
 
-def NN_GatherNDOp : NN_Inferred<"gather_nd"> {
+def NN_GatherNDOp : NN_Inferred<"gather_nd", [NN_TakenParts]> {
   let summary =
       "slices of input at index tuples in the last dimension of `indices`";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices,
@@ -231,7 +244,7 @@ def NN_GatherNDOp : NN_Inferred<"gather_nd"> {
                        "type($indices) `->` type($output)";
 }
 
-def NN_ScatterElementsOp : NN_Inferred<"scatter_elements"> {
+def NN_ScatterElementsOp : NN_Inferred<"scatter_elements", [NN_Parts]> {
   let summary = "copy of input with updates at indices along axis";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, NN_Tensor:$updates,
       I64Attr:$axis, NN_ScatterReductionAttr:$reduction);
@@ -241,7 +254,7 @@ def NN_ScatterElementsOp : NN_Inferred<"scatter_elements"> {
       "type($input) `,` type($indices) `,` type($updates) `->` type($output)";
 }
 
-def NN_ScatterNDOp : NN_Inferred<"scatter_nd"> {
+def NN_ScatterNDOp : NN_Inferred<"scatter_nd", [NN_Parts]> {
   let summary = "copy of input with slices of updates at index tuples";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$indices, NN_Tensor:$updates,
       NN_ScatterReductionAttr:$reduction);
@@ -252,7 +265,7 @@ def NN_ScatterNDOp : NN_Inferred<"scatter_nd"> {
   let hasFolder = 1;
 }
 
-def NN_ReverseSequenceOp : NN_Inferred<"reverse_sequence"> {
+def NN_ReverseSequenceOp : NN_Inferred<"reverse_sequence", [NN_Parts]> {
   let summary =
       "reverses the first lengths[b] elements along time_axis of each batch";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$lengths,
@@ -267,7 +280,7 @@ def NN_ReverseSequenceOp : NN_Inferred<"reverse_sequence"> {
 // Reductions and what goes along an axis
 //===----------------------------------------------------------------------===//
 
-def NN_ReduceOp : NN_Inferred<"reduce"> {
+def NN_ReduceOp : NN_Inferred<"reduce", [NN_SomeBlocks, NN_Parts]> {
   let summary = "reduces `axes`, which stay with size one if keep_dims";
   let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind,
       DenseI64ArrayAttr:$axes, BoolAttr:$keep_dims);
@@ -277,7 +290,7 @@ def NN_ReduceOp : NN_Inferred<"reduce"> {
   let hasFolder = 1;
 }
 
-def NN_ArgReduceOp : NN_Inferred<"arg_reduce"> {
+def NN_ArgReduceOp : NN_Inferred<"arg_reduce", [NN_Parts]> {
   let summary = "i64 index of the largest (kind max) or smallest (min) element "
                 "along axis";
   let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind, I64Attr:$axis,
@@ -288,7 +301,7 @@ def NN_ArgReduceOp : NN_Inferred<"arg_reduce"> {
       "$select_last attr-dict `:` type($input) `->` type($output)";
 }
 
-def NN_CumSumOp : NN_Inferred<"cumsum"> {
+def NN_CumSumOp : NN_Inferred<"cumsum", [NN_Parts]> {
   let summary = "running sum (or product) along axis";
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis, BoolAttr:$exclusive,
       BoolAttr:$reverse, DefaultValuedAttr<BoolAttr, "false">:$product);
@@ -297,7 +310,7 @@ def NN_CumSumOp : NN_Inferred<"cumsum"> {
                        "$reverse attr-dict `:` type($input) `->` type($output)";
 }
 
-def NN_TopKOp : NN_Inferred<"topk"> {
+def NN_TopKOp : NN_Inferred<"topk", [NN_Parts]> {
   let summary = "the k largest (or smallest) along axis, sorted, and their i64 "
                 "indices (the lower index first among equals)";
   let arguments = (ins NN_Tensor:$input, I64Attr:$k, I64Attr:$axis,
@@ -308,7 +321,7 @@ def NN_TopKOp : NN_Inferred<"topk"> {
       "type($input) `->` type($values) `,` type($indices)";
 }
 
-def NN_SoftmaxOp : NN_Inferred<"softmax"> {
+def NN_SoftmaxOp : NN_Inferred<"softmax", [NN_Parts]> {
   let summary = "softmax (or its logarithm) along one axis";
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis,
       DefaultValuedAttr<BoolAttr, "false">:$log);
@@ -317,7 +330,7 @@ def NN_SoftmaxOp : NN_Inferred<"softmax"> {
       "$input `axis` $axis attr-dict `:` type($input) `->` type($output)";
 }
 
-def NN_NormalizeOp : NN_Inferred<"normalize"> {
+def NN_NormalizeOp : NN_Inferred<"normalize", [NN_Parts]> {
   let summary =
       "(x - mean) / sqrt(variance + epsilon) over dimensions axis…rank-1";
   let description = "Layer, instance and group normalisation are this between "
@@ -332,14 +345,26 @@ def NN_NormalizeOp : NN_Inferred<"normalize"> {
 // Convolution, matrix multiplication, pooling, resampling
 //===----------------------------------------------------------------------===//
 
-// out = residual_activation(activation(linear + bias) + residual); absent parts
-// are skipped.
-class NN_Linear<string mnemonic>
-    : NN_Inferred<mnemonic, [AttrSizedOperandSegments]> {
+class NN_LinearOp<string mnemonic, list<Trait> traits = []>
+    : NN_Inferred<mnemonic,
+                  !listconcat(traits, [AttrSizedOperandSegments, NN_Linear,
+                                       NN_Weighted, NN_Parts])> {
   let results = (outs NN_Tensor:$output);
+  code isFactor = [{
+    bool isFactor(unsigned operand) { return operand < 2; }
+  }];
+  let extraClassDeclaration = isFactor;
 }
 
-def NN_ConvOp : NN_Linear<"conv"> {
+class NN_ConvolutionOp<string mnemonic> : NN_LinearOp<mnemonic, [NN_Windowed]> {
+  let extraClassDeclaration = isFactor#[{
+    llvm::ArrayRef<int64_t> getKernel() {
+      return getWeights().getType().getShape().drop_front(2);
+    }
+  }];
+}
+
+def NN_ConvOp : NN_ConvolutionOp<"conv"> {
   let summary = "convolution with 1 to 3 spatial dimensions and groups";
   let description = [{
     input [N, C, spatial…], weights [O, C/groups, kernel…], bias [O]; residual
@@ -362,7 +387,7 @@ def NN_ConvOp : NN_Linear<"conv"> {
     (`bias` type($bias)^)? (`residual` type($residual)^)? `->` type($output)}];
 }
 
-def NN_ConvTransposeOp : NN_Linear<"conv_transpose"> {
+def NN_ConvTransposeOp : NN_ConvolutionOp<"conv_transpose"> {
   let summary = "transposed convolution";
   let description = [{
     input [N, C, spatial…], weights [C, O/groups, kernel…], bias [O]. Output
@@ -385,7 +410,7 @@ def NN_ConvTransposeOp : NN_Linear<"conv_transpose"> {
     (`bias` type($bias)^)? (`residual` type($residual)^)? `->` type($output)}];
 }
 
-def NN_MatMulOp : NN_Linear<"matmul"> {
+def NN_MatMulOp : NN_LinearOp<"matmul"> {
   let summary =
       "matrix product of the last two dimensions, batch dimensions broadcast";
   let description = [{
@@ -408,7 +433,7 @@ def NN_MatMulOp : NN_Linear<"matmul"> {
     (`bias` type($bias)^)? (`residual` type($residual)^)? `->` type($output)}];
 }
 
-def NN_PoolOp : NN_Inferred<"pool"> {
+def NN_PoolOp : NN_Inferred<"pool", [NN_KeepsBlocks, NN_Windowed, NN_Parts]> {
   let summary =
       "max or average pooling; ceil_mode is already resolved into pads_high";
   let description = [{
@@ -429,7 +454,8 @@ def NN_PoolOp : NN_Inferred<"pool"> {
     attr-dict `:` type($input) `->` type($output)}];
 }
 
-def NN_MaxPoolIndicesOp : NN_Inferred<"max_pool_indices"> {
+def NN_MaxPoolIndicesOp
+    : NN_Inferred<"max_pool_indices", [NN_Windowed, NN_Parts]> {
   let summary = "i64 flat index (in the whole input, as ONNX MaxPool) of each "
                 "window's largest element";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$kernel,
@@ -443,7 +469,7 @@ def NN_MaxPoolIndicesOp : NN_Inferred<"max_pool_indices"> {
     attr-dict `:` type($input) `->` type($output)}];
 }
 
-def NN_ResizeOp : NN_Op<"resize"> {
+def NN_ResizeOp : NN_Op<"resize", [NN_SomeBlocks, NN_Parts]> {
   let summary =
       "resamples every dimension from the input's to the result's size";
   let description = [{
@@ -464,7 +490,7 @@ def NN_ResizeOp : NN_Op<"resize"> {
   let hasVerifier = 1;
 }
 
-def NN_GridSampleOp : NN_Inferred<"grid_sample"> {
+def NN_GridSampleOp : NN_Inferred<"grid_sample", [NN_Parts]> {
   let summary = "samples input [N, C, H, W] at grid [N, Ho, Wo, 2], or with "
                 "one more dimension (GridSample)";
   let description = "`padding` is zeros, border or reflection.";
@@ -476,7 +502,7 @@ def NN_GridSampleOp : NN_Inferred<"grid_sample"> {
                        "type($input) `,` type($grid) `->` type($output)";
 }
 
-def NN_RoiAlignOp : NN_Inferred<"roi_align"> {
+def NN_RoiAlignOp : NN_Inferred<"roi_align", [NN_Parts]> {
   let summary = "RoiAlign: input [N, C, H, W], rois [R, 4], batch_indices [R]";
   let arguments = (ins NN_Tensor:$input, NN_Tensor:$rois,
       NN_Tensor:$batch_indices, NN_PoolKindAttr:$kind, I64Attr:$output_height,
@@ -488,7 +514,9 @@ def NN_RoiAlignOp : NN_Inferred<"roi_align"> {
       "`,` type($rois) `,` type($batch_indices) `->` type($output)";
 }
 
-def NN_RecurrentOp : NN_Op<"recurrent", [AttrSizedOperandSegments]> {
+def NN_RecurrentOp
+    : NN_Op<"recurrent", [AttrSizedOperandSegments,
+                          DeclareOpInterfaceMethods<NN_Weighted>, NN_Parts]> {
   let summary = "one direction of RNN, GRU or LSTM over time";
   let description = [{
     `gates` [T, B, G*H] are the inputs times W plus both biases (for GRU with

@@ -4,7 +4,6 @@
 
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
-#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace nnv12;
@@ -25,12 +24,8 @@ static bool isRowMajor(RankedTensorType type) {
 }
 
 bool nn::isView(Operation *layer) {
-  // In its byte an element of 4 or 2 bits is below zeros or below copies of its
-  // sign, as its type has it.
-  if (isa<BitCastOp>(layer) &&
-      getElementTypeOrSelf(layer->getOperand(0)).getIntOrFloatBitWidth() < 8)
-    return false;
-  return isa<ReshapeOp, BitCastOp, AdaptOp>(layer) &&
+  auto view = dyn_cast<View>(layer);
+  return view && view.keepsBytes() &&
          isRowMajor(typeOf(layer->getOperand(0))) &&
          isRowMajor(typeOf(layer->getResult(0)));
 }

@@ -4,7 +4,6 @@
 #include "dialects/nn/Layout.h"
 #include "dialects/nn/NNDialect.h"
 #include "passes/Passes.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 #include <cassert>
 
@@ -17,43 +16,12 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-/// The block of the channel dimension (1) in a layout.
-static int64_t channelBlock(StringRef tag, RankedTensorType type) {
-  return Layout::of(withLayout(type, tag)).block(1);
-}
-
 /// Whether a layer that takes any layout works well when its operand and result
-/// are both in `tag`, that is, whether channel blocks stay whole.
-static bool keepsBlocks(Operation *op, StringRef tag) {
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<UnaryOp, BinaryOp, SelectOp, CastOp>([](auto) { return true; })
-      .Case<ConcatOp>([&](ConcatOp concat) {
-        if (concat.getAxis() != 1)
-          return true;
-        // All but the last part must end where a block ends.
-        for (Value v : concat.getInputs().drop_back())
-          if (typeOf(v).getDimSize(1) % channelBlock(tag, typeOf(v)))
-            return false;
-        return true;
-      })
-      .Case<SliceOp>([&](SliceOp slice) {
-        return slice.getSteps()[1] == 1 &&
-               slice.getStarts()[1] %
-                       channelBlock(tag, typeOf(slice.getInput())) ==
-                   0;
-      })
-      .Case<PadOp>([](PadOp pad) {
-        return pad.getLow()[1] == 0 && pad.getHigh()[1] == 0;
-      })
-      .Case<ResizeOp>([](ResizeOp resize) {
-        return typeOf(resize.getInput()).getDimSize(1) ==
-               resize.getType().getDimSize(1);
-      })
-      .Case<PoolOp>([](auto) { return true; })
-      .Case<ReduceOp>([](ReduceOp reduce) {
-        return reduce.getKeepDims() && !llvm::is_contained(reduce.getAxes(), 1);
-      })
-      .Default(false);
+/// are both in the result's `layout`, that is, whether channel blocks stay
+/// whole.
+static bool keepsBlocks(Operation *op, const Layout &layout) {
+  auto layer = dyn_cast<KeepsBlocks>(op);
+  return layer && layer.keepsBlocks(layout.block(1));
 }
 
 namespace {
@@ -117,10 +85,11 @@ private:
         tag = layoutTag(v.getType());
         largest = typeOf(v).getNumElements();
       }
+    if (tag.empty())
+      return;
     // Blocks that are mostly padding would multiply the memory to walk.
-    if (tag.empty() || !keepsBlocks(op, tag) ||
-        Layout::of(withLayout(result, tag)).size() >
-            2 * result.getNumElements())
+    Layout layout = Layout::of(withLayout(result, tag));
+    if (!keepsBlocks(op, layout) || layout.size() > 2 * result.getNumElements())
       return;
     request.results[0] = tag.str();
     for (auto [value, wanted] : llvm::zip(op->getOperands(), request.operands))

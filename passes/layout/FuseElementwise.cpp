@@ -27,18 +27,15 @@ static bool hasFallback(Operation *op) {
 /// Layers that the generic routine evaluates one element at a time, reading
 /// each operand element about once. Anything with a template of its own stays
 /// alone.
-static bool isElementwise(Operation *op) {
-  return isa<UnaryOp, BinaryOp, SelectOp, CastOp, TransposeOp, BroadcastOp,
-             SliceOp, ConcatOp, PadOp, AdaptOp, ReshapeOp>(op) &&
-         hasFallback(op);
+static bool isFusable(Operation *op) {
+  return isa<Fusable>(op) && hasFallback(op);
 }
 
 /// Whether evaluating the operand inside `user` repeats work: it is broadcast.
 static bool repeats(Operation *user, Value operand) {
   auto in = cast<RankedTensorType>(operand.getType());
   auto out = cast<RankedTensorType>(user->getResult(0).getType());
-  return isa<UnaryOp, BinaryOp, SelectOp, BroadcastOp>(user) &&
-         in.getNumElements() < out.getNumElements();
+  return isa<Elementwise>(user) && in.getNumElements() < out.getNumElements();
 }
 
 namespace {
@@ -53,7 +50,7 @@ public:
       order.push_back(&op);
     llvm::DenseSet<Operation *> taken;
     for (Operation *root : llvm::reverse(order)) {
-      if (taken.contains(root) || !isElementwise(root) || isView(root))
+      if (taken.contains(root) || !isFusable(root) || isView(root))
         continue;
       llvm::SetVector<Operation *> group = grow(root, taken);
       if (group.size() < 2 && !hasSplat(root))
@@ -77,7 +74,7 @@ private:
           Operation *producer = operand.getDefiningOp();
           if (!producer || group.contains(producer) ||
               taken.contains(producer) || group.size() >= maxLayers ||
-              !isElementwise(producer) ||
+              !isFusable(producer) ||
               !llvm::all_of(producer->getUsers(), [&](Operation *user) {
                 return group.contains(user) && !repeats(user, operand);
               }))
@@ -101,7 +98,7 @@ private:
     return data && data->splat().has_value();
   }
   static bool hasSplat(Operation *op) {
-    return isa<BinaryOp, SelectOp>(op) &&
+    return isa<Elementwise>(op) && op->getNumOperands() > 1 &&
            llvm::any_of(op->getOperands(), isSplat);
   }
 

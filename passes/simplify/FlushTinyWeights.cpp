@@ -25,17 +25,14 @@ struct FlushTinyWeights : nnv12::impl::FlushTinyWeightsBase<FlushTinyWeights> {
   void runOnOperation() override {
     llvm::SetVector<ConstantOp> constants;
     auto note = [&](Value value) {
-      auto constant = value ? value.getDefiningOp<ConstantOp>() : ConstantOp();
+      auto constant = value.getDefiningOp<ConstantOp>();
       if (constant && typeOf(value).getElementType().isF32())
         constants.insert(constant);
     };
     getOperation().walk([&](Operation *op) {
-      if (isa<ConvOp, ConvTransposeOp, MatMulOp>(op)) {
-        note(op->getOperand(0));
-        note(op->getOperand(1));
-      } else if (auto recurrent = dyn_cast<RecurrentOp>(op)) {
-        note(recurrent.getRecurrentWeights());
-      }
+      for (OpOperand &operand : op->getOpOperands())
+        if (isFactor(operand))
+          note(operand.get());
     });
     // Elsewhere a tiny number may matter: as a summand, or as a guard against
     // division by zero.
@@ -46,12 +43,8 @@ struct FlushTinyWeights : nnv12::impl::FlushTinyWeightsBase<FlushTinyWeights> {
 
   /// Whether the operand is a factor of sums of products.
   static bool isFactor(OpOperand &use) {
-    Operation *op = use.getOwner();
-    if (auto recurrent = dyn_cast<RecurrentOp>(op))
-      return use.get() == recurrent.getRecurrentWeights() &&
-             llvm::count(op->getOperands(), use.get()) == 1;
-    return isa<ConvOp, ConvTransposeOp, MatMulOp>(op) &&
-           use.getOperandNumber() < 2;
+    auto layer = dyn_cast<Weighted>(use.getOwner());
+    return layer && layer.isFactor(use.getOperandNumber());
   }
 
   bool isTiny(float value) const {

@@ -8,18 +8,8 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::nn;
 
-/// Calls `use` with the operation as what it is; the three share the names of
-/// their accessors.
-template <typename Use> static auto dispatch(Operation *op, Use use) {
-  if (auto conv = dyn_cast<ConvOp>(op))
-    return use(conv);
-  if (auto conv = dyn_cast<ConvTransposeOp>(op))
-    return use(conv);
-  return use(cast<MatMulOp>(op));
-}
-
 std::optional<LinearLayer> LinearLayer::get(Operation *op) {
-  if (!isa_and_nonnull<ConvOp, ConvTransposeOp, MatMulOp>(op))
+  if (!isa_and_nonnull<Linear>(op))
     return std::nullopt;
   return LinearLayer(op);
 }
@@ -28,36 +18,20 @@ std::optional<LinearLayer> LinearLayer::onlyUse(Value result) {
   return result.hasOneUse() ? get(result.getDefiningOp()) : std::nullopt;
 }
 
-Value LinearLayer::bias() const {
-  return dispatch(op, [](auto layer) -> Value { return layer.getBias(); });
-}
-Value LinearLayer::residual() const {
-  return dispatch(op, [](auto layer) -> Value { return layer.getResidual(); });
-}
-FunctionAttr LinearLayer::activation() const {
-  return dispatch(op, [](auto layer) { return layer.getActivationAttr(); });
-}
-FunctionAttr LinearLayer::residualActivation() const {
-  return dispatch(op,
-                  [](auto layer) { return layer.getResidualActivationAttr(); });
-}
-void LinearLayer::setBias(Value value) {
-  dispatch(op, [&](auto layer) { layer.getBiasMutable().assign(value); });
-}
 void LinearLayer::setResidual(Value value) {
   assert(!residual() && !residualActivation() &&
          "it is added before what the layer has already");
-  dispatch(op, [&](auto layer) { layer.getResidualMutable().assign(value); });
+  linear().getResidualMutable().assign(value);
 }
 
 void LinearLayer::setActivation(FunctionAttr function) {
   assert(!activation() && !residual() && !residualActivation() &&
          "it is applied before what the layer has already");
-  dispatch(op, [&](auto layer) { layer.setActivationAttr(function); });
+  linear().setActivationAttr(function);
 }
 void LinearLayer::setResidualActivation(FunctionAttr function) {
   assert(!residualActivation() && "there is room for one");
-  dispatch(op, [&](auto layer) { layer.setResidualActivationAttr(function); });
+  linear().setResidualActivationAttr(function);
 }
 
 int64_t LinearLayer::outputAxis() const {

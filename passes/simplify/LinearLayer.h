@@ -6,8 +6,7 @@
 
 namespace nnv12 {
 
-/// A conv, conv_transpose or matmul:
-/// out = residual_activation(activation(linear + bias) + residual).
+/// A `Linear` layer: a conv, conv_transpose or matmul, all alike.
 /// The setters change the operation in place: call them inside
 /// `modifyOpInPlace`.
 class LinearLayer {
@@ -21,14 +20,16 @@ public:
   mlir::Value result() const { return op->getResult(0); }
   mlir::Value input() const { return op->getOperand(0); }
   mlir::Value weights() const { return op->getOperand(1); }
-  mlir::Value bias() const;
-  mlir::Value residual() const;
-  nn::FunctionAttr activation() const;
-  nn::FunctionAttr residualActivation() const;
+  mlir::Value bias() const { return linear().getBias(); }
+  mlir::Value residual() const { return linear().getResidual(); }
+  nn::FunctionAttr activation() const { return linear().getActivationAttr(); }
+  nn::FunctionAttr residualActivation() const {
+    return linear().getResidualActivationAttr();
+  }
 
   void setInput(mlir::Value value) { op->setOperand(0, value); }
   void setWeights(mlir::Value value) { op->setOperand(1, value); }
-  void setBias(mlir::Value value);
+  void setBias(mlir::Value value) { linear().getBiasMutable().assign(value); }
   void setResidual(mlir::Value value);
   void setActivation(nn::FunctionAttr function);
   void setResidualActivation(nn::FunctionAttr function);
@@ -54,6 +55,7 @@ public:
 
 private:
   explicit LinearLayer(mlir::Operation *op) : op(op) {}
+  nn::Linear linear() const { return llvm::cast<nn::Linear>(op); }
   WeightsView view(bool byOutput) const;
   mlir::Operation *op;
 };

@@ -51,8 +51,7 @@ struct RaiseToTwo : RewritePattern {
 
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (!isa<ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndicesOp>(op) ||
-        typeOf(op->getOperand(0)).getRank() != 3)
+    if (!isa<Windowed>(op) || typeOf(op->getOperand(0)).getRank() != 3)
       return failure();
     auto raise = [&](Value value) -> Value {
       return rewriter.createOrFold<ReshapeOp>(

@@ -88,7 +88,10 @@ struct SinkThroughUnary : RewritePattern {
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (!isa<UnaryOp, CastOp>(op))
+    // A view costs nothing on either side.
+    if (!isa<Elementwise>(op) || isa<View>(op) || op->getNumOperands() != 1 ||
+        typeOf(op->getOperand(0)).getShape() !=
+            typeOf(op->getResult(0)).getShape())
       return failure();
     auto transpose = sinkable(op->getOperand(0));
     if (!transpose)

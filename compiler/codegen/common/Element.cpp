@@ -414,7 +414,7 @@ int ElementEmitter::contiguousDim(Value tensor) {
         return d;
     return -1;
   }
-  if (const ElementFunction *f = elementFunction(op); f && f->pointwise)
+  if (isa<nn::Elementwise>(op))
     for (Value operand : op->getOperands())
       if (view(operand).shape == view(tensor).shape)
         return contiguousDim(operand);

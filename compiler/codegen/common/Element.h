@@ -164,9 +164,6 @@ struct ElementFunction {
   llvm::StringRef layer; ///< name of the operation
   mlir::Value (*emit)(ElementEmitter &e, mlir::Operation *op,
                       llvm::ArrayRef<Coord> index);
-  /// The result's element depends on the operands' elements at the same index
-  /// (broadcast) only.
-  bool pointwise = false;
 };
 
 /// Null for a layer that has no element function.

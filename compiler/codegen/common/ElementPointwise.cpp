@@ -163,14 +163,10 @@ static Value emitConstant(ElementEmitter &e, Operation *op,
 
 ArrayRef<ElementFunction> codegen::pointwiseFunctions() {
   static const ElementFunction functions[] = {
-      {"nn.unary", emitUnaryLayer, true},
-      {"nn.binary", emitBinaryLayer, true},
-      {"nn.select", emitSelectLayer, true},
-      {"nn.cast", emitCastLayer, true},
-      {"nn.bitcast", emitBitCastLayer, true},
-      {"nn.adapt", emitAdapt, true},
-      {"nn.broadcast", emitBroadcast, true},
-      {"nn.constant", emitConstant},
+      {"nn.unary", emitUnaryLayer},     {"nn.binary", emitBinaryLayer},
+      {"nn.select", emitSelectLayer},   {"nn.cast", emitCastLayer},
+      {"nn.bitcast", emitBitCastLayer}, {"nn.adapt", emitAdapt},
+      {"nn.broadcast", emitBroadcast},  {"nn.constant", emitConstant},
   };
   return functions;
 }

@@ -4,6 +4,7 @@
 #include "compiler/codegen/common/Math.h"
 #include "compiler/codegen/common/MathExpand.h"
 
+#include "dialects/nn/ResizeTaps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -20,159 +21,6 @@ using nn::BinaryKind;
 // Resize: taps of every output position are known at compile time
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Along one dimension: output position o is the sum over taps t of
-/// weight[t * size + o] * input[source[t * size + o]].
-struct Taps {
-  int64_t count = 0;
-  int64_t size = 0;
-  std::vector<double> source, weight;
-  std::vector<double> inside; ///< 1 where not extrapolated; empty if all are
-};
-} // namespace
-
-/// Where output position `o` lies in the input. `Real` is f32 where the place
-/// is rounded to an element: other engines divide by the scale in f32, and
-/// whether a quotient falls on a whole number decides which element is read.
-template <typename Real>
-static Real inputCoordinate(nn::ResizeOp op, unsigned d, int64_t o, int64_t in,
-                            int64_t out) {
-  const Real scale = op.getScales()[d], position = o, half = 0.5;
-  using M = nn::CoordinateMode;
-  switch (op.getCoordinates()) {
-  case M::half_pixel:
-    return (position + half) / scale - half;
-  case M::half_pixel_symmetric: {
-    Real adjustment = Real(out) / (scale * Real(in));
-    Real offset = Real(in) / 2 * (1 - adjustment);
-    // A sum of f64 in ONNX Runtime, of which f32 remains.
-    return Real(double(offset) + (double(position) + 0.5) / double(scale) -
-                0.5);
-  }
-  case M::pytorch_half_pixel:
-    return out > 1 ? (position + half) / scale - half : Real(0);
-  case M::align_corners:
-    return out > 1 ? position * Real(in - 1) / Real(out - 1) : Real(0);
-  case M::asymmetric:
-    return position / scale;
-  case M::tf_half_pixel_for_nn:
-    return (position + half) / scale;
-  case M::tf_crop_and_resize: {
-    unsigned rank = op.getScales().size();
-    auto roi = op.getRoi();
-    Real start = roi ? (*roi)[d] : 0, end = roi ? (*roi)[rank + d] : 1;
-    Real last = in - 1;
-    return out > 1
-               ? start * last + position * (end - start) * last / Real(out - 1)
-               : half * (start + end) * last;
-  }
-  }
-  return position;
-}
-
-static double cubicWeight(double x, double a) {
-  x = std::abs(x);
-  if (x <= 1)
-    return ((a + 2) * x - (a + 3)) * x * x + 1;
-  if (x < 2)
-    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
-  return 0;
-}
-
-/// ONNX Runtime takes what is a millionth off the middle of two elements for
-/// the middle, where a scale that f32 cannot hold leaves it.
-static int64_t nearestIndex(double x, nn::NearestMode mode) {
-  int64_t below = int64_t(std::floor(x));
-  bool middle = std::abs(x - double(below) - 0.5) < 1e-6;
-  switch (mode) {
-  case nn::NearestMode::round_prefer_floor:
-    return middle ? below : int64_t(std::floor(x + 0.5));
-  case nn::NearestMode::round_prefer_ceil:
-    return middle ? below + 1 : int64_t(std::floor(x + 0.5));
-  case nn::NearestMode::floor:
-    return below;
-  case nn::NearestMode::ceil:
-    return int64_t(std::ceil(x));
-  }
-  return 0;
-}
-
-static Taps tapsOf(nn::ResizeOp op, unsigned d, int64_t in, int64_t out) {
-  struct Tap {
-    int64_t source;
-    double weight;
-  };
-  bool crop = op.getCoordinates() == nn::CoordinateMode::tf_crop_and_resize;
-  double scale = op.getScales()[d];
-  std::vector<std::vector<Tap>> rows(out);
-  std::vector<double> inside(out, 1);
-  bool anyOutside = false;
-  size_t most = 1;
-  for (int64_t o = 0; o < out; ++o) {
-    bool nearest = op.getMode() == nn::ResizeMode::nearest;
-    double x = nearest ? inputCoordinate<float>(op, d, o, in, out)
-                       : inputCoordinate<double>(op, d, o, in, out);
-    if (crop && (x < 0 || x > in - 1)) {
-      inside[o] = 0;
-      anyOutside = true;
-    }
-    std::vector<Tap> &row = rows[o];
-    if (nearest) {
-      row.push_back({nearestIndex(x, op.getNearest()), 1});
-    } else {
-      bool cubic = op.getMode() == nn::ResizeMode::cubic;
-      double stretch = op.getAntialias() && scale < 1 ? 1 / scale : 1;
-      double support = (cubic ? 2 : 1) * stretch;
-      // Linear interpolation clamps the coordinate, cubic the taps.
-      if (!cubic && !op.getAntialias())
-        x = std::clamp(x, 0.0, double(in - 1));
-      int64_t first = int64_t(std::floor(x - support)) + 1;
-      int64_t last = int64_t(std::ceil(x + support)) - 1;
-      if (!op.getAntialias()) {
-        first = int64_t(std::floor(x)) - (cubic ? 1 : 0);
-        last = first + (cubic ? 3 : 1);
-      }
-      double sum = 0;
-      for (int64_t i = first; i <= last; ++i) {
-        double distance = (x - i) / stretch;
-        double w = cubic
-                       ? cubicWeight(distance, op.getCubicA().convertToDouble())
-                       : std::max(0.0, 1 - std::abs(distance));
-        // Otherwise what lies outside counts as the edge.
-        if (op.getExcludeOutside() && (i < 0 || i >= in))
-          w = 0;
-        row.push_back({i, w});
-        sum += w;
-      }
-      if ((op.getExcludeOutside() || op.getAntialias()) && sum != 0)
-        for (Tap &tap : row)
-          tap.weight /= sum;
-      // What has no weight is not read.
-      while (row.size() > 1 && row.back().weight == 0)
-        row.pop_back();
-      while (row.size() > 1 && row.front().weight == 0)
-        row.erase(row.begin());
-    }
-    assert(!row.empty() && "coordinates are small enough to be exact");
-    most = std::max(most, row.size());
-  }
-  Taps taps;
-  taps.count = most;
-  taps.size = out;
-  taps.source.assign(most * out, 0);
-  taps.weight.assign(most * out, 0);
-  for (int64_t o = 0; o < out; ++o)
-    for (size_t t = 0; t < most; ++t) {
-      const Tap &tap = rows[o][std::min(t, rows[o].size() - 1)];
-      taps.source[t * out + o] = double(
-          std::clamp<int64_t>(tap.source, 0, std::max<int64_t>(in - 1, 0)));
-      taps.weight[t * out + o] = t < rows[o].size() ? tap.weight : 0;
-    }
-  if (anyOutside)
-    taps.inside = inside;
-  return taps;
-}
-
 static Value emitResize(ElementEmitter &e, Operation *op,
                         ArrayRef<Coord> index) {
   auto resize = cast<nn::ResizeOp>(op);
@@ -184,18 +32,15 @@ static Value emitResize(ElementEmitter &e, Operation *op,
   bool nearest = resize.getMode() == nn::ResizeMode::nearest;
   Type type = element.isF64() ? element : Type(e.k.b.getF32Type());
   Type i32 = e.k.b.getI32Type();
-  bool crop = resize.getCoordinates() == nn::CoordinateMode::tf_crop_and_resize;
   struct Dim {
     unsigned d;
-    Taps taps;
+    nn::ResizeTaps taps;
     Value source, weight;
   };
   SmallVector<Dim> dims;
   Value inside;
   for (unsigned d = 0; d < in.size(); ++d) {
-    if (in[d] == out[d] && resize.getScales()[d] == 1 && !crop)
-      continue;
-    Dim dim = {d, tapsOf(resize, d, in[d], out[d]), {}, {}};
+    Dim dim = {d, nn::ResizeTaps::of(resize, d, in[d], out[d]), {}, {}};
     bool identity =
         dim.taps.count == 1 && in[d] == out[d] && dim.taps.inside.empty();
     for (int64_t o = 0; identity && o < out[d]; ++o)

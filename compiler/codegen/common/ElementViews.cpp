@@ -124,7 +124,6 @@ void codegen::simplifyViews(ElementEmitter &e, ElementProgram &program) {
     entries.push_back({leaf, e.view(leaf), true});
   for (Operation *op : program.ops) {
     Value result = op->getResult(0);
-    const ElementFunction *f = elementFunction(op);
     if (isa<nn::ConstantOp>(op) && isSplat(op)) {
       // The same everywhere: its shape does not matter.
       TensorView view = e.view(result);
@@ -132,8 +131,8 @@ void codegen::simplifyViews(ElementEmitter &e, ElementProgram &program) {
       entries.push_back({result, view, false});
       continue;
     }
-    assert(f && "hasElementKernel() has looked");
-    if (!f->pointwise)
+    assert(elementFunction(op) && "hasElementKernel() has looked");
+    if (!isa<nn::Elementwise>(op))
       return;
     entries.push_back({result, e.view(result), false});
   }

@@ -74,7 +74,7 @@ static void collectCuts(ElementEmitter &e, Value tensor,
     }
     return;
   }
-  if (elementFunction(op)->pointwise)
+  if (isa<nn::Elementwise>(op))
     for (Value operand : op->getOperands())
       if (e.view(operand).shape == e.view(tensor).shape)
         collectCuts(e, operand, cuts);

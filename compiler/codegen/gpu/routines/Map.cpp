@@ -60,7 +60,7 @@ std::string MapRoutine::refusal(Operation *layer,
   auto isAlike = [](Operation *op) {
     if (auto constant = dyn_cast<nn::ConstantOp>(op))
       return nn::ConstantData::get(constant.getResult())->splat().has_value();
-    return elementFunction(op)->pointwise;
+    return isa<nn::Elementwise>(op);
   };
   bool isFlat = program.output.shape.size() == 1 &&
                 program.output.axes.size() == 1 &&

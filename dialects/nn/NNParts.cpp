@@ -1,0 +1,529 @@
+//===- NNParts.cpp - Which part of an operand a part of a result needs ----===//
+//
+// Box and neededPart() of Box.h, and PartByPart::neededPart() of layers. A
+// part that is asked for is not empty, so that no dimension of the result is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/nn/Layout.h"
+#include "dialects/nn/NNDialect.h"
+#include "dialects/nn/ResizeTaps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
+
+using namespace mlir;
+using namespace nnv12::nn;
+
+static ArrayRef<int64_t> shapeOf(Value tensor) {
+  return typeOf(tensor).getShape();
+}
+
+//===----------------------------------------------------------------------===//
+// Boxes
+//===----------------------------------------------------------------------===//
+
+Box Box::whole(ArrayRef<int64_t> shape) {
+  return {SmallVector<int64_t>(shape.size(), 0), SmallVector<int64_t>(shape)};
+}
+
+Box Box::none(int64_t rank) {
+  return {SmallVector<int64_t>(rank, 0), SmallVector<int64_t>(rank, 0)};
+}
+
+bool Box::isEmpty() const {
+  return llvm::any_of(llvm::zip(lo, hi), [](auto range) {
+    return std::get<0>(range) >= std::get<1>(range);
+  });
+}
+
+void Box::include(const Box &other) {
+  if (other.isEmpty())
+    return;
+  if (isEmpty()) {
+    *this = other;
+    return;
+  }
+  for (size_t d = 0; d < lo.size(); ++d) {
+    lo[d] = std::min(lo[d], other.lo[d]);
+    hi[d] = std::max(hi[d], other.hi[d]);
+  }
+}
+
+void Box::clamp(ArrayRef<int64_t> shape) {
+  assert(lo.size() == shape.size() && "one range a dimension");
+  for (size_t d = 0; d < shape.size(); ++d) {
+    lo[d] = std::max<int64_t>(lo[d], 0);
+    hi[d] = std::min(hi[d], shape[d]);
+  }
+  if (isEmpty())
+    *this = none(shape.size());
+}
+
+/// `part` as indices of an operand that broadcasts to it.
+static Box broadcastPart(const Box &part, ArrayRef<int64_t> shape) {
+  assert(shape.size() <= part.lo.size() && "broadcasting adds dimensions");
+  size_t front = part.lo.size() - shape.size();
+  Box needed = Box::whole(shape);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] != 1) {
+      needed.lo[d] = part.lo[front + d];
+      needed.hi[d] = part.hi[front + d];
+    }
+  return needed;
+}
+
+/// All of `part` but for the dimensions from `from` to `to`, which are as in
+/// `shape`.
+static Box wholeAlong(Box part, ArrayRef<int64_t> shape, int64_t from,
+                      int64_t to) {
+  for (int64_t d = from; d < to; ++d) {
+    part.lo[d] = 0;
+    part.hi[d] = shape[d];
+  }
+  return part;
+}
+
+/// Adds dimensions `from` to `to` of `part` at the end.
+static void append(Box &box, const Box &part, int64_t from, int64_t to) {
+  box.lo.append(part.lo.begin() + from, part.lo.begin() + to);
+  box.hi.append(part.hi.begin() + from, part.hi.begin() + to);
+}
+
+/// Adds a dimension at the end.
+static void append(Box &box, int64_t lo, int64_t hi) {
+  box.lo.push_back(lo);
+  box.hi.push_back(hi);
+}
+
+Box nnv12::nn::neededPart(OpOperand &operand, const Box &part,
+                          unsigned result) {
+  Operation *op = operand.getOwner();
+  ArrayRef<int64_t> shape = shapeOf(operand.get());
+  assert(part.lo.size() == shapeOf(op->getResult(result)).size() &&
+         "one range a dimension");
+  if (part.isEmpty())
+    return Box::none(shape.size());
+  Box needed = Box::whole(shape);
+  if (auto layer = dyn_cast<PartByPart>(op))
+    needed = layer.neededPart(operand.getOperandNumber(), part, result);
+  else if (isa<Elementwise>(op))
+    needed = broadcastPart(part, shape);
+  needed.clamp(shape);
+  return needed;
+}
+
+Box FuseOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  Block &block = getBody().front();
+  llvm::DenseMap<Value, Box> needed;
+  auto need = [&](Value value, const Box &box) {
+    auto [it, isNew] = needed.try_emplace(value, box);
+    if (!isNew)
+      it->second.include(box);
+  };
+  need(block.getTerminator()->getOperand(0), part);
+  for (Operation &op : llvm::reverse(block.without_terminator()))
+    for (OpResult result : op.getResults())
+      if (auto it = needed.find(result); it != needed.end()) {
+        const Box here = it->second;
+        for (OpOperand &use : op.getOpOperands())
+          need(use.get(),
+               nnv12::nn::neededPart(use, here, result.getResultNumber()));
+      }
+  Value argument = block.getArgument(operand);
+  auto it = needed.find(argument);
+  return it == needed.end() ? Box::none(typeOf(argument).getRank())
+                            : it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Data movement
+//===----------------------------------------------------------------------===//
+
+/// Appends the box around elements [first, last] of `shape`, row by row.
+static void appendRange(Box &box, int64_t first, int64_t last,
+                        ArrayRef<int64_t> shape) {
+  int64_t stride = llvm::product_of(shape);
+  bool together = true; // all elements agree in the dimensions so far
+  for (int64_t size : shape) {
+    stride /= size;
+    int64_t from = first / stride % size, to = last / stride % size;
+    append(box, together ? from : 0, together ? to + 1 : size);
+    together &= from == to;
+  }
+}
+
+Box ReshapeOp::neededPart(unsigned, const Box &part, unsigned) {
+  ArrayRef<int64_t> to = getType().getShape(), from = shapeOf(getInput());
+  Box needed;
+  // Takes groups of dimensions of the same product one by one.
+  for (size_t i = 0, j = 0; i < to.size() || j < from.size();) {
+    size_t iEnd = i, jEnd = j;
+    int64_t p = iEnd < to.size() ? to[iEnd++] : 1;
+    int64_t q = jEnd < from.size() ? from[jEnd++] : 1;
+    while (p != q)
+      if (p < q)
+        p *= to[iEnd++];
+      else
+        q *= from[jEnd++];
+    int64_t first = 0, last = 0;
+    for (size_t d = i; d < iEnd; ++d) {
+      first = first * to[d] + part.lo[d];
+      last = last * to[d] + part.hi[d] - 1;
+    }
+    appendRange(needed, first, last, from.slice(j, jEnd - j));
+    i = iEnd;
+    j = jEnd;
+  }
+  return needed;
+}
+
+Box TransposeOp::neededPart(unsigned, const Box &part, unsigned) {
+  Box needed = part;
+  for (auto [i, dim] : llvm::enumerate(getPerm())) {
+    needed.lo[dim] = part.lo[i];
+    needed.hi[dim] = part.hi[i];
+  }
+  return needed;
+}
+
+Box SliceOp::neededPart(unsigned, const Box &part, unsigned) {
+  Box needed;
+  for (size_t d = 0; d < part.lo.size(); ++d) {
+    int64_t first = getStarts()[d] + part.lo[d] * getSteps()[d];
+    int64_t last = getStarts()[d] + (part.hi[d] - 1) * getSteps()[d];
+    append(needed, std::min(first, last), std::max(first, last) + 1);
+  }
+  return needed;
+}
+
+Box ConcatOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  Box needed = part;
+  for (Value before : getInputs().take_front(operand)) {
+    needed.lo[getAxis()] -= shapeOf(before)[getAxis()];
+    needed.hi[getAxis()] -= shapeOf(before)[getAxis()];
+  }
+  return needed;
+}
+
+/// Where element `i` of a padded dimension of `size` elements comes from; it
+/// may lie outside.
+static int64_t paddedSource(int64_t i, int64_t size, PadMode mode) {
+  switch (mode) {
+  case PadMode::constant:
+    return i;
+  case PadMode::edge:
+    return std::clamp<int64_t>(i, 0, size - 1);
+  case PadMode::wrap:
+    return llvm::mod(i, size);
+  case PadMode::reflect: {
+    int64_t period = std::max<int64_t>(2 * (size - 1), 1);
+    int64_t m = llvm::mod(i, period);
+    return std::min(m, period - m);
+  }
+  }
+  llvm_unreachable("all modes are above");
+}
+
+Box PadOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  if (operand == 1)
+    return Box::whole(shapeOf(getValue()));
+  ArrayRef<int64_t> shape = shapeOf(getInput());
+  if (llvm::is_contained(shape, 0))
+    return Box::none(shape.size());
+  Box needed;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    int64_t lo = shape[d], hi = 0;
+    for (int64_t i = part.lo[d]; i < part.hi[d]; ++i) {
+      int64_t source = paddedSource(i - getLow()[d], shape[d], getMode());
+      lo = std::min(lo, source);
+      hi = std::max(hi, source + 1);
+    }
+    append(needed, lo, hi);
+  }
+  return needed;
+}
+
+Box GatherOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  int64_t axis = getAxis(), count = shapeOf(getIndices()).size();
+  Box needed;
+  if (operand == 1) {
+    append(needed, part, axis, axis + count);
+    return needed;
+  }
+  append(needed, part, 0, axis);
+  append(needed, 0, shapeOf(getInput())[axis]);
+  append(needed, part, axis + count, part.lo.size());
+  return needed;
+}
+
+Box GatherElementsOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  if (operand == 1)
+    return part;
+  return wholeAlong(part, shapeOf(getInput()), getAxis(), getAxis() + 1);
+}
+
+Box GatherNDOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  ArrayRef<int64_t> input = shapeOf(getInput()),
+                    indices = shapeOf(getIndices());
+  int64_t batch = getBatchDims(), tuple = indices.size() - 1;
+  Box needed;
+  if (operand == 1) {
+    append(needed, part, 0, tuple);
+    append(needed, 0, indices.back());
+    return needed;
+  }
+  append(needed, part, 0, batch);
+  for (int64_t i = 0; i < indices.back(); ++i)
+    append(needed, 0, input[batch + i]);
+  append(needed, part, tuple, part.lo.size());
+  return needed;
+}
+
+Box ScatterElementsOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  return operand == 0 ? part
+                      : wholeAlong(part, shapeOf(getIndices()), getAxis(),
+                                   getAxis() + 1);
+}
+
+Box ScatterNDOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  return operand == 0
+             ? part
+             : Box::whole(shapeOf(getOperation()->getOperand(operand)));
+}
+
+Box ReverseSequenceOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  Box needed;
+  if (operand == 1) {
+    append(needed, part, getBatchAxis(), getBatchAxis() + 1);
+    return needed;
+  }
+  return wholeAlong(part, getType().getShape(), getTimeAxis(),
+                    getTimeAxis() + 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and what goes along an axis
+//===----------------------------------------------------------------------===//
+
+/// What of a result's part is the same in an operand of `shape` that is reduced
+/// along `axes`.
+static Box reducedPart(const Box &part, ArrayRef<int64_t> shape,
+                       ArrayRef<int64_t> axes, bool keepDims) {
+  Box needed;
+  int64_t next = 0;
+  for (auto [d, size] : llvm::enumerate(shape)) {
+    bool isReduced = llvm::is_contained(axes, static_cast<int64_t>(d));
+    if (isReduced)
+      append(needed, 0, size);
+    else
+      append(needed, part, next, next + 1);
+    next += !isReduced || keepDims;
+  }
+  return needed;
+}
+
+Box ReduceOp::neededPart(unsigned, const Box &part, unsigned) {
+  return reducedPart(part, shapeOf(getInput()), getAxes(), getKeepDims());
+}
+
+Box ArgReduceOp::neededPart(unsigned, const Box &part, unsigned) {
+  return reducedPart(part, shapeOf(getInput()),
+                     {static_cast<int64_t>(getAxis())}, getKeepDims());
+}
+
+Box CumSumOp::neededPart(unsigned, const Box &part, unsigned) {
+  Box needed = part;
+  int64_t axis = getAxis();
+  if (getReverse()) {
+    needed.lo[axis] += getExclusive();
+    needed.hi[axis] = shapeOf(getInput())[axis];
+  } else {
+    needed.lo[axis] = 0;
+    needed.hi[axis] -= getExclusive();
+  }
+  return needed;
+}
+
+Box TopKOp::neededPart(unsigned, const Box &part, unsigned) {
+  return wholeAlong(part, shapeOf(getInput()), getAxis(), getAxis() + 1);
+}
+
+Box SoftmaxOp::neededPart(unsigned, const Box &part, unsigned) {
+  return wholeAlong(part, shapeOf(getInput()), getAxis(), getAxis() + 1);
+}
+
+Box NormalizeOp::neededPart(unsigned, const Box &part, unsigned) {
+  return wholeAlong(part, shapeOf(getInput()), getAxis(), part.lo.size());
+}
+
+// Batches are apart. What a step depends on along time is not told: it may go
+// either way, and lengths decide where it begins.
+Box RecurrentOp::neededPart(unsigned operand, const Box &part,
+                            unsigned result) {
+  Value value = getOperation()->getOperand(operand);
+  int64_t from = part.lo[result == 0 ? 1 : 0],
+          to = part.hi[result == 0 ? 1 : 0];
+  Box needed = Box::whole(shapeOf(value));
+  auto inBatch = [&](int64_t dim) {
+    needed.lo[dim] = from;
+    needed.hi[dim] = to;
+    return needed;
+  };
+  if (operand == 0)
+    return inBatch(1);
+  for (MutableOperandRange states :
+       {getInitialHMutable(), getInitialCMutable(), getLengthsMutable()})
+    for (OpOperand &state : states)
+      if (state.getOperandNumber() == operand)
+        return inBatch(0);
+  return needed;
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution, matrix multiplication, pooling, resampling
+//===----------------------------------------------------------------------===//
+
+/// What windows [lo, hi) of spatial dimension `d` cover.
+static void appendWindows(Box &box, Windowed layer, const Box &part, size_t d) {
+  int64_t stride = layer.getStrides()[d], low = layer.getPadsLow()[d];
+  int64_t reach = (layer.getKernel()[d] - 1) * layer.getDilations()[d];
+  append(box, part.lo[d + 2] * stride - low,
+         (part.hi[d + 2] - 1) * stride - low + reach + 1);
+}
+
+static Box windowPart(Windowed layer, const Box &part) {
+  Box needed;
+  append(needed, part, 0, 2);
+  for (size_t d = 0; d < layer.getKernel().size(); ++d)
+    appendWindows(needed, layer, part, d);
+  return needed;
+}
+
+/// Of a layer whose result has `channels` channels: the groups that a part's
+/// channels belong to.
+static std::pair<int64_t, int64_t> groupsOf(const Box &part, int64_t channels,
+                                            int64_t groups) {
+  int64_t size = channels / groups;
+  return {part.lo[1] / size, (part.hi[1] - 1) / size + 1};
+}
+
+/// Of bias and residual, the operands behind the first two.
+template <typename OpTy>
+static Box convRest(OpTy op, unsigned operand, const Box &part) {
+  if (operand == 3 || !op.getBias())
+    return part;
+  Box needed;
+  append(needed, part, 1, 2);
+  return needed;
+}
+
+Box ConvOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  if (operand > 1)
+    return convRest(*this, operand, part);
+  ArrayRef<int64_t> weights = shapeOf(getWeights());
+  Box needed;
+  if (operand == 1) {
+    needed = Box::whole(weights);
+    needed.lo[0] = part.lo[1];
+    needed.hi[0] = part.hi[1];
+    return needed;
+  }
+  needed = windowPart(cast<Windowed>(getOperation()), part);
+  auto [from, to] = groupsOf(part, weights[0], getGroups());
+  needed.lo[1] = from * weights[1];
+  needed.hi[1] = to * weights[1];
+  return needed;
+}
+
+Box ConvTransposeOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  if (operand > 1)
+    return convRest(*this, operand, part);
+  ArrayRef<int64_t> weights = shapeOf(getWeights());
+  int64_t groups = getGroups(), outputs = weights[1];
+  auto [from, to] = groupsOf(part, outputs * groups, groups);
+  int64_t inputs = weights[0] / groups;
+  Box needed;
+  if (operand == 1) {
+    needed = Box::whole(weights);
+    needed.lo[0] = from * inputs;
+    needed.hi[0] = to * inputs;
+    if (from + 1 == to) {
+      needed.lo[1] = part.lo[1] - from * outputs;
+      needed.hi[1] = part.hi[1] - from * outputs;
+    }
+    return needed;
+  }
+  append(needed, part, 0, 1);
+  append(needed, from * inputs, to * inputs);
+  // Element i is added to those at stride * i + dilation * tap - pad.
+  for (size_t d = 0; d < getKernel().size(); ++d) {
+    int64_t stride = getStrides()[d], low = getPadsLow()[d];
+    int64_t reach = (getKernel()[d] - 1) * getDilations()[d];
+    append(needed, llvm::divideCeilSigned(part.lo[d + 2] + low - reach, stride),
+           llvm::divideFloorSigned(part.hi[d + 2] - 1 + low, stride) + 1);
+  }
+  return needed;
+}
+
+Box MatMulOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  ArrayRef<int64_t> shape = shapeOf(getOperation()->getOperand(operand));
+  Box needed = broadcastPart(part, shape);
+  if (operand > 1)
+    return needed;
+  // Rows of the result are those of lhs, columns those of rhs; the other
+  // dimension is what products are summed over.
+  int64_t rank = part.lo.size(), own = shape.size();
+  int64_t shared = operand == 0 ? rank - 2 : rank - 1;
+  bool isLast = operand == 0 ? getTransposeLhs() : !getTransposeRhs();
+  needed = wholeAlong(needed, shape, own - 2, own);
+  needed.lo[own - (isLast ? 1 : 2)] = part.lo[shared];
+  needed.hi[own - (isLast ? 1 : 2)] = part.hi[shared];
+  return needed;
+}
+
+Box PoolOp::neededPart(unsigned, const Box &part, unsigned) {
+  return windowPart(cast<Windowed>(getOperation()), part);
+}
+
+Box MaxPoolIndicesOp::neededPart(unsigned, const Box &part, unsigned) {
+  return windowPart(cast<Windowed>(getOperation()), part);
+}
+
+Box ResizeOp::neededPart(unsigned, const Box &part, unsigned) {
+  ArrayRef<int64_t> in = shapeOf(getInput()), out = getType().getShape();
+  Box needed;
+  for (unsigned d = 0; d < in.size(); ++d) {
+    ResizeTaps taps = ResizeTaps::of(*this, d, in[d], out[d]);
+    int64_t lo = in[d], hi = 0;
+    for (int64_t t = 0; t < taps.count; ++t)
+      for (int64_t o = part.lo[d]; o < part.hi[d]; ++o) {
+        auto source = static_cast<int64_t>(taps.source[t * taps.size + o]);
+        lo = std::min(lo, source);
+        hi = std::max(hi, source + 1);
+      }
+    append(needed, lo, hi);
+  }
+  return needed;
+}
+
+Box GridSampleOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  ArrayRef<int64_t> shape = shapeOf(getOperation()->getOperand(operand));
+  int64_t rank = shape.size();
+  if (operand == 0)
+    return wholeAlong(part, shape, 2, rank);
+  Box needed;
+  append(needed, part, 0, 1);
+  append(needed, part, 2, rank);
+  append(needed, 0, shape.back());
+  return needed;
+}
+
+Box RoiAlignOp::neededPart(unsigned operand, const Box &part, unsigned) {
+  Box needed = Box::whole(shapeOf(getOperation()->getOperand(operand)));
+  unsigned shared = operand == 0 ? 1 : 0; // channels, or regions
+  needed.lo[shared] = part.lo[shared];
+  needed.hi[shared] = part.hi[shared];
+  return needed;
+}

@@ -1,0 +1,25 @@
+//===- ResizeTaps.h - What a resize adds up ---------------------*- C++ -*-===//
+#ifndef NNV12_DIALECTS_NN_RESIZETAPS_H
+#define NNV12_DIALECTS_NN_RESIZETAPS_H
+
+#include "dialects/nn/NNDialect.h"
+
+#include <vector>
+
+namespace nnv12::nn {
+
+/// Along one dimension: output position o is the sum over taps t of
+/// weight[t * size + o] * input[source[t * size + o]].
+struct ResizeTaps {
+  int64_t count = 0;
+  int64_t size = 0;
+  std::vector<double> source, weight;
+  std::vector<double> inside; ///< 1 where not extrapolated; empty if all are
+
+  /// Of dimension `d`, from `in` elements to `out`.
+  static ResizeTaps of(ResizeOp op, unsigned d, int64_t in, int64_t out);
+};
+
+} // namespace nnv12::nn
+
+#endif // NNV12_DIALECTS_NN_RESIZETAPS_H
