@@ -13,7 +13,7 @@
 
 #include "artifact/Array.h"
 #include "artifact/Digest.h"
-#include "runtime/gpu/CacheFolder.h"
+#include "runtime/gpu/CachePath.h"
 
 namespace nnv12::runtime {
 

@@ -18,7 +18,7 @@
 #define NNV12_RUNTIME_GPU_TRYINGMARKER_H
 
 #include "artifact/Fault.h"
-#include "runtime/gpu/CacheFolder.h"
+#include "runtime/gpu/CachePath.h"
 
 namespace nnv12::runtime {
 

@@ -13,7 +13,7 @@
 #define NNV12_RUNTIME_RECORDER_FORMAT_H
 
 #include "artifact/Digest.h"
-#include "runtime/recorder/Clock.h"
+#include "runtime/recorder/TickClock.h"
 
 #include <atomic>
 #include <cstddef>

@@ -3,7 +3,7 @@
 #define NNV12_TOOLS_COMMON_LOADING_H
 
 #include "runtime/include/nnv12.hpp"
-#include "tools/common/Image.h"
+#include "tools/common/ImageInput.h"
 #include "tools/common/Options.h"
 #include "tools/common/Tensor.h"
 

@@ -7,7 +7,7 @@
 #define NNV12_TOOLS_COMMON_PROPERTIES_H
 
 #include "runtime/include/nnv12.hpp"
-#include "tools/common/Image.h"
+#include "tools/common/ImageInput.h"
 
 #include <string>
 #include <vector>

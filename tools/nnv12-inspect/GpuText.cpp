@@ -6,8 +6,8 @@
 #include "artifact/Hexadecimal.h"
 #include "artifact/ProgramView.h"
 #include "tools/nnv12-inspect/PlanText.h"
-#include "tools/page/GpuPlan.h"
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
+#include "tools/page/GpuPlanJson.h"
 
 #include <cinttypes>
 #include <cstdint>

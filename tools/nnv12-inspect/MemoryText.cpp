@@ -2,7 +2,7 @@
 #include "tools/nnv12-inspect/MemoryText.h"
 
 #include "artifact/ProgramView.h"
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
 
 #include <algorithm>
 #include <cinttypes>

@@ -3,7 +3,7 @@
 #define NNV12_TOOLS_NNV12_INSPECT_PLANTEXT_H
 
 #include "tools/common/Json.h"
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
 
 #include <cstdint>
 #include <string>

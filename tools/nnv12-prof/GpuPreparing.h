@@ -9,7 +9,7 @@
 
 #include "tools/common/Recorded.h"
 #include "tools/nnv12-prof/StoredProgram.h"
-#include "tools/page/GpuPlan.h"
+#include "tools/page/GpuPlanJson.h"
 
 #include <array>
 

@@ -1,7 +1,7 @@
 //===- ProfileText.cpp - Profiles as text and as tables -------------------===//
 #include "runtime/include/nnv12_counters.h"
 #include "tools/nnv12-prof/Profile.h"
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
 
 #include <algorithm>
 #include <cinttypes>

@@ -1,5 +1,5 @@
 //===- nnv12-prof.cpp - Where the time of a bundle's runs goes ------------===//
-#include "tools/common/BoundsFault.h"
+#include "tools/common/BoundsReport.h"
 #include "tools/common/ChromeTrace.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Counters.h"

@@ -1,13 +1,13 @@
 //===- nnv12-run.cpp - Runs a bundle once ---------------------------------===//
 #include "artifact/Escape.h"
-#include "tools/common/BoundsFault.h"
+#include "tools/common/BoundsReport.h"
 #include "tools/common/ChromeTrace.h"
 #include "tools/common/Clock.h"
 #include "tools/common/Compare.h"
 #include "tools/common/Files.h"
+#include "tools/common/LayerTimes.h"
 #include "tools/common/Loading.h"
 #include "tools/common/Npy.h"
-#include "tools/common/Profile.h"
 #include "tools/common/Properties.h"
 #include "tools/common/Report.h"
 

@@ -9,7 +9,7 @@
 
 #include "artifact/ProgramView.h"
 #include "tools/common/Json.h"
-#include "tools/page/GpuPlan.h"
+#include "tools/page/GpuPlanJson.h"
 
 #include <cassert>
 

@@ -2,7 +2,7 @@
 #ifndef NNV12_TOOLS_PAGE_PLANPAGE_H
 #define NNV12_TOOLS_PAGE_PLANPAGE_H
 
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 //===- ImageTest.cpp - Photos as model inputs -----------------------------===//
-#include "tools/common/Image.h"
 #include "test/unit/tools/TensorInfo.h"
 #include "tools/common/Exif.h"
+#include "tools/common/ImageInput.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
-//===- GpuPlan.h - A GPU's part of a plan, for the page ---------*- C++ -*-===//
-#ifndef NNV12_TOOLS_PAGE_GPUPLAN_H
-#define NNV12_TOOLS_PAGE_GPUPLAN_H
+//===- GpuPlanJson.h - A GPU's part of a plan, for the page -----*- C++ -*-===//
+#ifndef NNV12_TOOLS_PAGE_GPUPLANJSON_H
+#define NNV12_TOOLS_PAGE_GPUPLANJSON_H
 
 #include "bundle_generated.h"
 #include "tools/common/Json.h"
@@ -43,4 +43,4 @@ void addGpuPlan(Json &json, const bundle::Overlays *overlays,
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_PAGE_GPUPLAN_H
+#endif // NNV12_TOOLS_PAGE_GPUPLANJSON_H

@@ -1,6 +1,6 @@
-//===- BoundsFault.h - Reports accesses outside of operands -----*- C++ -*-===//
-#ifndef NNV12_TOOLS_COMMON_BOUNDSFAULT_H
-#define NNV12_TOOLS_COMMON_BOUNDSFAULT_H
+//===- BoundsReport.h - Reports accesses outside of operands ----*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_BOUNDSREPORT_H
+#define NNV12_TOOLS_COMMON_BOUNDSREPORT_H
 
 namespace nnv12::tools {
 
@@ -12,4 +12,4 @@ void reportBoundsFaults();
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_COMMON_BOUNDSFAULT_H
+#endif // NNV12_TOOLS_COMMON_BOUNDSREPORT_H

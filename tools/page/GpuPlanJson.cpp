@@ -1,9 +1,9 @@
-//===- GpuPlan.cpp - A GPU's part of a plan, for the page -----------------===//
-#include "tools/page/GpuPlan.h"
+//===- GpuPlanJson.cpp - A GPU's part of a plan, for the page -------------===//
+#include "tools/page/GpuPlanJson.h"
 
 #include "artifact/Compatibility.h"
 #include "artifact/ProgramView.h"
-#include "tools/page/Plan.h"
+#include "tools/page/FlatPlan.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-//===- Clock.h - Times that cost some nanoseconds ---------------*- C++ -*-===//
+//===- TickClock.h - Times that cost some nanoseconds -----------*- C++ -*-===//
 //
 // Ticks of the CPUs' own counter where that is the same on all CPUs and never
 // stops: the time stamp counter of x86-64 where cpuid says so, CNTVCT_EL0 of
@@ -9,8 +9,8 @@
 // runs, and at the end.
 //
 //===----------------------------------------------------------------------===//
-#ifndef NNV12_RUNTIME_RECORDER_CLOCK_H
-#define NNV12_RUNTIME_RECORDER_CLOCK_H
+#ifndef NNV12_RUNTIME_RECORDER_TICKCLOCK_H
+#define NNV12_RUNTIME_RECORDER_TICKCLOCK_H
 
 #include "runtime/system/Threads.h"
 
@@ -81,4 +81,4 @@ bool keepsTime(ClockPair first, ClockPair second, ClockPair third);
 
 } // namespace nnv12::runtime
 
-#endif // NNV12_RUNTIME_RECORDER_CLOCK_H
+#endif // NNV12_RUNTIME_RECORDER_TICKCLOCK_H

@@ -1,6 +1,6 @@
-//===- CacheFolder.h - Where files about a device lie -----------*- C++ -*-===//
-#ifndef NNV12_RUNTIME_GPU_CACHEFOLDER_H
-#define NNV12_RUNTIME_GPU_CACHEFOLDER_H
+//===- CachePath.h - Where files about a device lie -------------*- C++ -*-===//
+#ifndef NNV12_RUNTIME_GPU_CACHEPATH_H
+#define NNV12_RUNTIME_GPU_CACHEPATH_H
 
 #include "artifact/Digest.h"
 #include "runtime/gpu/CacheKey.h"
@@ -30,4 +30,4 @@ bool isOurs(int file, struct stat &info);
 
 } // namespace nnv12::runtime
 
-#endif // NNV12_RUNTIME_GPU_CACHEFOLDER_H
+#endif // NNV12_RUNTIME_GPU_CACHEPATH_H

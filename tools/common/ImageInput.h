@@ -1,6 +1,6 @@
-//===- Image.h - Photos as model inputs -------------------------*- C++ -*-===//
-#ifndef NNV12_TOOLS_COMMON_IMAGE_H
-#define NNV12_TOOLS_COMMON_IMAGE_H
+//===- ImageInput.h - Photos as model inputs --------------------*- C++ -*-===//
+#ifndef NNV12_TOOLS_COMMON_IMAGEINPUT_H
+#define NNV12_TOOLS_COMMON_IMAGEINPUT_H
 
 #include "tools/common/Options.h"
 #include "tools/common/Tensor.h"
@@ -46,4 +46,4 @@ std::string readImage(const std::string &path, const nnv12_tensor_info &input,
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_COMMON_IMAGE_H
+#endif // NNV12_TOOLS_COMMON_IMAGEINPUT_H

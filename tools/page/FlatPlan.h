@@ -1,6 +1,6 @@
-//===- Plan.h - A bundle's plan, flattened for showing ----------*- C++ -*-===//
-#ifndef NNV12_TOOLS_PAGE_PLAN_H
-#define NNV12_TOOLS_PAGE_PLAN_H
+//===- FlatPlan.h - A bundle's plan, flattened for showing ------*- C++ -*-===//
+#ifndef NNV12_TOOLS_PAGE_FLATPLAN_H
+#define NNV12_TOOLS_PAGE_FLATPLAN_H
 
 #include "bundle_generated.h"
 
@@ -77,4 +77,4 @@ std::string bytesText(uint64_t bytes);
 
 } // namespace nnv12::tools
 
-#endif // NNV12_TOOLS_PAGE_PLAN_H
+#endif // NNV12_TOOLS_PAGE_FLATPLAN_H

@@ -1,4 +1,4 @@
-//===- Pool.cpp - Pooling -------------------------------------------------===//
+//===- Pooling.cpp - Pooling ----------------------------------------------===//
 
 #include "compiler/import/OpTable.h"
 #include "compiler/import/ops/Windows.h"

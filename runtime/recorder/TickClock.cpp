@@ -1,5 +1,5 @@
-//===- Clock.cpp - Times that cost some nanoseconds -----------------------===//
-#include "runtime/recorder/Clock.h"
+//===- TickClock.cpp - Times that cost some nanoseconds -------------------===//
+#include "runtime/recorder/TickClock.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

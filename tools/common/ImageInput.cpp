@@ -1,5 +1,5 @@
-//===- Image.cpp - Photos as model inputs ---------------------------------===//
-#include "tools/common/Image.h"
+//===- ImageInput.cpp - Photos as model inputs ----------------------------===//
+#include "tools/common/ImageInput.h"
 
 #include "artifact/Escape.h"
 #include "artifact/FileKind.h"

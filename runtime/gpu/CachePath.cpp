@@ -1,5 +1,5 @@
-//===- CacheFolder.cpp - Where files about a device lie -------------------===//
-#include "runtime/gpu/CacheFolder.h"
+//===- CachePath.cpp - Where files about a device lie ---------------------===//
+#include "runtime/gpu/CachePath.h"
 
 #include <cerrno>
 #include <cstdio>
