@@ -21,7 +21,8 @@ enum class Others {
 /// `folder`: neither there nor by renaming one of the folders above it. A fault
 /// names the folder that lets them, with its mode and its owner. A folder that
 /// does not exist is a fault.
-bool isTrusted(const std::string &folder, Others allowed, Fault &fault);
+[[nodiscard]] bool isTrusted(const std::string &folder, Others allowed,
+                             Fault &fault);
 
 } // namespace nnv12::artifact
 

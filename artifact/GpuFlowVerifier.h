@@ -24,8 +24,10 @@ namespace nnv12::artifact {
 
 /// Checks what a GPU may take over of `program`, number `number` of the bundle,
 /// whose tables and plan were found good.
-bool verifyFlow(const bundle::Bundle *bundle, const bundle::Overlays *overlays,
-                const bundle::Program *program, uint32_t number, Fault &fault);
+[[nodiscard]] bool verifyFlow(const bundle::Bundle *bundle,
+                              const bundle::Overlays *overlays,
+                              const bundle::Program *program, uint32_t number,
+                              Fault &fault);
 
 } // namespace nnv12::artifact
 

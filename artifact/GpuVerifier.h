@@ -18,20 +18,20 @@ namespace nnv12::artifact {
 
 /// Checks the modules and pipelines of a bundle, whose segments were found
 /// good.
-bool verifyGpu(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
-               Fault &fault);
+[[nodiscard]] bool verifyGpu(const bundle::Bundle *bundle,
+                             const bundle::Gpu *gpu, Fault &fault);
 
 /// Checks the tables of what a GPU may take over of `program`, number `number`
 /// of the bundle, which has that and was found good.
-bool verifyOverlay(const bundle::Bundle *bundle,
-                   const bundle::Overlays *overlays,
-                   const bundle::Program *program, uint32_t number,
-                   Fault &fault);
+[[nodiscard]] bool verifyOverlay(const bundle::Bundle *bundle,
+                                 const bundle::Overlays *overlays,
+                                 const bundle::Program *program,
+                                 uint32_t number, Fault &fault);
 
 /// Checks the digest of module `index` of verified ones; `words` is where its
 /// words are.
-bool verifyModule(const bundle::Gpu *gpu, uint32_t index, const void *words,
-                  Fault &fault);
+[[nodiscard]] bool verifyModule(const bundle::Gpu *gpu, uint32_t index,
+                                const void *words, Fault &fault);
 
 } // namespace nnv12::artifact
 

@@ -17,7 +17,7 @@ public:
   /// A path that names nothing is left out: who reads it will say so.
   void add(const std::string &path);
   /// Whether writing to `path` replaces none of them, else a fault.
-  bool allowsWriting(const std::string &path, Fault &fault) const;
+  [[nodiscard]] bool allowsWriting(const std::string &path, Fault &fault) const;
 
 private:
   struct File {

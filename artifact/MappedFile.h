@@ -19,7 +19,7 @@ public:
 
   /// Returns before anything is read, but has asked storage for the first
   /// `wanted` bytes.
-  bool open(const char *path, Fault &fault, size_t wanted = 0);
+  [[nodiscard]] bool open(const char *path, Fault &fault, size_t wanted = 0);
   /// Asks storage for bytes [begin, end), and does not wait for them. Until the
   /// descriptor is closed.
   void askFor(size_t begin, size_t end) const;

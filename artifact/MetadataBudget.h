@@ -24,13 +24,15 @@ constexpr uint64_t maxSharing = 4;
 /// Checks that `metadata`, of `size` bytes, is a FlatBuffer of bundle.fbs
 /// within that budget, and that the elements of each vector are aligned. What
 /// its numbers mean is not looked at.
-bool verifyFlatBuffer(const uint8_t *metadata, size_t size, Fault &fault);
+[[nodiscard]] bool verifyFlatBuffer(const uint8_t *metadata, size_t size,
+                                    Fault &fault);
 
 /// Of the FlatBuffer of overlays.
 constexpr const char *overlaysIdentifier = "NNVG";
 
 /// The same of overlays.
-bool verifyOverlaysBuffer(const uint8_t *overlays, size_t size, Fault &fault);
+[[nodiscard]] bool verifyOverlaysBuffer(const uint8_t *overlays, size_t size,
+                                        Fault &fault);
 
 } // namespace nnv12::artifact
 

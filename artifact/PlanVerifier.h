@@ -22,8 +22,9 @@ namespace nnv12::artifact {
 /// Checks lanes, dependencies and switches of `program`, number `number` of the
 /// bundle, whose single operations were found good, and those of what a GPU may
 /// take over of it (null: nothing), whose tables were found good.
-bool verifyPlan(const bundle::Program *program, const bundle::ProgramGpu *gpu,
-                unsigned number, Fault &fault);
+[[nodiscard]] bool verifyPlan(const bundle::Program *program,
+                              const bundle::ProgramGpu *gpu, unsigned number,
+                              Fault &fault);
 
 } // namespace nnv12::artifact
 

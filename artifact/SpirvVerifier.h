@@ -38,8 +38,8 @@ size_t spirvScratchSize(const SpirvInterface &module);
 /// Checks `module` with the constants given. `scratch`, aligned as malloc()
 /// does, is all the memory that it uses; of time it takes as much as words are
 /// there. A fault says at which word something else than expected was found.
-bool verifySpirv(const SpirvInterface &module, void *scratch,
-                 size_t scratchSize, Fault &fault);
+[[nodiscard]] bool verifySpirv(const SpirvInterface &module, void *scratch,
+                               size_t scratchSize, Fault &fault);
 
 } // namespace nnv12::artifact
 

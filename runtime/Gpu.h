@@ -33,9 +33,11 @@ public:
   /// Checks and takes over what the options say. Starts nothing. `arena` bytes
   /// of `memory` are the session's. All of the others must stay until this is
   /// gone.
-  bool create(const nnv12_bundle &bundle, const nnv12_session_options &options,
-              Memory memory, uint64_t arenaSize, const Preparations &prepared,
-              Events &events, Recorder &recorder, artifact::Fault &fault);
+  [[nodiscard]] bool create(const nnv12_bundle &bundle,
+                            const nnv12_session_options &options, Memory memory,
+                            uint64_t arenaSize, const Preparations &prepared,
+                            Events &events, Recorder &recorder,
+                            artifact::Fault &fault);
 
   /// Starts the threads where the plan wants that while the first run goes on
   /// and a CPU is to spare, or where runs shall wait for them.
@@ -111,12 +113,13 @@ private:
   void stay();
   void startOthers();
   bool startThread(uint32_t number, bool bringsWeights);
-  bool begin(artifact::Fault &fault);
-  bool prepare(uint32_t index, bool &isDropped, artifact::Fault &fault);
+  [[nodiscard]] bool begin(artifact::Fault &fault);
+  [[nodiscard]] bool prepare(uint32_t index, bool &isDropped,
+                             artifact::Fault &fault);
   void writeRecord(uint32_t index, uint32_t thread, uint64_t start);
-  bool openDevice(artifact::Fault &fault);
-  bool makePipelines(const bundle::GpuPreparation *preparation,
-                     artifact::Fault &fault);
+  [[nodiscard]] bool openDevice(artifact::Fault &fault);
+  [[nodiscard]] bool makePipelines(const bundle::GpuPreparation *preparation,
+                                   artifact::Fault &fault);
   bool collect();
   void settle();
   void fail(const char *why);

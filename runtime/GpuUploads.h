@@ -15,20 +15,22 @@ public:
   GpuUploads &operator=(const GpuUploads &) = delete;
 
   /// `host` is the session's memory, which holds what CPUs have prepared.
-  bool create(const nnv12_bundle &bundle, Memory host, GpuDevice &device,
-              const GpuMemory &memory, artifact::Fault &fault);
+  [[nodiscard]] bool create(const nnv12_bundle &bundle, Memory host,
+                            GpuDevice &device, const GpuMemory &memory,
+                            artifact::Fault &fault);
   void destroy();
 
   /// Copies, or decodes, one upload of a verified overlay whose source is
   /// there. Any thread; where too many do, they take turns.
-  bool upload(const bundle::Upload *upload, artifact::Fault &fault);
+  [[nodiscard]] bool upload(const bundle::Upload *upload,
+                            artifact::Fault &fault);
 
   uint64_t bytes() const { return count.load(std::memory_order_relaxed); }
   bool isHung() const;
 
 private:
-  bool decode(const bundle::Upload *upload, const uint8_t *source,
-              uint8_t *target, artifact::Fault &fault);
+  [[nodiscard]] bool decode(const bundle::Upload *upload, const uint8_t *source,
+                            uint8_t *target, artifact::Fault &fault);
   /// Pieces of the staging memory, of one thread at a time.
   struct Pieces {
     pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
@@ -36,10 +38,10 @@ private:
     uint64_t begin; ///< in the ring
   };
   Pieces &lockPieces();
-  bool stage(Pieces &pieces, const uint8_t *source, uint64_t size,
-             uint64_t offset, artifact::Fault &fault);
-  bool bring(Pieces &pieces, const uint8_t *source, uint64_t size,
-             uint64_t offset, artifact::Fault &fault);
+  [[nodiscard]] bool stage(Pieces &pieces, const uint8_t *source, uint64_t size,
+                           uint64_t offset, artifact::Fault &fault);
+  [[nodiscard]] bool bring(Pieces &pieces, const uint8_t *source, uint64_t size,
+                           uint64_t offset, artifact::Fault &fault);
 
   const nnv12_bundle *bundle = nullptr;
   Memory host = {};

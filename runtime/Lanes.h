@@ -45,9 +45,10 @@ public:
 
   /// Allocates. `scratch` has room of `stride` bytes for each thread, the
   /// execute lane's first.
-  bool create(const nnv12_bundle &bundle, const Options &options, Memory memory,
-              uint8_t *scratch, size_t stride, Events &events,
-              Recorder &recorder, artifact::Fault &fault);
+  [[nodiscard]] bool create(const nnv12_bundle &bundle, const Options &options,
+                            Memory memory, uint8_t *scratch, size_t stride,
+                            Events &events, Recorder &recorder,
+                            artifact::Fault &fault);
 
   // For other threads than the execute lane's.
 
@@ -115,10 +116,11 @@ private:
 
   static constexpr uint32_t none = ~0u;
 
-  bool collect(const bundle::Program *program, const Options &options,
-               Array<bool> &skipped, artifact::Fault &fault);
-  bool makePreparers(uint32_t count, uint8_t *scratch, size_t stride,
-                     artifact::Fault &fault);
+  [[nodiscard]] bool collect(const bundle::Program *program,
+                             const Options &options, Array<bool> &skipped,
+                             artifact::Fault &fault);
+  [[nodiscard]] bool makePreparers(uint32_t count, uint8_t *scratch,
+                                   size_t stride, artifact::Fault &fault);
   enum class Stages { Reads, Others, All };
   Stages stagesOf(Role role) const;
   bool isOf(uint32_t index, Stages stages) const;

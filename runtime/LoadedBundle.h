@@ -14,11 +14,11 @@
 /// locks. Counted: the caller's handle is one owner, each session another.
 struct nnv12_bundle {
 public:
-  bool open(const char *path, const nnv12_open_options &options,
-            nnv12::artifact::Fault &fault);
-  bool openMemory(const void *data, size_t size,
-                  const nnv12_open_options &options,
-                  nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool open(const char *path, const nnv12_open_options &options,
+                          nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool openMemory(const void *data, size_t size,
+                                const nnv12_open_options &options,
+                                nnv12::artifact::Fault &fault);
 
   void retain() { owners.fetch_add(1, std::memory_order_relaxed); }
   void release();
@@ -43,7 +43,7 @@ public:
   /// What GPUs may take over of a bundle whose program has that: checked here,
   /// since opening leaves it alone. Where the metadata was copied so is this,
   /// to `copy`. Null where it is wrong.
-  const nnv12::bundle::Overlays *
+  [[nodiscard]] const nnv12::bundle::Overlays *
   loadOverlays(nnv12::runtime::Pages &copy,
                nnv12::artifact::Fault &fault) const;
   /// To a session's arena of at least a huge page, once: memory that has been
@@ -60,16 +60,19 @@ public:
   }
 
 private:
-  bool load(const void *data, size_t size, int descriptor,
-            const nnv12_open_options &options, nnv12::artifact::Fault &fault);
-  bool loadMetadata(bool copies, nnv12::artifact::Fault &fault);
-  bool hasKind(bool orTuning, nnv12::artifact::Fault &fault) const;
-  bool chooseProgram(const char *target, nnv12::artifact::Fault &fault);
-  bool loadCode(int descriptor, nnv12::artifact::Fault &fault);
-  bool verifyWeights(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool load(const void *data, size_t size, int descriptor,
+                          const nnv12_open_options &options,
+                          nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool loadMetadata(bool copies, nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool hasKind(bool orTuning,
+                             nnv12::artifact::Fault &fault) const;
+  [[nodiscard]] bool chooseProgram(const char *target,
+                                   nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool loadCode(int descriptor, nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool verifyWeights(nnv12::artifact::Fault &fault);
   void adviseWeights();
   void makeEarlyMemory();
-  bool describeTensors(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool describeTensors(nnv12::artifact::Fault &fault);
 
   std::atomic<uint32_t> owners{1};
   nnv12::artifact::MappedFile file; ///< empty when opened from memory

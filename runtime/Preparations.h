@@ -49,9 +49,9 @@ class Preparations {
 public:
   /// Those with a mark in `skipped` will never run. `events` are told of what
   /// has finished or failed.
-  bool create(const nnv12_bundle &bundle, Memory memory,
-              const artifact::Array<bool> &skipped, Events &events,
-              artifact::Fault &fault);
+  [[nodiscard]] bool create(const nnv12_bundle &bundle, Memory memory,
+                            const artifact::Array<bool> &skipped,
+                            Events &events, artifact::Fault &fault);
 
   uint32_t size() const { return static_cast<uint32_t>(items.size()); }
 
@@ -126,7 +126,8 @@ private:
            ~before;
   }
 
-  bool allocate(const nnv12_bundle &bundle, artifact::Fault &fault);
+  [[nodiscard]] bool allocate(const nnv12_bundle &bundle,
+                              artifact::Fault &fault);
   void resolve(Item &item, const nnv12_bundle &bundle, Memory memory,
                void **&operands);
   void computePiece(Item &item, uint32_t piece, Preparer &preparer);

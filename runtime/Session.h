@@ -20,12 +20,14 @@ public:
   ~nnv12_session();
 
   /// Keeps `bundle` alive from here on.
-  bool create(nnv12_bundle &bundle, const nnv12_session_options &options,
-              nnv12::artifact::Fault &fault);
-  bool run(const nnv12_input *inputs, uint32_t numInputs,
-           const nnv12_output *outputs, uint32_t numOutputs, uint64_t until,
-           nnv12::artifact::Fault &fault);
-  bool prepare(uint32_t milliseconds, nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool create(nnv12_bundle &bundle,
+                            const nnv12_session_options &options,
+                            nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool run(const nnv12_input *inputs, uint32_t numInputs,
+                         const nnv12_output *outputs, uint32_t numOutputs,
+                         uint64_t until, nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool prepare(uint32_t milliseconds,
+                             nnv12::artifact::Fault &fault);
 
   uint32_t threads() const { return workers.threads(); }
   nnv12_session_info info() const;
@@ -67,35 +69,38 @@ private:
   /// threads of its own prepare that.
   static bool mayUseGpu(const nnv12_bundle &bundle,
                         const nnv12_session_options &options);
-  bool createRecorder(const nnv12_session_options &of,
-                      nnv12::runtime::Team::Size size,
-                      nnv12::artifact::Fault &fault);
-  bool allocateMemory(uint32_t threads, nnv12::artifact::Fault &fault);
-  bool resolve(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool createRecorder(const nnv12_session_options &of,
+                                    nnv12::runtime::Team::Size size,
+                                    nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool allocateMemory(uint32_t threads,
+                                    nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool resolve(nnv12::artifact::Fault &fault);
   Step resolve(const nnv12::bundle::Operation *operation, void **&place,
                Patch *&patch);
-  bool checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
-                    const nnv12_output *outputs, uint32_t numOutputs,
-                    nnv12::artifact::Fault &fault) const;
-  bool runOnce(nnv12::artifact::Fault &fault);
-  bool runPlan(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool checkBuffers(const nnv12_input *inputs, uint32_t numInputs,
+                                  const nnv12_output *outputs,
+                                  uint32_t numOutputs,
+                                  nnv12::artifact::Fault &fault) const;
+  [[nodiscard]] bool runOnce(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool runPlan(nnv12::artifact::Fault &fault);
   template <nnv12::runtime::RecordLevel Level>
-  bool runSteps(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool runSteps(nnv12::artifact::Fault &fault);
   void runRecorded(uint32_t index);
   bool isLate() const { return nnv12::runtime::isOver(deadline); }
   bool reportStop(uint32_t index, nnv12::artifact::Fault &fault) const;
-  bool prepareAll(nnv12::artifact::Fault &fault);
-  bool takeLater(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool prepareAll(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool takeLater(nnv12::artifact::Fault &fault);
   void endFirst();
 
 #if NNV12_GPU
   // In runtime/SessionGpu.cpp.
-  bool openGpu(const nnv12_session_options &options,
-               nnv12::runtime::Team::Size size, nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool openGpu(const nnv12_session_options &options,
+                             nnv12::runtime::Team::Size size,
+                             nnv12::artifact::Fault &fault);
   void closeGpu();
-  bool runBeside(nnv12::artifact::Fault &fault);
-  bool runPlanBeside(nnv12::artifact::Fault &fault);
-  bool runStepsBeside(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool runBeside(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool runPlanBeside(nnv12::artifact::Fault &fault);
+  [[nodiscard]] bool runStepsBeside(nnv12::artifact::Fault &fault);
   enum class Taken { None, Some, Hung };
   Taken take(uint32_t &index, nnv12::artifact::Fault &fault);
   void releaseLater();

@@ -41,10 +41,10 @@ public:
   /// Starts them. All of the others must stay until this is gone, and be
   /// created before. Threads that the system refuses are done without: workers
   /// and lanes are told how many there are.
-  bool start(const bundle::Program *program, Size size, bool pin,
-             Workers &workers, Lanes &lanes, Events &events,
-             FirstTouch &firstTouch, Recorder &recorder,
-             artifact::Fault &fault);
+  [[nodiscard]] bool start(const bundle::Program *program, Size size, bool pin,
+                           Workers &workers, Lanes &lanes, Events &events,
+                           FirstTouch &firstTouch, Recorder &recorder,
+                           artifact::Fault &fault);
 
   /// How many of the threads that only prepare were started.
   uint32_t preparing() const { return numPreparing; }

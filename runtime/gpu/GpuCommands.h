@@ -20,20 +20,21 @@ public:
   GpuCommands(const GpuCommands &) = delete;
   GpuCommands &operator=(const GpuCommands &) = delete;
 
-  bool create(GpuDevice &device, artifact::Fault &fault);
+  [[nodiscard]] bool create(GpuDevice &device, artifact::Fault &fault);
   void destroy();
 
   /// Which of both is next. Waits until what it has had before is finished.
-  bool begin(uint32_t &turn, VkCommandBuffer &commands, artifact::Fault &fault);
+  [[nodiscard]] bool begin(uint32_t &turn, VkCommandBuffer &commands,
+                           artifact::Fault &fault);
   /// Hands over what was recorded since begin().
-  bool submit(artifact::Fault &fault);
+  [[nodiscard]] bool submit(artifact::Fault &fault);
   /// Until nothing runs any more.
-  bool finish(artifact::Fault &fault);
+  [[nodiscard]] bool finish(artifact::Fault &fault);
   /// The device gave no answer: what it works on must stay.
   bool isHung() const { return hung; }
 
 private:
-  bool wait(uint32_t turn, artifact::Fault &fault);
+  [[nodiscard]] bool wait(uint32_t turn, artifact::Fault &fault);
 
   GpuDevice *device = nullptr;
   VkCommandPool pools[2] = {};

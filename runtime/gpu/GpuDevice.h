@@ -61,17 +61,18 @@ public:
   /// The process's device for this wish, opened where it is not open yet, which
   /// may take long. Null, with a line that says why, where there is none. Where
   /// it is opened, `folder` has the marker of that (TryingMarker.h).
-  static GpuDevice *acquire(const GpuWish &wish, const char *folder,
-                            artifact::Fault &fault);
+  [[nodiscard]] static GpuDevice *
+  acquire(const GpuWish &wish, const char *folder, artifact::Fault &fault);
   /// What acquire() has given.
   void release();
   /// The same of who has left something there that must stay for ever.
   void abandon();
   /// Begins to open it, on a thread of its own, which forgetAll() waits for.
   /// There is no marker of that: who starts it has named no folder.
-  static bool start(const GpuWish &wish, artifact::Fault &fault);
+  [[nodiscard]] static bool start(const GpuWish &wish, artifact::Fault &fault);
   /// Makes an application's own device what sessions get that name none.
-  static bool use(const nnv12_gpu_handles &handles, artifact::Fault &fault);
+  [[nodiscard]] static bool use(const nnv12_gpu_handles &handles,
+                                artifact::Fault &fault);
   /// Sessions that begin later open devices anew.
   static void forgetAll();
 
@@ -137,14 +138,14 @@ private:
     Feedback = 32
   };
 
-  bool open(const char *folder, artifact::Fault &fault);
-  bool choose(artifact::Fault &fault);
-  int rank(VkPhysicalDevice candidate, artifact::Fault &why);
+  [[nodiscard]] bool open(const char *folder, artifact::Fault &fault);
+  [[nodiscard]] bool choose(artifact::Fault &fault);
+  [[nodiscard]] int rank(VkPhysicalDevice candidate, artifact::Fault &why);
   static constexpr uint32_t mostFamilies = 16;
   uint32_t
       listFamilies(VkQueueFamilyProperties (&families)[mostFamilies]) const;
-  bool findQueue(artifact::Fault &fault);
-  bool makeDevice(const char *folder, artifact::Fault &fault);
+  [[nodiscard]] bool findQueue(artifact::Fault &fault);
+  [[nodiscard]] bool makeDevice(const char *folder, artifact::Fault &fault);
   void findExtensions();
   void describePhysical();
   void close();

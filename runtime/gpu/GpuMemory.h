@@ -37,8 +37,9 @@ public:
   };
 
   /// `arena` is the session's, of whole pages, which stays until destroy().
-  bool create(GpuDevice &device, const Sizes &sizes, uint8_t *arena,
-              uint64_t arenaSize, artifact::Fault &fault);
+  [[nodiscard]] bool create(GpuDevice &device, const Sizes &sizes,
+                            uint8_t *arena, uint64_t arenaSize,
+                            artifact::Fault &fault);
   /// Before the device is released. Nothing of it may be in use any more.
   void destroy();
 
@@ -66,8 +67,10 @@ public:
 private:
   enum Place { Arena, Prepared, Staging, Host, numPlaces };
 
-  bool allocate(Place place, uint64_t size, artifact::Fault &fault);
-  bool createBuffer(GpuBlock &block, const void *next, artifact::Fault &fault);
+  [[nodiscard]] bool allocate(Place place, uint64_t size,
+                              artifact::Fault &fault);
+  [[nodiscard]] bool createBuffer(GpuBlock &block, const void *next,
+                                  artifact::Fault &fault);
   uint32_t typeFor(Place place, uint32_t allowed) const;
   void import(uint8_t *arena, uint64_t size);
   void destroy(GpuBlock &block);

@@ -24,16 +24,18 @@ public:
   /// Looks which pipelines of `gpu`, of the verified bundle whose file is at
   /// `image`, the device can run, and whether a file has what was made of them
   /// before (PipelineCacheFile.h has what `folder` is).
-  bool create(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
-              const uint8_t *image, GpuDevice &device, const char *folder,
-              artifact::Fault &fault);
+  [[nodiscard]] bool create(const bundle::Bundle *bundle,
+                            const bundle::Gpu *gpu, const uint8_t *image,
+                            GpuDevice &device, const char *folder,
+                            artifact::Fault &fault);
   void destroy();
 
   /// What the device lacks for it, if anything.
   const Lack &lack(uint32_t index) const { return lacks[index]; }
   /// Makes those that are not made yet, in one call of the driver. Any thread,
   /// but no two the same ones.
-  bool make(const uint32_t *indices, uint32_t count, artifact::Fault &fault);
+  [[nodiscard]] bool make(const uint32_t *indices, uint32_t count,
+                          artifact::Fault &fault);
   /// One that has been made.
   const MadePipeline &operator[](uint32_t index) const { return *made[index]; }
   /// After the last one: writes the file, if that is worth it.
@@ -53,12 +55,12 @@ private:
   struct Job;
 
   Lack findLack(const bundle::GpuPipeline *pipeline) const;
-  bool prepare(uint32_t index, Job &job, artifact::Fault &fault);
-  bool makeModule(const bundle::GpuPipeline *pipeline, Job &job,
-                  artifact::Fault &fault);
+  [[nodiscard]] bool prepare(uint32_t index, Job &job, artifact::Fault &fault);
+  [[nodiscard]] bool makeModule(const bundle::GpuPipeline *pipeline, Job &job,
+                                artifact::Fault &fault);
   void finish(Job &job);
-  bool makeSome(Job *jobs, const uint32_t *indices, uint32_t count,
-                artifact::Fault &fault);
+  [[nodiscard]] bool makeSome(Job *jobs, const uint32_t *indices,
+                              uint32_t count, artifact::Fault &fault);
   void makeCache();
 
   const bundle::Bundle *bundle = nullptr;

@@ -21,14 +21,16 @@ public:
   GpuWarmUp &operator=(const GpuWarmUp &) = delete;
 
   /// For the pipelines of a verified bundle. All of the others must stay.
-  bool create(const bundle::Gpu *gpu, GpuDevice &device,
-              const GpuMemory &memory, const GpuPipelines &pipelines,
-              artifact::Fault &fault);
+  [[nodiscard]] bool create(const bundle::Gpu *gpu, GpuDevice &device,
+                            const GpuMemory &memory,
+                            const GpuPipelines &pipelines,
+                            artifact::Fault &fault);
   void destroy();
 
   /// Returns when these pipelines, which are made, are compiled. Any thread;
   /// they take turns. Each pipeline once.
-  bool run(const uint32_t *indices, uint32_t count, artifact::Fault &fault);
+  [[nodiscard]] bool run(const uint32_t *indices, uint32_t count,
+                         artifact::Fault &fault);
   bool isHung() const { return commands.isHung(); }
 
 private:

@@ -388,7 +388,7 @@ Stretches::Result Stretches::run(uint32_t index, const CallersBuffers &buffers,
     if (result < 0 && result != VK_ERROR_DEVICE_LOST)
       result = device->waitIdle();
     if (result && result != VK_ERROR_DEVICE_LOST) {
-      check(result, what, fault);
+      (void)check(result, what, fault);
       device->lose(fault.text);
       return Result::Hung;
     }

@@ -27,15 +27,16 @@ public:
 
   /// For a verified overlay of a program whose arena lies at `arena`. All of
   /// the others must stay until destroy().
-  bool create(const bundle::ProgramGpu *gpu, uint8_t *arena, GpuDevice &device,
-              const GpuMemory &memory, const GpuPipelines &pipelines,
-              Recorder &recorder, artifact::Fault &fault);
+  [[nodiscard]] bool create(const bundle::ProgramGpu *gpu, uint8_t *arena,
+                            GpuDevice &device, const GpuMemory &memory,
+                            const GpuPipelines &pipelines, Recorder &recorder,
+                            artifact::Fault &fault);
   void destroy();
 
   /// What the device lacks for the stretch, if anything.
   Lack lack(uint32_t index) const;
   /// Records a stretch whose pipelines are made. Any thread, each one once.
-  bool record(uint32_t index, artifact::Fault &fault);
+  [[nodiscard]] bool record(uint32_t index, artifact::Fault &fault);
 
   enum class Result {
     Done,
@@ -49,8 +50,8 @@ public:
 private:
   bool isShared(const bundle::Boundary *boundary) const;
   VkDescriptorBufferInfo placeOf(const bundle::GpuOperand *operand) const;
-  bool bind(const bundle::Dispatch *dispatch, VkCommandBuffer commands,
-            artifact::Fault &fault);
+  [[nodiscard]] bool bind(const bundle::Dispatch *dispatch,
+                          VkCommandBuffer commands, artifact::Fault &fault);
   void copyRows(const bundle::Stretch *stretch, bool isIn,
                 VkCommandBuffer commands) const;
   uint8_t *hostOf(const bundle::Boundary *boundary,

@@ -31,8 +31,8 @@ public:
   /// Before calls that may crash, in `folder` as CachePath::begin has it. Any
   /// thread, also while others are between begin() and end(). False, with a
   /// line, where a process has died there; then nothing is to be ended.
-  bool begin(const char *folder, const CacheKey &device, const char *name,
-             artifact::Fault &fault);
+  [[nodiscard]] bool begin(const char *folder, const CacheKey &device,
+                           const char *name, artifact::Fault &fault);
   /// `isAll`: nothing is left to try, and all went well.
   void end(bool isAll = false);
 

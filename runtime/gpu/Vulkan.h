@@ -95,11 +95,12 @@ struct Vulkan {
   /// Loads the library of this name, which is never closed: drivers keep
   /// threads and what they have told the system to call at the end. Null:
   /// libvulkan.so.1. False, with a line that says why.
-  bool load(const char *library, artifact::Fault &fault);
-  bool createInstance(VkInstance &instance, artifact::Fault &fault) const;
+  [[nodiscard]] bool load(const char *library, artifact::Fault &fault);
+  [[nodiscard]] bool createInstance(VkInstance &instance,
+                                    artifact::Fault &fault) const;
   /// Functions of an instance; all others by its device.
-  bool findInstance(VkInstance instance, artifact::Fault &fault);
-  bool findDevice(VkDevice device, artifact::Fault &fault);
+  [[nodiscard]] bool findInstance(VkInstance instance, artifact::Fault &fault);
+  [[nodiscard]] bool findDevice(VkDevice device, artifact::Fault &fault);
 };
 
 /// A struct of Vulkan with its kind set, and all else zero.
@@ -113,7 +114,8 @@ template <typename T> T makeStruct(VkStructureType type) {
 const char *describe(VkResult result);
 
 /// Whether `result` is a success; else the fault is `what` and why, a line.
-bool check(VkResult result, const char *what, artifact::Fault &fault);
+[[nodiscard]] bool check(VkResult result, const char *what,
+                         artifact::Fault &fault);
 
 } // namespace nnv12::runtime
 

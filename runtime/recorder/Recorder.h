@@ -50,8 +50,8 @@ public:
 
   /// Divides the memory among rings as large as fit. At level Off it does
   /// nothing, and needs no memory.
-  bool create(const Options &options, const Subject &subject,
-              artifact::Fault &fault);
+  [[nodiscard]] bool create(const Options &options, const Subject &subject,
+                            artifact::Fault &fault);
 
   /// Of the run that goes on: Off where it is not one of those that are
   /// recorded. Threads that prepare may see it a moment late.

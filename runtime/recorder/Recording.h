@@ -33,7 +33,8 @@ class Recording {
 public:
   /// Borrows the memory, a multiple of 64, which may change meanwhile; must be
   /// called before all others.
-  bool open(const void *memory, size_t size, artifact::Fault &fault);
+  [[nodiscard]] bool open(const void *memory, size_t size,
+                          artifact::Fault &fault);
 
   const RecordingFacts &facts() const { return checked; }
   /// Whether the last ring is of those threads that prepare for a GPU.

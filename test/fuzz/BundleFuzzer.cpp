@@ -112,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // By itself first, where reads behind its end are seen.
   AlignedCopy metadata(data, size);
   Fault fault;
-  verifyMetadata(metadata.data, size, imageSize, fault);
+  (void)verifyMetadata(metadata.data, size, imageSize, fault);
 
   void *memory;
   if (posix_memalign(&memory, 64, imageSize))

@@ -144,7 +144,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     AlignedCopy metadata(image.data() + sizeof(artifact::Header),
                          image.metadataSize());
     artifact::Fault fault;
-    artifact::verifyMetadata(metadata.data, metadata.size, image.size(), fault);
+    (void)artifact::verifyMetadata(metadata.data, metadata.size, image.size(),
+                                   fault);
     return 0;
   }
   describeAll(bundle);

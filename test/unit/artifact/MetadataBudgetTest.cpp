@@ -210,7 +210,7 @@ TEST(MetadataBudget, SharedWork) {
                           builder.GetBufferPointer() + builder.GetSize()});
     builder.Clear();
     Fault fault;
-    verifyOverlaysBuffer(overlays.data, overlays.size, fault);
+    (void)verifyOverlaysBuffer(overlays.data, overlays.size, fault);
     return std::string(fault.text);
   };
   (void)builder.CreateString(key); // so that there is as much to share
