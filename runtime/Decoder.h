@@ -16,7 +16,7 @@ public:
   [[nodiscard]] static bool load(artifact::Fault &fault);
 };
 
-/// What one thread needs to decode.
+/// The memory and state that one thread needs to decode.
 class Decoder {
 public:
   Decoder() = default;

@@ -19,8 +19,9 @@ bool FirstTouch::create(size_t ranges) {
   return table.allocate(ranges);
 }
 
-/// A page that is fresh reads as 0. Whoever writes there at the same time wins:
-/// an exchange is one access, and what it stores is what it found.
+/// A fresh page reads as 0. If another thread writes there at the same time,
+/// its value stays: an exchange is one access, and stores the value that it
+/// found.
 static void touch(uintptr_t address) {
   uint8_t expected = 0;
   __atomic_compare_exchange_n(
@@ -28,13 +29,13 @@ static void touch(uintptr_t address) {
       /*weak=*/false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/// Of memory that is not ours: a call for it keeps a lock that other threads'
-/// starts and allocations wait for.
+/// The piece of memory that is not ours: a call for it holds a lock that other
+/// threads' starts and allocations wait for.
 static constexpr uintptr_t populatePiece = 128 << 10;
 
 void FirstTouch::add(void *data, size_t size, bool ours) {
   auto begin = reinterpret_cast<uintptr_t>(data);
-  // What shares a page with others is left to whoever comes first.
+  // The first user touches pages that the memory shares with other memory.
   uintptr_t first = (begin + page - 1) & ~(page - 1),
             end = (begin + size) & ~(page - 1);
   uint32_t index = count.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-//===- Gpu.cpp - What a session has of a GPU ------------------------------===//
+//===- Gpu.cpp - A session's use of a GPU ---------------------------------===//
 #include "runtime/Gpu.h"
 
 #include "artifact/Compatibility.h"
@@ -34,8 +34,9 @@ bool Gpu::create(const nnv12_bundle &of, const nnv12_session_options &options,
   events = &told;
   recorder = &to;
   mode = options.gpu;
-  // Until its last session is gone the device runs what drivers have compiled;
-  // from where only who owns it writes.
+  // Drivers run the compiled code that they find in the folder. So a bundle
+  // that was opened with a key or a digest has one only if the application
+  // names it.
   const char *cache = options.gpu_cache_dir;
   if (!cache && of.takesNoOther())
     cache = "";
@@ -109,7 +110,8 @@ Gpu::~Gpu() {
     for (uint32_t i = 1; i < numMembers; ++i)
       pthread_join(members[i].thread, nullptr);
   }
-  // What a device still works on must stay, and what that hangs on as well.
+  // Memory that a device still works on must stay, and so must all that it
+  // hangs on.
   if (!device)
     return;
   if (hung || uploads.isHung() || warmUp.isHung()) {
@@ -161,8 +163,8 @@ void Gpu::work(const Member &member) {
   workOnLanes(member);
 }
 
-/// A driver takes back what it has for a thread that ends, and has locked what
-/// the next run's first call needs meanwhile, 11 ms long on an H100. So they
+/// A driver frees a thread's data when the thread ends, and holds a lock that
+/// the next run's first call needs meanwhile, 11 ms long on an H100. So threads
 /// end with the session.
 void Gpu::stay() {
   for (;;) {
@@ -270,7 +272,7 @@ bool Gpu::prepare(uint32_t index, bool &isDropped, Fault &fault) {
   return false;
 }
 
-/// Of a preparation that began then; 0: nothing.
+/// Records a preparation that began at `start`; 0: nothing.
 void Gpu::writeRecord(uint32_t index, uint32_t thread, uint64_t start) {
   if (!start)
     return;
@@ -354,7 +356,7 @@ void Gpu::settle() {
     fail(text);
     return;
   }
-  // Of several threads that come here one says it.
+  // Only one of several threads that come here says the reason.
   if (isReasonSaid.exchange(true))
     return;
   snprintf(reason, sizeof reason, "%s", text);
@@ -432,8 +434,9 @@ void Gpu::releaseNeeded(Lanes &of) const {
 }
 
 void Gpu::runBegins(bool isLater) {
-  // Who wants one result alone pays for no thread: starting one while others
-  // compute takes a tenth of a millisecond and more.
+  // The first run starts no thread: an application may want one result alone,
+  // and starting a thread while others compute takes a tenth of a millisecond
+  // and more.
   if (ran)
     start();
   numTaken.store(0, std::memory_order_relaxed);

@@ -1,13 +1,13 @@
-//===- Gpu.h - What a session has of a GPU ----------------------*- C++ -*-===//
+//===- Gpu.h - A session's use of a GPU -------------------------*- C++ -*-===//
 //
-// Threads of its own find the device, make pipelines, bring weights there and
-// record commands, in the order of the bundle's overlay. The thread that calls
-// run looks, before each execute, whether a stretch that begins there is ready,
-// and never waits for that unless it is asked to. Whatever fails, the CPU's
-// program is complete.
+// Threads of its own find the device, make pipelines, upload weights and record
+// commands, in the order of the bundle's overlay. The thread that calls run
+// looks, before each execute, whether a stretch that begins there is ready. It
+// waits for a stretch only if it is asked to. The CPU's program is complete, so
+// any of these steps may fail.
 //
-// Nothing of the overlay is looked at before it has been verified, by the first
-// of those threads.
+// The first of those threads verifies the overlay. Nothing reads the overlay
+// before.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_H
@@ -48,11 +48,11 @@ public:
   /// Whether that is so by now.
   bool isSettled() const;
 
-  // Of the thread that runs the session.
+  // The thread that runs the session calls the following functions.
 
   /// Starts the threads if they have not been started: the second run does.
   void start();
-  /// Decides what this run may take. `isLater`: what later runs do.
+  /// Decides which stretches this run may take. `isLater`: as in later runs.
   void runBegins(bool isLater);
   void runEnds() { ran = true; }
   bool hasRun() const { return ran; }
@@ -62,14 +62,16 @@ public:
 
   // For the CPU's part of later runs.
 
-  /// A number for what is known of the GPU, by which covers() says more.
+  /// Numbers the state of the GPU: covers() may answer differently once this
+  /// has changed.
   uint32_t knowledge() const { return uint32_t(phase()) * 2 + lost(); }
   /// Whether it computes an execute in later runs, as far as is known: before
   /// the plan for it has been read that may be any.
   bool covers(uint32_t execute) const;
   /// Whether it has failed or was lost.
   bool isGone() const { return phase() == Phase::Failed || lost(); }
-  /// Has what the GPU's preparations wait for released of `lanes`.
+  /// Releases those preparations of `lanes` that the GPU's preparations wait
+  /// for.
   void releaseNeeded(Lanes &lanes) const;
   /// The stretch that this run takes from execute `index` on, or `none`.
   /// Executes are asked for in order.
@@ -142,7 +144,7 @@ private:
 
   GpuDevice *device = nullptr;
   nnv12_gpu_mode mode = NNV12_GPU_AUTO;
-  /// Of files about devices, as CachePath::begin has it.
+  /// The folder of files about devices, as CachePath::begin takes it.
   const char *folder() const { return hasFolder ? folderText : nullptr; }
   bool hasFolder = false;
   uint32_t mostThreads = 0;
@@ -154,7 +156,7 @@ private:
   std::atomic<bool> stop{false};
   std::atomic<Phase> phaseNow{Phase::Idle};
   std::atomic<bool> isReasonSaid{false};
-  /// Of the device, once it is open and has memory for us.
+  /// The name of the device, once it is open and has memory for us.
   std::atomic<const char *> name{nullptr};
   std::atomic<uint64_t> imported{0}; ///< bytes
   // In nanoseconds: when preparing began; how long it took, 0: not yet.
@@ -162,7 +164,7 @@ private:
   std::atomic<bool> isLacking{false};
   Lack lacks; ///< of the device, for a stretch, if for any
 
-  // Of the thread that runs.
+  // The thread that runs uses the following members.
   artifact::Array<uint32_t> cold, warm;             ///< stretches, in order
   const artifact::Array<uint32_t> *taken = nullptr; ///< by this run
   uint32_t next = 0;
@@ -170,11 +172,11 @@ private:
   bool hung = false;
   std::atomic<uint32_t> numTaken{0};
 
-  // What is large.
+  // Large members come last.
   GpuMemory places;
   GpuPipelines pipelines;
-  TryingMarker trying; ///< while these are made
-  pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; ///< what they record
+  TryingMarker trying; ///< held during the making of pipelines
+  pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; ///< of commands
   GpuUploads uploads;
   Stretches stretches;
   GpuLanes lanes;

@@ -24,7 +24,7 @@ GpuLanes::State GpuLanes::stateOf(uint32_t operation) const {
   return host->willRun(operation - executes) ? State::Waiting : State::Dropped;
 }
 
-/// Of the one that is furthest from being done.
+/// The state of the operation that is furthest from being done.
 GpuLanes::State GpuLanes::stateOf(const After *after) const {
   State result = State::Done;
   for (uint32_t i = 0; after && i < after->size(); ++i) {
@@ -47,7 +47,7 @@ uint32_t GpuLanes::take(uint32_t own, bool prefersUploads) {
 }
 
 uint32_t GpuLanes::takeNext(uint32_t own, bool onlyUploads) {
-  // What is dropped may have others dropped that were looked at before.
+  // A dropped preparation may drop others that this loop has passed already.
   for (bool hasDropped = true; hasDropped;) {
     hasDropped = false;
     for (uint32_t i = 0; i < numLanes(); ++i)

@@ -1,10 +1,10 @@
 //===- GpuLanes.h - Preparations for a GPU, in order ------------*- C++ -*-===//
 //
-// Each lane of the overlay is a queue, as in runtime/Lanes.h, but all of this
-// is for threads that do nothing else, which nobody waits for. One with nothing
+// Each lane of the overlay is a queue, as in runtime/Lanes.h, but all of its
+// threads do nothing else, and nobody waits for them. A thread with nothing
 // ready in its queue takes from another's, so that any number of threads is
-// right. What waits for something that will never be done, here or in the
-// session's own plan, is dropped.
+// right. A preparation that waits for one that will never be done, here or in
+// the session's own plan, is dropped.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPULANES_H
@@ -26,12 +26,12 @@ public:
   /// `own` first, and one that brings weights before all others where such are
   /// preferred. `none`: there may be one after the next event, unless isOver().
   uint32_t take(uint32_t own, bool prefersUploads);
-  /// What became of it.
+  /// Ends preparation `index`; `good` says whether it succeeded.
   void finish(uint32_t index, bool good);
   /// Whether all are done or dropped.
   bool isOver() const { return left.load(std::memory_order_acquire) == 0; }
 
-  /// Of operations as `after` names them. Any thread.
+  /// Whether the operations that `after` names are done. Any thread.
   bool areDone(const After *after) const;
   uint32_t numLanes() const { return gpu->lanes()->size(); }
 

@@ -110,7 +110,7 @@ bool GpuUploads::upload(const bundle::Upload *upload, Fault &fault) {
     return true;
   bool isPlain =
       upload->codec() == bundle::Codec_Stored && upload->planes() == 1;
-  // A decoder reads what it has written, which takes a hundred times as long in
+  // A decoder reads its own output, which takes a hundred times as long in
   // memory that CPUs do not cache.
   Pages decoded;
   if (!isPlain) {

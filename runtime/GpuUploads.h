@@ -14,7 +14,8 @@ public:
   GpuUploads(const GpuUploads &) = delete;
   GpuUploads &operator=(const GpuUploads &) = delete;
 
-  /// `host` is the session's memory, which holds what CPUs have prepared.
+  /// `host` is the session's memory, which holds the results of the CPUs'
+  /// preparations.
   [[nodiscard]] bool create(const nnv12_bundle &bundle, Memory host,
                             GpuDevice &device, const GpuMemory &memory,
                             artifact::Fault &fault);

@@ -10,7 +10,7 @@
 
 namespace nnv12::runtime {
 
-/// Of threads that prepare for later runs while others compute: a nice value of
+/// The nice value of threads that prepare for later runs while others compute:
 /// 10 has a tenth of the weight of 0.
 static constexpr int backgroundNiceness = 10;
 
@@ -27,7 +27,7 @@ uint32_t Lanes::wantedThreads(const bundle::Program *program, bool continuous,
   if (lanes < 2)
     return 0;
   // In the first run lanes mostly wait for the storage. One thread more
-  // prepares what switches need meanwhile, while CPUs are idle.
+  // prepares for switches meanwhile, while CPUs are idle.
   return lanes - 1 +
          (continuous && steal && !program->later_waits() &&
           hasBackground(program));
@@ -52,7 +52,8 @@ bool Lanes::create(const nnv12_bundle &bundle, const Options &options,
          makePreparers(threads, scratch, stride, fault);
 }
 
-/// Fills the queues, and marks what is in none of them as skipped.
+/// Fills the queues, and marks preparations that are in none of them as
+/// skipped.
 bool Lanes::collect(const bundle::Program *program, const Options &options,
                     Array<bool> &skipped, artifact::Fault &fault) {
   uint32_t executes = artifact::numExecutes(program);
@@ -136,7 +137,7 @@ void Lanes::release(const After *after) {
     // Behind the program's are those of its GPU.
     if (index >= held.size())
       continue;
-    // It waits for what is in queues alone (artifact/PlanVerifier.cpp:
+    // It waits only for preparations in queues (artifact/PlanVerifier.cpp:
     // verifyBackground), or in backgrounds.
     if (held[index].load(std::memory_order_relaxed)) {
       wanted.fetch_add(1, std::memory_order_relaxed);
@@ -152,9 +153,9 @@ Lanes::~Lanes() {
   free(preparers);
 }
 
-/// What a thread with that role does of the plan's stages. While there is a
-/// thread that waits for the storage, others leave that to it: two of them
-/// disturb the system's reading ahead.
+/// The stages of the plan that a thread with that role does. While a thread
+/// waits for the storage, others leave reads to it: two of them disturb the
+/// system's reading ahead.
 Lanes::Stages Lanes::stagesOf(Role role) const {
   if (role == Role::Read)
     return Stages::Reads;
@@ -187,7 +188,8 @@ Lanes::Help Lanes::help(uint32_t number, Role role, bool idle) {
                          : findReady(backgrounds, own, stages);
     if (index == none)
       return Help::Nothing;
-    // Of this thread, and never more than the application's own.
+    // Lowers the priority of this thread, but never below the application's
+    // own.
     if (!computes && !preparer.inBackground &&
         getpriority(PRIO_PROCESS, 0) < backgroundNiceness)
       setpriority(PRIO_PROCESS, 0, backgroundNiceness);
@@ -210,7 +212,8 @@ uint32_t Lanes::findReady(Queue &queue, Stages stages) {
   uint32_t head = queue.head.load(std::memory_order_relaxed);
   while (head < queue.count && !items.hasPieces(queue.entries[head]))
     ++head;
-  // Whoever stores last may put it back a little: the next one moves it on.
+  // The thread that stores last may put it back a little: the next one moves it
+  // on.
   queue.head.store(head, std::memory_order_relaxed);
   for (uint32_t i = head; i < queue.count; ++i)
     if (isOf(queue.entries[i], stages) && items.hasPieces(queue.entries[i]) &&
@@ -240,7 +243,7 @@ bool Lanes::isEmpty(const Queue &queue, Stages stages) const {
   return true;
 }
 
-/// The same of all that lane `own` may take from.
+/// Whether all queues that lane `own` may take from are empty.
 bool Lanes::isEmpty(const Array<Queue> &lanes, uint32_t own,
                     Stages stages) const {
   if (!mayHelp())
@@ -282,7 +285,7 @@ void Lanes::workOn(uint32_t index, Preparer &preparer, uint32_t most) {
     record(index, preparer.thread, start);
 }
 
-/// Of a preparation, or a part of one, that ends now.
+/// Records a preparation, or a part of one, that ends now.
 void Lanes::record(uint32_t index, uint32_t thread, uint64_t start) {
   Record record = {};
   record.start = start;
@@ -315,17 +318,16 @@ void Lanes::prepare(uint32_t index, Workers &workers) {
 }
 
 /// Each wait is for one event, and is bounded:
-///   - what is not done and has pieces that nobody has begun is done here, or,
-///     without stealing, by the thread of its lane, which works as long as its
-///     queue has something ready (start() turns stealing on where such a thread
-///     is missing);
-///   - that there is always something ready is proven before the plan is used
-///     (artifact/PlanVerifier.cpp: verifyNoDeadlock, verifyBackground);
-///   - what others have begun ends with an event, after one piece a thread at
-///     most: Preparations::finish() tells of success and of failure. What takes
-///     them too long is done here as well;
-///   - a failed preparation is never done, so what waits for it never gets
-///     ready. This is looked at after each event, before the next wait.
+/// - This thread does a preparation that has pieces left. Without stealing, the
+///   thread of its lane does, which works as long as its queue has something
+///   ready (start() turns stealing on where such a thread is missing).
+/// - The verifier has proven that there is always something ready
+///   (artifact/PlanVerifier.cpp: verifyNoDeadlock, verifyBackground).
+/// - Pieces that others have begun end with an event, after one piece a thread
+///   at most: Preparations::finish() signals success and failure. This thread
+///   also does pieces that take them too long.
+/// - A failed preparation is never done, so preparations that wait for it never
+///   get ready. The loop looks at this after each event, before the next wait.
 bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
   for (uint64_t idle = 0;;) {
     uint32_t seen = events->seen();
@@ -345,8 +347,9 @@ bool Lanes::waitFor(uint32_t operation, const After *after, Workers &workers) {
     } else if (mayHelp() &&
                (index = findReady(queues, 0, Stages::Others)) != none) {
       recordWait(operation, idle);
-      // A piece at a time: what it waits for may be done any moment. No reads,
-      // which would wait for the storage like those that others are at.
+      // It does one piece at a time, since its weights may be ready any moment.
+      // It does no reads, which would wait for the storage like those of other
+      // threads.
       workOn(index, preparers[0], 1);
     } else {
       if (!idle)

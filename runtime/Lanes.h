@@ -1,14 +1,15 @@
 //===- Lanes.h - Preparations in the order of the plan ----------*- C++ -*-===//
 //
-// NNV12, section 3.3. Each lane of the plan is a queue. Lane 0, the execute
-// lane, is that of the thread that calls run; thread i of the others
-// (runtime/Team.h) has lane i. A thread with nothing ready in its queue takes
-// pieces from the head of another's; the execute lane does so while it waits,
-// and prefers what it waits for: it even repeats what another thread has begun
-// and does not finish in time. Where kernels will change, a thread without a
-// lane prepares for that from the start. As any preparation may run anywhere
-// after those that it waits for (artifact/PlanVerifier.h), a plan for more
-// threads than there are is right as well.
+// NNV12, section 3.3. Each lane of the plan is a queue. The thread that calls
+// run has lane 0, the execute lane; thread i of the others (runtime/Team.h) has
+// lane i. A thread with nothing ready in its queue takes pieces from the head
+// of another's. The execute lane does so while it waits, and prefers the
+// preparations that it waits for: it even repeats pieces that another thread
+// has begun and does not finish in time. Where kernels will change, a thread
+// without a lane prepares the new kernels' weights from the start. Any
+// preparation may run anywhere after the preparations that it waits for
+// (artifact/PlanVerifier.h), so a plan for more threads than there are is right
+// as well.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_LANES_H
@@ -30,16 +31,16 @@ public:
     uint32_t preparing = 0, helping = 0;
     /// Whether the former do not even prepare, but wait for the storage alone.
     bool onlyReads = false;
-    /// Whether what switches need is prepared as well, and if so, whether only
-    /// what release() names.
+    /// Whether threads also prepare weights for switches, and if so, whether
+    /// they hold those back that release() has not named.
     bool continuous = false, holdsLater = false;
     /// Ignored where others must do a lane's work.
     bool steal = true;
   };
 
-  /// How many threads there is something for that only prepare: one a
-  /// preparation lane, and one more for what switches need beside the first
-  /// run.
+  /// The number of threads that can work although they only prepare: one for
+  /// each preparation lane, and one more that prepares for switches beside the
+  /// first run.
   static uint32_t wantedThreads(const bundle::Program *program, bool continuous,
                                 bool steal);
 
@@ -54,11 +55,11 @@ public:
 
   enum class Role { Compute, Prepare, Read };
   enum class Help { Did, Nothing, Over };
-  /// A part of what thread `number` may do: of one that computes a piece, else
-  /// a preparation. What later runs want, once it isLater(), is for threads
-  /// that prepare, and where there are none for those that compute, when they
-  /// are `idle`. Nothing: there may be something after the next event. Over:
-  /// there will never be.
+  /// Lets thread `number` do a piece: of an operation if it computes, else of a
+  /// preparation. Preparations for later runs begin once isLater(). Threads
+  /// that prepare do them; where there are none, threads that compute do them
+  /// while they are `idle`. Nothing: there may be a piece after the next event.
+  /// Over: there never will be.
   Help help(uint32_t number, Role role, bool idle);
   bool hasLane(uint32_t number) const { return number < queues.size(); }
   /// Whether it may ever do something.
@@ -78,20 +79,21 @@ public:
 
   // For the execute lane.
 
-  /// What `after` names, and what that waits for, is held back no more. The
-  /// caller tells of the event.
+  /// Holds back no longer the preparations that `after` names, nor those that
+  /// they wait for. The caller signals the event.
   void release(const After *after);
   /// When waitFor() gives up, a time of now().
   void setDeadline(uint64_t time) { deadline = time; }
 
-  /// An entry of its own queue. What another thread has begun is left to it.
+  /// Does an entry of the execute lane's own queue. Leaves pieces to the
+  /// threads that have begun them.
   void prepare(uint32_t index, Workers &workers);
   /// Returns when all that `operation` of the program comes after is done, and
   /// prepares meanwhile. False when a preparation has failed or the deadline is
   /// over.
   bool waitFor(uint32_t operation, const After *after, Workers &workers);
-  /// There is a first result: from now on threads prepare what only later runs
-  /// want, also where the plan has it wait for that.
+  /// Says that there is a first result. From now on threads prepare for later
+  /// runs, even where the plan makes that wait for the result.
   void beginLater();
   /// Whether they may.
   bool isLater() const { return later.load(std::memory_order_relaxed); }

@@ -72,8 +72,8 @@ void nnv12_bundle::adviseWeights() {
 }
 
 /// The first touch of an arena's first huge page takes 0.2 to 0.3 ms, about as
-/// long as the head needs from storage: it is done while nothing else can be.
-/// Of a bundle that is small it is likely that the arena is, too.
+/// long as the head needs from storage: it is done while nothing else can be. A
+/// small bundle is likely to have a small arena, and gets none.
 void nnv12_bundle::makeEarlyMemory() {
   if (file.size() < headSize || !file.isWaiting() ||
       !earlyMemory.allocate(hugePageSize, hugePageSize))
@@ -148,7 +148,7 @@ bool nnv12_bundle::hasKind(bool orTuning, Fault &fault) const {
                    isTuning ? "a tuning bundle" : "one for newer readers");
 }
 
-/// What is checked is what will be used: the copy, where there is one.
+/// Checks the bytes that will be used: the copy, where there is one.
 bool nnv12_bundle::loadMetadata(bool copies, Fault &fault) {
   const uint8_t *metadata = bytes + header.metadataOffset;
   if (copies) {
@@ -252,7 +252,7 @@ bool nnv12_bundle::loadCode(int descriptor, Fault &fault) {
   if (!mappedInPlace &&
       !codeMapping.copy(bytes + segment->offset(), segment->size(), fault))
     return false;
-  // Of the bytes that will run, not of the ones that they were copied from.
+  // Verifies the bytes that will run, not the ones that they were copied from.
   return artifact::verifySegment(bundle, index, codeMapping.data(), fault);
 }
 

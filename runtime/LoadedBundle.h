@@ -31,7 +31,7 @@ public:
   uint32_t programNumber() const { return number; }
   const uint8_t *code() const { return codeMapping.data(); }
   bool codeIsMapped() const { return mappedInPlace; }
-  /// Of the metadata, which says all that the bundle is.
+  /// The digest of the metadata, which describes the whole bundle.
   const nnv12::artifact::Digest &digest() const {
     return header.metadataDigest;
   }
@@ -40,9 +40,9 @@ public:
   bool isSigned() const { return header.isSigned != 0; }
   /// Whether it was opened with a public key or an expected digest.
   bool takesNoOther() const { return isRestricted; }
-  /// What GPUs may take over of a bundle whose program has that: checked here,
-  /// since opening leaves it alone. Where the metadata was copied so is this,
-  /// to `copy`. Null where it is wrong.
+  /// The overlays for GPUs of a bundle whose program has any. Checks them here,
+  /// since opening does not. Copies them to `copy` where the metadata was
+  /// copied. Null where they are wrong.
   [[nodiscard]] const nnv12::bundle::Overlays *
   loadOverlays(nnv12::runtime::Pages &copy,
                nnv12::artifact::Fault &fault) const;

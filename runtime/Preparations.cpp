@@ -28,9 +28,9 @@ static constexpr uint64_t piecesPerTransform = 16;
 /// it.
 static constexpr uint64_t readAtOnce = 128 << 10;
 
-/// How long a piece may take before somebody who waits for it computes it as
-/// well. Who reads a page that is on its way waits for the storage as well, and
-/// costs nothing.
+/// How long a piece may take before a thread that waits for it computes it as
+/// well. A thread that reads a page on its way also only waits for the storage,
+/// and costs nothing.
 static constexpr uint64_t readPatience = 1000000, patienceOfOthers = 500000;
 
 void *addressOf(const nnv12_bundle &bundle, const bundle::Operand *operand,
@@ -161,20 +161,21 @@ bool Preparations::compute(Item &item, uint64_t begin, uint64_t end,
 /// `pieces` by their bits.
 void Preparations::finish(Item &item, uint64_t pieces, bool good) {
   if (!good) {
-    // It never becomes done, so that nobody takes what came of it: who waits
-    // for it wakes up and finds that the plan has failed.
+    // The preparation never becomes done, so that nobody uses its result.
+    // Threads that wait for it wake up and find that the plan has failed.
     const bundle::Operation *nobody = nullptr;
     culprit.compare_exchange_strong(nobody, item.operation);
     failed.store(true, std::memory_order_release);
     events->happen(Events::Preparation);
     return;
   }
-  // Acquires and releases, so that who sees it done sees every thread's pieces.
+  // Acquires and releases, so that a thread that sees it done sees all threads'
+  // pieces.
   uint64_t all = bitsOf(0, item.pieces),
            before = item.finished.fetch_or(pieces, std::memory_order_acq_rel);
   if ((before | pieces) != all)
     return;
-  // Whoever comes later has brought it back.
+  // A thread that repeats the preparation has brought its source back.
   if (item.forgetsSource)
     forgetSource(item);
   if (before == all)
@@ -202,7 +203,7 @@ bool Preparations::workOnPiece(uint32_t index, Preparer &preparer) {
   // Looking before adding keeps the counter from overflowing.
   if (!hasPieces(index))
     return false;
-  assert(isReady(index) && "what it waits for comes first");
+  assert(isReady(index) && "a preparation comes after those it waits for");
   BEFORE_PIECE();
   uint32_t piece = item.next.fetch_add(1, std::memory_order_relaxed);
   if (piece >= item.pieces)
@@ -218,8 +219,8 @@ void Preparations::computePiece(Item &item, uint32_t piece,
   uint64_t begin = piece * item.perPiece,
            end = std::min(begin + item.perPiece, item.units),
            bit = bitsOf(piece, piece + 1);
-  // What another thread has read meanwhile may be of no more use, and out of
-  // this process's memory.
+  // Another thread may have read these pages meanwhile; they may be of no more
+  // use, and out of this process's memory.
   if (item.operation->kind() == bundle::OperationKind_Read)
     for (; end - begin > readAtOnce; begin += readAtOnce) {
       if (item.finished.load(std::memory_order_acquire) & bit)
@@ -239,7 +240,7 @@ uint64_t Preparations::patience(uint32_t index) const {
                       ? readPatience
                       : patienceOfOthers,
            held = now() - item.begun.load(std::memory_order_relaxed);
-  // What has just been begun may have no time yet.
+  // A piece that has just been begun may have no time yet.
   return held < most ? most - held : 0;
 }
 
@@ -261,7 +262,7 @@ bool Preparations::workOnRest(uint32_t index, Preparer &leader,
       any = true;
     return any;
   }
-  assert(isReady(index) && "what it waits for comes first");
+  assert(isReady(index) && "a preparation comes after those it waits for");
   uint32_t piece = item.next.exchange(item.pieces, std::memory_order_relaxed);
   if (piece >= item.pieces)
     return false;

@@ -2,9 +2,9 @@
 //
 // A preparation is, like an execute, a grid of independent pieces: chunks of
 // the file, ranges of tiles, one compressed frame. Threads take pieces one by
-// one, so that one that comes to help (NNV12, section 3.3, workload stealing)
-// shares the rest of what is running, and is soon free again for something more
-// urgent.
+// one. So a thread that comes to help (NNV12, section 3.3, workload stealing)
+// shares the rest of a running preparation, and is soon free again for
+// something more urgent.
 //
 // A piece may be computed more than once: each one that finishes it leaves the
 // same bytes in memory that nothing else is ever written to, and the first one
@@ -23,11 +23,11 @@ namespace nnv12::runtime {
 
 using After = flatbuffers::Vector<uint32_t>;
 
-/// What a thread that prepares has to itself.
+/// The state of a thread that prepares.
 struct Preparer {
   uint32_t thread = 0; ///< 0: the one that calls run; else its number, its lane
   uint8_t *scratch = nullptr;
-  bool inBackground = false; ///< it has begun with what later runs want
+  bool inBackground = false; ///< whether it has begun to prepare for later runs
   Decoder decoder;
 };
 
@@ -59,7 +59,7 @@ public:
     return items[index].done.load(std::memory_order_acquire);
   }
   bool areDone(const After *after) const;
-  /// Whether what it waits for is done.
+  /// Whether all preparations that `index` waits for are done.
   bool isReady(uint32_t index) const { return areDone(items[index].after); }
   /// Whether there are pieces that nobody has begun.
   bool hasPieces(uint32_t index) const {
@@ -69,7 +69,7 @@ public:
   /// Whether it is not one of those that were skipped.
   bool willRun(uint32_t index) const { return items[index].pieces != 0; }
   const After *afterOf(uint32_t index) const { return items[index].after; }
-  /// Of an operation's number in the program.
+  /// Whether the program's operation of this number is a preparation.
   bool isPreparation(uint32_t operation) const { return operation >= executes; }
   uint32_t indexOf(uint32_t operation) const { return operation - executes; }
   uint32_t operationOf(uint32_t index) const { return executes + index; }
@@ -82,12 +82,12 @@ public:
   /// Computes all that is left of a preparation that is ready, for the leader
   /// of `workers`: a transform's tiles go over all of them.
   bool workOnRest(uint32_t index, Preparer &leader, Workers &workers);
-  /// Nanoseconds until pieces that others have begun are theirs no more: 0 if
-  /// they have held one for longer than pieces take. Of a preparation that is
-  /// ready and has no pieces left.
+  /// Nanoseconds until others may repeat pieces that a thread has begun: 0 if a
+  /// thread has held one for longer than pieces take. The preparation must be
+  /// ready and have no pieces left.
   uint64_t patience(uint32_t index) const;
-  /// Computes what others have begun and have not finished, for who has nothing
-  /// else to do.
+  /// Computes again the pieces that other threads have begun and not finished.
+  /// For threads that have nothing else to do.
   void repeat(uint32_t index, Preparer &preparer);
 
   uint32_t numDone() const { return doneCount.load(std::memory_order_relaxed); }

@@ -97,25 +97,25 @@ size_t nnv12_session::recorderSize(const nnv12_bundle &bundle,
   const bundle::Program *program = bundle.chosenProgram();
   uint32_t executes = artifact::numExecutes(program);
   Team::Size size = teamFor(bundle, options);
-  // Of the leader's ring, which has most.
+  // Counts records of the leader's ring, which has most.
   uint64_t each = 1, once = 0;
   if (level >= RecordLevel::Operation) {
     each += executes;
-    // Of reads pieces of a megabyte, sixteenths of transforms, and a wait
-    // before each at worst.
+    // A read has a record for each megabyte, a transform for each sixteenth,
+    // and each has a wait before it at worst.
     once = 2 * executes + 2;
     for (uint32_t i = executes; i < program->operations()->size(); ++i)
       once +=
           2 * (17 + (program->operations()->Get(i)->operands()->Get(0)->size() /
                      readPiece));
   }
-  // What a GPU takes over: the submission, and its kernels.
+  // A GPU's part: the submission, and its kernels.
   if (const bundle::OverlayHead *overlay = program->overlay();
       overlay && level >= RecordLevel::Operation) {
     uint64_t cold = overlay->cold_commands(), warm = overlay->warm_commands();
     once += cold;
     each += warm;
-    // What is prepared is in a ring of its own: a pipeline and weights for a
+    // Preparations have a ring of their own: a pipeline and weights for a
     // dispatch at most, the commands of a stretch, and the device.
     once = std::max(once, 2 * (cold + warm) + 1);
   }
@@ -198,8 +198,8 @@ bool nnv12_session::allocateMemory(uint32_t threads, Fault &fault) {
            preparedSize = prepared ? prepared->size() : 0;
   // One behind the other, so that they share huge pages: each first use of a
   // small page takes one or two microseconds, that of a huge one a hundred.
-  // Prepared weights come last: what only later runs need is at their end, and
-  // leaves all else where it would be without.
+  // Prepared weights come last: those of later runs are at their end, and leave
+  // all else where it would be without them.
   static constexpr uint64_t page = 4096;
   auto after = [](uint64_t end, const bundle::Memory *memory) {
     uint64_t alignment = page;
@@ -394,8 +394,8 @@ bool nnv12_session::reportStop(uint32_t index, Fault &fault) const {
       index, steps.size());
 }
 
-/// The execute lane's queue, as far as the last execute: what may follow is for
-/// later runs.
+/// Follows the execute lane's queue to the last execute: entries behind that
+/// are for later runs.
 bool nnv12_session::runPlan(Fault &fault) {
   const bundle::Program *program = bundle->chosenProgram();
   uint32_t numDone = 0;
@@ -452,9 +452,9 @@ template <RecordLevel Level> bool nnv12_session::runSteps(Fault &fault) {
   return true;
 }
 
-/// Before a run: changes to what later runs do once all of it is ready, so that
-/// no run is half and half. False when a preparation has failed: better said
-/// than to stay slow for ever. Waits for nothing.
+/// Before a run: changes to the steps of later runs once all of them are ready,
+/// so that no run is half and half. False when a preparation has failed: an
+/// error is better than to stay slow for ever. Waits for nothing.
 bool nnv12_session::takeLater(Fault &fault) {
   if (isSteady)
     return true;
@@ -496,7 +496,7 @@ bool nnv12_session::prepareAll(Fault &fault) {
     bool isSettled = lanes.areAllDone();
 #if NNV12_GPU
     if (gpu) {
-      // What it knows first: that may leave more to prepare.
+      // Asks this first: the answer may leave more to prepare.
       bool isGpuSettled = gpu->isSettled();
       releaseLater();
       isSettled = isGpuSettled && lanes.areAllDone();
@@ -511,7 +511,7 @@ bool nnv12_session::prepareAll(Fault &fault) {
                        "time is over: found %u of %u preparations done%s",
                        lanes.preparations().numDone(), lanes.numWanted(),
                        lanes.areAllDone() ? ", and a GPU being prepared" : "");
-    // What others prepare they tell of.
+    // Other threads signal the end of their preparations.
     if (!lanes.prepareInBackground(0))
       events.sleepUntil(deadline, seen, Events::Preparation);
   }

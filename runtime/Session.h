@@ -35,8 +35,8 @@ public:
   /// How many threads such a session has.
   static nnv12::runtime::Team::Size
   teamFor(const nnv12_bundle &bundle, const nnv12_session_options &options);
-  /// Bytes in which the last `runs` runs of one find room, and what it prepares
-  /// before.
+  /// The bytes that hold the records of a session's last `runs` runs, and of
+  /// its preparations before.
   static size_t recorderSize(const nnv12_bundle &bundle,
                              const nnv12_session_options &options,
                              nnv12::runtime::RecordLevel level, uint32_t runs);
@@ -50,7 +50,7 @@ private:
     bool switched;
   };
 
-  /// What takes the place of a step.
+  /// A step that replaces another one in later runs.
   struct Change {
     Step step;
     uint32_t operation;
@@ -65,8 +65,8 @@ private:
     uint64_t offset;
   };
 
-  /// Whether a GPU may take over a part of what the session computes: then
-  /// threads of its own prepare that.
+  /// Whether a GPU may take over a part of the session's operations: then
+  /// threads of its own prepare for it.
   static bool mayUseGpu(const nnv12_bundle &bundle,
                         const nnv12_session_options &options);
   [[nodiscard]] bool createRecorder(const nnv12_session_options &of,
@@ -120,7 +120,8 @@ private:
   /// A run has been through the plan: all that executes wait for is done.
   bool planDone = false;
   bool continuous = false;
-  /// What later runs do is done from now on, as far as it is known by now.
+  /// Whether runs do the steps of later runs from now on, as far as they are
+  /// known.
   bool isSteady = false;
   std::atomic<uint32_t> changesDone{0}, steadyRun{NNV12_NO_RUN};
   uint32_t numRuns = 0;                      ///< that have ended
@@ -130,7 +131,7 @@ private:
   nnv12::runtime::Lanes lanes;
   nnv12::runtime::Workers workers;
 #if NNV12_GPU
-  /// What goes on beside the rest: null where nothing does. Ends first of all.
+  /// The GPU's part; null where there is none. Ends before all other members.
   nnv12::runtime::Gpu *gpu = nullptr;
   uint32_t gpuKnowledge = 0; ///< for which releaseLater() was done
   const char *whyNoGpu = "";

@@ -33,8 +33,8 @@ void nnv12_session::closeGpu() {
   destroy(gpu);
 }
 
-/// Has the CPU prepare for later runs what the GPU will not compute in them,
-/// and what the GPU itself computes with.
+/// Has the CPU prepare for later runs: for the layers that it will compute
+/// itself, and for the GPU's.
 void nnv12_session::releaseLater() {
   uint32_t known = gpu->knowledge();
   if (known == gpuKnowledge)
@@ -77,8 +77,8 @@ nnv12_session::Taken nnv12_session::take(uint32_t &index, Fault &fault) {
   return Taken::Hung;
 }
 
-/// As runPlan(). What the execute lane prepares while the GPU computes waits
-/// until the CPU goes on: it is for that.
+/// As runPlan(). Postpones the execute lane's preparations while the GPU
+/// computes: they are for the CPU.
 bool nnv12_session::runPlanBeside(Fault &fault) {
   const bundle::Program *program = bundle->chosenProgram();
   const auto *queue = program->lanes()->Get(0)->queue();

@@ -126,8 +126,8 @@ void *Team::threadMain(void *argument) {
 /// Threads that only prepare end when there is nothing left for them: no pieces
 /// that nobody has begun, and no memory that nobody has touched.
 ///
-/// A thread may wait for what the caller does in a run, for as long as there is
-/// none: nobody waits for it then but ~Team, which ends the wait.
+/// A thread may wait for the caller's next run, however long that takes.
+/// Meanwhile nobody waits for the thread but ~Team, which ends the wait.
 void Team::work(Member &member) {
   bool computes = member.role == Lanes::Role::Compute,
        isPinned = member.cpu >= 0, isIdle = false;
@@ -139,7 +139,7 @@ void Team::work(Member &member) {
     firstTouch->touchNext();
   for (;;) {
     // First the count, then all that an event may tell of: the end as well.
-    // What happens in between makes the wait below return at once.
+    // An event in between makes the wait below return at once.
     uint32_t seen = events->seen();
     BETWEEN_LOOKS();
     if (stop.load(std::memory_order_relaxed))
@@ -165,7 +165,7 @@ void Team::work(Member &member) {
       kinds |= Events::Preparation;
     if (events->spin(seen))
       continue;
-    // Only now there is time for what later runs want.
+    // Only now is there time to prepare for later runs.
     if (computes && !isIdle && help != Lanes::Help::Over)
       isIdle = true;
     else

@@ -5,9 +5,9 @@
 // are CPUs left for them. Each looks for the tiles of an operation that is
 // under way, if it computes; else for a piece of its lane; else for one of
 // another's; else for memory that is about to be used; and then waits for an
-// event. Where all CPUs compute there is one thread more that only waits for
-// the storage: it needs a CPU for a fiftieth of that time, and what it brings
-// the others prepare.
+// event. Where all CPUs compute, one thread more only waits for the storage. It
+// needs a CPU for a fiftieth of that time, and the others prepare the weights
+// that it reads.
 //
 // Until the session has its first result each thread stays on CPUs of its own:
 // left to itself the system often puts one that starts or wakes up on the CPU
@@ -31,7 +31,7 @@ public:
   /// Ends and joins the threads, in the middle of the plan if need be.
   ~Team();
 
-  /// How many threads there are, by what they do.
+  /// The number of threads, by their task.
   struct Size {
     uint32_t computing; ///< the caller of run included
     uint32_t preparing; ///< that do nothing else

@@ -50,7 +50,7 @@ bool Workers::help(uint32_t worker, uint32_t &seen) {
   return false;
 }
 
-/// Who sees that it has left sees its records.
+/// A thread that sees that the worker has left sees its records.
 void Workers::helpRecorded(uint32_t worker) {
   Record last = {};
   last.start = recorder->ticks();
@@ -204,7 +204,7 @@ uint64_t Workers::runRecorded(uint32_t index, uint64_t start,
   join.start = last.start + last.ticks;
   close();
   isRecorded = false;
-  // Nobody waits for what is written now.
+  // Nobody waits for these records.
   uint64_t time = recorder->ticks();
   join.ticks = time - join.start;
   if (last.count)

@@ -1,10 +1,11 @@
 //===- Workers.h - Threads that share the tiles of an operation -*- C++ -*-===//
 //
 // One thread, the caller, leads. For each operation it publishes the grid,
-// works on its own part, takes what others have not begun, and waits only for
-// threads that are in the middle of a piece: a worker that the system has not
-// scheduled in time, or that does something else, costs nothing. Whose threads
-// they are and what they do between operations is told in runtime/Team.h.
+// works on its own part, takes tiles that others have not begun, and waits only
+// for threads that are in the middle of a piece. A worker that the system has
+// not scheduled in time, or that does something else, costs nothing.
+// runtime/Team.h says which threads these are, and what they do between
+// operations.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_WORKERS_H
@@ -41,10 +42,10 @@ public:
   /// Runs `kernel` on tiles [first, end). For the leader alone.
   void run(artifact::KernelFn kernel, void *const *operands, uint64_t first,
            uint64_t end);
-  /// The same of operation `index`, which begins at the tick `start`, with a
-  /// record of what each thread did of it, and of how long the leader waited
-  /// for the others then. Where the leader does it all that is the operation's
-  /// own record. Returns the tick at which it ended.
+  /// Computes operation `index`, which begins at the tick `start`, and records
+  /// each thread's part of it. Also records how long the leader waited for the
+  /// others at the end. If the leader does the whole operation, the operation's
+  /// own record says so. Returns the tick at which it ended.
   uint64_t runRecorded(uint32_t index, uint64_t start,
                        artifact::KernelFn kernel, void *const *operands,
                        uint64_t first, uint64_t end);
@@ -66,9 +67,9 @@ private:
                uint64_t end);
   void close();
   void leave();
-  /// That of the session whose worker is `index`, 0 for the leader.
+  /// The number in the session of worker `index`; 0 is the leader.
   uint32_t threadOf(uint32_t index) const { return index ? index + others : 0; }
-  /// Of the operation's tiles, as records have it.
+  /// The share of the operation's tiles, as records hold it.
   uint16_t partOf(uint64_t tiles) const {
     return static_cast<uint16_t>(tiles * 65535 / numTiles);
   }

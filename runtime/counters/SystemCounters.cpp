@@ -1,4 +1,4 @@
-//===- SystemCounters.cpp - What the system counts of threads -------------===//
+//===- SystemCounters.cpp - The system's counters of threads --------------===//
 #include "runtime/counters/SystemCounters.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ int SystemCounters::openEvent(perf_event_attr &event, int group) {
 }
 
 void SystemCounters::Group::close() {
-  // Members first: a group's leader is what they are read by.
+  // Closes members first: their values are read by the group's leader.
   while (size)
     ::close(files[--size]);
 }
@@ -75,7 +75,8 @@ uint32_t SystemCounters::Group::read(uint64_t *values) const {
   if (!size || ::read(files[0], &found, sizeof found) < 0 ||
       found.count != size || found.running == 0)
     return 0;
-  // Of events that had to share the processor's counters with others.
+  // Scales counts of events that had to share the processor's counters with
+  // others.
   double scale = found.running < found.enabled
                      ? double(found.enabled) / double(found.running)
                      : 1;
@@ -99,7 +100,7 @@ int SystemCounters::add(Group &group, uint32_t type, uint64_t config,
   event.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
                       PERF_FORMAT_TOTAL_TIME_RUNNING;
   event.exclude_hv = 1;
-  // What the processor counts is compared with kernels' work.
+  // Users compare the processor's counts with kernels' work.
   event.exclude_kernel = type == PERF_TYPE_HARDWARE;
   int leader = group.size ? group.files[0] : -1;
   int file = open(event, leader);
@@ -145,7 +146,7 @@ SystemCounters::SystemCounters(unsigned wanted, Open open)
   functions.read = [](void *context, uint32_t thread, uint64_t *values) {
     return static_cast<SystemCounters *>(context)->read(thread, values);
   };
-  // What one thread is granted, all are.
+  // The system treats all threads alike, so one probe suffices.
   Thread probe;
   describe(probe, openGroups(probe));
   probe.close();

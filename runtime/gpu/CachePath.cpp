@@ -9,7 +9,7 @@
 
 namespace nnv12::runtime {
 
-/// Whether others can put something in place of what lies in a folder.
+/// Whether others can replace files of a folder.
 static bool isOfOthers(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&

@@ -13,10 +13,10 @@ namespace nnv12::runtime {
 struct CachePath {
   char text[512] = {};
 
-  /// Begins it with `folder` and a slash; null: the user's folder for caches,
-  /// `nnv12` in it, which is made where it is missing. False, with nothing,
-  /// where there is none, which is what an empty `folder` asks for, or others
-  /// can write it.
+  /// Begins it with `folder` and a slash. If `folder` is null, this is `nnv12`
+  /// in the user's folder for caches, and is made where it is missing. False,
+  /// with an empty path, where there is no folder, where others can write it,
+  /// or where `folder` is empty, which asks for no files.
   bool begin(const char *folder);
   void append(const char *more);
   /// Eight bytes of it in hexadecimal.

@@ -34,7 +34,7 @@ void DeviceClock::observe(uint64_t before, uint64_t first, uint64_t last,
   if (count == 0)
     begin(before, first);
   double from = relative(first), to = relative(last);
-  // What the ring holds stays small, so that a double has all digits of it.
+  // The numbers in the ring stay small, so that a double has all their digits.
   if (from > double(uint64_t(1) << 40)) {
     uint64_t hostStep = before - hostOrigin;
     for (unsigned i = 0; i < std::min(count, mostBounds); ++i) {
@@ -58,7 +58,7 @@ void DeviceClock::observe(uint64_t before, uint64_t first, uint64_t last,
   }
 }
 
-/// Of the best line of that slope.
+/// The margin of the best line of that slope.
 double DeviceClock::marginOf(double of, double &best) const {
   double least = -std::numeric_limits<double>::infinity(), most = -least;
   for (unsigned i = 0; i < std::min(count, mostBounds); ++i) {
@@ -79,8 +79,8 @@ void DeviceClock::draw() {
          flattest =
              b.first > a.last ? (b.before - a.after) / (b.first - a.last) : 0;
   if (count == 1 || flattest <= 0) {
-    // They are too near one another to tell: what was between them is what
-    // passed on both clocks.
+    // They are too near one another to tell a slope: as much time passed on
+    // both clocks between them.
     slope = steepest;
     distance = marginOf(slope, offset);
     if (count == 1)

@@ -29,7 +29,7 @@ public:
 
   /// There has been an observation.
   bool isKnown() const { return count != 0; }
-  /// In the host's ticks. Of a time stamp near the last observations.
+  /// Converts a time stamp near the last observations to the host's ticks.
   uint64_t hostTicks(uint64_t device) const;
   /// How far from every bound the line is, in the host's ticks: it may be wrong
   /// by that much near the last observations. Negative while there is one

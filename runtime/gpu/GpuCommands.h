@@ -23,14 +23,15 @@ public:
   [[nodiscard]] bool create(GpuDevice &device, artifact::Fault &fault);
   void destroy();
 
-  /// Which of both is next. Waits until what it has had before is finished.
+  /// Gives the command buffer whose turn is next. Waits until its last
+  /// submission is finished.
   [[nodiscard]] bool begin(uint32_t &turn, VkCommandBuffer &commands,
                            artifact::Fault &fault);
-  /// Hands over what was recorded since begin().
+  /// Submits the commands that were recorded since begin().
   [[nodiscard]] bool submit(artifact::Fault &fault);
   /// Until nothing runs any more.
   [[nodiscard]] bool finish(artifact::Fault &fault);
-  /// The device gave no answer: what it works on must stay.
+  /// The device gave no answer: the memory that it uses must stay.
   bool isHung() const { return hung; }
 
 private:

@@ -91,7 +91,7 @@ GpuDevice *GpuDevice::acquire(const GpuWish &wish, const char *folder,
     ++found->owners;
   }
   {
-    // Of several sessions one opens it, which the others wait for.
+    // Only one of several sessions opens it; the others wait for that one.
     Lock lock(found->opening);
     if (found->state == State::New) {
       Fault why;
@@ -181,7 +181,7 @@ bool GpuDevice::start(const GpuWish &wish, Fault &fault) {
     error = starter.start(opener, openerMain, copy, CpuMask());
     hasOpener = error == 0;
   }
-  // Of two, the later one is waited for at the end.
+  // The end waits for the later one of two.
   if (hadOpener)
     pthread_detach(before);
   if (error == 0)
@@ -222,7 +222,7 @@ bool GpuDevice::use(const nnv12_gpu_handles &handles, Fault &fault) {
   VkQueueFamilyProperties families[mostFamilies];
   if (device->queueFamily < device->listFamilies(families))
     device->timestamps = families[device->queueFamily].timestampValidBits;
-  // What the application has switched on besides is not known.
+  // We do not know which other features the application has switched on.
   device->importUnit = 0;
   device->state = State::Open;
   device->owners = 1;

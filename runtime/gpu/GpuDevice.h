@@ -22,7 +22,7 @@
 
 namespace nnv12::runtime {
 
-/// Of threads that call drivers, which compile on them.
+/// The stack of threads that call drivers: these compile on it.
 constexpr size_t driverStack = 8 << 20;
 
 /// Which device is wanted.
@@ -39,7 +39,7 @@ struct GpuWish {
   bool operator==(const GpuWish &other) const;
 };
 
-/// What names a pipeline among those of a device.
+/// The facts that tell a pipeline from others of a device.
 struct PipelineKey {
   artifact::Digest module;
   uint32_t constants[artifact::maxConstants];
@@ -63,14 +63,15 @@ public:
   /// it is opened, `folder` has the marker of that (TryingMarker.h).
   [[nodiscard]] static GpuDevice *
   acquire(const GpuWish &wish, const char *folder, artifact::Fault &fault);
-  /// What acquire() has given.
+  /// Gives back a device from acquire().
   void release();
-  /// The same of who has left something there that must stay for ever.
+  /// Gives back a device that still uses memory or objects, which must stay for
+  /// ever.
   void abandon();
   /// Begins to open it, on a thread of its own, which forgetAll() waits for.
   /// There is no marker of that: who starts it has named no folder.
   [[nodiscard]] static bool start(const GpuWish &wish, artifact::Fault &fault);
-  /// Makes an application's own device what sessions get that name none.
+  /// Makes an application's own device the one of all sessions that name none.
   [[nodiscard]] static bool use(const nnv12_gpu_handles &handles,
                                 artifact::Fault &fault);
   /// Sessions that begin later open devices anew.
@@ -100,7 +101,7 @@ public:
   bool hasTimeline() const { return timeline; }
   /// Whether it tells which pipelines came from a cache.
   bool hasFeedback() const { return isOurs && (extensions & Feedback); }
-  /// What imported memory must be a multiple of; 0: none can be imported.
+  /// The alignment of memory that can be imported; 0: none can be imported.
   uint64_t importAlignment() const { return importUnit; }
   uint64_t mostAllocation() const { return largestAllocation; }
 
@@ -115,12 +116,12 @@ public:
   /// now on.
   void lose(const char *why);
   bool isLost() const { return lost.load(std::memory_order_acquire); }
-  /// Of one that is.
+  /// Why the device was lost; only once isLost().
   const char *lossReason() const { return reason; }
 
   /// For sets of so many storage buffers; null, with a fault, without memory.
   VkDescriptorSetLayout setLayout(uint32_t bindings, artifact::Fault &fault);
-  /// Of this key, where one has been made.
+  /// The pipeline of this key, where one has been made.
   const MadePipeline *find(const PipelineKey &key);
   /// Takes over a pipeline with its layout. Null without memory: they are the
   /// caller's then.
@@ -128,7 +129,7 @@ public:
                           VkPipelineLayout layout);
 
 private:
-  /// A bit each, of what is made use of where it is there.
+  /// A bit for each extension that we use where a device has it.
   enum Extension : uint32_t {
     Timeline = 1,
     HostMemory = 2,
@@ -152,7 +153,7 @@ private:
   static GpuDevice *&known();
   static void *openerMain(void *wish);
 
-  // What is small, first: it is near for who asks for it.
+  // Small members come first, so that reading them is cheap.
   VkInstance instance = nullptr;
   VkPhysicalDevice physical = nullptr;
   VkDevice handle = nullptr;
@@ -171,7 +172,7 @@ private:
   uint32_t owners = 0; ///< under the lock of these
   enum class State { New, Open, Failed } state = State::New;
   std::atomic<bool> lost{false}, losing{false};
-  /// Of opening, of submitting, of pipelines and layouts.
+  /// For opening; for submitting; for pipelines and layouts.
   pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER,
                   submitting = PTHREAD_MUTEX_INITIALIZER,
                   making = PTHREAD_MUTEX_INITIALIZER;

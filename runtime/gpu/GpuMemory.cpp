@@ -15,8 +15,8 @@ constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
 constexpr uint32_t noType = ~0u;
 } // namespace
 
-/// The first type that has all that is asked for, asking for less and less.
-/// What CPUs read should be cached: reading other memory takes a hundred times
+/// The first type with all wanted properties; each next try wants fewer. Memory
+/// that CPUs read should be cached: reading other memory takes a hundred times
 /// as long.
 uint32_t GpuMemory::typeFor(Place place, uint32_t allowed) const {
   static constexpr uint8_t read[] = {local | visible | coherent | cached,
@@ -102,13 +102,13 @@ bool GpuMemory::allocate(Place place, uint64_t size, Fault &fault) {
   return true;
 }
 
-/// Where it fails, what is handed over is copied.
+/// Where it fails, hand-overs are copied.
 void GpuMemory::import(uint8_t *arena, uint64_t size) {
   uint64_t unit = device->importAlignment();
   auto address = reinterpret_cast<uintptr_t>(arena);
   if (!unit || size == 0 || address % unit)
     return;
-  // What lies behind the arena is the session's as well, in whole pages.
+  // The whole pages behind the arena are the session's as well.
   size = (size + unit - 1) / unit * unit;
   const Vulkan &vk = device->vulkan();
   VkDevice handle = device->device();
@@ -168,7 +168,7 @@ bool GpuMemory::create(GpuDevice &of, const Sizes &sizes, uint8_t *arena,
   mapped = of.isUnified() && !copiesAlways;
   ring = (sizes.handedOver + artifact::gpuAlignment - 1) &
          ~(artifact::gpuAlignment - 1);
-  // With all mapped nothing goes by way of it, but for what GpuWarmUp.h does.
+  // If all is mapped, nothing is staged but the warm-up of GpuWarmUp.h.
   uint64_t staging = !mapped           ? ring + ringBytes
                      : of.isSoftware() ? artifact::gpuAlignment
                                        : 0;

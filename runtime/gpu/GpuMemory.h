@@ -1,10 +1,10 @@
 //===- GpuMemory.h - Where a session's bytes lie for a GPU ------*- C++ -*-===//
 //
-// What a plan calls the GPU's arena and prepared memory is a buffer each. Where
-// a device works in the memory that CPUs work in, these are mapped, and the
-// session's own arena is imported, if the device can: nothing of it is copied
-// then. Elsewhere both are the device's own, and what goes there or comes from
-// there goes by way of a third, mapped one.
+// A plan's GPU arena and prepared memory are a buffer each. Where a device
+// works in the CPUs' memory, these are mapped, and the session's own arena is
+// imported, if the device can: nothing of it is copied then. Elsewhere both are
+// the device's own, and a third, mapped buffer stages all bytes that go there
+// or come from there.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_GPUMEMORY_H
@@ -45,7 +45,7 @@ public:
 
   const GpuBlock &arena() const { return blocks[Arena]; }
   const GpuBlock &prepared() const { return blocks[Prepared]; }
-  /// What is handed over; behind it, `ringBytes` for what is uploaded.
+  /// Hand-overs, and behind them `ringBytes` for uploads.
   const GpuBlock &staging() const { return blocks[Staging]; }
   uint64_t ringBegin() const { return ring; }
   /// The session's arena; without a buffer where it is not imported.

@@ -180,7 +180,7 @@ bool GpuPipelines::prepare(uint32_t index, Job &job, Fault &fault) {
   return false;
 }
 
-/// Frees what did not go to the device.
+/// Frees the objects that the device did not take over.
 void GpuPipelines::finish(Job &job) {
   const Vulkan &vk = device->vulkan();
   if (job.module)

@@ -1,8 +1,8 @@
 //===- GpuPipelines.h - Pipelines of a bundle on a device -------*- C++ -*-===//
 //
-// What goes to the driver is a copy of a module's words whose digest has been
-// checked, and which artifact/SpirvVerifier.h accepts, whatever happens to the
-// file meanwhile.
+// The driver gets a copy of a module's words. Their digest has been checked,
+// and artifact/SpirvVerifier.h accepts them, so a change of the file meanwhile
+// does no harm.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_GPUPIPELINES_H
@@ -21,16 +21,16 @@ public:
   GpuPipelines(const GpuPipelines &) = delete;
   GpuPipelines &operator=(const GpuPipelines &) = delete;
 
-  /// Looks which pipelines of `gpu`, of the verified bundle whose file is at
-  /// `image`, the device can run, and whether a file has what was made of them
-  /// before (PipelineCacheFile.h has what `folder` is).
+  /// Looks which pipelines of `gpu` the device can run; `gpu` is of the
+  /// verified bundle whose file is at `image`. Looks, too, whether a file holds
+  /// their compiled code from before (PipelineCacheFile.h explains `folder`).
   [[nodiscard]] bool create(const bundle::Bundle *bundle,
                             const bundle::Gpu *gpu, const uint8_t *image,
                             GpuDevice &device, const char *folder,
                             artifact::Fault &fault);
   void destroy();
 
-  /// What the device lacks for it, if anything.
+  /// The device's lack for pipeline `index`, if there is any.
   const Lack &lack(uint32_t index) const { return lacks[index]; }
   /// Makes those that are not made yet, in one call of the driver. Any thread,
   /// but no two the same ones.
@@ -42,7 +42,8 @@ public:
   void save();
 
   uint32_t numMade() const { return madeCount.load(std::memory_order_relaxed); }
-  /// Of these, those that the driver took from the file. It need not say.
+  /// How many of the made pipelines the driver took from the file. It need not
+  /// say.
   uint32_t numCached() const {
     return cachedCount.load(std::memory_order_relaxed);
   }

@@ -1,4 +1,4 @@
-//===- Lack.h - What a device has too little of -----------------*- C++ -*-===//
+//===- Lack.h - A requirement that a device misses --------------*- C++ -*-===//
 #ifndef NNV12_RUNTIME_GPU_LACK_H
 #define NNV12_RUNTIME_GPU_LACK_H
 

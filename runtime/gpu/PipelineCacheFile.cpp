@@ -1,4 +1,4 @@
-//===- PipelineCacheFile.cpp - What a driver made, for next time ----------===//
+//===- PipelineCacheFile.cpp - Keeps a driver's compiled code -------------===//
 #include "runtime/gpu/PipelineCacheFile.h"
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace nnv12::runtime {
 using artifact::Digest;
 
 static constexpr char magic[8] = {'n', 'n', 'v', '1', '2', 'v', 'k', 'c'};
-/// Of this layout and of how pipelines are made.
+/// The version of this layout and of the way pipelines are made.
 static constexpr uint32_t version = 1;
 
 void PipelineCacheFile::open(const char *folder, const CacheKey &device,
@@ -26,8 +26,8 @@ void PipelineCacheFile::open(const char *folder, const CacheKey &device,
   expected.device = device;
   if (!path.begin(folder))
     return;
-  // By the device alone, not its driver: what an old one has made goes when a
-  // new one has.
+  // The name depends on the device alone, not on its driver: a new driver's
+  // file replaces the old one's.
   path.append(modules);
   path.append("-");
   path.append(device);
@@ -39,7 +39,7 @@ void PipelineCacheFile::open(const char *folder, const CacheKey &device,
 void PipelineCacheFile::forget() { bytes.reset(); }
 
 bool PipelineCacheFile::read() {
-  // Without waiting for who writes to a pipe.
+  // Opens without waiting for a process that writes to a pipe.
   int file = ::open(path.text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (file < 0)
     return false;
@@ -68,7 +68,7 @@ bool PipelineCacheFile::isGood() const {
                                      bytes.size() - offsetof(Header, version));
   if (memcmp(&found, &wanted, sizeof found) != 0)
     return false;
-  // What the driver says of itself in front, as Vulkan has it.
+  // The driver's own header comes first, as Vulkan defines it.
   VkPipelineCacheHeaderVersionOne head;
   if (size() < sizeof head)
     return false;
@@ -89,7 +89,8 @@ void *PipelineCacheFile::room(size_t size) {
 }
 
 bool PipelineCacheFile::write(size_t size) {
-  // What holds nothing but its own head, or what was found, is not worth it.
+  // Data that hold nothing but the driver's header, or nothing new, are not
+  // worth a file.
   if (size <= sizeof(VkPipelineCacheHeaderVersionOne) ||
       (size == this->size() &&
        memcmp(data(), next.data() + sizeof(Header), size) == 0))

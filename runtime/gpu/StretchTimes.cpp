@@ -1,4 +1,4 @@
-//===- StretchTimes.cpp - When a GPU computed what of a run ---------------===//
+//===- StretchTimes.cpp - When a GPU computed in a run --------------------===//
 #include "runtime/gpu/StretchTimes.h"
 
 #include <algorithm>
@@ -47,7 +47,8 @@ bool StretchTimes::readStamps(uint32_t count) {
              VK_QUERY_RESULT_64_BIT) == VK_SUCCESS;
 }
 
-/// Of the stretch's dispatches, whose time stamps have been read.
+/// Writes records of the stretch's dispatches, whose time stamps have been
+/// read.
 void StretchTimes::writeKernels(const bundle::Stretch *stretch, uint64_t before,
                                 uint64_t after) {
   uint32_t dispatches = stretch->dispatches()->size();
@@ -66,7 +67,8 @@ void StretchTimes::writeKernels(const bundle::Stretch *stretch, uint64_t before,
   }
 }
 
-/// The first one does, and then one does not: what they cost is known by it.
+/// The first run stamps and the second does not, which shows the cost of
+/// stamps.
 bool StretchTimes::areStamped(uint32_t stretch) const {
   if (!isOn())
     return false;

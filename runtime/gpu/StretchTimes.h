@@ -1,4 +1,4 @@
-//===- StretchTimes.h - When a GPU computed what of a run -------*- C++ -*-===//
+//===- StretchTimes.h - When a GPU computed in a run ------------*- C++ -*-===//
 //
 // Where a session has a recorder, stretches have a second set of commands, with
 // a time stamp before and behind each dispatch. Runs that are recorded take

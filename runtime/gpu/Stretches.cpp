@@ -1,4 +1,4 @@
-//===- Stretches.cpp - What the GPU computes in a run ---------------------===//
+//===- Stretches.cpp - The GPU's part of a run ----------------------------===//
 #include "runtime/gpu/Stretches.h"
 
 #include "runtime/gpu/Barrier.h"
@@ -166,8 +166,9 @@ bool Stretches::bind(const bundle::Dispatch *dispatch, VkCommandBuffer to,
                         *device, descriptors, to, fault);
 }
 
-/// Between the staging memory, where they lie one behind another, first what
-/// goes in, and the arena of a device that CPUs do not see.
+/// Copies rows between the staging memory and the arena of a device that CPUs
+/// do not see. In the staging memory they lie one behind another, rows that go
+/// in first.
 void Stretches::copyRows(const bundle::Stretch *stretch, bool isIn,
                          VkCommandBuffer to) const {
   uint64_t offset = isIn ? 0 : sumOf(stretch->in());
@@ -270,7 +271,7 @@ uint8_t *Stretches::hostOf(const bundle::Boundary *boundary,
   return base + host->offset();
 }
 
-/// Copies what the GPU does not see, or what the CPU does not.
+/// Copies the rows that the GPU does not see, or that the CPU does not.
 VkResult Stretches::handOver(const bundle::Stretch *stretch, bool isIn,
                              const CallersBuffers &buffers) const {
   const GpuBlock &block =
@@ -337,9 +338,9 @@ VkResult Stretches::sleep(uint64_t nanoseconds) const {
 /// finished at once. Longer ones gain too little by it for a CPU that spins.
 static constexpr uint64_t mostMargin = 500000;
 
-/// The thread sleeps for most of what is predicted and then asks the GPU for a
-/// while: being woken up by it costs 50 us and more. A device that is the CPU's
-/// own threads needs the CPU.
+/// The thread sleeps for most of the predicted time and then polls the GPU for
+/// a while: a wake-up by the GPU costs 50 us and more. A device whose work runs
+/// on CPU threads needs the CPU.
 VkResult Stretches::wait(uint64_t predicted) const {
   uint64_t patience = gpuPatience(*device, predicted);
   if (device->isSoftware())
@@ -383,8 +384,8 @@ Stretches::Result Stretches::run(uint32_t index, const CallersBuffers &buffers,
     what = "waiting for the GPU";
     result = wait(stretch->predicted());
     after = isRecorded ? times.ticks() : 0;
-    // What was submitted may go on. If the driver cannot wait for it, maybe it
-    // can for all; after a loss nothing goes on.
+    // The submitted work may go on. If the driver cannot wait for it, maybe it
+    // can wait for all work; after a loss nothing goes on.
     if (result < 0 && result != VK_ERROR_DEVICE_LOST)
       result = device->waitIdle();
     if (result && result != VK_ERROR_DEVICE_LOST) {

@@ -1,8 +1,8 @@
-//===- Stretches.h - What the GPU computes in a run -------------*- C++ -*-===//
+//===- Stretches.h - The GPU's part of a run --------------------*- C++ -*-===//
 //
-// The commands of a stretch are recorded once. Each time it is taken, what the
-// CPU hands over is copied where the GPU does not see it anyway, the commands
-// are submitted, and the calling thread waits for them.
+// The commands of a stretch are recorded once. Each time it is taken, the CPU's
+// tensors are copied where the GPU does not see them anyway, the commands are
+// submitted, and the calling thread waits for them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_STRETCHES_H
@@ -33,7 +33,7 @@ public:
                             artifact::Fault &fault);
   void destroy();
 
-  /// What the device lacks for the stretch, if anything.
+  /// The device's lack for the stretch, if there is any.
   Lack lack(uint32_t index) const;
   /// Records a stretch whose pipelines are made. Any thread, each one once.
   [[nodiscard]] bool record(uint32_t index, artifact::Fault &fault);
@@ -41,7 +41,7 @@ public:
   enum class Result {
     Done,
     Failed, ///< the CPU must compute it; the device is lost
-    Hung    ///< the device may still write to what the stretch writes
+    Hung    ///< the device may still write to the stretch's results
   };
   /// Computes a stretch that has been recorded. Says why it failed.
   Result run(uint32_t index, const CallersBuffers &buffers,
@@ -75,7 +75,7 @@ private:
   artifact::Array<VkCommandBuffer> commands; ///< by stretch
   StretchTimes times;
   artifact::Array<VkCommandBuffer> stamped; ///< the same with time stamps
-  /// Of the last submission: one of both, as the device has it.
+  /// Tells when the last submission ends: the device has one of both.
   VkSemaphore timeline = nullptr;
   uint64_t submitted = 0;
   VkFence fence = nullptr;

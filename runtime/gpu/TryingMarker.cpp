@@ -23,7 +23,7 @@ constexpr uint32_t mostDeaths = 3;
 
 constexpr char magic[8] = {'n', 'n', 'v', '1', '2', 't', 'r', 'y'};
 
-/// Of all markers; held for calls of the system alone.
+/// The lock of all markers; held for calls of the system alone.
 pthread_mutex_t markers = PTHREAD_MUTEX_INITIALIZER;
 TryingMarker *first = nullptr; ///< of those that have a file
 pid_t process = 0;             ///< whose they are, not a child's of it
@@ -48,7 +48,7 @@ bool isKnown(int file, const struct stat &info, TryingMarker::Record &record) {
 
 /// Opens and locks the file at `path`, or makes it. Nothing: go on without.
 Found take(const char *path, TryingMarker::Record &record, int &file) {
-  // Each round ends with what somebody else has changed meanwhile.
+  // Each round ends when somebody else has changed the file meanwhile.
   for (int round = 0; round < 8; ++round) {
     file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
                 0600);
@@ -68,7 +68,7 @@ Found take(const char *path, TryingMarker::Record &record, int &file) {
       close(file);
       return Found::Nothing;
     }
-    // Who had it may have removed it before it let it go.
+    // The process that held it may have removed it before it let it go.
     if (!isGood || fstat(file, &info) != 0 || info.st_nlink == 0) {
       close(file);
       continue;
@@ -147,7 +147,8 @@ void TryingMarker::end(bool isAll) {
 }
 
 void TryingMarker::endAll() {
-  // Not at any price: what holds it may be what ends the process.
+  // Does not wait: the thread that holds the lock may be the one that ends the
+  // process.
   if (pthread_mutex_trylock(&markers) != 0)
     return;
   while (first && process == getpid())

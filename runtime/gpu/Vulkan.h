@@ -15,7 +15,7 @@
 
 namespace nnv12::runtime {
 
-// Of an instance, of a device, and of a device that may lack them.
+// Functions of an instance, of a device, and of a device that may lack them.
 #define NNV12_VULKAN_INSTANCE(X)                                               \
   X(DestroyInstance)                                                           \
   X(EnumeratePhysicalDevices)                                                  \
@@ -92,9 +92,9 @@ struct Vulkan {
   NNV12_VULKAN_OPTIONAL(NNV12_DECLARE)
 #undef NNV12_DECLARE
 
-  /// Loads the library of this name, which is never closed: drivers keep
-  /// threads and what they have told the system to call at the end. Null:
-  /// libvulkan.so.1. False, with a line that says why.
+  /// Loads the library of this name; null: libvulkan.so.1. It is never closed:
+  /// drivers keep threads, and functions that the system calls at the end.
+  /// False, with a line that says why.
   [[nodiscard]] bool load(const char *library, artifact::Fault &fault);
   [[nodiscard]] bool createInstance(VkInstance &instance,
                                     artifact::Fault &fault) const;
@@ -110,7 +110,7 @@ template <typename T> T makeStruct(VkStructureType type) {
   return result;
 }
 
-/// What went wrong, for people.
+/// The name of an error, for people.
 const char *describe(VkResult result);
 
 /// Whether `result` is a success; else the fault is `what` and why, a line.

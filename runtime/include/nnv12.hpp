@@ -109,7 +109,7 @@ public:
   const nnv12_tensor_info &output(uint32_t index) const {
     return *nnv12_bundle_output(get(), index);
   }
-  /// What the model says of itself by this key; null: nothing.
+  /// The model's property of this key; null: none.
   const char *property(const char *key) const {
     return nnv12_bundle_property(get(), key);
   }
@@ -171,7 +171,7 @@ struct Output : nnv12_output {
 static_assert(sizeof(Input) == sizeof(nnv12_input));
 static_assert(sizeof(Output) == sizeof(nnv12_output));
 
-/// The same of the input or output with this name. Who calls run owns it.
+/// The input or output with this name. The caller of run owns its memory.
 struct NamedInput {
   const char *name;
   const void *data;
@@ -287,8 +287,9 @@ public:
         static_cast<uint32_t>(outputs.size()));
   }
 
-  /// All of the model's, by their names, in any order. What is unknown, missing
-  /// or named twice is an Error of NNV12_INVALID_ARGUMENT. Allocates.
+  /// Takes all inputs and outputs of the model by their names, in any order. A
+  /// name that is unknown, missing or there twice is an Error of
+  /// NNV12_INVALID_ARGUMENT. Allocates.
   void run(std::initializer_list<NamedInput> inputs,
            std::initializer_list<NamedOutput> outputs) {
     run(detail::inOrder<Input>("input", inputs, nnv12_bundle_num_inputs(bundle),
@@ -347,7 +348,7 @@ private:
   std::unique_ptr<nnv12_session, detail::CloseSession> handle;
 };
 
-/// What a session has written down; see nnv12_recording. Borrows the memory.
+/// A reader of a session's records; see nnv12_recording. Borrows the memory.
 class Recording {
 public:
   Recording(const void *memory, size_t size) {
@@ -390,7 +391,7 @@ private:
   std::unique_ptr<nnv12_recording, detail::CloseRecording> handle;
 };
 
-/// Memory in which a session writes down what runs when. Made before the
+/// Memory in which a session records the times of its work. Made before the
 /// session, and kept until that is gone.
 class Recorder {
 public:
@@ -415,7 +416,7 @@ public:
 
   /// For SessionOptions.
   const nnv12_recorder *get() const { return &recorder; }
-  /// Of a session that has been made with it.
+  /// Reads the records of a session that was made with it.
   Recording recording() const { return {recorder.memory, recorder.size}; }
 
 private:

@@ -1,4 +1,4 @@
-//===- Recorder.cpp - What a session writes down of its runs --------------===//
+//===- Recorder.cpp - Records a session's runs ----------------------------===//
 #include "runtime/recorder/Recorder.h"
 
 #include <cassert>
@@ -88,7 +88,7 @@ bool Recorder::create(const Options &options, const Subject &subject,
   header->facts.program = subject.program;
   header->facts.bundle = subject.bundle;
   takePair();
-  // What is prepared before the first run belongs to it.
+  // Preparations before the first run belong to it.
   levelNow.store(wanted, std::memory_order_relaxed);
   header->magic.store(recordingMagic, std::memory_order_release);
   return true;
@@ -110,7 +110,7 @@ void Recorder::beginRun() {
               isLittle(counting, countersPerMille);
   if (isCounted) {
     bool isOther = counters.attach(counters.context, 0) != 0;
-    // What was read a moment ago is still true.
+    // Counts that were read a moment ago are still true.
     if (isOther || ticks() - countedUntil > countedUntil - countedFrom)
       readCounters(/*isEnd=*/false);
   }
@@ -139,7 +139,7 @@ void Recorder::endRun(uint32_t status) {
   header->runs.store(number, std::memory_order_relaxed);
 }
 
-/// Whether what has been spent is no more of the time so far than it may be.
+/// Whether the time spent is at most its permitted part of the time so far.
 bool Recorder::isLittle(uint64_t spent, uint32_t perMille) const {
   return !perMille || !firstStart ||
          spent / perMille <= (ticks() - firstStart) / 1000;
@@ -149,7 +149,8 @@ bool Recorder::isLittle(uint64_t spent, uint32_t perMille) const {
 void Recorder::readCounters(bool isEnd) {
   countedFrom = ticks();
   for (uint32_t thread = 0; thread < counts.size(); ++thread) {
-    // What is not known yet is of a thread that is attached later, from 0 on.
+    // Counts that are not known belong to a thread that is attached later, from
+    // 0 on.
     Counts now = {};
     uint32_t known = counters.read(counters.context, thread, now.values);
     for (uint32_t i = 0; isEnd && i < NNV12_NUM_COUNTERS; ++i) {

@@ -1,7 +1,7 @@
-//===- Recorder.h - What a session writes down of its runs ------*- C++ -*-===//
+//===- Recorder.h - Records a session's runs --------------------*- C++ -*-===//
 //
-// Into memory of the caller, without locks, system calls or allocation. What
-// can be known without a run stays in the bundle: names, shapes, the plan.
+// It writes to memory of the caller, without locks, system calls or allocation.
+// Facts that need no run stay in the bundle: names, shapes, the plan.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_RECORDER_RECORDER_H
@@ -16,7 +16,7 @@ namespace nnv12::runtime {
 
 class Recorder {
 public:
-  /// Of whom, for whoever reads.
+  /// The session that is recorded.
   struct Subject {
     artifact::Digest bundle; ///< of the metadata
     uint32_t program;        ///< which one of the bundle's
@@ -32,7 +32,7 @@ public:
     size_t size = 0;
     RecordLevel level = RecordLevel::Off;
     uint32_t sampleEvery = 1; ///< one run of so many is recorded
-    /// Who counts; its functions may be null.
+    /// The source of counters; its functions may be null.
     nnv12_counter_source counters = {};
     uint32_t countersPerMille = 0; ///< of the time, for them; 0: all it takes
     uint32_t gpuPerMille = 0;      ///< the same for a GPU's time stamps
@@ -53,8 +53,8 @@ public:
   [[nodiscard]] bool create(const Options &options, const Subject &subject,
                             artifact::Fault &fault);
 
-  /// Of the run that goes on: Off where it is not one of those that are
-  /// recorded. Threads that prepare may see it a moment late.
+  /// The level of the run that goes on: Off where that run is not recorded.
+  /// Threads that prepare may see a change a moment late.
   RecordLevel level() const { return levelNow.load(std::memory_order_relaxed); }
   bool records(RecordLevel least) const { return level() >= least; }
   /// Whether there are runs that are recorded so far.
@@ -83,18 +83,18 @@ public:
 
   /// By the thread `record.thread` alone. Fills in the run.
   void write(Record &record);
-  /// The same of a thread that prepares for a GPU, one at a time.
+  /// Writes a record of a thread that prepares for a GPU, one at a time.
   void writeGpu(Record &record) {
     record.thread = static_cast<uint8_t>(rings.size() - 1);
     write(record);
   }
 
-  /// The same of what began at startTime() and ends now; nothing where that was
-  /// 0.
+  /// Writes a record that began at startTime() and ends now; nothing where that
+  /// was 0.
   void end(Record &record);
 
-  /// The same in parts, for who writes many: the number of the run, and the
-  /// ring of a thread.
+  /// The number of the run, and the ring of a thread: for callers that write
+  /// many records.
   uint32_t run() const { return static_cast<uint32_t>(runs()); }
   RingWriter &ring(uint32_t thread) { return rings[thread]; }
 
@@ -105,7 +105,7 @@ private:
   bool isLittle(uint64_t spent, uint32_t perMille) const;
   void readCounters(bool isEnd);
 
-  /// Of a thread, when the run began.
+  /// A thread's counters when the run began.
   struct Counts {
     uint64_t values[NNV12_NUM_COUNTERS];
   };

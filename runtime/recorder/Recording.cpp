@@ -1,4 +1,4 @@
-//===- Recording.cpp - Reading what a session writes down -----------------===//
+//===- Recording.cpp - Reads a session's records --------------------------===//
 #include "runtime/recorder/Recording.h"
 
 #include <cassert>
@@ -105,7 +105,7 @@ size_t Recording::takePairs(ClockPair *pairs) const {
     copied[number - first] = {pair.ticks.load(std::memory_order_acquire),
                               pair.ns.load(std::memory_order_acquire)};
   }
-  // Of these, what has been overwritten meanwhile, or is just now.
+  // Leaves out pairs that were overwritten meanwhile, or are just now.
   uint64_t now = header->numPairs.load(std::memory_order_relaxed),
            whole = now > ring ? now - ring + 1 : 1;
   size_t taken = 0;

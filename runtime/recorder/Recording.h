@@ -1,4 +1,4 @@
-//===- Recording.h - Reading what a session writes down ---------*- C++ -*-===//
+//===- Recording.h - Reads a session's records ------------------*- C++ -*-===//
 //
 // From memory that a session of this process writes, that another process has
 // mapped, or from a file that was kept: nothing in it is trusted.
@@ -39,7 +39,7 @@ public:
   const RecordingFacts &facts() const { return checked; }
   /// Whether the last ring is of those threads that prepare for a GPU.
   bool hasGpu() const { return isLastForGpu; }
-  /// Of the session, with a ring each.
+  /// The number of the session's threads; each has a ring.
   uint32_t numThreads() const { return checked.numRings - isLastForGpu; }
 
   uint64_t runs() const { return header->runs.load(std::memory_order_relaxed); }

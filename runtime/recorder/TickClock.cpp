@@ -38,7 +38,7 @@ ClockPair Clock::pair() const {
   return best;
 }
 
-/// What reading two clocks one after the other may be wrong by.
+/// The error of reading two clocks one after the other.
 static constexpr double pairErrorNs = 200;
 
 bool keepsTime(ClockPair first, ClockPair second, ClockPair third) {

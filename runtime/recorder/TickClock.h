@@ -5,8 +5,8 @@
 // aarch64 always. Elsewhere, and where the counter turns out not to keep time,
 // nanoseconds of CLOCK_MONOTONIC.
 //
-// What a tick is follows from pairs of both, taken at the beginning, after some
-// runs, and at the end.
+// Pairs of both times give the length of a tick. They are taken at the
+// beginning, after some runs, and at the end.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_RECORDER_TICKCLOCK_H
@@ -75,8 +75,8 @@ private:
 };
 
 /// Whether two stretches of time, each between two pairs, have the same number
-/// of ticks a nanosecond: within 100 parts of a million, and what reading the
-/// clocks adds. True of stretches too short to tell.
+/// of ticks a nanosecond: within 100 parts of a million, and the error of
+/// reading two clocks. True of stretches too short to tell.
 bool keepsTime(ClockPair first, ClockPair second, ClockPair third);
 
 } // namespace nnv12::runtime

@@ -123,7 +123,8 @@ uint32_t grantedCpus(const char *root) {
   return least;
 }
 
-/// What has been read, and 1 more; 0: nothing yet. Of CPUs with small numbers.
+/// The number of CPUs that was read, and 1 more; 0: nothing yet. Capacities are
+/// those of CPUs with small numbers.
 static std::atomic<uint32_t> knownGrant{0};
 static std::atomic<uint16_t> knownCapacities[64];
 

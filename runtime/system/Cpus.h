@@ -17,14 +17,14 @@ uint32_t availableCpus();
 /// that stands for that of the system's files: for tests.
 uint32_t grantedCpus(const char *root = "");
 
-/// Reads of the system what availableCpus() and Cpus::find() want to know, a
-/// tenth of a millisecond: while the storage is waited for.
+/// Reads the system's facts for availableCpus() and Cpus::find(). It takes a
+/// tenth of a millisecond, so callers do it while they wait for the storage.
 void askForCpus();
 
 /// CPUs that a thread may use; of unknown ones nothing is asked for.
 class CpuMask {
 public:
-  /// Those of the calling thread.
+  /// Gets the CPUs of the calling thread.
   void get() { known = sched_getaffinity(0, sizeof set, &set) == 0; }
   void add(int cpu);
   /// The calling thread may use these, and no others. A hint: where it is

@@ -59,7 +59,7 @@ public:
       other.release();
       return false;
     }
-    // What was moved away may be somebody else's address by now.
+    // Another mapping may have the old addresses by now.
     auto *first = static_cast<uint8_t *>(other.base);
     unmap(first, other.start);
     unmap(other.start + size, first + other.length);

@@ -15,7 +15,7 @@ static constexpr size_t stackSize = 1u << 20;
 /// The shortest time slice that Linux grants; usual ones are 3 ms and more.
 static constexpr uint64_t shortSlice = 100000;
 
-/// Sets the calling thread's time slice, nanoseconds, and returns what it was;
+/// Sets the calling thread's time slice, nanoseconds, and returns the old one;
 /// 0 where the system has no such thing, or the thread has another policy than
 /// time sharing.
 static uint64_t exchangeSlice(uint64_t slice) {

@@ -3,7 +3,7 @@
 
     english.py [--list | --fix] [ROOT]
 
-"What came of it" and "Of whom" make a reader guess the noun; "the result" and
+`What came of it` and `Of whom` make a reader guess the noun; "the result" and
 "the thread" name it. The counter looks at comments and strings of C++, TableGen
 and Python, and at the pages of docs/. It leaves ordinary relative clauses
 ("the kernel whose layer ..."), questions, and indirect questions ("says what
@@ -26,7 +26,7 @@ BESIDE = Path(__file__).resolve().parent
 ALLOWED = "tools/lib/english.txt"
 SKIPPED = ("artifact/generated/", "test/graphs/data/")
 
-# After these a clause with "what" or "who" is an indirect question.
+# After these a clause with `what` or `who` is an indirect question.
 ASKING = (
     r"(?:says?|said|saying|tells?|told|telling|knows?|knew|known|knowing|asks?"
     r"|asked|shows?|showed|shown|sees?|seen|decides?|decided|explains?"
@@ -34,7 +34,7 @@ ASKING = (
     r"|reports?|reported|notes?|noted|checks?|checked|understands?|proves?"
     r"|means?|guess|guesses|depends?|names?)"
 )
-ASKED = re.compile(rf"\b{ASKING}\b(?:\s+[\w'`()/.-]+){{0,4}}\s+$", re.I)
+ASKED = re.compile(rf"\b{ASKING}\b(?:\s+[\w'`()/.-]+,?){{0,8}}\s+$", re.I)
 # The beginning of a sentence, or of a clause behind a colon or a semicolon.
 START = r"(?:^|(?<=[.:;!?(]\s)|(?<=\())"
 LINK = (
@@ -45,16 +45,16 @@ LINK = (
 PUZZLES = [
     re.compile(pattern, flags)
     for pattern, flags in (
-        # What lies there; of what it holds; keeps what it finds.
+        # `What lies there`; `of what it holds`; `keeps what it finds`.
         (r"\bwhat\b", re.I),
-        # Who waits; for who waits; whoever waits.
+        # `Who waits`; `for who waits`; `whoever waits`.
         (rf"{START}(?:Who|Whom|Whose)\b", 0),
         (rf"\b{LINK}\s+who\b", 0),
         (r"\bwho(?:m|so)?ever\b", re.I),
-        # Whatever names a file; not "..., whatever the order".
+        # `Whatever names a file`; not `whatever the order`.
         (rf"(?:{START}|\b{LINK}\s+)whatever\b", re.I),
         (r"\bthat which\b", re.I),
-        # Of those that wait; Those of a fold; The same of a row.
+        # `Of those that wait`; `Those of a fold`; `The same of a row`.
         (rf"{START}Of\b(?! course)", 0),
         (rf"{START}(?:That|Those|These|Such) of\b", 0),
         (r"\bthe same (?:of|for those)\b", re.I),
@@ -101,9 +101,13 @@ def pieces_of_cpp(text):
             elif not re.match(r"//===-+=*//$|// end", found):
                 own = not text[text.rfind("\n", 0, at) + 1 : at].strip()
                 marker = re.match(r"//[/!]?<? ?", found).group()
-                yield number, marker if own else "behind", found[len(marker) :]
+                kind = marker if own else (number, marker)
+                yield number, kind, found[len(marker) :]
         elif kind == "block":
-            yield number, "block", found.strip("/*")
+            body = re.sub(
+                r"^\s*(?:\*|\|\*) ?|\*\|$", "", found[2:-2], flags=re.M
+            )
+            yield number, (number, "block"), body.lstrip("*<!=-")
         elif kind == "prose":
             yield number, "prose", found[2:-2]
         elif kind == "string" and " " in found:
@@ -116,8 +120,11 @@ def pieces_of_python(text):
         if token.type == tokenize.COMMENT:
             yield line, "comment", token.string.lstrip("#! ")
         elif token.type == tokenize.STRING and " " in token.string:
+            # Quotes, and the expressions of an f-string, are code.
             body = re.sub(
-                r"^\w*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$", "", token.string
+                r"^\w*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$|\{[^{}]*\}",
+                "",
+                token.string,
             )
             yield line, "string", body.replace("\\n", ". ")
 
@@ -143,7 +150,7 @@ READERS = {".py": pieces_of_python, ".md": pieces_of_page}
 
 
 def sentences(parts):
-    """Of a block: (line of its first word, sentence)."""
+    """The sentences of a block: (line of the first word, sentence)."""
     text, lines = "", []
     for line, part in parts:
         for offset, row in enumerate(part.split("\n")):

@@ -26,7 +26,7 @@ MAY_USE = {
     "tools": {"passes", "compiler", "dialects", "runtime", "artifact"},
     "test": {"tools", "passes", "compiler", "dialects", "runtime", "artifact"},
 }
-# A public header, and what flatc writes.
+# A public header, and the header that flatc writes.
 NO_GUARD = {"artifact/generated/bundle_generated.h", "runtime/include/nnv12.h"}
 # Names that several folders may have; the list may only become shorter.
 SHARED_NAMES = {
