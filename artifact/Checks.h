@@ -14,7 +14,7 @@
 
 namespace nnv12::artifact {
 
-/// Base of what checks something by many functions.
+/// Base of classes that check something by many functions.
 class Checks {
 protected:
   explicit Checks(Fault &fault) : fault(fault) {}

@@ -13,8 +13,9 @@ namespace {
 using MemoryList = flatbuffers::Vector<flatbuffers::Offset<bundle::Memory>>;
 using LaneList = flatbuffers::Vector<flatbuffers::Offset<bundle::Lane>>;
 
-/// Looks for what is not known, of a program or of what a GPU takes over of it.
-/// Each check returns false, and has set the fault, at the first such thing.
+/// Looks for things that this reader does not know, in a program or in its
+/// overlay. Each check returns false, and has set the fault, at the first such
+/// thing.
 class Reader {
 public:
   Reader(unsigned number, const char *prefix, Fault &why)

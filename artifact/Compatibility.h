@@ -21,13 +21,13 @@ namespace nnv12::artifact {
 [[nodiscard]] bool isUnderstood(const bundle::Program *program, unsigned number,
                                 Fault &why);
 
-/// The same of what a GPU may take over of an understood program. Where not,
-/// the program is as good as one without.
+/// Whether all of an understood program's overlay is known. If it is not, the
+/// program is as good as one without.
 [[nodiscard]] bool isUnderstood(const bundle::OverlayHead *head,
                                 const bundle::ProgramGpu *gpu, unsigned number,
                                 Fault &why);
 
-/// That of a program, of verified overlays; null where it has none that this
+/// A program's part of verified overlays; null where it has none that this
 /// reader understands.
 const bundle::ProgramGpu *gpuOf(const bundle::Overlays *overlays,
                                 const bundle::Program *program);

@@ -1,4 +1,4 @@
-//===- CpuFeatures.cpp - What this CPU and this system can run ------------===//
+//===- CpuFeatures.cpp - Features of this CPU and system ------------------===//
 #include "artifact/CpuFeatures.h"
 
 #include <cstdint>
@@ -124,8 +124,8 @@ const CpuFeatures::Leaf &CpuFeatures::read(unsigned index) {
   } numbers[numLeaves] = {{1, 0, 0}, {7, 0, 1}, {7, 1, 6}, {0x80000001, 0, 2}};
   unsigned *r = leaf.registers;
   if (source == CLibrary && __x86_get_cpuid_feature_leaf) {
-    // What the CPU said, not what glibc makes of it: that leaves out features
-    // that this glibc does not know.
+    // Takes the CPU's own answer, since glibc leaves out features that it does
+    // not know.
     memcpy(r, __x86_get_cpuid_feature_leaf(numbers[index].index),
            sizeof leaf.registers);
     return leaf;

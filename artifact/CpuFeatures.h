@@ -1,4 +1,4 @@
-//===- CpuFeatures.h - What this CPU and this system can run ----*- C++ -*-===//
+//===- CpuFeatures.h - Features of this CPU and system ----------*- C++ -*-===//
 #ifndef NNV12_ARTIFACT_CPUFEATURES_H
 #define NNV12_ARTIFACT_CPUFEATURES_H
 
@@ -10,9 +10,9 @@ namespace nnv12::artifact {
 /// Program.architecture.
 const char *hostArchitecture();
 
-/// What this CPU has, asked for when first needed: an instruction that asks may
-/// trap into a hypervisor and take 20 us. The C library asked when the process
-/// started; its answers are taken where it shares them.
+/// The features of this CPU, asked for when first needed: an instruction that
+/// asks may trap into a hypervisor and take 20 us. The C library asked when the
+/// process started; its answers are taken where it shares them.
 class CpuFeatures {
 public:
   enum Source { CLibrary, Cpu };

@@ -30,7 +30,7 @@ struct Bounds {
 __attribute__((format(printf, 3, 4))) bool
 refuse(Fault &fault, const Where &where, const char *format, ...);
 
-/// The same with what stands for the dots.
+/// The same; `args` stands for the dots.
 void vrefuse(Fault &fault, const Where &where, const char *format,
              va_list args);
 

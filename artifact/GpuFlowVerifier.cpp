@@ -21,7 +21,7 @@ constexpr uint32_t none = ~0u;
 
 uint32_t sizeOf(const After *list) { return list ? list->size() : 0; }
 
-/// Whose bytes are followed: each output of the caller is a space, from
+/// The spaces whose bytes are followed: each output of the caller is one, from
 /// `OutputSpace` on. Inputs and weights are not, as nothing writes them.
 enum FollowedSpace : uint32_t {
   GpuArenaSpace,
@@ -146,7 +146,7 @@ private:
     return placeIn(GpuPreparedSpace, upload->offset(), upload->size());
   }
 
-  /// Of the pieces that places are made of, a bit each.
+  /// A bit for each of the pieces that places are made of.
   using Bits = Array<uint64_t>;
 
   uint32_t pieceAt(uint64_t point) const {
@@ -177,7 +177,7 @@ private:
   /// Checks that there is none: found to be `what`.
   void expectNone(const Where &where, uint32_t piece, const char *what);
 
-  /// Of searches, for each place: sensible plans take a few.
+  /// The steps of searches, for each place: sensible plans take a few.
   static constexpr uint64_t stepsPerPlace = 256;
   static constexpr uint64_t leastSteps = 1 << 16;
   uint64_t steps = 0, maxSteps = 0;
@@ -231,7 +231,7 @@ void FlowVerifier::allocate() {
 }
 
 //===----------------------------------------------------------------------===//
-// What waits for what
+// Waits
 //===----------------------------------------------------------------------===//
 
 /// All wait for the device; each pipeline and each stretch has one preparation.
@@ -399,7 +399,7 @@ void FlowVerifier::expectNone(const Where &where, uint32_t piece,
 }
 
 //===----------------------------------------------------------------------===//
-// What bytes hold
+// Contents of bytes
 //===----------------------------------------------------------------------===//
 
 void FlowVerifier::verifyUploads() {
@@ -414,8 +414,8 @@ void FlowVerifier::verifyUploads() {
   }
 }
 
-/// Goes backwards over the program, so that what is live at each execute is
-/// known when stretches that begin or end there are looked at.
+/// Goes backwards over the program. So the live bytes at each execute are known
+/// when stretches that begin or end there are looked at.
 void FlowVerifier::verifyStretches() {
   uint32_t outputs = pieceAt(uint64_t(OutputSpace) << offsetBits);
   if (outputs < numPoints)
@@ -434,9 +434,9 @@ void FlowVerifier::verifyStretches() {
   }
 }
 
-/// From what is live behind the execute to what is before it. With a switch it
-/// may read what either of both reads. One that computes a part of its grid
-/// leaves the rest as it was.
+/// Turns the live bytes behind the execute into those before it. An execute
+/// with a switch may read operands of either kernel. One that computes a part
+/// of its grid leaves the rest as it was.
 void FlowVerifier::computeBefore(uint32_t index) {
   const bundle::Operation *execute = program->operations()->Get(index);
   const bundle::Kernel *kernel = program->kernels()->Get(execute->kernel());
@@ -474,7 +474,7 @@ void FlowVerifier::verifyEnd(uint32_t index) {
   wipe(handedOut);
 }
 
-/// With what is live before the stretch.
+/// `live` holds the bytes that are live before the stretch.
 void FlowVerifier::verifyBegin(uint32_t index) {
   const bundle::Stretch *stretch = gpu->stretches()->Get(index);
   Where where = {&overlay, "stretch", index};
@@ -506,8 +506,8 @@ void FlowVerifier::verifyBegin(uint32_t index) {
   wipe(handedOut);
 }
 
-/// What is copied in must be there, even if the GPU took over what comes
-/// before: of that it gets back what executes read.
+/// Rows that are copied in must be there, even if the GPU took over the layers
+/// before: a stretch hands back only bytes that executes read.
 void FlowVerifier::verifyIn(const Where &where,
                             const bundle::Stretch *stretch) {
   for (uint32_t i = 0; i < stretch->in()->size(); ++i) {
@@ -524,8 +524,8 @@ void FlowVerifier::verifyIn(const Where &where,
     put(defined, piecesOf(hostPlace(rows)), true);
 }
 
-/// An operand of a boundary lies in two places, of which a device uses one:
-/// what holds must hold in both.
+/// An operand of a boundary lies in two places, of which a device uses one: a
+/// rule must hold in both.
 void FlowVerifier::verifyDispatch(const Where &where,
                                   const bundle::Dispatch *dispatch) {
   uint32_t outputs = code->pipelines()->Get(dispatch->pipeline())->written();
@@ -552,7 +552,7 @@ void FlowVerifier::verifyDispatch(const Where &where,
     }
 }
 
-/// Of an operand, in one of its places.
+/// Checks an operand in one of its places.
 void FlowVerifier::verifyUse(const Where &where, Pieces pieces, bool isWritten,
                              bool isHost) {
   uint32_t hazard = find(pieces, written, true);

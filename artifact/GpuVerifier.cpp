@@ -20,12 +20,12 @@ constexpr uint32_t leastApi = 1u << 22 | 1u << 12;
 /// Words of a SPIR-V header.
 constexpr uint32_t leastModuleWords = 5;
 
-/// Of a vector that may be missing.
+/// The size of a vector that may be missing.
 template <typename Vector> uint32_t sizeOf(const Vector *vector) {
   return vector ? vector->size() : 0;
 }
 
-/// Of all programs.
+/// Checks the tables of all programs.
 class TablesVerifier : Checks {
 public:
   TablesVerifier(const bundle::Bundle *bundle, const bundle::Gpu *gpu,
@@ -98,7 +98,7 @@ void TablesVerifier::verifyPipelines() {
   }
 }
 
-/// Of one program.
+/// Checks the tables of one program.
 class OverlayVerifier : Checks {
 public:
   OverlayVerifier(const bundle::Bundle *bundle,
@@ -234,7 +234,8 @@ void OverlayVerifier::verifyUpload(const Where &where,
       (isPrepared && !isIn(program, source, bundle::MemoryKind_Prepared)))
     refuse(where, "source: found %s %u|weights or prepared ones",
            bundle::EnumNameSpace(source->space()), source->index());
-  // What is stored as it is can be used where it lies, by devices that can.
+  // Weights that are stored as they are can be used where they lie, by devices
+  // that can.
   uint8_t planes = upload->planes();
   bool isStored = upload->codec() == bundle::Codec_Stored;
   bool isPlain = isStored && planes == 1;

@@ -1,9 +1,9 @@
 //===- GpuVerifier.h - Checks what a GPU may take over ----------*- C++ -*-===//
 //
-// Each table by itself: indices, ranges, counts. What the order of dispatches,
-// hand-overs and executes comes to is GpuFlowVerifier's; what preparations wait
-// for is PlanVerifier's as well. The words of the modules are not looked at:
-// who makes a pipeline of them has to, after verifyModule().
+// Checks each table by itself: indices, ranges, counts. GpuFlowVerifier checks
+// the order of dispatches, hand-overs and executes; PlanVerifier also checks
+// the waits of preparations. The words of the modules are not looked at: a
+// caller that makes a pipeline of them must check them after verifyModule().
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_GPUVERIFIER_H

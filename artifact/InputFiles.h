@@ -10,8 +10,8 @@
 
 namespace nnv12::artifact {
 
-/// What a process reads, told apart by device and inode: "./a", a symbolic link
-/// to "a" and a hard link are the same file as "a".
+/// The files that a process reads, told apart by device and inode: "./a", a
+/// symbolic link to "a" and a hard link are the same file as "a".
 class InputFiles {
 public:
   /// A path that names nothing is left out: who reads it will say so.

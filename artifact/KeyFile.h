@@ -19,7 +19,7 @@ enum class KeyKind { Secret, Public };
 [[nodiscard]] bool readKeyFile(const char *path, KeyKind kind, uint8_t key[32],
                                Fault &fault);
 
-/// False for what is no file.
+/// False for a path that names no file.
 bool othersCanRead(const char *path);
 
 /// Fails when the file exists. A secret key is readable by its owner alone.

@@ -38,7 +38,7 @@ bool MappedFile::open(const char *path, Fault &fault, size_t wanted) {
   if (length == 0)
     return true;
   // The first touch of a mapping makes Linux read as much as its read-ahead
-  // allows around it, up to megabytes, and who touches waits for most of that:
+  // allows around it, up to megabytes, and the thread waits for most of that:
   // milliseconds instead of a tenth of one.
   askFor(0, std::min(length, wanted));
   void *mapping = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, fd, 0);

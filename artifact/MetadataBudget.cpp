@@ -1,4 +1,4 @@
-//===- MetadataBudget.cpp - What reading all metadata takes ---------------===//
+//===- MetadataBudget.cpp - The cost of reading all metadata --------------===//
 #include "artifact/MetadataBudget.h"
 
 #include "artifact/Escape.h"
@@ -11,14 +11,14 @@ namespace nnv12::artifact {
 
 namespace fb = flatbuffers;
 
-/// A table that is used once takes as many bytes at least: the offset of who
-/// uses it, and that of its vtable.
+/// A table that is used once takes as many bytes at least: its user's offset,
+/// and that of its vtable.
 static constexpr size_t tableBytes = 8;
 /// An offset of the root, and an identifier.
 static constexpr size_t leastBuffer = 2 * sizeof(fb::uoffset_t);
 
 //===----------------------------------------------------------------------===//
-// What is visited
+// Visits
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -209,7 +209,7 @@ private:
     return true;
   }
 
-  /// What the fields of a table stand for, which is counted itself.
+  /// Counts the fields of a table, which is counted itself.
   bool table(uint32_t number, const uint8_t *bytes) {
     // As FlatBuffers' accessors, which would find the vtable for each field.
     const uint8_t *vtable =
@@ -240,7 +240,7 @@ private:
     if (field.kind == Kind::Vector)
       return elements(field, next, count);
     bool areTables = field.kind == Kind::Tables;
-    // Of a string its offset as well: it may be empty.
+    // A string's offset counts as well: the string may be empty.
     if (!take(uint64_t(count) *
               (areTables ? tableBytes : sizeof(fb::uoffset_t))))
       return false;

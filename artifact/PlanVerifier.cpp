@@ -20,7 +20,7 @@ struct Write {
   uint32_t preparation; ///< its number among the operations
 };
 
-/// What reads Prepared, as a message names it.
+/// A reader of Prepared, as a message names it.
 struct Name {
   const char *what; ///< "operation", "switch"
   uint32_t index;
@@ -108,11 +108,11 @@ private:
   uint32_t first, firstGpu, numNodes, numLanes, numSwitches;
   uint64_t steps = 0, maxSteps = 0;
 
-  // By node; where it says so, of preparations alone.
+  // By node; preparations alone where it says so.
   Array<uint32_t> laneOf;    ///< of a preparation; `none` before it is placed
   Array<bool> background;    ///< of a preparation
   Array<uint32_t> next;      ///< the next one in its lane, or `none`
-  Array<uint32_t> pending;   ///< what it still waits for, in sort()
+  Array<uint32_t> pending;   ///< the nodes it still waits for, in sort()
   Array<uint32_t> position;  ///< of a preparation, in an order by dependencies
   Array<uint32_t> stack;     ///< of nodes
   Array<uint32_t> waited;    ///< of a preparation: marks, see markWaited()
@@ -396,8 +396,8 @@ bool PlanVerifier::verifyNoDeadlock() {
                    number, node);
 }
 
-/// What is done after the queues must not be needed by them. Lanes of a GPU
-/// hold nobody up, and may wait for it.
+/// The queues must not need preparations that are done after them. Lanes of a
+/// GPU hold nobody up, and may wait for those.
 bool PlanVerifier::verifyBackground() {
   for (uint32_t node = 0; node < firstGpu; ++node) {
     if (background[node])
@@ -461,7 +461,7 @@ bool PlanVerifier::forEachWrite(uint64_t begin, uint64_t end, Visit visit) {
   for (; i < writes.size() && writes[i].begin < end; ++i) {
     ++steps;
     bool good = writes[i].end <= begin || visit(writes[i]);
-    // Then what a search found means nothing.
+    // Beyond the limit the result of a search means nothing.
     if (steps > maxSteps)
       return fault.set(Fault::BadBundle,
                        "program %u: preparations: too entangled to check",
@@ -504,8 +504,8 @@ bool PlanVerifier::arePartsOfOne(const Write &a, const Write &b) const {
 }
 
 /// Bytes have one writer: a runtime may write them again at any time, if the
-/// thread that was at it seems to have stopped. And what is read must have been
-/// written.
+/// thread that was at it seems to have stopped. And bytes that are read must
+/// have been written.
 bool PlanVerifier::verifyPreparations() {
   for (const Write &write : writes)
     if (!forEachWrite(write.begin, write.end, [&](const Write &other) {
@@ -580,8 +580,8 @@ bool PlanVerifier::verifyReader(uint32_t index) {
   });
 }
 
-/// Marks what `after` names and what that waits for with `mark`, unless it has
-/// a mark of all operations (1) or this one already.
+/// Marks the operations that `after` names, and those that they wait for, with
+/// `mark`, unless they have a mark of all operations (1) or this one already.
 void PlanVerifier::markWaited(const After *after, uint32_t mark) {
   uint32_t depth = 0;
   auto push = [&](const After *list) {
@@ -634,8 +634,8 @@ bool PlanVerifier::verifyReads(Name name, const bundle::Operation *operation) {
   return true;
 }
 
-/// An execute starts after those before it, so it has waited for what they
-/// waited for.
+/// An execute starts after the executes before it, so it has waited for all
+/// that they waited for.
 bool PlanVerifier::verifyExecutes() {
   for (uint32_t i = 0; i < first; ++i) {
     markWaited(afterOf(i), 1);

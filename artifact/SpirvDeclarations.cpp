@@ -199,8 +199,8 @@ void SpirvDeclarations::pointerType() {
   bool isStored = storage != StorageClass::Function;
   if (!isGood || (isStored && !isWideEnough(storage, pointee)))
     fail(2,
-         "a pointer of storage class %u to type %u|a class of kernels and what "
-         "may lie there",
+         "a pointer of storage class %u to type %u|a class of kernels and a "
+         "type it allows",
          word(2), pointee);
   define(1, pointee);
 }

@@ -1,11 +1,11 @@
 //===- SpirvFunctions.cpp - Checks functions of a SPIR-V module -----------===//
 //
-// Of a block's id, beside its definition:
+// A block's id holds, beside its definition:
 //   marks         whether a merge instruction names it, or a branch alone
 //   number        before it begins: the region that the branch to it is in;
 //                 afterwards: the last phi that named it
-//   targets       where its end branches to
-//   predecessors  that were seen
+//   targets       the blocks that its end branches to
+//   predecessors  the number of those that were seen
 //   depth         its place in the list of dominators
 //   first, last   numbers of blocks, in order, that it dominates: itself and
 //                 all those until the list of dominators lost it
@@ -206,9 +206,9 @@ void SpirvFunctions::leave(uint16_t newDepth) {
   }
 }
 
-/// A region is what lies between a merge instruction and its merge block or
-/// continue target, or between that and the merge block, and not in a region
-/// inside of it. Blocks lie in the region in which they are branched to.
+/// A region lies between a merge instruction and its merge block or continue
+/// target, or between that and the merge block, and not in a region inside of
+/// it. Blocks lie in the region in which they are branched to.
 void SpirvFunctions::label() {
   if (state != State::Between &&
       (state != State::Parameters ||
@@ -391,8 +391,8 @@ void SpirvFunctions::phi() {
   }
 }
 
-/// Checks value and block in words `i` and `i` + 1. Of a block that comes later
-/// or is this one, there may be one: `unknown` becomes `i`.
+/// Checks value and block in words `i` and `i` + 1. One block may come later or
+/// be this one: `unknown` becomes its `i`.
 void SpirvFunctions::phiParent(uint32_t i, uint32_t &unknown) {
   uint32_t id = idAt(i), parent = idAt(i + 1);
   if (!ids[parent].at || parent == block) {

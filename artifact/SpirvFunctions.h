@@ -70,7 +70,7 @@ private:
   bool isResult(char letter, uint32_t type) const;
   bool isOperand(char letter, uint32_t type, uint32_t first) const;
 
-  // What word `i` has to be. These return its type.
+  // These check word `i`, and return its type.
   /// A value that is known here.
   uint32_t value(uint32_t i);
   void valueOf(uint32_t i, uint32_t type);

@@ -28,7 +28,7 @@ void SpirvFunctions::valueOf(uint32_t i, uint32_t expected) {
     fail(i, "a value of type %u|type %u", type, expected);
 }
 
-/// Of components of that type.
+/// A vector whose components are of that type.
 uint32_t SpirvFunctions::vector(uint32_t i, uint32_t component) {
   uint32_t type = value(i);
   if (!is(type, Op::OpTypeVector) || ids[type].type != component)

@@ -22,7 +22,8 @@ struct CapabilityRule {
   uint32_t feature;
 };
 constexpr CapabilityRule capabilityRules[] = {
-    // Shader implies it, and MLIR's serializer writes what is implied, too.
+    // Shader implies it, and MLIR's serializer writes implied capabilities,
+    // too.
     {Capability::Matrix, 0},
     {Capability::Shader, 0},
     {Capability::Int64, SpirvInt64},
@@ -177,7 +178,7 @@ void SpirvVerifier::end() {
     localSize();
 }
 
-// What comes before types.
+// The sections before types.
 
 void SpirvVerifier::capability() {
   for (const CapabilityRule &rule : capabilityRules)
@@ -210,8 +211,8 @@ void SpirvVerifier::extendedInstructions() {
   glsl = uint16_t(word(1));
 }
 
-/// Behind all capabilities and extensions, so what they need of one another is
-/// checked here.
+/// It comes behind all capabilities and extensions, so this is the place to
+/// check their needs of one another.
 void SpirvVerifier::memoryModel() {
   if (hasMemoryModel || word(1) != uint32_t(spv::AddressingModel::Logical) ||
       word(2) != uint32_t(spv::MemoryModel::GLSL450))

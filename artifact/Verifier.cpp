@@ -248,7 +248,7 @@ static bool sharesOut(uint64_t length, const bundle::TileCut *cut) {
          count - 1 <= (length - 1) / size && count * size >= length;
 }
 
-/// What is wrong with the boxes of a kernel of `tiles` tiles; null: nothing.
+/// The first fault of the boxes of a kernel of `tiles` tiles; null: none.
 static const char *findWrong(const bundle::TileMap *map, uint64_t tiles) {
   uint32_t rank = map->axes()->size();
   if (rank > maxRank)
@@ -359,7 +359,7 @@ enum Place : unsigned {
   anyPlace = ~0u
 };
 
-/// Of an operand whose space and index are verified.
+/// The place of an operand whose space and index are verified.
 static Place placeOf(const bundle::Program *program,
                      const bundle::Operand *operand) {
   switch (operand->space()) {
@@ -461,7 +461,7 @@ bool MetadataVerifier::verifyOperation(const bundle::Program *program,
   return true;
 }
 
-/// Of a decode: how its bytes are stored.
+/// Checks a decode's facts about its stored bytes.
 bool MetadataVerifier::verifyStorage(unsigned number, unsigned index,
                                      const bundle::Operation *operation) {
   if (operation->kind() != bundle::OperationKind_Decode)

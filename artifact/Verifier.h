@@ -1,12 +1,12 @@
 //===- Verifier.h - Checks a bundle before anyone uses it -------*- C++ -*-===//
 //
 // After verifyBundle(), every index, offset and size in the metadata and in
-// overlays may be used without further checks. What is *not* promised:
+// overlays may be used without further checks. It does *not* promise
 //   - that the weights are the ones that were written (verifySegment tells);
-//   - that the code does what the metadata says: it is trusted as far as its
-//     digest, and the signature when there is one, can be;
-//   - anything when the bytes change underneath, as when a process overwrites
-//     a mapped file in place. The writer never does: it renames.
+//   - that the code computes the kernels that the metadata names: it is trusted
+//     as far as its digest, and the signature when there is one, can be;
+//   - anything when the bytes change underneath, as when a process overwrites a
+//     mapped file in place. The writer never does: it renames.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_ARTIFACT_VERIFIER_H
@@ -44,8 +44,8 @@ verifyMetadata(const Header &header, const void *metadata, Fault &fault);
                                                    uint64_t fileSize,
                                                    Fault &fault);
 
-/// Finds the segment of a verified bundle that holds what programs have besides
-/// their complete part for CPUs. Who never looks at that need not check it.
+/// Finds the segment of a verified bundle that holds programs' overlays. A
+/// reader that never looks at those need not check it.
 [[nodiscard]] bool findOverlays(const bundle::Bundle *bundle, uint32_t &segment,
                                 Fault &fault);
 

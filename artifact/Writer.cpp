@@ -153,7 +153,7 @@ private:
   size_t executes;
 };
 
-/// Writes what a GPU may take over of a program.
+/// Writes a program's overlay for a GPU.
 class OverlayWriter {
 public:
   OverlayWriter(fb::FlatBufferBuilder &builder,
@@ -318,7 +318,7 @@ static fb::Offset<bundle::Program> addProgram(fb::FlatBufferBuilder &builder,
       program.laterWaits);
 }
 
-/// Whose modules are pieces of its segment.
+/// Adds a GPU's tables; its modules are pieces of the segment `code`.
 static fb::Offset<bundle::Gpu> addGpu(fb::FlatBufferBuilder &builder,
                                       const Gpu &gpu, const Segment &code) {
   std::vector<uint64_t> offsets;
@@ -359,7 +359,7 @@ addTensors(fb::FlatBufferBuilder &builder, const std::vector<Tensor> &tensors) {
   return result;
 }
 
-/// What GPUs may take over of all programs.
+/// Adds all programs' overlays.
 static void buildOverlays(fb::FlatBufferBuilder &builder,
                           const Bundle &source) {
   // As in the metadata: all numbers are stored.
@@ -412,7 +412,8 @@ static void buildMetadata(fb::FlatBufferBuilder &builder, const Bundle &source,
           properties.empty() ? nullptr : &properties));
 }
 
-/// Of segment `index`, which is the code of whatever programs name it.
+/// The alignment of segment `index`, which any number of programs may name as
+/// their code.
 static uint64_t alignmentOf(const Bundle &source, size_t index) {
   uint64_t alignment = segmentAlignment;
   for (const Program &program : source.programs)
