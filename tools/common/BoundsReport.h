@@ -4,9 +4,9 @@
 
 namespace nnv12::tools {
 
-/// From now on, a kernel that was compiled with --check-bounds and touches what
-/// is not its operand ends the process with status 1 and a line on standard
-/// error that names kernel, layer, operand and offset. Other undefined
+/// From now on, a kernel that was compiled with --check-bounds and touches
+/// memory outside of its operands ends the process with status 1. A line on
+/// standard error names kernel, layer, operand and offset. Other undefined
 /// instructions end the process as before.
 void reportBoundsFaults();
 

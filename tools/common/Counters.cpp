@@ -1,4 +1,4 @@
-//===- Counters.cpp - What is counted of a session's threads --------------===//
+//===- Counters.cpp - Counters of a session's threads ---------------------===//
 #include "tools/common/Counters.h"
 
 #include "tools/common/Report.h"
@@ -7,10 +7,10 @@ namespace nnv12::tools {
 
 void Counters::addTo(Options &options) {
   options.choice("counters", {"none", "software", "all"}, wanted,
-                 ("What is counted of each thread in runs: nothing; what the "
-                  "system counts (time on CPUs and without one, page faults, "
-                  "context switches, migrations); what the processor counts "
-                  "as well, where the system grants it. Default " +
+                 ("The counters of each thread in runs: none; the system's "
+                  "(time on CPUs and without one, page faults, context "
+                  "switches, migrations); the processor's as well, where the "
+                  "system grants them. Default " +
                   wanted + ".")
                      .c_str());
 }

@@ -1,4 +1,4 @@
-//===- Counters.h - What is counted of a session's threads ------*- C++ -*-===//
+//===- Counters.h - Counters of a session's threads -------------*- C++ -*-===//
 #ifndef NNV12_TOOLS_COMMON_COUNTERS_H
 #define NNV12_TOOLS_COMMON_COUNTERS_H
 
@@ -12,7 +12,7 @@ namespace nnv12::tools {
 /// As --counters says.
 class Counters {
 public:
-  /// What is counted where nobody says: "none", "software" or "all".
+  /// The default of --counters: "none", "software" or "all".
   explicit Counters(const char *wanted) : wanted(wanted) {}
 
   void addTo(Options &options);
@@ -23,7 +23,7 @@ public:
   const nnv12_counter_source *source() const {
     return handle ? nnv12_counters_source(handle.get()) : nullptr;
   }
-  /// What is not counted, and why; "" where all that was wanted is.
+  /// Says what is not counted, and why; "" where all wanted counters count.
   const char *state() const {
     return handle ? nnv12_counters_state(handle.get()) : "";
   }

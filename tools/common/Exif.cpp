@@ -8,7 +8,7 @@
 namespace nnv12::tools {
 
 namespace {
-/// ExifBytes of which numbers are read; what lies outside is 0.
+/// Bytes that numbers are read from; numbers outside of them are 0.
 class ExifBytes {
 public:
   ExifBytes(const uint8_t *data, size_t size) : data(data), size(size) {}
@@ -25,7 +25,7 @@ public:
   bool begins(const char *text, size_t length) const {
     return size >= length && memcmp(data, text, length) == 0;
   }
-  /// Of what there is.
+  /// The bytes at `at`, as many of `length` as there are.
   ExifBytes part(size_t at, size_t length) const {
     at = std::min(at, size);
     return {data + at, std::min(length, size - at)};
@@ -37,7 +37,7 @@ private:
 };
 } // namespace
 
-/// Of a TIFF file, which EXIF data are.
+/// The orientation in a TIFF file, which EXIF data are.
 static unsigned tiffOrientation(const ExifBytes &tiff) {
   bool isLittle = tiff.begins("II", 2);
   if (!(isLittle || tiff.begins("MM", 2)) || tiff.number(2, 2, isLittle) != 42)

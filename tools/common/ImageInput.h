@@ -22,8 +22,8 @@ struct ImageOptions {
   int64_t mostPixels = int64_t(1) << 27;
 };
 
-/// The same as said on the command line; what is not said is as the bundle says
-/// (Properties.h), or the default.
+/// The options of the command line. Where an option is missing, the bundle
+/// decides (Properties.h), or else the default.
 struct ImageArguments {
   std::optional<double> scale;
   std::vector<double> mean, std;

@@ -15,8 +15,8 @@ using Value = nlohmann::ordered_json;
 
 struct Json::Tree {
   Value root;
-  /// Objects and arrays that are not closed, outermost first. What is in one
-  /// moves when it grows, but only the innermost grows.
+  /// Objects and arrays that are not closed, outermost first. Members of one
+  /// move when it grows, but only the innermost grows.
   std::vector<Value *> open;
   std::string key;
 
@@ -45,7 +45,7 @@ Json &Json::beginArray() {
 }
 
 Json &Json::close() {
-  assert(!tree->open.empty() && "what is closed was opened");
+  assert(!tree->open.empty() && "only an open value can be closed");
   tree->open.pop_back();
   return *this;
 }

@@ -8,7 +8,7 @@
 
 namespace nnv12::tools {
 
-/// What a profile shows of each operation.
+/// A profile's facts about each operation.
 struct OperationProfile {
   std::vector<uint64_t> nanoseconds;
   std::vector<bool> isOnGpu; ///< no kernel of the bundle's CPUs then

@@ -149,7 +149,7 @@ void RunOptions::addTo(Options &options) {
   options.text("vulkan-library", "FILE", vulkanLibrary,
                "Vulkan's library. Default libvulkan.so.1.");
   options.text("gpu-cache", "DIR", gpuCache,
-               "Where to keep what the GPU's driver compiles, for the next "
+               "Where to keep the GPU driver's compiled code for the next "
                "time; none: nowhere. Default ~/.cache/nnv12, and nowhere with "
                "--public-key or --digest.");
   options.number("gpu-threads", "N", gpuThreads, 0, 64,
@@ -206,7 +206,7 @@ void RunOptions::explainGpu(const char *tool, const Session &session,
 
 void InputOptions::addTo(Options &options) {
   options.list("input", "NAME=FILE", inputs,
-               std::string("What the input NAME is: a .npy file of its type "
+               std::string("The file of input NAME: a .npy file of its type "
                            "and shape, or an image: ")
                    .append(imageKinds)
                    .append(". NAME= may be left out when there is one input.")

@@ -41,7 +41,7 @@ void runSession(const std::string &path, Session &session,
 void prepareSession(const std::string &path, Session &session,
                     unsigned milliseconds);
 
-/// The options that tools have for a session. What session() gives points to
+/// The options that tools have for a session. The result of session() points to
 /// strings of these.
 struct RunOptions {
   unsigned threads = 0;
@@ -51,8 +51,8 @@ struct RunOptions {
   void addTo(Options &options);
   SessionOptions session() const;
   /// Says on standard error why the GPU computed nothing in the session's last
-  /// run, where the bundle has something for one or one was asked for.
-  /// And where a folder does not keep what the driver compiled.
+  /// run, where the bundle has a part for one or one was asked for. Also says
+  /// where a folder does not keep the driver's compiled code.
   void explainGpu(const char *tool, const Session &session,
                   const LoadOptions &load) const;
 

@@ -59,12 +59,12 @@ private:
   };
   struct Parser;
 
-  /// `set` returns nothing, or what was expected.
+  /// `set` returns nothing, or a text that says what was expected.
   void add(const char *name, std::string meta, std::string help,
            std::function<std::string(const std::string &)> set);
   void printHelp() const;
   void checkArguments() const;
-  /// Of the options that are shown.
+  /// The names of the options that are shown.
   std::vector<std::string> names() const;
 
   const char *tool, *overview, *examples;
@@ -78,7 +78,7 @@ private:
 
 /// Parses all of `text` as a finite number.
 bool parseReal(const std::string &text, double &value);
-/// The same of numbers with commas between them.
+/// Parses numbers with commas between them.
 bool parseReals(const std::string &text, std::vector<double> &values);
 
 } // namespace nnv12::tools

@@ -1,4 +1,4 @@
-//===- OtherPrograms.cpp - What other programs take of the CPUs -----------===//
+//===- OtherPrograms.cpp - The CPU time of other programs -----------------===//
 #include "tools/common/OtherPrograms.h"
 
 #include "tools/common/Clock.h"
@@ -12,7 +12,7 @@
 
 namespace nnv12::tools {
 
-/// Of fewer ticks nothing can be said.
+/// Fewer ticks tell nothing.
 static constexpr double leastTicks = 20;
 
 double busyTime(const std::string &stat, double ticks) {

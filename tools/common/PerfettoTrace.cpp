@@ -80,7 +80,7 @@ public:
   std::string write();
 
 private:
-  /// Of a thread, which nest.
+  /// A stretch of a thread's time; these nest.
   struct Slice {
     uint64_t start, end;
     const nnv12_record *record; ///< or null:
@@ -133,7 +133,7 @@ void Writer::addTrack(uint64_t uuid, uint32_t threadNumber,
   add(result);
 }
 
-/// What is there to be told of a slice beside its name.
+/// Adds a fact about a slice beside its name.
 static void annotate(Message &target, const char *name, uint64_t value) {
   Message result;
   result.text(annotation::name, name);
@@ -182,8 +182,8 @@ Message Writer::describe(const Slice &slice) const {
     annotate(result, "stolen",
              uint64_t((record.flags & NNV12_RECORD_STOLEN) != 0));
   }
-  // Of a layer that is several operations nobody knows which one needs what was
-  // prepared: the flow leads through all of them.
+  // If a layer is several operations, nobody knows which one needs the prepared
+  // weights: the flow leads through all of them.
   auto first = operations.find(name);
   if (first != operations.end() && record.run == 0)
     result.fixed(event::flows, uint64_t(first->second) + 1);
@@ -266,7 +266,7 @@ void Writer::count(uint64_t time, uint64_t trackNumber, uint64_t value) {
   add(result);
 }
 
-/// What was counted of each thread, from the run's start on.
+/// Adds the counts of each thread, from the run's start on.
 void Writer::addCounters() {
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> tracks;
   for (const nnv12_record &record : recorded.records) {

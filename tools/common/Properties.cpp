@@ -1,4 +1,4 @@
-//===- Properties.cpp - What a bundle says of its model -------------------===//
+//===- Properties.cpp - A bundle's properties of its model ----------------===//
 #include "tools/common/Properties.h"
 
 #include "tools/common/Report.h"

@@ -1,4 +1,4 @@
-//===- Properties.h - What a bundle says of its model -----------*- C++ -*-===//
+//===- Properties.h - A bundle's properties of its model --------*- C++ -*-===//
 //
 // Keys that mean the same in every bundle: docs/tools.md.
 //

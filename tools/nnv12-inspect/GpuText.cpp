@@ -1,4 +1,4 @@
-//===- GpuText.cpp - What a GPU may take over, as text and JSON -----------===//
+//===- GpuText.cpp - A GPU's part, as text and JSON -----------------------===//
 #include "tools/nnv12-inspect/GpuText.h"
 
 #include "artifact/Compatibility.h"
@@ -33,7 +33,7 @@ static std::string textOf(const flatbuffers::String *text) {
   return text ? text->str() : "";
 }
 
-/// Of an API version.
+/// The text of an API version.
 static std::string versionText(uint32_t api) {
   return std::to_string(api >> 22 & 127) + "." +
          std::to_string(api >> 12 & 1023);

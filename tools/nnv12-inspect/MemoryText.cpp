@@ -1,4 +1,4 @@
-//===- MemoryText.cpp - Whose memory a program's bytes are ----------------===//
+//===- MemoryText.cpp - A program's memory, by its sharers ----------------===//
 #include "tools/nnv12-inspect/MemoryText.h"
 
 #include "artifact/ProgramView.h"

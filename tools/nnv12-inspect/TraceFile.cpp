@@ -102,7 +102,7 @@ static TraceEvent readEvent(const EventReader &reader) {
   if (!kind.is_string())
     reader.refuse("args.kind", found(kind),
                   "read, decode, transform or execute");
-  // Threads that start, and what else a later runtime tells of.
+  // Leaves out starts of threads, and events of later runtimes.
   if (!isStage(kind))
     return result;
   auto layer = arguments->find("layer");
@@ -168,7 +168,7 @@ static bool match(std::vector<TraceEvent> &events, const Plan &plan) {
     if (place == byKey.end())
       continue;
     Candidates &candidates = place->second;
-    // What runs in pieces, as on several threads, stays with its last one.
+    // Pieces of one operation, as on several threads, stay with its last one.
     size_t at = std::min(candidates.next++, candidates.operations.size() - 1);
     event.planned = candidates.operations[at];
     any = true;

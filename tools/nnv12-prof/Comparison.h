@@ -14,8 +14,8 @@
 
 namespace nnv12::prof {
 
-/// Of whatever is compared, block by block; one of them empty: only the other
-/// side has it.
+/// Times of one thing that is compared, block by block; one of them empty: only
+/// the other side has it.
 struct Series {
   std::string name;
   std::vector<double> before, after;

@@ -8,12 +8,12 @@
 
 namespace nnv12::prof {
 
-/// What is less is not worth to be looked at before the kernel itself.
+/// A smaller part is not worth a look before the kernel itself.
 static constexpr double leastPart = 0.05;
 /// Kernels that are nearer than that to no roof compute something else than
 /// multiply-adds: exponentials, comparisons, addresses.
 static constexpr double leastOfRoof = 0.25;
-/// Of the peak that a loop without memory reaches, good kernels reach so much.
+/// Good kernels reach so much of the peak of a loop without memory.
 static constexpr double attainable = 0.7;
 
 static constexpr Cause kernelCauses[] = {Cause::Compute, Cause::Memory,
@@ -52,8 +52,8 @@ static std::string timeText(double ns) {
                      : format("%.1f us", ns * 1e-3);
 }
 
-/// Names the cause to look at first, after parts and gains are known. What a
-/// GPU computes is a kernel's own time, waiting for it is not.
+/// Names the cause to look at first, after parts and gains are known. A GPU's
+/// computing is a kernel's own time, waiting for it is not.
 static void nameCause(Explanation &explanation) {
   double time = sum(explanation.parts);
   explanation.isKnown = time > 0;
@@ -79,7 +79,7 @@ static void nameCause(Explanation &explanation) {
 
 namespace {
 
-/// What the machine does at best, of one operation.
+/// The machine's best rates for one operation.
 struct Roof {
   double rate = 0;       ///< multiply-adds a nanosecond
   double attainable = 0; ///< and those that kernels reach
@@ -142,16 +142,16 @@ Roof Operations::roof(const Work &operation) const {
   result.rate = std::max(machine.multiplyAdds, bestRate);
   result.attainable = std::max(bestRate, attainable * result.rate);
   double memory = machine.memoryRate(operation.bytes);
-  // Without a probe the best operation is the roof. With one it is not: what
-  // one operation has in caches another one has not.
+  // Without a probe the best operation is the roof. With one it is not: one
+  // operation may have in caches the data that another one has not.
   result.memory = memory > 0 ? memory : bestMemory;
   return result;
 }
 
 /// Rule: a thread that begins late was told late, a thread that has nothing
 /// more to do has less to do than others. One that never came found too few
-/// tiles, or came too late for them. What a GPU computes is the GPU's time, all
-/// of it.
+/// tiles, or came too late for them. The whole time of an operation on a GPU is
+/// the GPU's.
 void Operations::takeWaits() {
   for (size_t i = 0; i < work.size(); ++i) {
     const Work &operation = work[i];
@@ -204,8 +204,8 @@ void Operations::takePreemption() {
   }
 }
 
-/// How much longer it took than in good runs, beside what is known of it.
-/// Threads' CPUs are nothing to a GPU.
+/// How much longer it took than in good runs, without the part that is
+/// explained already. Threads' CPUs are nothing to a GPU.
 double Operations::excessOf(size_t i) const {
   if (work[i].isOnGpu)
     return 0;
@@ -213,8 +213,8 @@ double Operations::excessOf(size_t i) const {
                            found[i].part(Cause::Preemption));
 }
 
-/// Rule: page faults cost what they cost elsewhere on this machine, where
-/// kernels take longer than their work.
+/// Rule: page faults cost as much as elsewhere on this machine, where kernels
+/// take longer than their work.
 void Operations::takeFaults() {
   double cost = run.pageFaults * machine.faultNs / run.threads, excess = 0;
   std::vector<double> above(work.size());
@@ -406,11 +406,11 @@ static std::string describeCold(const ColdWork &work,
   }
 }
 
-/// Rules: waits and preparations of the execute lane are for weights. What its
-/// operations take longer than in warm runs is first the time that it had no
-/// CPU, then that of page faults, then that of cold caches. Those that a GPU
-/// computes in warm runs have none to be compared with. What is outside of them
-/// is a GPU's time, and waiting until it is ready.
+/// Rules: waits and preparations of the execute lane are for weights. If its
+/// operations take longer than in warm runs, the difference is first the time
+/// that it had no CPU, then that of page faults, then that of cold caches.
+/// Operations of a GPU in warm runs have nothing to be compared with. Time
+/// outside of all operations is a GPU's, and waiting until it is ready.
 Explanation explainCold(const ColdWork &work, const Explanation &warm,
                         const Machine &machine) {
   Explanation result = warm;

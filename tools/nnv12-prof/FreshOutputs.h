@@ -17,7 +17,7 @@ public:
   FreshOutputs &operator=(const FreshOutputs &) = delete;
   ~FreshOutputs();
 
-  /// Of the bundle, in its order.
+  /// The bundle's outputs, in its order.
   const std::vector<Output> &outputs() const { return buffers; }
   /// From now on each page is as if it was never used: the next use of it is a
   /// page fault.

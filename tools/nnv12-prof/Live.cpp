@@ -1,4 +1,4 @@
-//===- Live.cpp - What a session does now ---------------------------------===//
+//===- Live.cpp - Shows what a session does now ---------------------------===//
 #include "tools/nnv12-prof/Live.h"
 
 #include "tools/common/Clock.h"
@@ -20,11 +20,11 @@ namespace nnv12::prof {
 
 namespace {
 
-/// What has come in the last seconds.
+/// The records of the last seconds.
 class Window {
 public:
   void add(const nnv12_record &record);
-  /// Forgets what is older than two seconds before `now`.
+  /// Forgets records that are older than two seconds before `now`.
   void forget(uint64_t now);
   void print(const LiveOptions &options, const nnv12_recording_info &info,
              uint64_t lost) const;
@@ -76,7 +76,7 @@ void Window::print(const LiveOptions &options, const nnv12_recording_info &info,
       continue;
     if (tools::isPreparation(record))
       busy[record.thread] += time;
-    // What the execute lane does alone has no tiles of its own.
+    // The execute lane's own work has no tiles.
     else if (record.thread == 0)
       busy[0] += record.kind == NNV12_RECORD_EXECUTE ? time
                  : record.kind == NNV12_RECORD_JOIN  ? -time
@@ -135,13 +135,13 @@ void watch(const LiveOptions &options) {
   Window window;
   for (unsigned update = 0; !options.updates || update < options.updates;
        ++update) {
-    // Before the records: what comes later is no more.
+    // Asks before the records: no record comes after an end that it has seen.
     nnv12_recording_info info = recording.info();
     for (const nnv12_record &record : recording.readAll(lost))
       window.add(record);
     uint64_t now = tools::nanoseconds();
     window.forget(now);
-    // Home, and no more of what stood there.
+    // Moves the cursor home and erases the old text.
     if (isTerminal)
       printf("\033[H\033[J");
     window.print(options, info, lost);

@@ -35,12 +35,12 @@ private:
 } // namespace
 
 static double microsecondsFrom(uint64_t start, uint64_t time) {
-  // What prepares a GPU may be of a foreign file, and before all else.
+  // A GPU's preparations in a foreign file may be before all else.
   return double(static_cast<int64_t>(time - start)) * 1e-3;
 }
 
-/// What was recorded of a run: operations on the execute lane, tiles on other
-/// threads, preparations.
+/// The events of a run: operations on the execute lane, tiles on other threads,
+/// preparations.
 static std::vector<tools::TraceEvent> eventsOf(const Bundle &bundle,
                                                const tools::Recorded &recorded,
                                                const Places &places,

@@ -67,7 +67,7 @@ static void printCounters(const Profile &profile) {
   printf("\n");
 }
 
-/// Where the time went, largest part first, and what to look at.
+/// Prints the parts of the time, largest first, and the cause to look at.
 static void printExplanation(const char *what, const Explanation &explanation) {
   if (!explanation.isKnown)
     return;

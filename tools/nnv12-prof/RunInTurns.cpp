@@ -14,7 +14,7 @@ namespace nnv12::prof {
 
 namespace {
 
-/// Of one bundle in one block: a session that is recorded.
+/// A bundle's recorded session in one block.
 class Contestant {
 public:
   Contestant(const Side &side, SessionOptions options)
@@ -40,7 +40,7 @@ public:
   Times times() const;
 
 private:
-  // What came before is lost: blocks are short, and there are many.
+  // Older records are lost: blocks are short, and there are many.
   static constexpr uint32_t runsKept = 1000;
 
   const Side &side;
@@ -86,7 +86,7 @@ Contestant::Times Contestant::times() const {
   return result;
 }
 
-/// Both sides alternate in who begins: neither always follows the other.
+/// The sides take turns to begin: neither always follows the other.
 static void runBlock(Contestant &first, Contestant &second, double end,
                      unsigned &runs) {
   constexpr unsigned leastRounds = 3;
@@ -120,7 +120,7 @@ Turns runInTurns(const Side &before, const Side &after,
   double start = double(tools::nanoseconds());
   for (unsigned block = 0; block < blocks; ++block) {
     double end = start + seconds * 1e9 * (block + 1) / blocks;
-    // Whose session is made first may have the better memory.
+    // The session that is made first may have the better memory.
     bool isSwapped = block % 2;
     Contestant first(isSwapped ? after : before, options);
     Contestant second(isSwapped ? before : after, options);

@@ -26,7 +26,7 @@ static const char *moduleOf(const bundle::Gpu *code, uint32_t pipeline) {
   return code->modules()->Get(module)->name()->c_str();
 }
 
-/// Sets what it brings about.
+/// Sets the text that says what it brings about.
 static void describe(const bundle::Gpu *code,
                      const bundle::GpuPreparation *preparation,
                      PlannedGpuPreparation &result) {

@@ -13,7 +13,7 @@ namespace nnv12::tools {
 /// "device", "pipeline", "upload" or "record".
 const char *stageName(bundle::GpuStage stage);
 
-/// What a thread is to do to prepare a GPU. Times are nanoseconds.
+/// A thread's task that prepares a GPU. Times are nanoseconds.
 struct PlannedGpuPreparation {
   uint32_t index; ///< among the program's for GPUs: that of records
   std::string id; ///< "g7"
@@ -35,9 +35,9 @@ std::vector<PlannedGpuPreparation>
 plannedGpuPreparations(const bundle::Overlays *overlays,
                        const bundle::Program *program);
 
-/// Adds the member "gpu" to the object that is open: what threads prepare for
-/// the GPU, lane by lane, and what it takes over. Nothing where `program` has
-/// no part for GPUs, or one for newer readers. Times are microseconds.
+/// Adds the member "gpu" to the object that is open: the GPU's preparations,
+/// lane by lane, and its stretches. Nothing where `program` has no part for
+/// GPUs, or one for newer readers. Times are microseconds.
 void addGpuPlan(Json &json, const bundle::Overlays *overlays,
                 const bundle::Program *program);
 
