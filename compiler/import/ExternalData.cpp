@@ -65,8 +65,8 @@ ExternalData::open(const std::string &location, LayerBuilder &b) {
                       "', which lies outside of the model's folder",
                   "it below that, or --external-data FOLDER");
   };
-  // Nothing outside is opened, which can do something where it is no plain
-  // file, nor is there a hint of what exists there.
+  // Opens no file outside: opening may have effects where the file is not a
+  // plain one, and shows what exists there.
   bool leaves =
       llvm::sys::path::is_absolute(location) ||
       llvm::is_contained(llvm::make_range(llvm::sys::path::begin(location),

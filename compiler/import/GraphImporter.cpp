@@ -150,7 +150,7 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
   if (!importNodes(graph.node(), scope, modelFrame) || !bindOutputs())
     return {};
 
-  // Drop what folding left behind.
+  // Drop layers that folding left behind.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
     if (isa<nn::NNDialect>(op.getDialect()) && op.use_empty())
       op.erase();

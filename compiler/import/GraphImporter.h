@@ -37,7 +37,7 @@ struct Scope {
   }
 };
 
-/// What nodes see of the model or function that they stand in.
+/// The nodes' view of the model or function that they stand in.
 struct Frame {
   /// Operator set versions by domain ("" for ai.onnx).
   llvm::StringMap<int64_t> opsets;

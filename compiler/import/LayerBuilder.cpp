@@ -22,7 +22,8 @@ using namespace mlir;
 using namespace nnv12;
 using namespace nnv12::importer;
 
-/// Far beyond any model, and small enough for what is quadratic in it.
+/// Far beyond any model, and small enough for algorithms that are quadratic in
+/// it.
 static constexpr size_t maxRank = 64;
 
 //===----------------------------------------------------------------------===//

@@ -49,7 +49,7 @@ Value Node::in(unsigned i) {
     fail("a sequence or optional as input '" + inputName(i) + "'", "a tensor");
     return {};
   }
-  assert(inputs_[i].tensor && "what is given has a value");
+  assert(inputs_[i].tensor && "a given input has a value");
   return inputs_[i].tensor;
 }
 
@@ -140,8 +140,7 @@ const AttributeProto *Node::find(StringRef name) {
   return attributes.lookup(name);
 }
 
-// Old models leave the attribute's type out, so what counts is which field is
-// set.
+// Old models leave the attribute's type out, so the field that is set tells it.
 int64_t Node::intAttr(StringRef name, int64_t absent) {
   const AttributeProto *a = find(name);
   if (a && !a->has_i())

@@ -79,8 +79,8 @@ static double cubicWeight(double x, double a) {
   return 0;
 }
 
-/// ONNX Runtime takes what is a millionth off the middle of two elements for
-/// the middle, where a scale that f32 cannot hold leaves it.
+/// ONNX Runtime takes a coordinate that is a millionth off the middle of two
+/// elements for the middle, where a scale that f32 cannot hold leaves it.
 static int64_t nearestIndex(double x, nn::NearestMode mode) {
   int64_t below = int64_t(std::floor(x));
   bool middle = std::abs(x - double(below) - 0.5) < 1e-6;
@@ -138,7 +138,7 @@ static Taps tapsOf(nn::ResizeOp op, unsigned d, int64_t in, int64_t out) {
         double w = cubic
                        ? cubicWeight(distance, op.getCubicA().convertToDouble())
                        : std::max(0.0, 1 - std::abs(distance));
-        // Otherwise what lies outside counts as the edge.
+        // Otherwise elements outside count as the edge.
         if (op.getExcludeOutside() && (i < 0 || i >= in))
           w = 0;
         row.push_back({i, w});
@@ -147,7 +147,7 @@ static Taps tapsOf(nn::ResizeOp op, unsigned d, int64_t in, int64_t out) {
       if ((op.getExcludeOutside() || op.getAntialias()) && sum != 0)
         for (Tap &tap : row)
           tap.weight /= sum;
-      // What has no weight is not read.
+      // Elements without weight are not read.
       while (row.size() > 1 && row.back().weight == 0)
         row.pop_back();
       while (row.size() > 1 && row.front().weight == 0)
@@ -218,7 +218,7 @@ static Value emitResize(ElementEmitter &e, Operation *op,
   }
   Coords at(index);
   // Two taps a dimension at most: one sum over all corners, in the order in
-  // which ONNX Runtime adds them, so that what is a tie there is one here.
+  // which ONNX Runtime adds them, so that a tie there is one here.
   Value corners;
   std::function<void(size_t, Value)> addCorners = [&](size_t next,
                                                       Value weight) {
@@ -498,7 +498,7 @@ static Value emitRoiAlign(ElementEmitter &e, Operation *op,
     int64_t ratio = align.getSamplingRatio();
     if (ratio > 0)
       return e.k.constant(ratio);
-    // At most what covers the input once over, whatever the region says.
+    // At most enough samples to cover the input once over, for any region.
     Value n =
         m.clamp(m.ceil(bin), m.c(0), m.c(double(std::max(in[2], in[3])) + 1));
     n = m.select(m.isNaN(n), m.c(0), n);

@@ -13,7 +13,7 @@ namespace nnv12::codegen {
 KernelInfo emitWiden(KernelBuilder &k, mlir::RankedTensorType packed,
                      plan::Narrowing narrowing, llvm::StringRef symbol);
 
-/// What that takes.
+/// The work of that kernel.
 Work widenWork(mlir::RankedTensorType packed, plan::Narrowing narrowing);
 
 } // namespace nnv12::codegen

@@ -266,7 +266,7 @@ private:
     auto in = [](char c, const std::string &s) {
       return s.find(c) != std::string::npos;
     };
-    // What only one side has and nobody needs is added up first.
+    // Labels that only one side has and nobody needs are added up first.
     l = sumOut(l, later + r.labels);
     r = sumOut(r, later + l.labels);
     std::string batch, rows, columns, inner;
