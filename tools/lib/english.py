@@ -4,10 +4,10 @@
     english.py [--list | --fix] [ROOT]
 
 `What came of it` and `Of whom` make a reader guess the noun; "the result" and
-"the thread" name it. The counter looks at comments and strings of C++, TableGen
-and Python, and at the pages of docs/. It leaves ordinary relative clauses
-("the kernel whose layer ..."), questions, and indirect questions ("says what
-was found") alone.
+"the thread" name it. The counter looks at comments and strings of C++,
+TableGen, FlatBuffers and Python, and at the pages of docs/. It leaves ordinary
+relative clauses ("the kernel whose layer ..."), questions, and indirect
+questions ("says what was found") alone.
 
 english.txt, beside this file, holds the number of puzzle sentences that each
 top folder may have. That number may only fall: a folder that has more is an
@@ -48,15 +48,17 @@ PUZZLES = [
         # `What lies there`; `of what it holds`; `keeps what it finds`.
         (r"\bwhat\b", re.I),
         # `Who waits`; `for who waits`; `whoever waits`.
-        (rf"{START}(?:Who|Whom|Whose)\b", 0),
+        (rf"{START}(?:Who|Whom|Whose)\b|[:;] who\b", 0),
         (rf"\b{LINK}\s+who\b", 0),
         (r"\bwho(?:m|so)?ever\b", re.I),
         # `Whatever names a file`; not `whatever the order`.
         (rf"(?:{START}|\b{LINK}\s+)whatever\b", re.I),
         (r"\bthat which\b", re.I),
         # `Of those that wait`; `Those of a fold`; `The same of a row`.
-        (rf"{START}Of\b(?! course)", 0),
+        (rf"{START}[O]f\b(?! course)", 0),
         (rf"{START}(?:That|Those|These|Such) of\b", 0),
+        # `That have ended.`
+        (rf"{START}That (?:have|are|were)\b", 0),
         (r"\bthe same (?:of|for those)\b", re.I),
     )
 ]
@@ -220,6 +222,7 @@ def main(arguments):
             "*.h",
             "*.hpp",
             "*.td",
+            "*.fbs",
             "*.py",
             "docs/*.md",
         ],
