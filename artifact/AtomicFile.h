@@ -31,10 +31,10 @@ public:
                             Durability durability = Durability::Full);
 
 private:
-  std::string target;
-  std::string folder;
-  std::string temporary; ///< empty while the file has no name
-  int fd = -1;
+  std::string target_;
+  std::string folder_;
+  std::string temporary_; ///< empty while the file has no name
+  int fd_ = -1;
 };
 
 } // namespace nnv12::artifact

@@ -17,7 +17,7 @@ class CpuFeatures {
 public:
   enum Source { CLibrary, Cpu };
   /// `Cpu` passes over the C library; on aarch64 there is no other source.
-  explicit CpuFeatures(Source source = CLibrary) : source(source) {}
+  explicit CpuFeatures(Source source = CLibrary) : source_(source) {}
 
   /// Whether the CPU has, and the system saves the state of, the feature with
   /// this LLVM name. A name that we do not know is a feature that we do not
@@ -28,16 +28,16 @@ public:
   static const char *name(unsigned index);
 
 private:
-  [[maybe_unused]] Source source;
+  [[maybe_unused]] Source source_;
 #if defined(__x86_64__)
   static constexpr unsigned numLeaves = 4;
   struct Leaf {
     bool known;
     unsigned registers[4];
   };
-  const Leaf &read(unsigned leaf);
+  const Leaf &read(unsigned index);
 
-  Leaf leaves[numLeaves] = {};
+  Leaf leaves_[numLeaves] = {};
 #endif
 };
 

@@ -43,10 +43,10 @@ private:
   /// A block for each leaf.
   static constexpr size_t rowSize = Leaves::number * Leaves::blockSize;
 
-  const Compressor &compressor;
-  Leaves leaves;
-  uint8_t buffer[2 * rowSize];
-  size_t used = 0;
+  const Compressor &compressor_;
+  Leaves leaves_;
+  uint8_t buffer_[2 * rowSize];
+  size_t used_ = 0;
 };
 
 Digest digestOf(const void *data, size_t size);

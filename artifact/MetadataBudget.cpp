@@ -190,8 +190,8 @@ class Budget {
 public:
   /// `what` names the buffer.
   Budget(const char *what, const uint8_t *metadata, size_t size, Fault &fault)
-      : what(what), metadata(metadata), size(size), left(maxSharing * size),
-        fault(fault) {}
+      : what_(what), metadata_(metadata), size_(size), left_(maxSharing * size),
+        fault_(fault) {}
 
   template <typename Root> bool visit(const Root *root) {
     return take(tableBytes) &&
@@ -200,12 +200,12 @@ public:
 
 private:
   bool take(uint64_t bytes) {
-    if (bytes > left)
-      return fault.set(Fault::BadBundle,
-                       "%s: found parts of it used so often that they come "
-                       "to more than %u times its %zu bytes",
-                       what, unsigned(maxSharing), size);
-    left -= bytes;
+    if (bytes > left_)
+      return fault_.set(Fault::BadBundle,
+                        "%s: found parts of it used so often that they come "
+                        "to more than %u times its %zu bytes",
+                        what_, unsigned(maxSharing), size_);
+    left_ -= bytes;
     return true;
   }
 
@@ -262,9 +262,9 @@ private:
       while (count - i >= 4 && arePlain(text + i))
         i += 4;
       if (i < count && controlSize(text + i, count - i))
-        return fault.set(Fault::BadBundle,
-                         "%s: name at byte %zu: found a control character",
-                         what, static_cast<size_t>(value - metadata));
+        return fault_.set(Fault::BadBundle,
+                          "%s: name at byte %zu: found a control character",
+                          what_, static_cast<size_t>(value - metadata_));
     }
     return take(uint64_t(count) + 1);
   }
@@ -273,19 +273,19 @@ private:
   /// multiples of 4, and not that of its elements.
   bool elements(const Field &field, const uint8_t *first, uint32_t count) {
     if (count && (reinterpret_cast<uintptr_t>(first) & (field.alignment - 1u)))
-      return fault.set(Fault::BadBundle,
-                       "%s: vector at byte %zu: found its elements "
-                       "misaligned, expected a multiple of %u",
-                       what, static_cast<size_t>(first - metadata),
-                       field.alignment);
+      return fault_.set(Fault::BadBundle,
+                        "%s: vector at byte %zu: found its elements "
+                        "misaligned, expected a multiple of %u",
+                        what_, static_cast<size_t>(first - metadata_),
+                        field.alignment);
     return take(uint64_t(count) * field.of);
   }
 
-  const char *what;
-  const uint8_t *metadata;
-  size_t size;
-  uint64_t left;
-  Fault &fault;
+  const char *what_;
+  const uint8_t *metadata_;
+  size_t size_;
+  uint64_t left_;
+  Fault &fault_;
 };
 
 } // namespace

@@ -24,11 +24,11 @@ public:
   [[nodiscard]] bool copy(const void *bytes, size_t size,
                           artifact::Fault &fault);
 
-  const uint8_t *data() const { return static_cast<const uint8_t *>(base); }
+  const uint8_t *data() const { return static_cast<const uint8_t *>(base_); }
 
 private:
-  void *base = nullptr;
-  size_t length = 0;
+  void *base_ = nullptr;
+  size_t length_ = 0;
 };
 
 } // namespace nnv12::runtime

@@ -37,8 +37,8 @@ public:
   void release();
 
 private:
-  void *context = nullptr;
-  Pages split;
+  void *context_ = nullptr;
+  Pages split_;
 };
 
 /// Puts bytes that were split into `planes` planes of `size` / `planes` bytes

@@ -38,7 +38,7 @@ public:
   /// False where none is left. Any thread, not after *this is gone.
   bool touchNext();
   /// No more pieces are begun.
-  void close() { closed.store(true, std::memory_order_relaxed); }
+  void close() { closed_.store(true, std::memory_order_relaxed); }
 
 private:
   /// A range of whole pages.
@@ -50,10 +50,10 @@ private:
 
   bool touchNext(Range &range);
 
-  uintptr_t page = 4096;
-  artifact::Array<Range> table;
-  std::atomic<uint32_t> count{0};
-  std::atomic<bool> closed{false};
+  uintptr_t page_ = 4096;
+  artifact::Array<Range> table_;
+  std::atomic<uint32_t> count_{0};
+  std::atomic<bool> closed_{false};
 };
 
 } // namespace nnv12::runtime

@@ -44,7 +44,7 @@ public:
   void sessionBegins(bool hasSpareCpu);
 
   /// Whether runs wait until all is prepared or has failed.
-  bool isWaitedFor() const { return mode == NNV12_GPU_WAIT; }
+  bool isWaitedFor() const { return mode_ == NNV12_GPU_WAIT; }
   /// Whether that is so by now.
   bool isSettled() const;
 
@@ -54,8 +54,8 @@ public:
   void start();
   /// Decides which stretches this run may take. `isLater`: as in later runs.
   void runBegins(bool isLater);
-  void runEnds() { ran = true; }
-  bool hasRun() const { return ran; }
+  void runEnds() { ran_ = true; }
+  bool hasRun() const { return ran_; }
   /// Whether later runs begin, as far as the GPU is concerned: they have all of
   /// it that they will have, or nothing.
   bool isReadyForLater() const;
@@ -83,13 +83,13 @@ public:
 #endif
   /// How many executes it has.
   uint32_t countOf(uint32_t stretch) const {
-    return gpu->stretches()->Get(stretch)->count();
+    return gpu_->stretches()->Get(stretch)->count();
   }
   using Result = Stretches::Result;
   Result run(uint32_t stretch, const CallersBuffers &buffers,
              artifact::Fault &fault);
   /// The device may write to the session's memory for ever. `fault` says so.
-  bool isHung() const { return hung; }
+  bool isHung() const { return hung_; }
   bool reportHang(artifact::Fault &fault) const;
 
   static constexpr uint32_t none = ~0u;
@@ -109,7 +109,7 @@ private:
     pthread_t thread;
   };
 
-  static void *threadMain(void *member);
+  static void *threadMain(void *argument);
   void work(const Member &member);
   void workOnLanes(const Member &member);
   void stay();
@@ -128,65 +128,65 @@ private:
   bool isReady(uint32_t stretch) const;
   bool lost() const;
   bool mayGoOn() const;
-  Phase phase() const { return phaseNow.load(std::memory_order_acquire); }
+  Phase phase() const { return phaseNow_.load(std::memory_order_acquire); }
 
-  const nnv12_bundle *bundle = nullptr;
-  const bundle::Program *program = nullptr;
+  const nnv12_bundle *bundle_ = nullptr;
+  const bundle::Program *program_ = nullptr;
   /// Once they have been verified: all, and the program's.
-  const bundle::Overlays *overlays = nullptr;
-  const bundle::ProgramGpu *gpu = nullptr;
-  Pages overlaysCopy; ///< empty where they are used in place
-  Memory memory = {};
-  uint64_t arenaSize = 0;
-  const Preparations *prepared = nullptr;
-  Events *events = nullptr;
-  Recorder *recorder = nullptr;
+  const bundle::Overlays *overlays_ = nullptr;
+  const bundle::ProgramGpu *gpu_ = nullptr;
+  Pages overlaysCopy_; ///< empty where they are used in place
+  Memory memory_ = {};
+  uint64_t arenaSize_ = 0;
+  const Preparations *prepared_ = nullptr;
+  Events *events_ = nullptr;
+  Recorder *recorder_ = nullptr;
 
-  GpuDevice *device = nullptr;
-  nnv12_gpu_mode mode = NNV12_GPU_AUTO;
+  GpuDevice *device_ = nullptr;
+  nnv12_gpu_mode mode_ = NNV12_GPU_AUTO;
   /// The folder of files about devices, as CachePath::begin takes it.
-  const char *folder() const { return hasFolder ? folderText : nullptr; }
-  bool hasFolder = false;
-  uint32_t mostThreads = 0;
+  const char *folder() const { return hasFolder_ ? folderText_ : nullptr; }
+  bool hasFolder_ = false;
+  uint32_t mostThreads_ = 0;
 
-  std::atomic<uint32_t> burstLeft{0}; ///< preparations that make pipelines
-  uint32_t numMembers = 0; ///< of the first of them, once there is one
-  bool isStarted = false;
-  bool hasThread = false; ///< the first one
-  std::atomic<bool> stop{false};
-  std::atomic<Phase> phaseNow{Phase::Idle};
-  std::atomic<bool> isReasonSaid{false};
+  std::atomic<uint32_t> burstLeft_{0}; ///< preparations that make pipelines
+  uint32_t numMembers_ = 0; ///< of the first of them, once there is one
+  bool isStarted_ = false;
+  bool hasThread_ = false; ///< the first one
+  std::atomic<bool> stop_{false};
+  std::atomic<Phase> phaseNow_{Phase::Idle};
+  std::atomic<bool> isReasonSaid_{false};
   /// The name of the device, once it is open and has memory for us.
-  std::atomic<const char *> name{nullptr};
-  std::atomic<uint64_t> imported{0}; ///< bytes
+  std::atomic<const char *> name_{nullptr};
+  std::atomic<uint64_t> imported_{0}; ///< bytes
   // In nanoseconds: when preparing began; how long it took, 0: not yet.
-  std::atomic<uint64_t> began{0}, openTime{0}, readyTime{0};
-  std::atomic<bool> isLacking{false};
-  Lack lacks; ///< of the device, for a stretch, if for any
+  std::atomic<uint64_t> began_{0}, openTime_{0}, readyTime_{0};
+  std::atomic<bool> isLacking_{false};
+  Lack lacks_; ///< of the device, for a stretch, if for any
 
   // The thread that runs uses the following members.
-  artifact::Array<uint32_t> cold, warm;             ///< stretches, in order
-  const artifact::Array<uint32_t> *taken = nullptr; ///< by this run
-  uint32_t next = 0;
-  bool ran = false;
-  bool hung = false;
-  std::atomic<uint32_t> numTaken{0};
+  artifact::Array<uint32_t> cold_, warm_;            ///< stretches, in order
+  const artifact::Array<uint32_t> *taken_ = nullptr; ///< by this run
+  uint32_t next_ = 0;
+  bool ran_ = false;
+  bool hung_ = false;
+  std::atomic<uint32_t> numTaken_{0};
 
   // Large members come last.
-  GpuMemory places;
-  GpuPipelines pipelines;
-  TryingMarker trying; ///< held during the making of pipelines
-  pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER; ///< of commands
-  GpuUploads uploads;
-  Stretches stretches;
-  GpuLanes lanes;
-  GpuWarmUp warmUp; ///< where the device is software
+  GpuMemory places_;
+  GpuPipelines pipelines_;
+  TryingMarker trying_; ///< held during the making of pipelines
+  pthread_mutex_t recording_ = PTHREAD_MUTEX_INITIALIZER; ///< of commands
+  GpuUploads uploads_;
+  Stretches stretches_;
+  GpuLanes lanes_;
+  GpuWarmUp warmUp_; ///< where the device is software
   static constexpr uint32_t mostMembers = 8;
-  Member members[mostMembers] = {};
-  GpuWish wish;
-  char folderText[400] = {};
-  char reason[300] = {}; ///< once it has failed, or is settled
-  char hangReason[300] = {};
+  Member members_[mostMembers] = {};
+  GpuWish wish_;
+  char folderText_[400] = {};
+  char reason_[300] = {}; ///< once it has failed, or is settled
+  char hangReason_[300] = {};
 };
 
 } // namespace nnv12::runtime

@@ -29,11 +29,11 @@ public:
   /// Ends preparation `index`; `good` says whether it succeeded.
   void finish(uint32_t index, bool good);
   /// Whether all are done or dropped.
-  bool isOver() const { return left.load(std::memory_order_acquire) == 0; }
+  bool isOver() const { return left_.load(std::memory_order_acquire) == 0; }
 
   /// Whether the operations that `after` names are done. Any thread.
   bool areDone(const After *after) const;
-  uint32_t numLanes() const { return gpu->lanes()->size(); }
+  uint32_t numLanes() const { return gpu_->lanes()->size(); }
 
 private:
   enum class State : uint8_t { Waiting, Taken, Done, Dropped };
@@ -42,11 +42,11 @@ private:
   State stateOf(uint32_t operation) const;
   State stateOf(const After *after) const;
 
-  const bundle::ProgramGpu *gpu = nullptr;
-  const Preparations *host = nullptr;
-  uint32_t executes = 0, operations = 0; ///< of the program
-  artifact::Array<std::atomic<State>> states;
-  std::atomic<uint32_t> left{0};
+  const bundle::ProgramGpu *gpu_ = nullptr;
+  const Preparations *host_ = nullptr;
+  uint32_t executes_ = 0, operations_ = 0; ///< of the program
+  artifact::Array<std::atomic<State>> states_;
+  std::atomic<uint32_t> left_{0};
 };
 
 } // namespace nnv12::runtime

@@ -26,7 +26,7 @@ public:
   [[nodiscard]] bool upload(const bundle::Upload *upload,
                             artifact::Fault &fault);
 
-  uint64_t bytes() const { return count.load(std::memory_order_relaxed); }
+  uint64_t bytes() const { return count_.load(std::memory_order_relaxed); }
   bool isHung() const;
 
 private:
@@ -44,13 +44,13 @@ private:
   [[nodiscard]] bool bring(Pieces &pieces, const uint8_t *source, uint64_t size,
                            uint64_t offset, artifact::Fault &fault);
 
-  const nnv12_bundle *bundle = nullptr;
-  Memory host = {};
-  GpuDevice *device = nullptr;
-  const GpuMemory *memory = nullptr;
-  Pieces all[GpuMemory::numFilling];
-  std::atomic<uint32_t> next{0}; ///< which ones to wait for
-  std::atomic<uint64_t> count{0};
+  const nnv12_bundle *bundle_ = nullptr;
+  Memory host_ = {};
+  GpuDevice *device_ = nullptr;
+  const GpuMemory *memory_ = nullptr;
+  Pieces all_[GpuMemory::numFilling];
+  std::atomic<uint32_t> next_{0}; ///< which ones to wait for
+  std::atomic<uint64_t> count_{0};
 };
 
 } // namespace nnv12::runtime

@@ -61,19 +61,19 @@ public:
   /// while they are `idle`. Nothing: there may be a piece after the next event.
   /// Over: there never will be.
   Help help(uint32_t number, Role role, bool idle);
-  bool hasLane(uint32_t number) const { return number < queues.size(); }
+  bool hasLane(uint32_t number) const { return number < queues_.size(); }
   /// Whether it may ever do something.
-  bool prepares(uint32_t number) const { return number < numPreparers; }
+  bool prepares(uint32_t number) const { return number < numPreparers_; }
   /// So many threads that only prepare were started. Where the system has
   /// refused one, or one that computes, lanes take from each other whatever the
   /// options said.
   void setThreads(uint32_t numPreparing, bool areAll);
 
-  const Preparations &preparations() const { return items; }
+  const Preparations &preparations() const { return items_; }
   /// How many preparations will run, sooner or later.
-  uint32_t numWanted() const { return wanted.load(std::memory_order_relaxed); }
+  uint32_t numWanted() const { return wanted_.load(std::memory_order_relaxed); }
   /// Whether all of them are done.
-  bool areAllDone() const { return items.numDone() == numWanted(); }
+  bool areAllDone() const { return items_.numDone() == numWanted(); }
   /// Whether some that `after` names are held back.
   bool areHeld(const After *after) const;
 
@@ -83,7 +83,7 @@ public:
   /// they wait for. The caller signals the event.
   void release(const After *after);
   /// When waitFor() gives up, a time of now().
-  void setDeadline(uint64_t time) { deadline = time; }
+  void setDeadline(uint64_t time) { deadline_ = time; }
 
   /// Does an entry of the execute lane's own queue. Leaves pieces to the
   /// threads that have begun them.
@@ -96,12 +96,12 @@ public:
   /// runs, even where the plan makes that wait for the result.
   void beginLater();
   /// Whether they may.
-  bool isLater() const { return later.load(std::memory_order_relaxed); }
+  bool isLater() const { return later_.load(std::memory_order_relaxed); }
   /// Whether there is something left that no thread may come to that only
   /// prepares.
   bool mayPrepareInBackground() const {
-    return (!numPreparing() || onlyReads || !mayHelp()) && !areAllDone() &&
-           !items.hasFailed();
+    return (!numPreparing() || onlyReads_ || !mayHelp()) && !areAllDone() &&
+           !items_.hasFailed();
   }
   /// Between runs: prepares some of that for about `nanoseconds`. Whether there
   /// was something.
@@ -131,9 +131,9 @@ private:
   bool isEmpty(const Queue &queue, Stages stages) const;
   bool isEmpty(const Array<Queue> &queues, uint32_t own, Stages stages) const;
   uint32_t numPreparing() const {
-    return preparing.load(std::memory_order_relaxed);
+    return preparing_.load(std::memory_order_relaxed);
   }
-  bool mayHelp() const { return steal.load(std::memory_order_relaxed); }
+  bool mayHelp() const { return steal_.load(std::memory_order_relaxed); }
   uint32_t findNeeded(const After *after, bool begun) const;
   bool waitForOthers(uint32_t begun, uint32_t seen);
   /// Pieces of a preparation, one after another, while there are some, and no
@@ -142,22 +142,22 @@ private:
   void record(uint32_t index, uint32_t thread, uint64_t start);
   void recordWait(uint32_t operation, uint64_t &since);
 
-  Preparations items;
-  Array<uint32_t> entryTable;
-  Array<uint32_t> laneOf; ///< by preparation
-  Array<std::atomic<bool>> held;
-  Array<Queue> queues, backgrounds;
-  std::atomic<uint32_t> wanted{0};
-  uint64_t deadline = never;
-  std::atomic<bool> steal{true};
-  std::atomic<bool> later{false}; ///< see isLater()
-  bool onlyReads = false;
-  Recorder *recorder = nullptr;
-  Events *events = nullptr;
-  std::atomic<uint32_t> preparing{0}; ///< threads that only prepare
+  Preparations items_;
+  Array<uint32_t> entryTable_;
+  Array<uint32_t> laneOf_; ///< by preparation
+  Array<std::atomic<bool>> held_;
+  Array<Queue> queues_, backgrounds_;
+  std::atomic<uint32_t> wanted_{0};
+  uint64_t deadline_ = never;
+  std::atomic<bool> steal_{true};
+  std::atomic<bool> later_{false}; ///< see isLater()
+  bool onlyReads_ = false;
+  Recorder *recorder_ = nullptr;
+  Events *events_ = nullptr;
+  std::atomic<uint32_t> preparing_{0}; ///< threads that only prepare
   /// The execute lane's, and then one a thread.
-  Preparer *preparers = nullptr;
-  uint32_t numPreparers = 0;
+  Preparer *preparers_ = nullptr;
+  uint32_t numPreparers_ = 0;
 };
 
 } // namespace nnv12::runtime

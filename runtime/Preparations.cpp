@@ -58,29 +58,29 @@ artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
 bool Preparations::allocate(const nnv12_bundle &bundle,
                             artifact::Fault &fault) {
   const auto *source = bundle.chosenProgram()->operations();
-  executes = artifact::numExecutes(bundle.chosenProgram());
-  size_t count = source->size() - executes, operands = 0;
-  for (uint32_t i = executes; i < source->size(); ++i)
+  executes_ = artifact::numExecutes(bundle.chosenProgram());
+  size_t count = source->size() - executes_, operands = 0;
+  for (uint32_t i = executes_; i < source->size(); ++i)
     operands += source->Get(i)->operands()->size();
-  if (!items.allocate(count) || !operandTable.allocate(operands))
+  if (!items_.allocate(count) || !operandTable_.allocate(operands))
     return fault.set(artifact::Fault::OutOfMemory, "no memory for the plan");
   for (uint32_t i = 0; i < count; ++i) {
-    items[i].operation = source->Get(executes + i);
-    items[i].after = items[i].operation->after();
+    items_[i].operation = source->Get(executes_ + i);
+    items_[i].after = items_[i].operation->after();
   }
   return true;
 }
 
 bool Preparations::create(const nnv12_bundle &bundle, Memory memory,
-                          const artifact::Array<bool> &skipped, Events &told,
+                          const artifact::Array<bool> &skipped, Events &events,
                           artifact::Fault &fault) {
-  events = &told;
+  events_ = &events;
   if (!allocate(bundle, fault))
     return false;
-  void **operands = operandTable.data();
-  for (uint32_t i = 0; i < items.size(); ++i)
+  void **operands = operandTable_.data();
+  for (uint32_t i = 0; i < items_.size(); ++i)
     if (!skipped[i])
-      resolve(items[i], bundle, memory, operands);
+      resolve(items_[i], bundle, memory, operands);
   return true;
 }
 
@@ -106,14 +106,14 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
     break;
   default:
     item.units = item.perPiece = 1;
-    zstd |= operation->codec() == bundle::Codec_Zstd;
+    zstd_ |= operation->codec() == bundle::Codec_Zstd;
     // A decoder leaves other bytes in its result for a while; planes it decodes
     // to memory of its own.
     item.repeats = operation->planes() > 1;
     uint64_t size = operation->operands()->Get(0)->size();
     if (operation->planes() > 1 && operation->codec() != bundle::Codec_Stored &&
-        size > split)
-      split = size;
+        size > split_)
+      split_ = size;
   }
   if (item.perPiece == 0)
     item.perPiece = 1;
@@ -127,7 +127,7 @@ void Preparations::resolve(Item &item, const nnv12_bundle &bundle,
 
 bool Preparations::areDone(const After *after) const {
   for (uint32_t i = 0; after && i < after->size(); ++i)
-    if (after->Get(i) >= executes && !isDone(after->Get(i) - executes))
+    if (after->Get(i) >= executes_ && !isDone(after->Get(i) - executes_))
       return false;
   return true;
 }
@@ -164,9 +164,9 @@ void Preparations::finish(Item &item, uint64_t pieces, bool good) {
     // The preparation never becomes done, so that nobody uses its result.
     // Threads that wait for it wake up and find that the plan has failed.
     const bundle::Operation *nobody = nullptr;
-    culprit.compare_exchange_strong(nobody, item.operation);
-    failed.store(true, std::memory_order_release);
-    events->happen(Events::Preparation);
+    culprit_.compare_exchange_strong(nobody, item.operation);
+    failed_.store(true, std::memory_order_release);
+    events_->happen(Events::Preparation);
     return;
   }
   // Acquires and releases, so that a thread that sees it done sees all threads'
@@ -180,9 +180,9 @@ void Preparations::finish(Item &item, uint64_t pieces, bool good) {
     forgetSource(item);
   if (before == all)
     return;
-  doneCount.fetch_add(1, std::memory_order_relaxed);
+  doneCount_.fetch_add(1, std::memory_order_relaxed);
   item.done.store(true, std::memory_order_release);
-  events->happen(Events::Preparation);
+  events_->happen(Events::Preparation);
 }
 
 /// Weights that were decoded or transformed need not stay in this process's
@@ -199,7 +199,7 @@ void Preparations::forgetSource(const Item &item) const {
 }
 
 bool Preparations::workOnPiece(uint32_t index, Preparer &preparer) {
-  Item &item = items[index];
+  Item &item = items_[index];
   // Looking before adding keeps the counter from overflowing.
   if (!hasPieces(index))
     return false;
@@ -233,7 +233,7 @@ void Preparations::computePiece(Item &item, uint32_t piece,
 }
 
 uint64_t Preparations::patience(uint32_t index) const {
-  const Item &item = items[index];
+  const Item &item = items_[index];
   if (!item.repeats)
     return Events::forever;
   uint64_t most = item.operation->kind() == bundle::OperationKind_Read
@@ -245,7 +245,7 @@ uint64_t Preparations::patience(uint32_t index) const {
 }
 
 void Preparations::repeat(uint32_t index, Preparer &preparer) {
-  Item &item = items[index];
+  Item &item = items_[index];
   assert(item.repeats && !hasPieces(index) && isReady(index));
   for (uint32_t piece = 0; piece < item.pieces && !hasFailed(); ++piece)
     if (!(item.finished.load(std::memory_order_acquire) >> piece & 1))
@@ -254,7 +254,7 @@ void Preparations::repeat(uint32_t index, Preparer &preparer) {
 
 bool Preparations::workOnRest(uint32_t index, Preparer &leader,
                               Workers &workers) {
-  Item &item = items[index];
+  Item &item = items_[index];
   if (item.operation->kind() != bundle::OperationKind_Transform ||
       workers.threads() == 1) {
     bool any = false;
@@ -275,7 +275,7 @@ bool Preparations::workOnRest(uint32_t index, Preparer &leader,
 }
 
 bool Preparations::reportFailure(artifact::Fault &fault) const {
-  const bundle::Operation *operation = culprit.load();
+  const bundle::Operation *operation = culprit_.load();
   const char *layer = operation->layer()->c_str();
   if (operation->kind() == bundle::OperationKind_Read)
     return fault.set(artifact::Fault::Io,

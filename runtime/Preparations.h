@@ -47,34 +47,36 @@ artifact::KernelFn kernelOf(const nnv12_bundle &bundle,
 /// that are not for a certain one.
 class Preparations {
 public:
-  /// Those with a mark in `skipped` will never run. `events` are told of what
-  /// has finished or failed.
+  /// Preparations with a mark in `skipped` will never run. `events` has an
+  /// event for each that has finished or failed.
   [[nodiscard]] bool create(const nnv12_bundle &bundle, Memory memory,
                             const artifact::Array<bool> &skipped,
                             Events &events, artifact::Fault &fault);
 
-  uint32_t size() const { return static_cast<uint32_t>(items.size()); }
+  uint32_t size() const { return static_cast<uint32_t>(items_.size()); }
 
   bool isDone(uint32_t index) const {
-    return items[index].done.load(std::memory_order_acquire);
+    return items_[index].done.load(std::memory_order_acquire);
   }
   bool areDone(const After *after) const;
   /// Whether all preparations that `index` waits for are done.
-  bool isReady(uint32_t index) const { return areDone(items[index].after); }
+  bool isReady(uint32_t index) const { return areDone(items_[index].after); }
   /// Whether there are pieces that nobody has begun.
   bool hasPieces(uint32_t index) const {
-    const Item &item = items[index];
+    const Item &item = items_[index];
     return item.next.load(std::memory_order_relaxed) < item.pieces;
   }
   /// Whether it is not one of those that were skipped.
-  bool willRun(uint32_t index) const { return items[index].pieces != 0; }
-  const After *afterOf(uint32_t index) const { return items[index].after; }
+  bool willRun(uint32_t index) const { return items_[index].pieces != 0; }
+  const After *afterOf(uint32_t index) const { return items_[index].after; }
   /// Whether the program's operation of this number is a preparation.
-  bool isPreparation(uint32_t operation) const { return operation >= executes; }
-  uint32_t indexOf(uint32_t operation) const { return operation - executes; }
-  uint32_t operationOf(uint32_t index) const { return executes + index; }
+  bool isPreparation(uint32_t operation) const {
+    return operation >= executes_;
+  }
+  uint32_t indexOf(uint32_t operation) const { return operation - executes_; }
+  uint32_t operationOf(uint32_t index) const { return executes_ + index; }
   bundle::OperationKind kindOf(uint32_t index) const {
-    return items[index].operation->kind();
+    return items_[index].operation->kind();
   }
 
   /// Computes one piece of a preparation that is ready, if there is one left.
@@ -90,15 +92,17 @@ public:
   /// For threads that have nothing else to do.
   void repeat(uint32_t index, Preparer &preparer);
 
-  uint32_t numDone() const { return doneCount.load(std::memory_order_relaxed); }
+  uint32_t numDone() const {
+    return doneCount_.load(std::memory_order_relaxed);
+  }
   /// Set when a preparation has failed: that one and those that wait for it are
   /// never done. To be looked at before every wait.
-  bool hasFailed() const { return failed.load(std::memory_order_acquire); }
+  bool hasFailed() const { return failed_.load(std::memory_order_acquire); }
   bool reportFailure(artifact::Fault &fault) const;
 
-  bool usesZstd() const { return zstd; }
+  bool usesZstd() const { return zstd_; }
   /// The largest result that a decode puts together from planes.
-  uint64_t largestSplit() const { return split; }
+  uint64_t largestSplit() const { return split_; }
 
 private:
   struct Item {
@@ -135,15 +139,15 @@ private:
   void finish(Item &item, uint64_t pieces, bool good);
   void forgetSource(const Item &item) const;
 
-  uint32_t executes = 0; ///< of the program: operations before the first item
-  artifact::Array<Item> items;
-  artifact::Array<void *> operandTable;
-  bool zstd = false;
-  uint64_t split = 0;
-  Events *events = nullptr;
-  std::atomic<uint32_t> doneCount{0};
-  std::atomic<bool> failed{false};
-  std::atomic<const bundle::Operation *> culprit{nullptr};
+  uint32_t executes_ = 0; ///< of the program: operations before the first item
+  artifact::Array<Item> items_;
+  artifact::Array<void *> operandTable_;
+  bool zstd_ = false;
+  uint64_t split_ = 0;
+  Events *events_ = nullptr;
+  std::atomic<uint32_t> doneCount_{0};
+  std::atomic<bool> failed_{false};
+  std::atomic<const bundle::Operation *> culprit_{nullptr};
 };
 
 } // namespace nnv12::runtime

@@ -29,7 +29,7 @@ public:
   [[nodiscard]] bool prepare(uint32_t milliseconds,
                              nnv12::artifact::Fault &fault);
 
-  uint32_t threads() const { return workers.threads(); }
+  uint32_t threads() const { return workers_.threads(); }
   nnv12_session_info info() const;
 
   /// How many threads such a session has.
@@ -69,7 +69,7 @@ private:
   /// threads of its own prepare for it.
   static bool mayUseGpu(const nnv12_bundle &bundle,
                         const nnv12_session_options &options);
-  [[nodiscard]] bool createRecorder(const nnv12_session_options &of,
+  [[nodiscard]] bool createRecorder(const nnv12_session_options &options,
                                     nnv12::runtime::Team::Size size,
                                     nnv12::artifact::Fault &fault);
   [[nodiscard]] bool allocateMemory(uint32_t threads,
@@ -86,7 +86,7 @@ private:
   template <nnv12::runtime::RecordLevel Level>
   [[nodiscard]] bool runSteps(nnv12::artifact::Fault &fault);
   void runRecorded(uint32_t index);
-  bool isLate() const { return nnv12::runtime::isOver(deadline); }
+  bool isLate() const { return nnv12::runtime::isOver(deadline_); }
   bool reportStop(uint32_t index, nnv12::artifact::Fault &fault) const;
   [[nodiscard]] bool prepareAll(nnv12::artifact::Fault &fault);
   [[nodiscard]] bool takeLater(nnv12::artifact::Fault &fault);
@@ -106,39 +106,39 @@ private:
   void releaseLater();
 #endif
 
-  nnv12_bundle *bundle = nullptr;
-  nnv12::runtime::Pages pages; ///< all that follows
-  nnv12::runtime::Memory memory = {};
-  uint8_t *scratch = nullptr; ///< of each thread, one after another
-  size_t scratchStride = 0;
-  nnv12::runtime::Array<void *> operandTable;
-  nnv12::runtime::Array<Step> steps;
-  nnv12::runtime::Array<Change> changes;
-  nnv12::runtime::Array<Patch> patches;
-  nnv12::runtime::Recorder recorder;
-  std::atomic<bool> running{false};
+  nnv12_bundle *bundle_ = nullptr;
+  nnv12::runtime::Pages pages_; ///< all that follows
+  nnv12::runtime::Memory memory_ = {};
+  uint8_t *scratch_ = nullptr; ///< of each thread, one after another
+  size_t scratchStride_ = 0;
+  nnv12::runtime::Array<void *> operandTable_;
+  nnv12::runtime::Array<Step> steps_;
+  nnv12::runtime::Array<Change> changes_;
+  nnv12::runtime::Array<Patch> patches_;
+  nnv12::runtime::Recorder recorder_;
+  std::atomic<bool> running_{false};
   /// A run has been through the plan: all that executes wait for is done.
-  bool planDone = false;
-  bool continuous = false;
+  bool planDone_ = false;
+  bool continuous_ = false;
   /// Whether runs do the steps of later runs from now on, as far as they are
   /// known.
-  bool isSteady = false;
-  std::atomic<uint32_t> changesDone{0}, steadyRun{NNV12_NO_RUN};
-  uint32_t numRuns = 0;                      ///< that have ended
-  uint64_t deadline = nnv12::runtime::never; ///< of the call that goes on
-  nnv12::runtime::FirstTouch firstTouch;
-  nnv12::runtime::Events events;
-  nnv12::runtime::Lanes lanes;
-  nnv12::runtime::Workers workers;
+  bool isSteady_ = false;
+  std::atomic<uint32_t> changesDone_{0}, steadyRun_{NNV12_NO_RUN};
+  uint32_t numRuns_ = 0;                      ///< that have ended
+  uint64_t deadline_ = nnv12::runtime::never; ///< of the call that goes on
+  nnv12::runtime::FirstTouch firstTouch_;
+  nnv12::runtime::Events events_;
+  nnv12::runtime::Lanes lanes_;
+  nnv12::runtime::Workers workers_;
 #if NNV12_GPU
   /// The GPU's part; null where there is none. Ends before all other members.
-  nnv12::runtime::Gpu *gpu = nullptr;
-  uint32_t gpuKnowledge = 0; ///< for which releaseLater() was done
-  const char *whyNoGpu = "";
-  nnv12::runtime::CallersBuffers callers = {}; ///< of the run that goes on
+  nnv12::runtime::Gpu *gpu_ = nullptr;
+  uint32_t gpuKnowledge_ = 0; ///< for which releaseLater() was done
+  const char *whyNoGpu_ = "";
+  nnv12::runtime::CallersBuffers callers_ = {}; ///< of the run that goes on
 #endif
   // Last: its threads end before anything else is freed.
-  nnv12::runtime::Team team;
+  nnv12::runtime::Team team_;
 };
 
 #endif // NNV12_RUNTIME_SESSION_H

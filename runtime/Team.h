@@ -47,10 +47,10 @@ public:
                            artifact::Fault &fault);
 
   /// How many of the threads that only prepare were started.
-  uint32_t preparing() const { return numPreparing; }
+  uint32_t preparing() const { return numPreparing_; }
 
   /// There is a first result: threads may run on any CPU from now on.
-  void release() { isPlaced.store(false, std::memory_order_relaxed); }
+  void release() { isPlaced_.store(false, std::memory_order_relaxed); }
 
 private:
   struct Member {
@@ -66,19 +66,19 @@ private:
   };
 
   void choosePlaces(const bundle::Program *program, Size size, bool pin);
-  static void *threadMain(void *member);
+  static void *threadMain(void *argument);
   void work(Member &member);
 
-  Workers *workers = nullptr;
-  Lanes *lanes = nullptr;
-  Events *events = nullptr;
-  FirstTouch *firstTouch = nullptr;
-  Recorder *recorder = nullptr;
-  CpuMask allowed; ///< to whom started the threads
-  Array<Member> members;
-  uint32_t numPreparing = 0;
-  std::atomic<bool> stop{false};
-  std::atomic<bool> isPlaced{true};
+  Workers *workers_ = nullptr;
+  Lanes *lanes_ = nullptr;
+  Events *events_ = nullptr;
+  FirstTouch *firstTouch_ = nullptr;
+  Recorder *recorder_ = nullptr;
+  CpuMask allowed_; ///< to whom started the threads
+  Array<Member> members_;
+  uint32_t numPreparing_ = 0;
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> isPlaced_{true};
 };
 
 } // namespace nnv12::runtime

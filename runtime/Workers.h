@@ -34,10 +34,10 @@ public:
   void create(uint32_t threads, uint8_t *scratch, size_t stride,
               uint32_t others, Events &events, Recorder &recorder);
 
-  uint32_t threads() const { return count; }
+  uint32_t threads() const { return count_; }
   /// Before the first operation: so many there are, no more than create() was
   /// told.
-  void setThreads(uint32_t threads) { count = threads; }
+  void setThreads(uint32_t threads) { count_ = threads; }
 
   /// Runs `kernel` on tiles [first, end). For the leader alone.
   void run(artifact::KernelFn kernel, void *const *operands, uint64_t first,
@@ -68,10 +68,12 @@ private:
   void close();
   void leave();
   /// The number in the session of worker `index`; 0 is the leader.
-  uint32_t threadOf(uint32_t index) const { return index ? index + others : 0; }
+  uint32_t threadOf(uint32_t index) const {
+    return index ? index + others_ : 0;
+  }
   /// The share of the operation's tiles, as records hold it.
   uint16_t partOf(uint64_t tiles) const {
-    return static_cast<uint16_t>(tiles * 65535 / numTiles);
+    return static_cast<uint16_t>(tiles * 65535 / numTiles_);
   }
   void takePieces(uint32_t index);
   void takeRecorded(uint32_t index, Record &last);
@@ -79,25 +81,25 @@ private:
   template <typename Taken> void takePieces(uint32_t index, Taken taken);
   void waitForWorkers();
 
-  uint32_t count = 1;
-  uint8_t *scratch = nullptr;
-  size_t scratchStride = 0;
-  uint32_t others = 0;
-  Events *events = nullptr;
-  Recorder *recorder = nullptr;
+  uint32_t count_ = 1;
+  uint8_t *scratch_ = nullptr;
+  size_t scratchStride_ = 0;
+  uint32_t others_ = 0;
+  Events *events_ = nullptr;
+  Recorder *recorder_ = nullptr;
 
   // The current operation. Written by the leader while no worker has joined.
-  artifact::KernelFn kernel = nullptr;
-  void *const *operands = nullptr;
-  uint64_t piece = 1;
-  uint64_t firstTile = 0, numTiles = 1;
-  bool isRecorded = false;
-  uint32_t operation = 0; ///< where that is so
-  Range ranges[maxThreads];
+  artifact::KernelFn kernel_ = nullptr;
+  void *const *operands_ = nullptr;
+  uint64_t piece_ = 1;
+  uint64_t firstTile_ = 0, numTiles_ = 1;
+  bool isRecorded_ = false;
+  uint32_t operation_ = 0; ///< where that is so
+  Range ranges_[maxThreads];
 
   /// Bits 0..7: workers that have joined. Bit 8: open for joining. Bit 9: the
   /// leader sleeps. Bits 10..31: number of the operation, modulo 2^22.
-  alignas(64) std::atomic<uint32_t> state{0};
+  alignas(64) std::atomic<uint32_t> state_{0};
 };
 
 } // namespace nnv12::runtime

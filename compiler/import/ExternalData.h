@@ -45,10 +45,10 @@ private:
   /// Whether a canonical path lies below a folder that may be read.
   bool isAllowed(llvm::StringRef path) const;
 
-  std::string directory;          ///< the model's, as its path says it
-  std::vector<std::string> roots; ///< canonical paths of the folders
-  artifact::InputFiles *inputs;
-  llvm::StringMap<uint64_t> used; ///< sum of the slices of a file
+  std::string directory_;          ///< the model's, as its path says it
+  std::vector<std::string> roots_; ///< canonical paths of the folders
+  artifact::InputFiles *inputs_;
+  llvm::StringMap<uint64_t> used_; ///< sum of the slices of a file
 };
 
 } // namespace nnv12::importer

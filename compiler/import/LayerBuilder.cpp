@@ -81,7 +81,7 @@ void LayerBuilder::fail(const Twine &message) {
   if (failed_)
     return;
   failed_ = true;
-  emitError(loc_) << prefix << message;
+  emitError(loc_) << prefix_ << message;
 }
 
 void LayerBuilder::fail(const Twine &found, const Twine &expected) {
@@ -139,9 +139,9 @@ RankedTensorType LayerBuilder::type(ArrayRef<int64_t> shape, Type element) {
     bytes = llvm::SaturatingMultiply(bytes, uint64_t(d == 0 ? 1 : d), &here);
     overflow |= here;
   }
-  if (overflow || bytes > maxTensorBytes) {
+  if (overflow || bytes > maxTensorBytes_) {
     fail("a tensor of shape " + str(shape) + " (" + typeName(element) + ")",
-         "at most " + Twine(maxTensorBytes) + " bytes");
+         "at most " + Twine(maxTensorBytes_) + " bytes");
     return {};
   }
   return RankedTensorType::get(shape, element);

@@ -26,8 +26,8 @@ public:
   /// `prefix` starts every message, e.g. "model.onnx: node 'x' (Add): ".
   LayerBuilder(mlir::OpBuilder &builder, mlir::Location loc, std::string prefix,
                uint64_t maxTensorBytes)
-      : b(builder), loc_(loc), prefix(std::move(prefix)),
-        maxTensorBytes(maxTensorBytes) {}
+      : b(builder), loc_(loc), prefix_(std::move(prefix)),
+        maxTensorBytes_(maxTensorBytes) {}
 
   //===--- Errors ---------------------------------------------------------===//
 
@@ -171,8 +171,8 @@ protected:
 
 private:
   mlir::Location loc_;
-  std::string prefix;
-  uint64_t maxTensorBytes;
+  std::string prefix_;
+  uint64_t maxTensorBytes_;
   bool failed_ = false;
 };
 

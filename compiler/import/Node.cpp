@@ -20,11 +20,11 @@ Node::Node(NodeContext &graph, const onnx::NodeProto &proto,
            std::string prefix)
     : LayerBuilder(graph.builder(), loc, std::move(prefix),
                    graph.options().maxTensorBytes),
-      graph_(graph), proto_(proto), attributes(std::move(attributes)),
-      inputs_(std::move(inputs)), present(std::move(present)),
+      graph_(graph), proto_(proto), attributes_(std::move(attributes)),
+      inputs_(std::move(inputs)), present_(std::move(present)),
       results_(proto.output_size()), opset_(opset) {
   assert(int(inputs_.size()) == proto.input_size() &&
-         this->present.size() == inputs_.size() &&
+         this->present_.size() == inputs_.size() &&
          "a value, or that there is none, for each input");
 }
 
@@ -137,7 +137,7 @@ double Node::floatInput(unsigned i, const char *what) {
 //===----------------------------------------------------------------------===//
 
 const AttributeProto *Node::find(StringRef name) {
-  return attributes.lookup(name);
+  return attributes_.lookup(name);
 }
 
 // Old models leave the attribute's type out, so the field that is set tells it.

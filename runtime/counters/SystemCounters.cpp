@@ -103,13 +103,13 @@ int SystemCounters::add(Group &group, uint32_t type, uint64_t config,
   // Users compare the processor's counts with kernels' work.
   event.exclude_kernel = type == PERF_TYPE_HARDWARE;
   int leader = group.size ? group.files[0] : -1;
-  int file = open(event, leader);
+  int file = open_(event, leader);
   // Many systems let programs look at themselves alone. Migrations happen in
   // the kernel: that event would count nothing.
   if (file < 0 && !event.exclude_kernel &&
       counter != NNV12_COUNTER_MIGRATIONS) {
     event.exclude_kernel = 1;
-    file = open(event, leader);
+    file = open_(event, leader);
   }
   if (file < 0)
     return errno;
@@ -124,7 +124,7 @@ SystemCounters::Refusals SystemCounters::openGroups(Thread &thread) {
     if (int error = add(thread.software, PERF_TYPE_SOFTWARE, event.config,
                         event.counter))
       refusals.software = error;
-  if (!(wanted & NNV12_COUNT_HARDWARE))
+  if (!(wanted_ & NNV12_COUNT_HARDWARE))
     return refusals;
   for (const Event &event : hardwareEvents) {
     if (thread.hardware.size == std::size(thread.hardware.files))
@@ -137,13 +137,13 @@ SystemCounters::Refusals SystemCounters::openGroups(Thread &thread) {
 }
 
 SystemCounters::SystemCounters(unsigned wanted, Open open)
-    : wanted(wanted), open(open) {
-  functions.struct_size = sizeof functions;
-  functions.context = this;
-  functions.attach = [](void *context, uint32_t thread) {
+    : wanted_(wanted), open_(open) {
+  functions_.struct_size = sizeof functions_;
+  functions_.context = this;
+  functions_.attach = [](void *context, uint32_t thread) {
     return int(static_cast<SystemCounters *>(context)->attach(thread));
   };
-  functions.read = [](void *context, uint32_t thread, uint64_t *values) {
+  functions_.read = [](void *context, uint32_t thread, uint64_t *values) {
     return static_cast<SystemCounters *>(context)->read(thread, values);
   };
   // The system treats all threads alike, so one probe suffices.
@@ -153,7 +153,7 @@ SystemCounters::SystemCounters(unsigned wanted, Open open)
 }
 
 SystemCounters::~SystemCounters() {
-  for (Thread &thread : threads)
+  for (Thread &thread : threads_)
     thread.close();
 }
 
@@ -177,7 +177,7 @@ void SystemCounters::describe(const Thread &thread, Refusals refusals) {
   int length = 0;
   if (refusals.software) {
     explain(refusals.software, why, sizeof why);
-    length = snprintf(stateText, sizeof stateText,
+    length = snprintf(stateText_, sizeof stateText_,
                       thread.software.size
                           ? "migrations are not counted: %s"
                           : "page faults are counted of the thread that calls "
@@ -186,7 +186,7 @@ void SystemCounters::describe(const Thread &thread, Refusals refusals) {
   }
   if (refusals.hardware && thread.hardware.size == 0) {
     explain(refusals.hardware, why, sizeof why);
-    snprintf(stateText + length, sizeof stateText - size_t(length),
+    snprintf(stateText_ + length, sizeof stateText_ - size_t(length),
              "%sthe processor's counters are not read: %s", length ? "; " : "",
              why);
   }
@@ -195,7 +195,7 @@ void SystemCounters::describe(const Thread &thread, Refusals refusals) {
 bool SystemCounters::attach(uint32_t number) {
   if (number >= maxThreads)
     return false;
-  Thread &thread = threads[number];
+  Thread &thread = threads_[number];
   uint64_t serial = serialOfThread();
   if (thread.isAttached.load(std::memory_order_relaxed)) {
     if (thread.serial == serial)
@@ -232,9 +232,9 @@ static bool parseSchedule(const char *text, uint64_t &wait, uint64_t &slices) {
 
 uint32_t SystemCounters::read(uint32_t number, uint64_t *values) {
   if (number >= maxThreads ||
-      !threads[number].isAttached.load(std::memory_order_acquire))
+      !threads_[number].isAttached.load(std::memory_order_acquire))
     return 0;
-  Thread &thread = threads[number];
+  Thread &thread = threads_[number];
   uint32_t known = 0;
   timespec time;
   if (clock_gettime(thread.clock, &time) == 0) {

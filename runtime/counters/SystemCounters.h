@@ -35,11 +35,11 @@ public:
   ~SystemCounters();
 
   /// False where the calling thread has that number already.
-  bool attach(uint32_t thread);
-  uint32_t read(uint32_t thread, uint64_t *values);
+  bool attach(uint32_t number);
+  uint32_t read(uint32_t number, uint64_t *values);
 
-  const nnv12_counter_source &source() const { return functions; }
-  const char *state() const { return stateText; }
+  const nnv12_counter_source &source() const { return functions_; }
+  const char *state() const { return stateText_; }
 
 private:
   static constexpr uint32_t maxThreads = 256;
@@ -80,11 +80,11 @@ private:
   Refusals openGroups(Thread &thread);
   void describe(const Thread &thread, Refusals refusals);
 
-  unsigned wanted;
-  Open open;
-  nnv12_counter_source functions = {};
-  char stateText[256] = "";
-  Thread threads[maxThreads];
+  unsigned wanted_;
+  Open open_;
+  nnv12_counter_source functions_ = {};
+  char stateText_[256] = "";
+  Thread threads_[maxThreads];
 };
 
 } // namespace nnv12::runtime

@@ -28,13 +28,13 @@ public:
   void observe(uint64_t before, uint64_t first, uint64_t last, uint64_t after);
 
   /// There has been an observation.
-  bool isKnown() const { return count != 0; }
+  bool isKnown() const { return count_ != 0; }
   /// Converts a time stamp near the last observations to the host's ticks.
   uint64_t hostTicks(uint64_t device) const;
   /// How far from every bound the line is, in the host's ticks: it may be wrong
   /// by that much near the last observations. Negative while there is one
   /// observation alone, which the line is stretched to.
-  double margin() const { return distance; }
+  double margin() const { return distance_; }
 
 private:
   /// Relative to the origins, so that doubles hold them.
@@ -53,12 +53,12 @@ private:
   double relative(uint64_t device) const;
   void begin(uint64_t before, uint64_t first);
 
-  uint64_t mask;
-  Bounds bounds[mostBounds]; ///< a ring
-  unsigned count = 0;        ///< of all so far
-  unsigned drawn = 0;        ///< of them when the line was drawn
-  uint64_t hostOrigin = 0, deviceOrigin = 0;
-  double slope = 0, offset = 0, distance = 0;
+  uint64_t mask_;
+  Bounds bounds_[mostBounds]; ///< a ring
+  unsigned count_ = 0;        ///< of all so far
+  unsigned drawn_ = 0;        ///< of them when the line was drawn
+  uint64_t hostOrigin_ = 0, deviceOrigin_ = 0;
+  double slope_ = 0, offset_ = 0, distance_ = 0;
 };
 
 } // namespace nnv12::runtime

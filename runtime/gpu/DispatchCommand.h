@@ -23,7 +23,8 @@ VkDescriptorPool createDescriptorPool(uint32_t dispatches, uint32_t bindings,
 /// Records it, with a descriptor set of its own from `pool`.
 [[nodiscard]] bool recordDispatch(const DispatchCommand &dispatch,
                                   GpuDevice &device, VkDescriptorPool pool,
-                                  VkCommandBuffer to, artifact::Fault &fault);
+                                  VkCommandBuffer commands,
+                                  artifact::Fault &fault);
 
 } // namespace nnv12::runtime
 

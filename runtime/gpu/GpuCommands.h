@@ -32,18 +32,18 @@ public:
   /// Until nothing runs any more.
   [[nodiscard]] bool finish(artifact::Fault &fault);
   /// The device gave no answer: the memory that it uses must stay.
-  bool isHung() const { return hung; }
+  bool isHung() const { return hung_; }
 
 private:
   [[nodiscard]] bool wait(uint32_t turn, artifact::Fault &fault);
 
-  GpuDevice *device = nullptr;
-  VkCommandPool pools[2] = {};
-  VkCommandBuffer buffers[2] = {};
-  VkFence fences[2] = {};
-  bool running[2] = {};
-  uint32_t next = 0;
-  bool hung = false;
+  GpuDevice *device_ = nullptr;
+  VkCommandPool pools_[2] = {};
+  VkCommandBuffer buffers_[2] = {};
+  VkFence fences_[2] = {};
+  bool running_[2] = {};
+  uint32_t next_ = 0;
+  bool hung_ = false;
 };
 
 } // namespace nnv12::runtime

@@ -43,15 +43,15 @@ public:
   /// Before the device is released. Nothing of it may be in use any more.
   void destroy();
 
-  const GpuBlock &arena() const { return blocks[Arena]; }
-  const GpuBlock &prepared() const { return blocks[Prepared]; }
+  const GpuBlock &arena() const { return blocks_[Arena]; }
+  const GpuBlock &prepared() const { return blocks_[Prepared]; }
   /// Hand-overs, and behind them `ringBytes` for uploads.
-  const GpuBlock &staging() const { return blocks[Staging]; }
-  uint64_t ringBegin() const { return ring; }
+  const GpuBlock &staging() const { return blocks_[Staging]; }
+  uint64_t ringBegin() const { return ring_; }
   /// The session's arena; without a buffer where it is not imported.
-  const GpuBlock &host() const { return blocks[Host]; }
+  const GpuBlock &host() const { return blocks_[Host]; }
   /// Whether the arena and prepared memory are mapped.
-  bool isMapped() const { return mapped; }
+  bool isMapped() const { return mapped_; }
   bool isImported() const { return host().buffer != nullptr; }
 
   /// After the CPU has written to a mapped block, and before it reads.
@@ -77,10 +77,10 @@ private:
   bool rangeOf(const GpuBlock &block, uint64_t offset, uint64_t size,
                VkMappedMemoryRange &range) const;
 
-  GpuDevice *device = nullptr;
-  GpuBlock blocks[numPlaces] = {};
-  uint64_t ring = 0;
-  bool mapped = false;
+  GpuDevice *device_ = nullptr;
+  GpuBlock blocks_[numPlaces] = {};
+  uint64_t ring_ = 0;
+  bool mapped_ = false;
 };
 
 } // namespace nnv12::runtime

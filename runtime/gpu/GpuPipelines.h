@@ -31,24 +31,26 @@ public:
   void destroy();
 
   /// The device's lack for pipeline `index`, if there is any.
-  const Lack &lack(uint32_t index) const { return lacks[index]; }
+  const Lack &lack(uint32_t index) const { return lacks_[index]; }
   /// Makes those that are not made yet, in one call of the driver. Any thread,
   /// but no two the same ones.
   [[nodiscard]] bool make(const uint32_t *indices, uint32_t count,
                           artifact::Fault &fault);
   /// One that has been made.
-  const MadePipeline &operator[](uint32_t index) const { return *made[index]; }
+  const MadePipeline &operator[](uint32_t index) const { return *made_[index]; }
   /// After the last one: writes the file, if that is worth it.
   void save();
 
-  uint32_t numMade() const { return madeCount.load(std::memory_order_relaxed); }
+  uint32_t numMade() const {
+    return madeCount_.load(std::memory_order_relaxed);
+  }
   /// How many of the made pipelines the driver took from the file. It need not
   /// say.
   uint32_t numCached() const {
-    return cachedCount.load(std::memory_order_relaxed);
+    return cachedCount_.load(std::memory_order_relaxed);
   }
   nnv12_gpu_cache cacheState() const {
-    return state.load(std::memory_order_relaxed);
+    return state_.load(std::memory_order_relaxed);
   }
   bool isCached() const { return cacheState() == NNV12_GPU_CACHE_HIT; }
 
@@ -64,16 +66,16 @@ private:
                               uint32_t count, artifact::Fault &fault);
   void makeCache();
 
-  const bundle::Bundle *bundle = nullptr;
-  const bundle::Gpu *gpu = nullptr;
-  const uint8_t *image = nullptr;
-  GpuDevice *device = nullptr;
-  artifact::Array<Lack> lacks;
-  artifact::Array<const MadePipeline *> made;
-  PipelineCacheFile file;
-  VkPipelineCache cache = nullptr;
-  std::atomic<uint32_t> madeCount{0}, cachedCount{0};
-  std::atomic<nnv12_gpu_cache> state{NNV12_GPU_CACHE_OFF};
+  const bundle::Bundle *bundle_ = nullptr;
+  const bundle::Gpu *gpu_ = nullptr;
+  const uint8_t *image_ = nullptr;
+  GpuDevice *device_ = nullptr;
+  artifact::Array<Lack> lacks_;
+  artifact::Array<const MadePipeline *> made_;
+  PipelineCacheFile file_;
+  VkPipelineCache cache_ = nullptr;
+  std::atomic<uint32_t> madeCount_{0}, cachedCount_{0};
+  std::atomic<nnv12_gpu_cache> state_{NNV12_GPU_CACHE_OFF};
 };
 
 } // namespace nnv12::runtime

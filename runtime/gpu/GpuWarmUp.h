@@ -31,15 +31,15 @@ public:
   /// they take turns. Each pipeline once.
   [[nodiscard]] bool run(const uint32_t *indices, uint32_t count,
                          artifact::Fault &fault);
-  bool isHung() const { return commands.isHung(); }
+  bool isHung() const { return commands_.isHung(); }
 
 private:
-  GpuDevice *device = nullptr;
-  const GpuMemory *memory = nullptr;
-  const GpuPipelines *pipelines = nullptr;
-  pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-  GpuCommands commands;
-  VkDescriptorPool descriptors = nullptr;
+  GpuDevice *device_ = nullptr;
+  const GpuMemory *memory_ = nullptr;
+  const GpuPipelines *pipelines_ = nullptr;
+  pthread_mutex_t turn_ = PTHREAD_MUTEX_INITIALIZER;
+  GpuCommands commands_;
+  VkDescriptorPool descriptors_ = nullptr;
 };
 
 } // namespace nnv12::runtime

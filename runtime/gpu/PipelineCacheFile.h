@@ -26,13 +26,13 @@ public:
 
   /// The bytes that were found, for vkCreatePipelineCache; size 0: there were
   /// none.
-  const void *data() const { return bytes.data() + sizeof(Header); }
+  const void *data() const { return bytes_.data() + sizeof(Header); }
   size_t size() const {
-    return bytes.size() ? bytes.size() - sizeof(Header) : 0;
+    return bytes_.size() ? bytes_.size() - sizeof(Header) : 0;
   }
   /// Forgets the bytes that were found.
   void forget();
-  bool isOff() const { return !*path.text; }
+  bool isOff() const { return !*path_.text; }
 
   /// Room for `size` bytes that the driver has to say; null without memory.
   void *room(size_t size);
@@ -55,10 +55,10 @@ private:
   bool read();
   bool isGood() const;
 
-  Header expected = {}; ///< but for digest and size
-  CachePath path;
-  artifact::Array<uint8_t> bytes; ///< header and blob, as they were read
-  artifact::Array<uint8_t> next;  ///< to be written
+  Header expected_ = {}; ///< but for digest and size
+  CachePath path_;
+  artifact::Array<uint8_t> bytes_; ///< header and blob, as they were read
+  artifact::Array<uint8_t> next_;  ///< to be written
 };
 
 } // namespace nnv12::runtime

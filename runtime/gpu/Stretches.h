@@ -60,25 +60,25 @@ private:
                     const CallersBuffers &buffers) const;
   VkCommandBuffer recordCommands(const bundle::Stretch *stretch, bool isStamped,
                                  artifact::Fault &fault);
-  VkResult submit(VkCommandBuffer of);
+  VkResult submit(VkCommandBuffer commands);
   VkResult sleep(uint64_t nanoseconds) const;
   VkResult wait(uint64_t predicted) const;
 
-  const bundle::ProgramGpu *gpu = nullptr;
-  uint8_t *arena = nullptr;
-  GpuDevice *device = nullptr;
-  const GpuMemory *memory = nullptr;
-  const GpuPipelines *pipelines = nullptr;
-  pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
-  VkDescriptorPool descriptors = nullptr;
-  VkCommandPool pool = nullptr;
-  artifact::Array<VkCommandBuffer> commands; ///< by stretch
-  StretchTimes times;
-  artifact::Array<VkCommandBuffer> stamped; ///< the same with time stamps
+  const bundle::ProgramGpu *gpu_ = nullptr;
+  uint8_t *arena_ = nullptr;
+  GpuDevice *device_ = nullptr;
+  const GpuMemory *memory_ = nullptr;
+  const GpuPipelines *pipelines_ = nullptr;
+  pthread_mutex_t recording_ = PTHREAD_MUTEX_INITIALIZER;
+  VkDescriptorPool descriptors_ = nullptr;
+  VkCommandPool pool_ = nullptr;
+  artifact::Array<VkCommandBuffer> commands_; ///< by stretch
+  StretchTimes times_;
+  artifact::Array<VkCommandBuffer> stamped_; ///< the same with time stamps
   /// Tells when the last submission ends: the device has one of both.
-  VkSemaphore timeline = nullptr;
-  uint64_t submitted = 0;
-  VkFence fence = nullptr;
+  VkSemaphore timeline_ = nullptr;
+  uint64_t submitted_ = 0;
+  VkFence fence_ = nullptr;
 };
 
 } // namespace nnv12::runtime

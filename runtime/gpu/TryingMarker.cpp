@@ -92,57 +92,57 @@ Found take(const char *path, TryingMarker::Record &record, int &file) {
 bool TryingMarker::begin(const char *folder, const CacheKey &device,
                          const char *name, Fault &fault) {
   Lock lock(markers);
-  if (tries++ || !path.begin(folder))
+  if (tries_++ || !path_.begin(folder))
     return true;
-  path.append(device);
-  path.append(".trying");
-  memcpy(record.magic, magic, sizeof magic);
-  record.driver = artifact::digestOf(&device, sizeof device);
-  record.deaths = 0;
-  record.isTrying = 1;
-  isProven = false;
-  switch (take(path.text, record, file)) {
+  path_.append(device);
+  path_.append(".trying");
+  memcpy(record_.magic, magic, sizeof magic);
+  record_.driver = artifact::digestOf(&device, sizeof device);
+  record_.deaths = 0;
+  record_.isTrying = 1;
+  isProven_ = false;
+  switch (take(path_.text, record_, file_)) {
   case Found::Free:
-    next = first;
+    next_ = first;
     first = this;
     process = getpid();
     return true;
   case Found::Nothing:
-    file = -1;
+    file_ = -1;
     return true;
   case Found::Left:
     break;
   }
-  file = -1;
-  tries = 0;
+  file_ = -1;
+  tries_ = 0;
   return fault.set(Fault::Unsupported,
                    "%.60s: %u processes died in this driver; to try it again, "
                    "remove %.180s",
-                   name, mostDeaths, path.text);
+                   name, mostDeaths, path_.text);
 }
 
 /// Under `markers`.
 void TryingMarker::remove() {
-  if (file < 0)
+  if (file_ < 0)
     return;
-  for (TryingMarker **it = &first; *it; it = &(*it)->next)
+  for (TryingMarker **it = &first; *it; it = &(*it)->next_)
     if (*it == this) {
-      *it = next;
+      *it = next_;
       break;
     }
   // Still locked, so that nobody takes it for one that was left. Earlier deaths
   // are forgotten when all has gone well that they may have died of.
-  record.isTrying = 0;
-  if (record.deaths == 0 || isProven || !put(file, record))
-    unlink(path.text);
-  close(file);
-  file = -1;
+  record_.isTrying = 0;
+  if (record_.deaths == 0 || isProven_ || !put(file_, record_))
+    unlink(path_.text);
+  close(file_);
+  file_ = -1;
 }
 
 void TryingMarker::end(bool isAll) {
   Lock lock(markers);
-  isProven |= isAll;
-  if (--tries == 0)
+  isProven_ |= isAll;
+  if (--tries_ == 0)
     remove();
 }
 

@@ -50,12 +50,12 @@ public:
 private:
   void remove();
 
-  uint32_t tries = 0; ///< under way
-  int file = -1;      ///< open and locked, or none
-  bool isProven = false;
-  Record record = {};
-  CachePath path;
-  TryingMarker *next = nullptr; ///< of those that have a file
+  uint32_t tries_ = 0; ///< under way
+  int file_ = -1;      ///< open and locked, or none
+  bool isProven_ = false;
+  Record record_ = {};
+  CachePath path_;
+  TryingMarker *next_ = nullptr; ///< of those that have a file
 };
 
 } // namespace nnv12::runtime

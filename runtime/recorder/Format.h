@@ -138,8 +138,8 @@ struct alignas(64) RecordingHeader {
   std::atomic<uint32_t> monotonicFrom;
   /// 1: the session has ended.
   std::atomic<uint32_t> closed;
-  /// That have ended, whether they were recorded or not: the number of the one
-  /// that goes on, or comes next.
+  /// The number of runs that have ended, recorded or not: the run that goes on,
+  /// or comes next, has this number.
   std::atomic<uint64_t> runs;
   /// How many were taken, of which the first and the last ones are there: pair
   /// 0, then a ring of the others.

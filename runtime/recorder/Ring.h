@@ -15,7 +15,7 @@ public:
   RingWriter() = default;
   /// `capacity` is a power of two.
   RingWriter(RingHeader &header, SharedRecord *records, uint64_t capacity)
-      : header(&header), records(records), mask(capacity - 1) {}
+      : header_(&header), records_(records), mask_(capacity - 1) {}
 
   void write(const Record &record) {
     uint64_t words[wordsPerRecord];
@@ -23,17 +23,17 @@ public:
     // Releases, so that a reader that sees a word of this record also sees that
     // the record before is complete. So it knows which record may be
     // incomplete: see read().
-    SharedRecord &slot = records[next & mask];
+    SharedRecord &slot = records_[next_ & mask_];
     for (unsigned i = 0; i < wordsPerRecord; ++i)
       slot.words[i].store(words[i], std::memory_order_release);
-    header->head.store(++next, std::memory_order_release);
+    header_->head.store(++next_, std::memory_order_release);
   }
 
 private:
-  RingHeader *header = nullptr;
-  SharedRecord *records = nullptr;
-  uint64_t mask = 0;
-  uint64_t next = 0; ///< the head, which nobody else writes
+  RingHeader *header_ = nullptr;
+  SharedRecord *records_ = nullptr;
+  uint64_t mask_ = 0;
+  uint64_t next_ = 0; ///< the head, which nobody else writes
 };
 
 /// Reads a ring, in this process or in one that maps the same memory. The

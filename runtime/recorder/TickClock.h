@@ -41,12 +41,12 @@ public:
   /// The best that this CPU has.
   static Source best();
 
-  explicit Clock(Source source = Monotonic) : current(source) {}
+  explicit Clock(Source source = Monotonic) : current_(source) {}
 
-  Source source() const { return current.load(std::memory_order_relaxed); }
+  Source source() const { return current_.load(std::memory_order_relaxed); }
   /// Another one, for all threads, soon.
   void change(Source source) {
-    current.store(source, std::memory_order_relaxed);
+    current_.store(source, std::memory_order_relaxed);
   }
 
   uint64_t ticks() const {
@@ -71,7 +71,7 @@ public:
   ClockPair pair() const;
 
 private:
-  std::atomic<Source> current;
+  std::atomic<Source> current_;
 };
 
 /// Whether two stretches of time, each between two pairs, have the same number

@@ -39,12 +39,12 @@ public:
             const CpuMask &place);
 
 private:
-  pthread_attr_t attributes;
-  sigset_t before;
+  pthread_attr_t attributes_;
+  sigset_t before_;
   /// The caller's slice. Threads inherit it from their first moment on; a
   /// thread that asked for itself would have to get a CPU before. 0 where
   /// nothing is changed.
-  uint64_t callersSlice = 0;
+  uint64_t callersSlice_ = 0;
 };
 
 /// `who` is a set of bits: a wake-up reaches those who wait with one of its
@@ -109,7 +109,7 @@ public:
   /// of them happens.
   enum Kind : uint32_t { Operation = 1, Preparation = 2 };
 
-  uint32_t seen() const { return count.load(std::memory_order_acquire); }
+  uint32_t seen() const { return count_.load(std::memory_order_acquire); }
   void happen(Kind kind);
   /// Wakes all, for an end.
   void wakeAll();
@@ -133,9 +133,9 @@ public:
   static constexpr uint64_t forever = ~uint64_t(0);
 
 private:
-  alignas(64) std::atomic<uint32_t> count{0};
+  alignas(64) std::atomic<uint32_t> count_{0};
   /// The threads that sleep until an operation; until a preparation.
-  std::atomic<uint32_t> sleepers[2] = {{0}, {0}};
+  std::atomic<uint32_t> sleepers_[2] = {{0}, {0}};
 };
 
 } // namespace nnv12::runtime

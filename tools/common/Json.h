@@ -43,7 +43,7 @@ private:
   struct Tree;
   Json &close();
 
-  std::unique_ptr<Tree> tree;
+  std::unique_ptr<Tree> tree_;
 };
 
 } // namespace nnv12::tools

@@ -58,15 +58,15 @@ struct RunOptions {
 
 private:
   static constexpr unsigned asPlanned = 1000;
-  unsigned preparationThreads = asPlanned;
-  std::string mode = "plan";
-  bool noStealing = false;
-  bool oversubscribe = false;
-  std::string gpu = "auto";
-  std::string gpuCache;
-  unsigned gpuThreads = 0;
-  std::string vulkanLibrary;
-  bool allowSoftwareGpu = false;
+  unsigned preparationThreads_ = asPlanned;
+  std::string mode_ = "plan";
+  bool noStealing_ = false;
+  bool oversubscribe_ = false;
+  std::string gpu_ = "auto";
+  std::string gpuCache_;
+  unsigned gpuThreads_ = 0;
+  std::string vulkanLibrary_;
+  bool allowSoftwareGpu_ = false;
 };
 
 /// Where inputs come from.

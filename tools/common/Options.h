@@ -67,13 +67,13 @@ private:
   /// The names of the options that are shown.
   std::vector<std::string> names() const;
 
-  const char *tool, *overview, *examples;
-  std::unique_ptr<Parser> parser;
-  std::vector<Option> shown;
-  std::string positionalMeta;
-  std::vector<std::string> *positionalValues = nullptr;
-  std::string *one = nullptr; ///< where there is but one positional
-  std::vector<std::string> arguments;
+  const char *tool_, *overview_, *examples_;
+  std::unique_ptr<Parser> parser_;
+  std::vector<Option> shown_;
+  std::string positionalMeta_;
+  std::vector<std::string> *positionalValues_ = nullptr;
+  std::string *one_ = nullptr; ///< where there is but one positional
+  std::vector<std::string> arguments_;
 };
 
 /// Parses all of `text` as a finite number.

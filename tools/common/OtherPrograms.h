@@ -22,12 +22,12 @@ public:
 private:
   double passed() const;
 
-  double busy, own, start;
+  double busy_, own_, start_;
 };
 
 /// A line for people that measure while others take so many of `all` CPUs;
 /// empty where it makes no difference, or is not known.
-std::string busyText(double cpus, unsigned all);
+std::string busyText(double cpus, unsigned total);
 
 /// Nanoseconds in which the CPUs did something, from the text of /proc/stat, of
 /// `ticks` a second; negative: it does not say.

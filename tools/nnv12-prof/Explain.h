@@ -49,7 +49,7 @@ struct Explanation {
   Cause cause = Cause::Compute;
   std::string text; ///< for people: that one's figures
 
-  double part(Cause of) const { return parts[unsigned(of)]; }
+  double part(Cause cause) const { return parts[unsigned(cause)]; }
   double givesBack() const { return gains[unsigned(cause)]; }
 };
 

@@ -31,17 +31,17 @@ public:
 
 private:
   static constexpr uint64_t length = 2'000'000'000;
-  std::deque<nnv12_record> records;
+  std::deque<nnv12_record> records_;
 };
 
 } // namespace
 
-void Window::add(const nnv12_record &record) { records.push_back(record); }
+void Window::add(const nnv12_record &record) { records_.push_back(record); }
 
 void Window::forget(uint64_t now) {
   // By when they were read, nearly: threads come one after the other.
-  while (!records.empty() && tools::endOf(records.front()) + length < now)
-    records.pop_front();
+  while (!records_.empty() && tools::endOf(records_.front()) + length < now)
+    records_.pop_front();
 }
 
 static void printBar(double part) {
@@ -56,7 +56,7 @@ void Window::print(const LiveOptions &options, const nnv12_recording_info &info,
   std::vector<double> runs;
   std::vector<double> operations, busy(info.num_threads);
   double inRuns = 0, inOperations = 0;
-  for (const nnv12_record &record : records) {
+  for (const nnv12_record &record : records_) {
     double time = double(record.duration_ns);
     if (record.kind == NNV12_RECORD_WHOLE_RUN) {
       runs.push_back(time);

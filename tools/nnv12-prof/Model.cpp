@@ -265,17 +265,17 @@ static double countOf(const RunRecords &run, nnv12_counter counter) {
 /// How long the execute lane had nothing to do in that run while a GPU was
 /// prepared for it.
 static double findGpuWait(const tools::Recorded &recorded,
-                          const RunRecords &of) {
-  if (!of.hasSubmits)
+                          const RunRecords &records) {
+  if (!records.hasSubmits)
     return 0;
   Stretches preparing, busy;
   for (const nnv12_record &record : recorded.records) {
     if (tools::isGpuPreparation(record)) {
-      uint64_t from = std::max(record.start_ns, of.run.start),
-               to = std::min(endOf(record), of.firstSubmit);
+      uint64_t from = std::max(record.start_ns, records.run.start),
+               to = std::min(endOf(record), records.firstSubmit);
       if (from < to)
         preparing.push_back({from, to});
-    } else if (record.run == of.run.number && record.thread == 0 &&
+    } else if (record.run == records.run.number && record.thread == 0 &&
                (record.kind == NNV12_RECORD_EXECUTE ||
                 record.kind == NNV12_RECORD_WAIT || isPreparation(record))) {
       busy.push_back({record.start_ns, endOf(record)});

@@ -18,18 +18,18 @@ namespace {
 class Contestant {
 public:
   Contestant(const Side &side, SessionOptions options)
-      : side(side),
-        recorder(*side.bundle, options, NNV12_RECORD_OPERATION, runsKept) {
-    options.recorder = recorder.get();
-    session = std::make_unique<Session>(
+      : side_(side),
+        recorder_(*side.bundle, options, NNV12_RECORD_OPERATION, runsKept) {
+    options.recorder = recorder_.get();
+    session_ = std::make_unique<Session>(
         tools::openSession(side.path, *side.bundle, options));
-    tools::warmUp(*session, /*least=*/4, [&] { run(); });
-    firstRun = numRuns;
+    tools::warmUp(*session_, /*least=*/4, [&] { run(); });
+    firstRun_ = numRuns_;
   }
 
   void run() {
-    tools::runSession(side.path, *session, side.inputs, side.outputs);
-    ++numRuns;
+    tools::runSession(side_.path, *session_, side_.inputs, side_.outputs);
+    ++numRuns_;
   }
 
   /// After the last run.
@@ -43,10 +43,10 @@ private:
   // Older records are lost: blocks are short, and there are many.
   static constexpr uint32_t runsKept = 1000;
 
-  const Side &side;
-  Recorder recorder;
-  std::unique_ptr<Session> session;
-  uint32_t numRuns = 0, firstRun = 0;
+  const Side &side_;
+  Recorder recorder_;
+  std::unique_ptr<Session> session_;
+  uint32_t numRuns_ = 0, firstRun_ = 0;
 };
 
 } // namespace
@@ -59,24 +59,24 @@ static std::string nameOf(const nnv12_operation_info &operation) {
 
 Contestant::Times Contestant::times() const {
   tools::Recorded recorded;
-  Recording recording = recorder.recording();
+  Recording recording = recorder_.recording();
   recorded.read(recording);
   std::vector<nnv12_record> warm;
   std::vector<double> runs;
   for (const nnv12_record &record : recorded.records) {
-    if (record.run < firstRun)
+    if (record.run < firstRun_)
       continue;
     warm.push_back(record);
     if (record.kind == NNV12_RECORD_WHOLE_RUN)
       runs.push_back(double(record.duration_ns));
   }
-  uint32_t count = side.bundle->info().num_operations;
+  uint32_t count = side_.bundle->info().num_operations;
   std::map<std::string, std::vector<double>> samples;
   for (const std::vector<uint64_t> &times :
        tools::operationTimes(warm, count)) {
     std::map<std::string, double> ofLayers;
     for (uint32_t i = 0; i < count; ++i)
-      ofLayers[nameOf(side.bundle->operation(i))] += double(times[i]);
+      ofLayers[nameOf(side_.bundle->operation(i))] += double(times[i]);
     for (const auto &[layer, time] : ofLayers)
       samples[layer].push_back(time);
   }

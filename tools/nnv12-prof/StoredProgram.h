@@ -20,7 +20,7 @@ public:
   const bundle::Overlays *overlays = nullptr; ///< verified; null: none
 
 private:
-  artifact::MappedFile file;
+  artifact::MappedFile file_;
 };
 
 } // namespace nnv12::prof

@@ -54,8 +54,8 @@ static double workPerElement(const ElementProgram &program) {
 
 /// Where along each dimension of the result the computation changes, so that
 /// each part between is free of questions: starts of concatenated tensors. Only
-/// this kernel's layers count: who computed an operand does not matter, and the
-/// dimensions of that layer are not those of the views here.
+/// this kernel's layers count: the layer of an operand does not matter, and its
+/// dimensions are not those of the views here.
 static void collectCuts(ElementEmitter &e, Value tensor,
                         std::vector<std::vector<int64_t>> &cuts) {
   if (e.isLeaf(tensor))
