@@ -30,9 +30,8 @@ public:
   /// Ends the threads, which may have to wait for a call of the driver.
   ~Gpu();
 
-  /// Checks and takes over what the options say. Starts nothing. `arena` bytes
-  /// of `memory` are the session's. All of the others must stay until this is
-  /// gone.
+  /// Checks the options and takes them over. Starts nothing. `arenaSize` is in
+  /// bytes. All other arguments must stay until this is gone.
   [[nodiscard]] bool create(const nnv12_bundle &bundle,
                             const nnv12_session_options &options, Memory memory,
                             uint64_t arenaSize, const Preparations &prepared,
@@ -45,7 +44,7 @@ public:
 
   /// Whether runs wait until all is prepared or has failed.
   bool isWaitedFor() const { return mode_ == NNV12_GPU_WAIT; }
-  /// Whether that is so by now.
+  /// Whether all is prepared or has failed by now.
   bool isSettled() const;
 
   // The thread that runs the session calls the following functions.
@@ -65,8 +64,8 @@ public:
   /// Numbers the state of the GPU: covers() may answer differently once this
   /// has changed.
   uint32_t knowledge() const { return uint32_t(phase()) * 2 + lost(); }
-  /// Whether it computes an execute in later runs, as far as is known: before
-  /// the plan for it has been read that may be any.
+  /// Whether the GPU computes an execute in later runs, as far as is known.
+  /// Before its plan has been read it may compute any.
   bool covers(uint32_t execute) const;
   /// Whether it has failed or was lost.
   bool isGone() const { return phase() == Phase::Failed || lost(); }
@@ -88,7 +87,8 @@ public:
   using Result = Stretches::Result;
   Result run(uint32_t stretch, const CallersBuffers &buffers,
              artifact::Fault &fault);
-  /// The device may write to the session's memory for ever. `fault` says so.
+  /// Whether the device may write to the session's memory for ever, as the last
+  /// fault of run() says.
   bool isHung() const { return hung_; }
   bool reportHang(artifact::Fault &fault) const;
 
@@ -98,7 +98,7 @@ public:
   void tell(nnv12_session_info &info) const;
 
 private:
-  /// Behind one another, but for Failed, which may follow each.
+  /// Phases follow one another; Failed may follow each.
   enum class Phase : uint32_t { Idle, Starting, Prepared, Settled, Failed };
 
   struct Member {

@@ -16,15 +16,15 @@ namespace nnv12::runtime {
 
 class GpuLanes {
 public:
-  /// For the verified overlay of a program, whose own preparations are `host`.
-  /// False when memory ran out.
+  /// Makes lanes of the verified overlay of a program, whose own preparations
+  /// are `host`. False when memory ran out.
   bool create(const bundle::Program *program, const bundle::ProgramGpu *overlay,
               const Preparations &host);
 
   static constexpr uint32_t none = ~0u;
-  /// A preparation that may begin, which is the caller's from now on: of lane
-  /// `own` first, and one that brings weights before all others where such are
-  /// preferred. `none`: there may be one after the next event, unless isOver().
+  /// Takes a preparation that may begin, for the caller to do. Prefers lane
+  /// `own`, and uploads before all others where the caller says so. `none`:
+  /// there may be one after the next event, unless isOver().
   uint32_t take(uint32_t own, bool prefersUploads);
   /// Ends preparation `index`; `good` says whether it succeeded.
   void finish(uint32_t index, bool good);

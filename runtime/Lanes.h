@@ -27,7 +27,7 @@ public:
   ~Lanes();
 
   struct Options {
-    /// How many threads only prepare, and how many others call help().
+    /// The number of threads that only prepare, and of others that call help().
     uint32_t preparing = 0, helping = 0;
     /// Whether the former do not even prepare, but wait for the storage alone.
     bool onlyReads = false;
@@ -95,16 +95,15 @@ public:
   /// Says that there is a first result. From now on threads prepare for later
   /// runs, even where the plan makes that wait for the result.
   void beginLater();
-  /// Whether they may.
+  /// Whether threads may prepare for later runs.
   bool isLater() const { return later_.load(std::memory_order_relaxed); }
-  /// Whether there is something left that no thread may come to that only
-  /// prepares.
+  /// Whether preparations are left that no thread of their own will do.
   bool mayPrepareInBackground() const {
     return (!numPreparing() || onlyReads_ || !mayHelp()) && !areAllDone() &&
            !items_.hasFailed();
   }
-  /// Between runs: prepares some of that for about `nanoseconds`. Whether there
-  /// was something.
+  /// Between runs: prepares weights of that kind for about `nanoseconds`.
+  /// Whether there were some.
   bool prepareInBackground(uint64_t nanoseconds);
 
 private:
@@ -112,7 +111,7 @@ private:
   struct Queue {
     uint32_t *entries;
     uint32_t count;
-    /// Entries before this one have no pieces left. Behind the truth at times.
+    /// Entries before this one have no pieces left. May lag behind.
     std::atomic<uint32_t> head;
   };
 

@@ -46,8 +46,8 @@ public:
   [[nodiscard]] const nnv12::bundle::Overlays *
   loadOverlays(nnv12::runtime::Pages &copy,
                nnv12::artifact::Fault &fault) const;
-  /// To a session's arena of at least a huge page, once: memory that has been
-  /// supplied already, for its beginning. False where there is none.
+  /// Puts memory that the system has supplied already at the beginning of a
+  /// session's arena of at least a huge page, once. False where there is none.
   bool giveEarlyMemory(nnv12::runtime::Pages &arena);
   /// The largest scratch that a kernel of the program asks for.
   uint64_t scratchSize() const;

@@ -1,7 +1,7 @@
 //===- Policy.h - Numbers by which the runtime acts -------------*- C++ -*-===//
 //
-// In bytes. The compiler, which must say how long that takes, has them as
-// compiler/device/RuntimeModel.h; a test compares the two.
+// Numbers are in bytes. The compiler, which must predict times, has the same
+// numbers in compiler/device/RuntimeModel.h; a test compares the two.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_POLICY_H

@@ -27,16 +27,16 @@ public:
   Workers(const Workers &) = delete;
   Workers &operator=(const Workers &) = delete;
 
-  /// For `threads` threads, the leader included. `scratch` is where the
-  /// threads' private memory begins, `stride` bytes for each: the leader's,
-  /// those of `others` that are no workers, and then the workers'. `events` are
-  /// told of each operation.
+  /// Makes room for `threads` threads, the leader included. `scratch` is where
+  /// the threads' private memory begins, `stride` bytes for each: the leader's,
+  /// those of `others` that are no workers, and then the workers'. `events` has
+  /// an event for each operation.
   void create(uint32_t threads, uint8_t *scratch, size_t stride,
               uint32_t others, Events &events, Recorder &recorder);
 
   uint32_t threads() const { return count_; }
-  /// Before the first operation: so many there are, no more than create() was
-  /// told.
+  /// Sets the number of threads that were started, before the first operation:
+  /// no more than create() got.
   void setThreads(uint32_t threads) { count_ = threads; }
 
   /// Runs `kernel` on tiles [first, end). For the leader alone.
@@ -50,9 +50,9 @@ public:
                        artifact::KernelFn kernel, void *const *operands,
                        uint64_t first, uint64_t end);
 
-  /// A worker's part, if there is an operation that is not over and that `seen`
-  /// does not name: it is that one's number then. Whether there was. Workers
-  /// are numbered from 1.
+  /// Does a worker's part of the operation that is under way, if `seen` is not
+  /// its number, and sets `seen` to it. Whether there was one. Workers are
+  /// numbered from 1.
   bool help(uint32_t worker, uint32_t &seen);
 
 private:

@@ -32,13 +32,13 @@ public:
 
   /// The device's lack for pipeline `index`, if there is any.
   const Lack &lack(uint32_t index) const { return lacks_[index]; }
-  /// Makes those that are not made yet, in one call of the driver. Any thread,
-  /// but no two the same ones.
+  /// Makes the pipelines that are not made yet, in one call of the driver. Any
+  /// thread, but no two threads the same pipeline.
   [[nodiscard]] bool make(const uint32_t *indices, uint32_t count,
                           artifact::Fault &fault);
-  /// One that has been made.
+  /// A pipeline that has been made.
   const MadePipeline &operator[](uint32_t index) const { return *made_[index]; }
-  /// After the last one: writes the file, if that is worth it.
+  /// Writes the file after the last pipeline, if it is worth one.
   void save();
 
   uint32_t numMade() const {

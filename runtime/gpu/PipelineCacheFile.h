@@ -19,8 +19,8 @@ namespace nnv12::runtime {
 
 class PipelineCacheFile {
 public:
-  /// In `folder`, as CachePath::begin has it; empty: nothing is read or
-  /// written. `modules` names what pipelines are made of.
+  /// Reads the file in `folder`, as CachePath::begin takes it; empty: nothing
+  /// is read or written. `modules` names the pipelines' modules.
   void open(const char *folder, const CacheKey &device,
             const artifact::Digest &modules);
 
@@ -34,7 +34,7 @@ public:
   void forget();
   bool isOff() const { return !*path_.text; }
 
-  /// Room for `size` bytes that the driver has to say; null without memory.
+  /// Room for `size` bytes of the driver; null without memory.
   void *room(size_t size);
   /// Writes the first `size` bytes of that room, so that others find the file
   /// whole or not at all. Whether that worked.

@@ -1,8 +1,8 @@
 //===- StretchTimes.h - When a GPU computed in a run ------------*- C++ -*-===//
 //
 // Where a session has a recorder, stretches have a second set of commands, with
-// a time stamp before and behind each dispatch. Runs that are recorded take
-// that one, as many of them as are little of the time; the others pay nothing.
+// a time stamp before and behind each dispatch. Recorded runs take that set, so
+// many of them that stamps cost little time; other runs pay nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef NNV12_RUNTIME_GPU_STRETCHTIMES_H
@@ -21,8 +21,9 @@ public:
   StretchTimes(const StretchTimes &) = delete;
   StretchTimes &operator=(const StretchTimes &) = delete;
 
-  /// For so many stretches of at most so many dispatches. Where the device has
-  /// no time stamps, or refuses them, hand-overs are recorded without kernels.
+  /// Makes room for so many stretches of at most so many dispatches. Where the
+  /// device has no time stamps, or refuses them, hand-overs are recorded
+  /// without kernels.
   void create(GpuDevice &device, uint32_t stretches, uint32_t mostDispatches,
               Recorder &recorder);
   void destroy();

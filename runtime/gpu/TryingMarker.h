@@ -28,15 +28,16 @@ public:
   TryingMarker(const TryingMarker &) = delete;
   TryingMarker &operator=(const TryingMarker &) = delete;
 
-  /// Before calls that may crash, in `folder` as CachePath::begin has it. Any
-  /// thread, also while others are between begin() and end(). False, with a
-  /// line, where a process has died there; then nothing is to be ended.
+  /// Marks the beginning of calls that may crash, in `folder` as
+  /// CachePath::begin takes it. Any thread, also while others are between
+  /// begin() and end(). False, with a line, where a process has died there;
+  /// then nothing is to be ended.
   [[nodiscard]] bool begin(const char *folder, const CacheKey &device,
                            const char *name, artifact::Fault &fault);
   /// `isAll`: nothing is left to try, and all went well.
   void end(bool isAll = false);
 
-  /// At the end of the process: takes away all that there are.
+  /// Removes all markers at the end of the process.
   static void endAll();
 
   /// All that the file holds.

@@ -141,8 +141,8 @@ struct alignas(64) RecordingHeader {
   /// The number of runs that have ended, recorded or not: the run that goes on,
   /// or comes next, has this number.
   std::atomic<uint64_t> runs;
-  /// How many were taken, of which the first and the last ones are there: pair
-  /// 0, then a ring of the others.
+  /// The number of pairs that were taken. The first and the last ones are
+  /// there: pair 0, then a ring of the others.
   std::atomic<uint64_t> numPairs;
   SharedClockPair pairs[maxClockPairs];
   /// RingHeader rings[numRings] follow.

@@ -45,7 +45,7 @@ public:
   Recorder() = default;
   Recorder(const Recorder &) = delete;
   Recorder &operator=(const Recorder &) = delete;
-  /// Says that nothing more comes.
+  /// Marks the recording as closed: no record follows.
   ~Recorder();
 
   /// Divides the memory among rings as large as fit. At level Off it does
@@ -83,7 +83,8 @@ public:
   bool stampsAll() const { return gpuPerMille_ == 0; }
   bool mayStamp(uint64_t spent) const { return isLittle(spent, gpuPerMille_); }
 
-  /// By the thread `record.thread` alone. Fills in the run.
+  /// Writes a record, whose run it fills in. Only the thread `record.thread`
+  /// may call it.
   void write(Record &record);
   /// Writes a record of a thread that prepares for a GPU, one at a time.
   void writeGpu(Record &record) {

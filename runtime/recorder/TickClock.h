@@ -38,13 +38,13 @@ public:
   /// Kept in recordings: numbers never change.
   enum Source : uint32_t { Monotonic = 0, Tsc = 1, Cntvct = 2 };
 
-  /// The best that this CPU has.
+  /// The best source that this CPU has.
   static Source best();
 
   explicit Clock(Source source = Monotonic) : current_(source) {}
 
   Source source() const { return current_.load(std::memory_order_relaxed); }
-  /// Another one, for all threads, soon.
+  /// Changes the source for all threads, which see it soon.
   void change(Source source) {
     current_.store(source, std::memory_order_relaxed);
   }

@@ -45,7 +45,7 @@ private:
 /// find(), which reads files of the system where askForCpus() has not.
 class Cpus {
 public:
-  /// Which end of them is wanted.
+  /// The kind of CPU that is wanted.
   enum Kind { Any, Fast, Slow };
 
   void find();
